@@ -1,8 +1,8 @@
 """Settings of the store, under RocketMQ's own names.
 
-Rule: an attribute is the snake_case of a key of MessageStoreConfig, unless ``key``
-metadata says otherwise; units and limits are Java's. Sizes found on disk win over these
-when a store is opened, and the recovery report says so.
+Rule: an attribute is the snake_case form of a key of MessageStoreConfig, unless its ``key``
+metadata names another key; units and limits are Java's. When a store is opened, file sizes
+found on disk override the configured ones, and the recovery report says so.
 
 Source: store/config/MessageStoreConfig.java.
 """
@@ -18,12 +18,12 @@ EXT_FILE_SIZE: Final = 48 << 20
 
 
 class FlushDiskType(StrEnum):
-    """When a message counts as stored."""
+    """When a message counts as stored, and consumers may see it."""
 
     ASYNC_FLUSH = "ASYNC_FLUSH"
-    """When it is written; the disk has it up to ``flush_interval_commit_log_ms`` later."""
+    """When it is written; it is on the disk up to ``flush_interval_commit_log_ms`` later."""
     SYNC_FLUSH = "SYNC_FLUSH"
-    """When the disk has it; only then consumers see it."""
+    """When it is on the disk."""
 
 
 def _key(name: str) -> dict[str, str]:
@@ -32,7 +32,7 @@ def _key(name: str) -> dict[str, str]:
 
 @dataclass(slots=True, kw_only=True)
 class StoreConfig:
-    """What a store needs to know before it opens a directory."""
+    """The settings that a store needs before it opens a directory."""
 
     store_path_root_dir: Path
     mapped_file_size_commit_log: int = 1 << 30
@@ -40,61 +40,62 @@ class StoreConfig:
     mapped_file_size_consume_queue: int = 6_000_000
     """Bytes of one consume queue file; rounded up to whole entries of 20."""
     enable_consume_queue_ext: bool = False
-    """Write a unit with a bit map of filters for each message, beside its queue entry."""
+    """Write a unit with a bit map of matching filters for each message, beside its queue entry."""
     mapped_file_size_consume_queue_ext: int = EXT_FILE_SIZE
     bit_map_length_consume_queue_ext: int = 64
-    """Bits; the broker sets what its bloom filter needs, as in Java."""
+    """Bits in each bit map; the broker sets the size that its bloom filter needs, as in Java."""
     max_hash_slot_num: int = 5_000_000
     max_index_num: int = 20_000_000
     message_index_enable: bool = True
     flush_disk_type: FlushDiskType = FlushDiskType.ASYNC_FLUSH
     flush_interval_commit_log_ms: int = field(default=500, metadata=_key("flushIntervalCommitLog"))
     flush_commit_log_least_pages: int = 0
-    """Pages (4 KiB) of log for which the disk is asked, unless the thorough interval is over;
-    4 in Java, whose power cut may therefore cost ten seconds of a slow stream."""
+    """Pages (4 KiB) that must be unsynced before the log is flushed, unless the thorough interval
+    is over. Java's default is 4, with which a power cut may lose ten seconds of a slow stream."""
     flush_commit_log_thorough_interval_ms: int = field(
         default=10_000, metadata=_key("flushCommitLogThoroughInterval")
     )
     sync_flush_timeout_ms: int = field(default=5_000, metadata=_key("syncFlushTimeout"))
     """How long a message waits for the disk before it is answered FLUSH_DISK_TIMEOUT."""
     warm_maped_file_enable: bool = False
-    """Write zeros over each log file that is made ahead, so that its blocks are in place."""
+    """Write zeros over each log file that is allocated ahead, so that its blocks are in place."""
     flush_least_pages_when_warm_maped_file: int = 4096
-    """Pages (4 KiB) of such zeros after which the disk is asked to keep up."""
+    """Pages (4 KiB) of these zeros after which the file is synced."""
     os_page_cache_busy_time_out_ms: int = field(
         default=1_000, metadata=_key("osPageCacheBusyTimeOutMills")
     )
-    """How long one disk sync may take before sends are refused (code 2)."""
+    """Duration of one disk sync from which sends are refused (response code 2)."""
     flush_interval_consume_queue_ms: int = field(
         default=1000, metadata=_key("flushIntervalConsumeQueue")
     )
-    """How often queue entries and index entries leave memory for the page cache."""
+    """How often queue entries and index entries are written from memory to the page cache."""
     flush_consume_queue_thorough_interval_ms: int = field(
         default=60_000, metadata=_key("flushConsumeQueueThoroughInterval")
     )
-    """How often queues are fsynced and the checkpoint moves."""
+    """How often queues are synced and the checkpoint advances."""
     max_message_size: int = 4 << 20
-    """Bytes of one body as stored; a record may have 64 KiB more."""
+    """Bytes of one stored body; a whole record may be 64 KiB larger."""
     max_transfer_bytes_on_message_in_memory: int = 256 << 10
     max_transfer_count_on_message_in_memory: int = 32
     max_transfer_bytes_on_message_in_disk: int = 64 << 10
     max_transfer_count_on_message_in_disk: int = 8
     access_message_in_memory_max_ratio: int = 40
-    """Percent of the machine's memory; data further back than that is "in disk"."""
+    """Percent of the machine's memory; data further than that behind the log's end counts as
+    "in disk"."""
     max_msgs_num_batch: int = 64
-    """Most messages one query by key returns."""
+    """The largest number of messages that one query by key returns."""
     file_reserved_time_h: int = field(default=72, metadata=_key("fileReservedTime"))
     """Hours that a commit log file is kept after its last message."""
     delete_when: str = "04"
-    """Hours of the day, local time, in which expired files are deleted; several joined by ;"""
+    """Hours of the day (local time) in which expired files are deleted, separated by ;"""
     disk_max_used_space_ratio: int = 75
-    """Percent of the disk in use from which expired files are deleted at any hour."""
+    """Percentage of disk use above which expired files are deleted at any hour."""
     disk_space_clean_forcibly_ratio: int = 85
-    """Percent from which files that are not expired go too, where that is allowed."""
+    """Percentage of disk use above which unexpired files are deleted too, if that is enabled."""
     disk_space_warning_level_ratio: int = 90
-    """Percent from which nothing more is stored."""
+    """Percentage of disk use above which messages are refused."""
     clean_file_forcibly_enable: bool = False
-    """Delete files that are not expired rather than refuse messages; true in Java."""
+    """Delete unexpired files rather than refuse messages; the default is true in Java."""
     clean_resource_interval_ms: int = field(default=10_000, metadata=_key("cleanResourceInterval"))
     delete_commit_log_files_interval_ms: int = field(
         default=100, metadata=_key("deleteCommitLogFilesInterval")
@@ -103,15 +104,15 @@ class StoreConfig:
         default=100, metadata=_key("deleteConsumeQueueFilesInterval")
     )
     enable_multi_dispatch: bool = False
-    """Copy the entries of messages that name other topics in INNER_MULTI_DISPATCH."""
+    """Add queue entries for the other topics that a message names in INNER_MULTI_DISPATCH."""
     enable_lmq: bool = False
-    """Topics, queues and groups that begin with %LMQ% are light: nobody creates them."""
+    """Treat topics that begin with %LMQ% as light queues, which nobody has to create."""
     max_lmq_consume_queue_num: int = 20_000
     message_delay_level: str = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 
     @property
     def consume_queue_file_size(self) -> int:
-        """Return the bytes of a consume queue file, a whole number of entries."""
+        """Return the bytes of a consume queue file, rounded up to whole entries."""
         return -(-self.mapped_file_size_consume_queue // ENTRY_SIZE) * ENTRY_SIZE
 
     @property
@@ -121,19 +122,19 @@ class StoreConfig:
 
     @property
     def warm_size(self) -> int:
-        """Return the bytes of zeros after which a file that is warmed is synced, 0 for none."""
+        """Return how many bytes of zeros are written between syncs while warming; 0 if disabled."""
         return self.flush_least_pages_when_warm_maped_file * 4096 * self.warm_maped_file_enable
 
     @property
     def is_sync_flush(self) -> bool:
-        """Tell whether a message is acknowledged only when it is on the disk."""
+        """Tell whether a message is acknowledged only once it is on the disk."""
         return self.flush_disk_type is FlushDiskType.SYNC_FLUSH
 
     def delete_hours(self) -> frozenset[int]:
         """Return the hours of the day in which expired files are deleted.
 
         Raises:
-            ValueError: ``delete_when`` has a part that is no hour.
+            ValueError: a part of ``delete_when`` is not an hour.
         """
         parts = [part.strip() for part in self.delete_when.split(";") if part.strip()]
         for part in parts:
@@ -142,10 +143,10 @@ class StoreConfig:
         return frozenset(int(part) for part in parts)
 
     def delays_ms(self) -> dict[int, int]:
-        """Return the delay in ms of each delay level, from 1.
+        """Return the delay in ms of each delay level; the first level is 1.
 
         Raises:
-            ValueError: ``message_delay_level`` has a part that is not a number and a unit.
+            ValueError: a part of ``message_delay_level`` is not a number with a unit.
         """
         units = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
         delays: dict[int, int] = {}

@@ -1,24 +1,24 @@
 """Errors of a running store; they belong to the tree of ``storefmt.errors``.
 
     StoreError
-    ├── StoreLocked    another broker, ours or Java, serves this directory
-    └── StoreFailed    a write or flush did not succeed: nothing of it is acknowledged
-        └── StoreFull  something ran out, space, descriptors or memory: the store takes
-                       messages again when there is some
+    ├── StoreLocked    another broker, ours or Java's, serves this directory
+    └── StoreFailed    a write or flush failed: none of it may be acknowledged
+        └── StoreFull  space, descriptors or memory ran out: the store takes messages
+                       again when there is some
 
-Rule: after ``StoreFailed`` (and not ``StoreFull``) the store only reads, for good. A
-failed fsync may have dropped the pages it could not write, and a second fsync would
-then succeed without them.
+Rule: after a ``StoreFailed`` that is not a ``StoreFull``, the store is read-only until a
+restart. A failed fsync may have dropped the pages it could not write, and a second fsync
+would then succeed without them.
 """
 
 from storefmt.errors import StoreError
 
 
 def disk_error(error: OSError, what: str, *, hint: str) -> str:
-    """Return the text of a disk error: its cause first, then what was not done, then the hint.
+    """Return the text of a disk error: its cause, what was not done, and the hint.
 
     Args:
-        what: what was not done, as ``commit log not written``.
+        what: what was not done, such as ``commit log not written``.
         hint: what to do next.
     """
     cause = (error.strerror or str(error)).lower()
@@ -27,7 +27,7 @@ def disk_error(error: OSError, what: str, *, hint: str) -> str:
 
 
 class StoreLocked(StoreError):
-    """The store directory is served by another process."""
+    """Another process serves the store directory."""
 
 
 class StoreFailed(StoreError):
@@ -35,4 +35,4 @@ class StoreFailed(StoreError):
 
 
 class StoreFull(StoreFailed):
-    """Space, descriptors or memory ran out; what was put since the last write is undone."""
+    """Space, descriptors or memory ran out; puts since the last write are undone."""

@@ -1,13 +1,13 @@
-"""The log as bytes: what a master sends of it, and how a slave's grows out of them.
+"""The commit log as raw bytes: a master reads them for its slaves, and a slave appends them.
 
     master   read ── bytes as they are in one file ──> a slave
     slave    append ──> log ──write──> page cache ──flush──> disk, acknowledged
                                           └─ take ──> each whole record ──> queue and index
 
-Rule: a slave's log is the master's, byte for byte, blanks and damage among them; queues and
-index follow from the records, by the offsets that the master gave out. What came of a record
-that is not whole yet is part of the log and of nothing else; ``cut`` takes it back, for a
-stop in order or before this log gets records of its own.
+Rule: a slave's log equals the master's byte for byte, including blanks and damage. Queues and
+index are derived from its records, with the queue offsets that the master assigned. Bytes of
+a record that is still incomplete are part of the log only; ``cut`` removes them before a
+proper shutdown and before this log gets records of its own.
 
 Source: store/CommitLog.java#getData, #appendData, store/DefaultMessageStore.java
 (ReputMessageService), store/ConsumeQueue.java#putMessagePositionInfo.
@@ -35,19 +35,19 @@ from storefmt.formats.message import MAGIC_BLANK, RECORD_SIZE_MIN
 LOG = logging.getLogger(__name__)
 
 MISSING_COUNT_MAX: Final = 1 << 20
-"""Entries that a queue may lack; more is a damaged offset."""
+"""Gap of entries that is filled in a queue; a larger gap means a damaged offset."""
 _FRONT: Final = struct.Struct(">ii")
 _SKIP_SIZE: Final = 1 << 20
 TAKE_SIZE: Final = 64 << 10
-"""Bytes of records whose entries are made in one go: about a millisecond."""
+"""Bytes of records for which entries are made in one call: about a millisecond of work."""
 
 
 class RawLog:
-    """The bytes of one store's log.
+    """Access to the bytes of one store's log.
 
     Args:
-        appender: where the entries of records wait for the next ``write``.
-        safe_file: told where the log begins.
+        appender: holds the entries of records until the next ``write``.
+        safe_file: records where the log begins.
     """
 
     def __init__(
@@ -58,7 +58,9 @@ class RawLog:
         safe_file: SafePointFile,
     ) -> None:
         self.topic_remade: Callable[[str, int], None] = lambda topic, log_offset: None
-        """Told that the records of a topic begin anew at a log offset: its queues are to go."""
+        """Called when a topic's queues have to be removed because its records start again at 0.
+
+        The arguments are the topic and the log offset of its first new record."""
         self._config = config
         self._log = opened.log
         self._table = opened.table
@@ -71,74 +73,76 @@ class RawLog:
 
     @property
     def file_size(self) -> int:
-        """Bytes of one log file."""
+        """Return the bytes of one log file."""
         return self._log.file_size
 
     @property
     def whole_offset(self) -> int:
-        """Log offset after the last record that is whole."""
+        """Log offset at the end of the last complete record."""
         return self._log.end if self._whole is None else self._whole
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether the log has no byte and never had one."""
+        """Tell whether the log has never held a byte."""
         return self._log.end == 0
 
     def read(self, log_offset: int, size_max: int) -> bytes:
-        """Return written bytes from ``log_offset`` on, of one file; b"" where there are none.
+        """Return written bytes of one file from ``log_offset`` on; b"" if there are none.
 
         Raises:
-            ColdRead: under ``no_wait``, when they are not in the page cache.
-            OSError: the disk cannot be read there.
+            ColdRead: under ``no_wait``, the bytes are not in the page cache.
+            OSError: the disk could not be read.
         """
         file_end = log_offset - log_offset % self._log.file_size + self._log.file_size
         end = min(log_offset + size_max, file_end, self._log.written_offset)
         return (end > log_offset and self._log.read(log_offset, end - log_offset)) or b""
 
     def start_at(self, log_offset: int) -> None:
-        """Let an empty log begin at ``log_offset``, where a file of the master begins.
+        """Make an empty log begin at ``log_offset``, where a file of the master begins.
 
         Raises:
+            ValueError: the log is not empty, or no file begins at ``log_offset``.
             OSError: the disk refused.
         """
         if not self.is_empty or log_offset % self._log.file_size:
             raise ValueError(f"a log that ends at {self._log.end} cannot begin at {log_offset}")
         for base in list(self._log.bases):
             self._log.remove(base)
-        # Without it a start after a crash takes the first file for one that came too late.
+        # Without the safe point, a start after a crash would take earlier files for missing.
         self._safe_file.advance(log_offset, (), None)
         self._log.set_end(log_offset)
         self._whole = log_offset
         self._dispatcher.dispatched_offset = log_offset
 
     def append(self, data: bytes) -> None:
-        """Take the next bytes of the master's log; ``MessageStore.write`` stores them.
+        """Append the next bytes of the master's log; ``MessageStore.write`` stores them.
 
         Raises:
-            OSError: there is no next file; ``undo`` before anything else is appended.
+            OSError: the next file could not be made; call ``undo`` before the next append.
+            ValueError: the bytes cross the end of a file.
         """
         if self._whole is None:
             self._whole = self._log.end
         self._log.append(data)
 
     def undo(self) -> None:
-        """Take back what was appended since the last write."""
+        """Discard what was appended since the last write."""
         self._appender.undo()
 
     def take(self, size_max: int = TAKE_SIZE) -> bool:
-        """Give records that came whole their entries; ``MessageStore.write`` dispatches them.
+        """Make entries for complete records; ``MessageStore.write`` dispatches them.
 
-        Nothing appended may wait for a write. With SYNC_FLUSH records are taken that are on
-        the disk.
+        All appended bytes must have been written. With SYNC_FLUSH only records that are on the
+        disk are taken.
 
         Args:
-            size_max: bytes to look at, unless one record has more.
+            size_max: bytes to examine, unless one record is larger.
 
         Returns:
-            Whether there may be more to take.
+            Whether there may be more records to take.
 
         Raises:
-            OSError: the log cannot be read.
+            OSError: the log could not be read.
         """
         start = self.whole_offset
         size = max(size_max, self._need)
@@ -153,9 +157,9 @@ class RawLog:
         return pos > 0 or self._need <= end - start
 
     def cut(self) -> int:
-        """Take back what is written of a record that is not whole; returns its bytes.
+        """Remove the written bytes of an incomplete record; return their number.
 
-        Everything else has to be taken, and nothing may wait for a write.
+        All complete records must have been taken, and no appended bytes may wait for a write.
 
         Raises:
             OSError: the disk refused.
@@ -167,7 +171,7 @@ class RawLog:
         return size
 
     def _take_whole(self, data: bytes, start: int) -> int:
-        """Take the records in ``data``; returns the bytes that are done with."""
+        """Take the complete records in ``data``; return how many bytes are processed."""
         size_max, pos = self._log.file_size, 0
         while pos < len(data):
             log_offset = start + pos
@@ -180,7 +184,7 @@ class RawLog:
                 continue
             size, need = _size_of_other(data, pos, log_offset, left, reason)
             if need:
-                # What is known of it counts from where the next look begins.
+                # The next call begins at this position, so this size counts from here.
                 self._need = need
                 break
             pos += size
@@ -201,7 +205,7 @@ class RawLog:
             self._take_copies(entry, found.properties)
 
     def _take_copies(self, entry: DispatchEntry, properties: bytes) -> None:
-        """Give a record the entries in other queues that its properties name."""
+        """Add the entries in other queues that a record's properties name."""
         for name, queue_offset in copy_offsets(properties).items():
             queue_id = copy_queue_id(self._config, name, entry.queue_id)
             copy = entry._replace(topic=name, queue_id=queue_id, queue_offset=queue_offset, keys=())
@@ -212,10 +216,10 @@ class RawLog:
                 self._appender.extra_count += 1
 
     def _taker(self, entry: DispatchEntry) -> Taker | None:
-        """Return the queue of a record, once it has given it its offset; None where it has none.
+        """Return the queue of a record after assigning its offset there; None if it gets no entry.
 
         Raises:
-            BadCall: the topic or the queue id cannot be a path.
+            BadCall: the topic or the queue id cannot be part of a path.
         """
         key = entry.topic, entry.queue_id
         taker = self._table.queues.get(key) or self._table.taker(*key)
@@ -232,12 +236,12 @@ class RawLog:
         return queue
 
     def _at_its_place(self, queue: ConsumeQueue, entry: DispatchEntry) -> ConsumeQueue | None:
-        """Return the queue whose next entry is that of a record; None where it has none."""
+        """Return the queue, filled up to the record's offset; None if the record gets no entry."""
         missing = entry.queue_offset - queue.next_offset
         if missing == 0:
             return queue
         if entry.queue_offset == 0:
-            # The master has deleted the topic and made it again.
+            # The master has deleted the topic and created it again.
             self.topic_remade(entry.topic, entry.log_offset)
             queue = self._table.obtain(entry.topic, entry.queue_id)
             return queue if queue.next_offset == 0 else None
@@ -262,11 +266,17 @@ class RawLog:
 def _size_of_other(
     data: bytes, pos: int, log_offset: int, left: int, reason: str
 ) -> tuple[int, int]:
-    """Return the size of what is no record at ``pos``, or how many bytes it takes to tell.
+    """Return the size of the non-record at ``pos``, or how many bytes are needed to tell.
 
     Args:
+        data: bytes of the log.
+        pos: where in ``data`` the non-record begins.
+        log_offset: the log offset of that position.
         left: bytes from there to the end of the file.
-        reason: why it is none.
+        reason: why ``parse_records`` found no record.
+
+    Returns:
+        (size, 0) if the size is known, else (0, bytes needed).
     """
     have = len(data) - pos
     if have < _FRONT.size:
@@ -276,7 +286,7 @@ def _size_of_other(
         return (left, 0) if have >= left else (0, left)
     if reason == "truncated":
         return 0, min(max(size, RECORD_SIZE_MIN, have + 1), left)
-    # Damage, as it is in the master's log: the next whole record goes on.
+    # Damage, copied from the master's log: skip to the next whole record.
     for at in candidates(data[pos : pos + left]):
         start = at - _FRONT.size // 2
         if start > 0 and _is_item(data, pos + start, log_offset + start, left - start):

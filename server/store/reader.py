@@ -1,10 +1,10 @@
-"""Reading messages: by queue and offset, by time, by log offset, by key.
+"""Reading messages by queue offset, by time, by log offset and by key.
 
-    queue entries ──accept(tags_code)──> log offsets ──near ones together──> one pread each
+    queue entries ──accept(tags_code)──> log offsets ──neighbours merged──> one pread each
 
-Rule: the status, the next offset and every limit are Java's, because clients act on
-them. Only what was dispatched can be seen, and all that was dispatched is written.
-Fillers (slots without a record) are passed over without a word.
+Rule: the status, the next offset and every limit are Java's, because clients depend on
+them. Only dispatched messages can be read, and every dispatched message is written.
+Fillers (entries without a record) are skipped silently.
 
 Source: store/DefaultMessageStore.java#getMessage, #isTheBatchFull, #checkInDiskByCommitOffset,
 #queryMessage; store/ConsumeQueue.java#getOffsetInQueueByTime (4.9.7).
@@ -41,7 +41,7 @@ from storefmt.formats.sysflag import BORN_HOST_V6
 LOG = logging.getLogger(__name__)
 
 SCAN_COUNT: Final = 800
-"""Queue entries that one get looks at, at most (more only if it may return more messages)."""
+"""Queue entries that one get examines, at most (more only if it may return more messages)."""
 _HEAD: Final = struct.Struct(">ii20xqi")
 _TIME_V4: Final = struct.Struct(">q")
 _STORE_MS_POS: Final = 56
@@ -50,7 +50,7 @@ _HEAD_SIZE: Final = 76
 
 Accept = Callable[[int], bool]
 RawEntry = tuple[int, int, int, ExtUnit | None]
-"""Log offset, size, tags code, and the ext unit where the tags code is its address."""
+"""Log offset, size, tags code, and the ext unit if the tags code is its address."""
 
 
 class Reader:
@@ -66,7 +66,7 @@ class Reader:
         self.settings_changed(config)
 
     def settings_changed(self, config: StoreConfig) -> None:
-        """Take the limits that are set now."""
+        """Apply the current limits."""
         self._count_max = config.max_transfer_count_on_message_in_memory
         self._size_max = config.max_transfer_bytes_on_message_in_memory
         self._disk_count_max = config.max_transfer_count_on_message_in_disk
@@ -89,15 +89,15 @@ class Reader:
         """Return the messages of a queue from ``queue_offset`` on.
 
         Args:
-            count_max: messages wanted; 0 still yields one.
-            size_max: bytes wanted, None for the configured limit; the first message
-                comes whatever its size.
-            accept: tells by the tags code of an entry whether its message is wanted.
-            wants: tells it by more than that; ``accept`` is asked first. What it may cost is
-                bounded, so that fewer entries may be looked at.
+            count_max: number of messages wanted; 0 still returns one.
+            size_max: bytes wanted, None for the configured limit; the first message is
+                returned whatever its size.
+            accept: tells from the tags code of an entry whether its message is wanted.
+            wants: tells it from more than the tags code; ``accept`` is asked first. The cost of
+                these tests is limited, so fewer entries may be examined.
 
         Raises:
-            OSError: the disk cannot be read there.
+            OSError: the disk could not be read.
         """
         queue = self._find(topic, queue_id)
         if queue is None:
@@ -130,16 +130,15 @@ class Reader:
         size_max: int | None,
         accept: Accept | None,
     ) -> GetResult | None:
-        """Return the next messages where all of them are wanted and there: what pulls mostly find.
+        """Return the next messages if all are wanted and in order, as in nearly every pull.
 
-        None leaves it to ``_scan``, which looks at one entry after another and costs three
-        times as much.
+        None means that ``_scan`` has to examine each entry, which takes three times as long.
         """
         enough = max(1, min(count_max, self._count_max))
         try:
             data = queue.read(queue_offset, enough)
         except ColdRead as cold:
-            # What the entries name is as cold as they are.
+            # The records of these entries are most likely not cached either.
             cold.then = self._warm_records
             raise
         if not data:
@@ -149,7 +148,7 @@ class Reader:
         log = self._log
         limit = self._size_max if size_max is None else min(size_max, self._size_max)
         if (
-            # Fewer may be those of one file: the ones behind it are for the next pull, too.
+            # A read ends with its queue file, so it may return fewer entries than there are.
             (len(codes) < enough and queue_offset + len(codes) < queue.max_offset)
             or sum(sizes) > limit
             or FILLER_SIZE in sizes
@@ -169,7 +168,7 @@ class Reader:
         )
 
     def _warm_records(self, data: bytes) -> None:
-        """Bring the records of some entries into the page cache; for a thread."""
+        """Read the records of these entries into the page cache; runs in a thread."""
         log_offsets, sizes, _ = entry_columns(data[: len(data) // ENTRY_SIZE * ENTRY_SIZE])
         if 0 < sum(sizes) <= self._size_max and min(sizes) > 0 <= min(log_offsets):
             warm(self._log, list(zip(log_offsets, sizes, strict=True)))
@@ -185,7 +184,7 @@ class Reader:
         wants: Wants | None,
     ) -> GetResult:
         log_end = self._log.written_offset
-        # Later entries lie nearer to the end: what is in memory for the first is for all.
+        # Later entries are nearer to the log's end, so they are in memory if the first one is.
         in_memory = log_end - CQ_ENTRY.unpack_from(data)[0] <= self._memory_size
         enough = min(count_max, self._count_max)
         limit = min(self._size_max if size_max is None else size_max, self._size_max)
@@ -238,7 +237,7 @@ class Reader:
     def _takes_unit(
         self, queue: ConsumeQueue, address: int, accept: Accept | None, wants: Wants | None
     ) -> bool:
-        """Tell by its ext unit whether a message may be wanted; one without a unit may."""
+        """Tell from its ext unit whether a message may be wanted; True if there is no unit."""
         if accept is None and wants is None:
             return True
         unit = self._exts.read(queue, address)
@@ -265,7 +264,7 @@ class Reader:
         return total + size > limit or count >= self._count_max
 
     def read_record(self, log_offset: int) -> bytes | None:
-        """Return the record that starts at ``log_offset``, None where none does."""
+        """Return the record that starts at ``log_offset``, or None if none does."""
         head = self._log.read(log_offset, _HEAD.size)
         if head is None:
             return None
@@ -275,7 +274,7 @@ class Reader:
         return self._log.read(log_offset, size)
 
     def store_ms(self, log_offset: int) -> int:
-        """Return when the record at ``log_offset`` was stored (ms), -1 where there is none."""
+        """Return when the record at ``log_offset`` was stored (ms), or -1 if there is none."""
         head = self._log.read(log_offset, _HEAD_SIZE)
         if head is None:
             return -1
@@ -285,7 +284,7 @@ class Reader:
         return store_ms
 
     def store_time(self, topic: str, queue_id: int, queue_offset: int) -> int:
-        """Return when a message was stored (ms), -1 where there is none."""
+        """Return when a message was stored (ms), or -1 if it does not exist."""
         queue = self._find(topic, queue_id)
         entry = None if queue is None else queue.entry(queue_offset)
         if entry is None or entry[1] == FILLER_SIZE:
@@ -295,7 +294,7 @@ class Reader:
     def entries(self, topic: str, queue_id: int, start: int, count: int) -> list[RawEntry]:
         """Return up to ``count`` queue entries from ``start`` on.
 
-        Fillers are among them; it ends with the queue or one of its files, as in Java.
+        Fillers are included; the list ends with the queue or with one of its files, as in Java.
         """
         queue = self._find(topic, queue_id)
         if queue is None or start < queue.min_offset:
@@ -306,12 +305,12 @@ class Reader:
         ]
 
     def offset_by_time(self, topic: str, queue_id: int, timestamp_ms: int) -> int:
-        """Return the queue offset of the message stored nearest to a time.
+        """Return the queue offset of the message whose store time is nearest to ``timestamp_ms``.
 
-        As in Java the search runs within one queue file: the first whose last message is
-        not older than the time (Java looks at the file's modification time, one file after
-        another; here files are halved like entries), else the last. 0 where there is no
-        message or its time cannot be read.
+        As in Java, the search stays within one queue file: the first file whose last message is
+        not older than the time, else the last file. Java compares the modification times of
+        one file after another; here files are found by binary search on store times. The result
+        is 0 if there is no message or its store time cannot be read.
         """
         queue = self._find(topic, queue_id)
         if queue is None or queue.max_offset == queue.min_offset:
@@ -348,7 +347,7 @@ class Reader:
     def _file_by_time(self, queue: ConsumeQueue, timestamp_ms: int) -> tuple[int, int]:
         """Return the entries (first, end) of the file to search."""
         count = queue.file_entry_count
-        # Files from the first to the last one; each but the last ends with entry ``end - 1``.
+        # Numbers of the first and last file; every file but the last is full.
         low, high = queue.min_offset // count, (queue.max_offset - 1) // count
         while low < high:
             middle = (low + high) // 2
@@ -362,13 +361,18 @@ class Reader:
     def query(
         self, topic: str, key: str, *, count_max: int, begin_ms: int, end_ms: int
     ) -> QueryResult:
-        """Return the records whose key has the hash of ``key``, in log order.
+        """Return the records whose key has the same hash as ``key``, in log order.
 
-        The newest ``count_max`` (at most ``max_msgs_num_batch``) are chosen. Other keys
-        may have the same hash: the caller compares.
+        Other keys may have the same hash, so the caller must compare them.
+
+        Args:
+            count_max: the newest records up to this number are returned, at most
+                ``max_msgs_num_batch``.
+            begin_ms: oldest store time.
+            end_ms: newest store time.
 
         Raises:
-            OSError: the disk cannot be read there.
+            OSError: the disk could not be read.
         """
         if self._index is None or not self._index.files:
             return QueryResult([], 0, 0)
@@ -387,13 +391,13 @@ class Reader:
 def _affordable(
     data: bytes | bytearray, window: LogWindow | None
 ) -> Iterator[tuple[int, int, int]]:
-    """Return the entries until the tests of their records cost too much; the next pull goes on."""
+    """Yield entries until the tests of their records cost too much; the next pull continues."""
     entries = CQ_ENTRY.iter_unpack(data)
     return entries if window is None else takewhile(lambda _: window.work_left > 0, entries)
 
 
 def _say_behind(queue: ConsumeQueue, number: int, log_offset: int) -> None:
-    """Say that an entry is passed over; Java passes all that lie before the file it names."""
+    """Log that an entry is skipped; Java skips all entries before the file that it names."""
     LOG.error(
         "entry %d of queue %d of %s points behind the log, to %d: it is passed over",
         number, queue.queue_id, queue.topic, log_offset,

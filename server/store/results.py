@@ -1,7 +1,7 @@
-"""What goes into a store and what comes out of it.
+"""The values that a store takes and returns.
 
-Rule: values only, no behaviour. The names of the statuses are Java's, because the
-status of a get is sent to clients as text.
+Rule: values only, no behaviour. The statuses have Java's names, because the status of a
+get is sent to clients as text.
 
 Source: store/PutMessageStatus.java, store/GetMessageStatus.java, store/GetMessageResult.java,
 store/QueryMessageResult.java, store/DispatchRequest.java (4.9.7).
@@ -12,15 +12,15 @@ from enum import StrEnum
 from typing import NamedTuple
 
 Chunk = bytes | memoryview
-"""Records, whole, one behind the other."""
+"""Whole records, one directly after another."""
 
 
 @dataclass(slots=True)
 class PutMessage:
-    """One message to store, everything but what the store itself assigns.
+    """One message to store, with every field that the store does not assign itself.
 
-    Hosts are packed (4 or 16 address bytes and an int32 port). ``keys`` are the keys of
-    the index without their topic, the unique key first, then the user's in their order.
+    A host is packed: 4 or 16 address bytes and an int32 port. ``keys`` are the index keys
+    without the topic: the unique key first, then the user's keys in their order.
     """
 
     topic: str
@@ -40,7 +40,7 @@ class PutMessage:
 
 
 class RunMessage(NamedTuple):
-    """What one message of a ``PutRun`` has for itself."""
+    """The fields in which one message of a ``PutRun`` differs from the others."""
 
     body: bytes | memoryview
     properties: bytes
@@ -51,7 +51,7 @@ class RunMessage(NamedTuple):
 
 @dataclass(slots=True)
 class PutRun:
-    """Messages of one request for one queue; the names are those of ``PutMessage``."""
+    """Messages of one request for one queue; fields are named as in ``PutMessage``."""
 
     topic: str
     topic_bytes: bytes
@@ -81,7 +81,7 @@ class PutStatus(StrEnum):
 
 
 class PutResult(NamedTuple):
-    """Where a message will lie; it is not stored before the next ``write`` returned."""
+    """Where a message will be stored; it is not stored until the next ``write`` has returned."""
 
     status: PutStatus
     queue_offset: int
@@ -90,20 +90,20 @@ class PutResult(NamedTuple):
 
 
 class RunResult(NamedTuple):
-    """Where the messages of a ``PutRun`` will lie; not stored before the next ``write``."""
+    """Where the messages of a ``PutRun`` will be stored once the next ``write`` has returned."""
 
     status: PutStatus
     queue_offset: int
-    """Of the first; the others follow it one by one."""
+    """Queue offset of the first message; the others follow one by one."""
     log_offsets: list[int]
     size: int
 
 
 class DispatchEntry(NamedTuple):
-    """One stored record, as those who follow the log are told of it.
+    """One stored record, as it is reported to everything that follows the log.
 
-    A copy in a queue of another topic (multi-dispatch) has an entry of its own, right
-    behind that of its record, with the same log offset and without keys.
+    A copy in a queue of another topic (multi-dispatch) has its own entry, directly after
+    that of its record, with the same log offset and no keys.
     """
 
     topic: str
@@ -118,7 +118,7 @@ class DispatchEntry(NamedTuple):
 
 
 class GetStatus(StrEnum):
-    """How a get ended; the value is the remark of the answer."""
+    """How a get ended; the value is the remark of the response."""
 
     FOUND = "FOUND"
     NO_MATCHED_MESSAGE = "NO_MATCHED_MESSAGE"
@@ -133,22 +133,22 @@ class GetStatus(StrEnum):
 
 @dataclass(slots=True)
 class GetResult:
-    """Records of one queue, whole, in order; a chunk may hold several records."""
+    """Whole records of one queue, in order; one chunk may hold several records."""
 
     status: GetStatus
     chunks: list[Chunk]
     count: int
     next_offset: int
-    """Queue offset to ask for next."""
+    """The queue offset to ask for next."""
     min_offset: int
     max_offset: int
     suggest_slave: bool = False
-    """The messages lie so far back that a slave should serve them."""
+    """The messages are so far behind the log's end that a slave should serve them."""
 
 
 @dataclass(slots=True)
 class QueryResult:
-    """Records found by the hash of a key; the caller compares the key itself."""
+    """Records found by the hash of a key; the caller must compare the key itself."""
 
     records: list[bytes]
     index_last_update_ms: int
@@ -157,23 +157,23 @@ class QueryResult:
 
 @dataclass(slots=True)
 class RecoveryReport:
-    """What opening a directory found and did, for the log and for people."""
+    """What was found and done when a directory was opened, for the log and for operators."""
 
     clean: bool = True
-    """The last broker stopped in order."""
+    """The last broker shut down properly."""
     scanned_size: int = 0
     """Bytes of commit log that were read record by record."""
     record_count: int = 0
     checked_reads: int = 0
-    """Reads that held queue files against the safe point."""
+    """Reads that checked queue files against the safe point."""
     log_end: int = 0
-    """Log offset after the last record."""
+    """Log offset at the end of the last record."""
     cut_size: int = 0
     """Bytes of a torn tail that were erased."""
     damaged: list[tuple[int, int]] = field(default_factory=list)
-    """(log offset, size) of each range in the log that is no record; nothing was erased."""
+    """(log offset, size) of each range of the log that is not a record; nothing was erased."""
     rebuilt_queues: list[tuple[str, int]] = field(default_factory=list)
-    """(topic, queue id) of consume queues that did not match the log."""
+    """(topic, queue id) of each consume queue that did not match the log."""
     rebuilt_index_files: int = 0
     notes: list[str] = field(default_factory=list)
-    """Everything else worth a line in the log."""
+    """Further lines for the log."""

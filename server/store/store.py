@@ -1,14 +1,14 @@
-"""A message store: the commit log, its queues and its index behind one door.
+"""A message store: the commit log, its consume queues and its index behind one class.
 
     put ─> pending ─write─> log ──ASYNC_FLUSH──────────────> dispatch ─> queues, index,
                              └── SYNC_FLUSH ─ flush job ───> dispatch     on_dispatch
 
-Rule: one thread calls everything here; only ``run`` of a job may be called in another.
-A put is stored when the next ``write`` returned (ASYNC_FLUSH), or when ``end_flush`` has
-raised ``flushed_offset`` over it (SYNC_FLUSH); only then it is dispatched, and only what
-is dispatched can be read. After a write or sync error nothing is taken any more, reads go
-on; after a full disk the puts since the last write are undone and new ones may follow, and
-so it is when the process has no descriptors or no memory left.
+Rule: one thread calls everything here; only ``run`` of a job may be called in another thread.
+A put is stored when the next ``write`` has returned (ASYNC_FLUSH), or when ``end_flush`` has
+moved ``flushed_offset`` past it (SYNC_FLUSH). Only then is it dispatched, and only dispatched
+messages can be read. After a write or sync error the store takes no more messages but still
+serves reads. When the disk is full, or the process has run out of descriptors or memory, the
+puts since the last write are undone and new ones may follow.
 
 Source: store/DefaultMessageStore.java, store/CommitLog.java#asyncPutMessage (4.9.7).
 """
@@ -50,7 +50,7 @@ _FOR_EVER_MS: Final = (1 << 63) - 1
 
 
 def _remedy(error: OSError) -> str:
-    """Return what to do about an error."""
+    """Return what the operator should do about an error."""
     if error.errno in NOT_OPENED:
         return "too many files and connections are open, raise `ulimit -n`"
     if error.errno == ENOMEM:
@@ -59,18 +59,18 @@ def _remedy(error: OSError) -> str:
 
 
 class MessageStore:
-    """One open store directory; make it with ``MessageStore.open``."""
+    """One open store directory; create it with ``MessageStore.open``."""
 
     def __init__(self, config: StoreConfig, opened: OpenedStore) -> None:
         self.recovery: RecoveryReport = opened.report
         self.on_dispatch: Callable[[list[DispatchEntry]], None] = lambda entries: None
-        """Called with what became readable, after each write or flush."""
+        """Called with the entries that became readable, after each write or flush."""
         self.failure = ""
-        """Why puts are refused, for good or until there is space; empty when all is well."""
+        """Why puts are refused, permanently or until there is space; empty if they are not."""
         self.is_read_only = False
-        """Nothing is stored any more until a restart."""
+        """No messages are stored any more until a restart."""
         self.is_copy = False
-        """Nothing is put: what is stored is the log of another broker."""
+        """Puts are refused because this store holds a copy of another broker's log."""
         self._config = config
         self._sync = config.is_sync_flush
         self._log = opened.log
@@ -80,7 +80,7 @@ class MessageStore:
         self._dispatcher = opened.dispatcher
         self._reader = Reader(config, opened.log, opened.table, opened.dispatcher.index)
         self.exts = opened.table.exts
-        """Bit maps of the messages, where the store writes them."""
+        """The consume queue ext files, where filter bit maps of messages are stored."""
         self._upkeep = Upkeep(config, opened)
         self.raw = RawLog(config, opened, self._appender, self._upkeep.safe_file)
         self.cleaner = Cleaner(
@@ -90,39 +90,39 @@ class MessageStore:
             removed=self._upkeep.removed,
             store_ms_at=self._reader.store_ms,
         )
-        """Deletes old data; its jobs run in a thread of their own."""
+        """Deletes old data; its jobs run in their own thread."""
         self._policy = self.cleaner.policy
         self._waiting: list[DispatchEntry] = []
         self._waiting_takers: list[Taker] = []
         self._written_ms = opened.last_store_ms
         self._flushing: FlushJob | None = None
         self._again: list[SyncJob] = []
-        # Jobs for which there was no descriptor; they run once more.
+        # Jobs that could not open a file for lack of a descriptor; they are run again.
 
     def settings_changed(self) -> None:
-        """Go by the settings as they are now; those of sizes on disk hold until a restart."""
+        """Apply the current settings; file sizes change only after a restart."""
         for part in (self._reader, self._appender, self._upkeep):
             part.settings_changed(self._config)
         self._log.warm_size = self._config.warm_size
 
     @classmethod
     def open(cls, config: StoreConfig, *, now_ms: int, disk: Disk | None = None) -> "MessageStore":
-        """Lock, load and recover a directory; it is made when it is absent.
+        """Lock, load and recover a store directory, or create it if it is absent.
 
         Raises:
-            StoreLocked: another broker serves it.
-            StoreError: it cannot be used; the text says what to do.
+            StoreLocked: another broker serves the directory.
+            StoreError: the directory cannot be used; the text says what to do.
         """
         return cls(config, open_directory(config, disk or RealDisk(), now_ms))
 
     def close(self, now_ms: int) -> None:
-        """Write and sync everything, then leave the directory as after a stop in order.
+        """Write and sync everything, then mark the directory as shut down properly.
 
-        Jobs that run in other threads must have ended before. A store that failed is
-        left as after a crash; the next start recovers it.
+        Jobs in other threads must have ended before. A store that has failed is left in the
+        state of a crash, and the next start recovers it.
 
         Raises:
-            StoreFailed: the disk did not take it; the next start recovers.
+            StoreFailed: the disk refused a write or sync; the next start recovers the store.
         """
         if self._closed:
             return
@@ -144,7 +144,11 @@ class MessageStore:
     # Writing.
 
     def put(self, message: PutMessage, now_ms: int) -> PutResult:
-        """Give a message its queue offset and log offset; ``write`` stores it."""
+        """Give a message its queue offset and log offset; the next ``write`` stores it.
+
+        Raises:
+            BadCall: the topic or the queue id cannot be part of a path.
+        """
         if self.is_read_only or self._closed or self.is_copy or self._policy.disk_full:
             self.failure = self.failure or self._policy.disk_full
             return _REFUSED
@@ -159,7 +163,14 @@ class MessageStore:
         reconsume_times: int, prepared_transaction_offset: int, tags_code: int,
         keys: tuple[str, ...], now_ms: int,
     ) -> PutResult:  # fmt: skip
-        """Give a message its places, as ``put`` does, from the fields of a ``PutMessage``."""
+        """Give a message its offsets as ``put`` does.
+
+        Args:
+            now_ms: the store time; the other arguments are the fields of a ``PutMessage``.
+
+        Raises:
+            BadCall: the topic or the queue id cannot be part of a path.
+        """
         if self.is_read_only or self._closed or self.is_copy or self._policy.disk_full:
             self.failure = self.failure or self._policy.disk_full
             return _REFUSED
@@ -172,7 +183,11 @@ class MessageStore:
             return PutResult(self._no_file(error), -1, -1, 0)
 
     def put_run(self, run: PutRun, now_ms: int) -> RunResult:
-        """Give messages of one queue their places, as ``put`` does for one; all or none."""
+        """Give all messages of one queue their offsets as ``put`` does, or none of them.
+
+        Raises:
+            BadCall: the topic or the queue id cannot be part of a path.
+        """
         if self.is_read_only or self._closed or self.is_copy or self._policy.disk_full:
             self.failure = self.failure or self._policy.disk_full
             return RunResult(PutStatus.SERVICE_NOT_AVAILABLE, -1, [], 0)
@@ -187,11 +202,11 @@ class MessageStore:
         return _REFUSED.status if will_pass else PutStatus.CREATE_MAPPED_FILE_FAILED
 
     def write(self, now_ms: int) -> None:
-        """Store everything put since the last write; in ASYNC_FLUSH it can be read then.
+        """Store everything put since the last write; with ASYNC_FLUSH it becomes readable.
 
         Raises:
-            StoreFull: something ran out; all puts since the last write are undone.
-            StoreFailed: the same, and the store is read-only from now on.
+            StoreFull: space, descriptors or memory ran out; puts since the last write are undone.
+            StoreFailed: the write failed; the puts are undone and the store is read-only.
         """
         if not self._appender.entries and self._log.end == self._log.written_offset:
             return
@@ -217,13 +232,14 @@ class MessageStore:
 
     @property
     def needs_flush(self) -> bool:
-        """Tell whether something written is not known to be on the disk."""
+        """Tell whether written bytes may not be on the disk yet."""
         return self._log.written_offset > self._log.flushed_offset
 
     def begin_flush(self) -> FlushJob | None:
-        """Return a job that makes everything written durable; None if there is no need.
+        """Return a job that makes everything written durable; None if nothing has to be flushed.
 
-        None also while a job is under way. Run it (any thread), then call ``end_flush``.
+        It also returns None while such a job is running. Call ``run`` of the job in any thread,
+        then ``end_flush``.
         """
         if self._flushing is not None or self.is_read_only or not self.needs_flush:
             return None
@@ -233,16 +249,17 @@ class MessageStore:
         return self._flushing
 
     def end_flush(self, job: SyncJob, now_ms: int | None = None) -> None:
-        """Take the outcome of a job of ``begin_…`` or ``housekeeping``.
+        """Process the result of a job from ``begin_flush``, ``begin_delete`` or ``housekeeping``.
 
         Args:
-            now_ms: names a new index file; None for the store time of the last record.
+            now_ms: the time that names a new index file; None for the store time of the last
+                record.
 
         Raises:
-            StoreFull: it could not open a file; what it was to make durable must not be
-                acknowledged, and is done by a later job.
-            StoreFailed: it did not succeed; the store is read-only from now on, and what
-                the job was to make durable must not be acknowledged.
+            StoreFull: the job could not open a file. What it should have made durable must not
+                be acknowledged; a later job does the work.
+            StoreFailed: the job failed. The store is read-only from now on, and what the job
+                should have made durable must not be acknowledged.
         """
         if isinstance(job, FlushJob):
             self._flushing = None
@@ -268,10 +285,10 @@ class MessageStore:
             self._dispatch(entries, takers, job.store_ms if now_ms is None else now_ms)
 
     def _do_again(self, job: SyncJob, error: OSError) -> None:
-        """Let a job that could not open a file be done later.
+        """Schedule a job that could not open a file to run again.
 
         Raises:
-            StoreFull: except for the next log file, without which the store goes on.
+            StoreFull: always, except for the next log file, which ``open_next`` can still make.
         """
         if isinstance(job, NextFile):
             return
@@ -283,7 +300,7 @@ class MessageStore:
         raise StoreFull(self.failure) from error
 
     def _next_again(self) -> SyncJob | None:
-        """Return a job that is to run again, None where there is none."""
+        """Return a job that has to run again, or None."""
         if not self._again:
             return None
         job = self._again.pop(0)
@@ -295,7 +312,7 @@ class MessageStore:
         self.on_dispatch(entries)
 
     def _fail(self, what: str, error: OSError) -> StoreFailed:
-        """Stop all writing for good: what the disk holds now is known after a restart only."""
+        """Make the store read-only: only a restart can find out what the disk holds now."""
         if not self.is_read_only:
             hint = "look at the disk, then restart the broker"
             self.failure = disk_error(error, what, hint=hint)
@@ -304,13 +321,13 @@ class MessageStore:
         return StoreFailed(self.failure)
 
     def housekeeping(self, now_ms: int) -> SyncJob | None:
-        """Do what is due of writing queues, index and checkpoint; call it every 200 ms.
+        """Write the queues, index and checkpoint that are due; call it every 200 ms.
 
         Returns:
-            A job to run (any thread) and to hand to ``end_flush``, about once a minute.
+            About once a minute, a job to run in any thread and then to pass to ``end_flush``.
 
         Raises:
-            StoreFailed: the disk broke; the store is read-only from now on.
+            StoreFailed: a write failed; the store is read-only from now on.
         """
         if self.is_read_only or self._closed:
             return None
@@ -324,17 +341,18 @@ class MessageStore:
             raise self._fail("queues and index not written", error) from error
 
     def begin_next_file(self) -> NextFile | None:
-        """Return a job that makes the next log file, if it is time; call it every 200 ms."""
+        """Return a job that makes the next log file when it is due; call it every 200 ms."""
         return None if self.is_read_only or self._closed else self._log.begin_next()
 
     def begin_delete(self, topic: str, end: int | None = None) -> tuple[int, RemoveJob]:
-        """Forget a topic's queues for good; returns how many, and a job for ``end_flush``.
+        """Remove a topic's queues; return how many, and a job to pass to ``end_flush``.
 
-        Its records below log offset ``end`` (None: all) do not come back.
+        A recovery does not bring back records of the topic below log offset ``end`` (None: the
+        end of the log).
 
         Raises:
-            BadCall: the topic cannot be a path.
-            StoreFailed: the disk broke; the store is read-only from now on.
+            BadCall: the topic cannot be part of a path.
+            StoreFailed: the disk refused; the store is read-only from now on.
         """
         try:
             return self._upkeep.delete_topic(topic, self._log.end if end is None else end)
@@ -355,17 +373,18 @@ class MessageStore:
         wants: Wants | None = None,
         may_wait: bool = True,
     ) -> GetResult:
-        """Return the messages of a queue from ``queue_offset`` on; see ``Reader``.
+        """Return the messages of a queue from ``queue_offset`` on.
 
         Args:
-            may_wait: False raises rather than wait for a disk.
+            count_max, size_max, accept, wants: see ``Reader.get_message``.
+            may_wait: if False, raise ``ColdRead`` instead of waiting for the disk.
 
         Raises:
-            ColdRead: something is not in the page cache; ``warm`` it, and ask again.
-            OSError: the disk cannot be read there.
+            ColdRead: data is not in the page cache; call ``warm`` on it and read again.
+            OSError: the disk could not be read.
         """
         queue = None if may_wait else self._table.find(topic, queue_id)
-        # The newest messages were just written: they need not be asked for politely.
+        # The newest messages were just written, so they are in the page cache.
         with no_wait(queue is not None and queue_offset < queue.tail_start):
             return self._reader.get_message(
                 topic, queue_id, queue_offset,
@@ -373,38 +392,38 @@ class MessageStore:
             )  # fmt: skip
 
     def entries(self, topic: str, queue_id: int, *, start: int, count: int) -> list[RawEntry]:
-        """Return queue entries as they are; see ``Reader.entries``."""
+        """Return queue entries undecoded; see ``Reader.entries``."""
         return self._reader.entries(topic, queue_id, start, count)
 
     def max_offset(self, topic: str, queue_id: int) -> int:
-        """Return the queue offset the next message becomes readable at; 0 for no queue."""
+        """Return the queue offset of the next message to be dispatched; 0 if there is no queue."""
         row = self._table.row(topic, queue_id)
         return 0 if row is None else row.end
 
     def min_offset(self, topic: str, queue_id: int) -> int:
-        """Return the queue offset of the first kept message; 0 for no queue."""
+        """Return the queue offset of the first retained message; 0 if there is no queue."""
         row = self._table.row(topic, queue_id)
         return 0 if row is None else row.minimum
 
     def offset_by_time(self, topic: str, queue_id: int, timestamp_ms: int) -> int:
-        """Return the queue offset of the message stored nearest to a time."""
+        """Return the queue offset of the message whose store time (ms) is nearest."""
         return self._reader.offset_by_time(topic, queue_id, timestamp_ms)
 
     def store_time(self, topic: str, queue_id: int, queue_offset: int) -> int:
-        """Return when a message was stored (ms), -1 where there is none."""
+        """Return when a message was stored (ms), or -1 if it does not exist."""
         return self._reader.store_time(topic, queue_id, queue_offset)
 
     def read_record(self, log_offset: int) -> bytes | None:
-        """Return the record that starts at ``log_offset``, None where none does."""
+        """Return the record that starts at ``log_offset``, or None if none does."""
         return self._reader.read_record(log_offset)
 
     def records_from(self, log_offset: int) -> Iterator[list[Found]]:
-        """Yield the records that are written now, from one's start at ``log_offset`` on.
+        """Yield the records written so far, from a record's start at ``log_offset`` on.
 
-        They come some together, in the order of the log; what is no record is passed over.
+        They come in lists, in the order of the log; ranges that are not records are skipped.
 
         Raises:
-            OSError: the disk cannot be read there.
+            OSError: the disk could not be read.
         """
         end = self._log.written_offset
         walk = LogWalk(self._log, list(self._log.bases))
@@ -417,29 +436,36 @@ class MessageStore:
     def query(
         self, topic: str, key: str, *, count_max: int, begin_ms: int = 0, end_ms: int = _FOR_EVER_MS
     ) -> QueryResult:
-        """Return the records whose key has the hash of ``key``; see ``Reader``."""
+        """Return the records whose key has the same hash as ``key``.
+
+        Args:
+            count_max, begin_ms, end_ms: see ``Reader.query``.
+
+        Raises:
+            OSError: the disk could not be read.
+        """
         with may_wait():
             self._dispatcher.put_keys(self._written_ms)
         return self._reader.query(topic, key, count_max=count_max, begin_ms=begin_ms, end_ms=end_ms)
 
     @property
     def written_offset(self) -> int:
-        """Log offset up to which puts are written."""
+        """Log offset up to which puts are written to their files."""
         return self._log.written_offset
 
     @property
     def flushed_offset(self) -> int:
-        """Log offset up to which puts are known to be on the disk."""
+        """Log offset up to which puts are on the disk."""
         return self._log.flushed_offset
 
     @property
     def waiting_count(self) -> int:
-        """Records that are written and wait for the disk before they can be read."""
+        """Number of records that are written and wait for a sync before they can be read."""
         return len(self._waiting)
 
     @property
     def put_count(self) -> int:
-        """Records stored since the start."""
+        """Number of records stored since the start."""
         return self._appender.put_count
 
     @property
@@ -449,18 +475,18 @@ class MessageStore:
 
     @property
     def min_log_offset(self) -> int:
-        """Log offset of the first byte that is kept."""
+        """Log offset of the first retained byte."""
         return self._log.min_offset
 
     def queues(self) -> list[tuple[str, int]]:
-        """Return (topic, queue id) of every queue, sorted."""
+        """Return (topic, queue id) of every queue in sorted order."""
         return self._table.keys()
 
     def was_deleted(self, topic: str) -> bool:
-        """Tell whether a topic was deleted while the log still has what came before that."""
+        """Tell whether a topic was deleted while the log still holds its older records."""
         return self._upkeep.safe_file.was_deleted(topic)
 
     def has(self, topic: str, queue_id: int | None = None) -> bool:
-        """Tell whether there is such a queue, or any of the topic."""
+        """Tell whether a queue exists, or any queue of the topic if ``queue_id`` is None."""
         table = self._table
         return table.has_topic(topic) if queue_id is None else table.has(topic, queue_id)

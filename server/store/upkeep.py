@@ -1,15 +1,15 @@
-"""What a store does now and then: write queues and index, sync them, say so.
+"""Periodic work of a store: write queues and index, sync them, and record the safe point.
 
-    every 1 s    queue tails and index entries go to the page cache, in small steps
-    every 60 s   a round begins: all that is dirty then is written, in small steps, and
-                 synced (a job); checkpoint and dispatch.json tell up to where; also when
-                 the log has gone on to its next file
-    on stop      all of it at once, and the abort file goes away
+    every 1 s    queue tails and index entries are written to the page cache, in small steps
+    every 60 s   a round begins: everything unsynced at that moment is written, in small steps,
+                 and synced by a job; then checkpoint and dispatch.json name the log offset up
+                 to which this is so. A round also begins when a new log file was begun.
+    on shutdown  everything at once, and the abort file is removed
 
-Rule: a step writes a few hundred queues, however many there are. The checkpoint holds
-what Java means by it, and only what was synced: physic_ms is the store time of the last
-record a flush covered, logics_ms of the last one in synced queues, index_ms the end of the
-last synced file that is full.
+Rule: a step writes a few hundred queues, however many there are. The checkpoint has the same
+meaning as in Java and covers only what was synced: physic_ms is the store time of the last
+record that a flush covered, logics_ms of the last record in synced queues, and index_ms the
+end of the last synced file that is full.
 
 Source: store/DefaultMessageStore.java (FlushConsumeQueueService, #shutdown),
 store/StoreCheckpoint.java, store/index/IndexService.java#flush.
@@ -33,31 +33,31 @@ from server.store.recovery.safe_point_file import SafePointFile
 from storefmt.formats.checkpoint import Checkpoint
 
 QUEUES_A_STEP: Final = 250
-"""Queues that one step writes, at most, so that no turn is long."""
+"""Most queues that one step writes, so that the event loop is not held up."""
 LOOKS_A_STEP: Final = 4 * QUEUES_A_STEP
-"""Queues of which one step takes down what is to be synced."""
+"""Queues whose ends one step records for the next sync."""
 
 
 @dataclass(slots=True)
 class _Round:
-    """What is to be synced and said next."""
+    """The state of one round: what to sync and then to record."""
 
     until: int
-    """The log is durable up to here; the safe point will tell of records below this log offset
-    and of no other."""
+    """Log offset up to which the log is durable; the safe point will cover exactly the records
+    below it."""
     flushed: int
     checkpoint: Checkpoint
     slots: "array[int]"
-    """Queues that are to be written and taken down."""
+    """Queues that are still to be written and recorded in ``ends``."""
     ends: QueueEnds
 
 
 class Upkeep:
-    """The slow work of one store."""
+    """The periodic work of one store."""
 
     def __init__(self, config: StoreConfig, opened: OpenedStore) -> None:
         self.flushed_ms = opened.checkpoint.physic_ms
-        """Store time of the last record that is known to be on the disk."""
+        """Store time of the last record that is on the disk."""
         self._disk = opened.disk
         self._paths = opened.paths
         self._log = opened.log
@@ -67,7 +67,7 @@ class Upkeep:
         self.safe_file = SafePointFile(opened.disk, opened.paths, opened.point)
         """The one writer of ``dispatch.json``."""
         self.removed = Removed(opened.disk)
-        """Where deleted queues go."""
+        """Moves the directories of deleted queues out of the way."""
         self._release = opened.release
         self.settings_changed(config)
         self._next_write_ms = opened.now_ms + self._interval_ms
@@ -77,12 +77,17 @@ class Upkeep:
         self._synced_offset = self.safe_file.safe_log_offset
 
     def settings_changed(self, config: StoreConfig) -> None:
-        """Take the intervals that are set now."""
+        """Apply the current intervals."""
         self._interval_ms = config.flush_interval_consume_queue_ms
         self._thorough_interval_ms = config.flush_consume_queue_thorough_interval_ms
 
     def flush_job(self, *, entry_count: int, store_ms: int) -> FlushJob:
-        """Return a job that makes the written part of the log durable."""
+        """Return a job that makes the written part of the log durable.
+
+        Args:
+            entry_count: records that wait for it (SYNC_FLUSH).
+            store_ms: store time of the last written record.
+        """
         directories = [self._paths.commitlog] if self._log.directory_unsynced else []
         self._log.directory_unsynced = False
         return FlushJob(
@@ -95,10 +100,10 @@ class Upkeep:
         )
 
     def step(self, now_ms: int) -> QueueSyncJob | None:
-        """Do what is due; returns a job when it is time to sync.
+        """Do the work that is due; return a job when it is time to sync.
 
         Raises:
-            OSError: the disk did not take something; nothing is lost from memory.
+            OSError: a write failed; nothing in memory is lost.
         """
         self._write_some(now_ms)
         if self._job_running:
@@ -119,7 +124,7 @@ class Upkeep:
         return job
 
     def _write_some(self, now_ms: int) -> None:
-        """Write some of the queues that were not written when this second began."""
+        """Write some of the queues that were unwritten when this interval began."""
         dispatcher = self._dispatcher
         due = _is_due(self._next_write_ms, now_ms, self._interval_ms)
         if due or dispatcher.paused is not None:
@@ -129,17 +134,17 @@ class Upkeep:
             if dispatcher.index is not None:
                 dispatcher.index.write(pages_max=PAGES_A_STEP)
             self._next_write_ms = now_ms + self._interval_ms
-        # A round writes what it needs by itself.
+        # A round writes the queues it needs itself.
         if self._round is None:
             dispatcher.write_queues(cost_max=QUEUES_A_STEP)
 
     def _has_rolled(self) -> bool:
-        """Tell whether a flush went into a new file: all files before it are then safe."""
+        """Tell whether the flushed part of the log has reached a new file since the last round."""
         size = self._log.file_size
         return self._log.flushed_offset // size > self._synced_offset // size
 
     def job_ended(self) -> None:
-        """Allow the next sync job."""
+        """Allow the next sync job to start."""
         self._job_running = False
 
     def _begin_round(self) -> _Round:
@@ -147,7 +152,7 @@ class Upkeep:
         dispatcher.put_keys(dispatcher.last_store_ms)
         until = min(self._log.flushed_offset, dispatcher.dispatched_offset)
         if dispatcher.keys_wait:
-            # Keys for which there was no space are in no file yet.
+            # Keys that found no space are not in any index file yet.
             until = self.safe_file.safe_log_offset
         dispatcher.to_write = None
         self._table.forgotten.clear()
@@ -162,15 +167,15 @@ class Upkeep:
         )
 
     def _go_on(self, round_: _Round, count_max: int) -> bool:
-        """Write some queues of a round; True when all of them are written.
+        """Write some queues of a round; return True once all of them are written.
 
         Raises:
-            OSError: the disk did not take them; the round goes on with them later.
+            OSError: the disk refused a write; the round continues with that queue later.
         """
         cost, looks = 0, count_max * LOOKS_A_STEP // QUEUES_A_STEP
         while round_.slots and cost < count_max and looks:
             with self._table.borrowed(round_.slots[-1]) as queue:
-                # One that was deleted, and is there again, is for the next round.
+                # A queue that was deleted and created again belongs to the next round.
                 if queue is not None and queue.key not in self._table.forgotten:
                     if queue.unwritten_size:
                         cost += NEW_FILE_COST if queue.is_at_new_file else 1
@@ -216,13 +221,13 @@ class Upkeep:
         )  # fmt: skip
 
     def delete_topic(self, topic: str, log_end: int) -> tuple[int, RemoveJob]:
-        """Forget the queues of a topic; its records up to ``log_end`` never come back.
+        """Remove the queues of a topic; its records below ``log_end`` are not recovered.
 
         Returns:
-            How many there were, and a job (any thread) after which it is durable.
+            How many queues there were, and a job (any thread) that makes the removal durable.
 
         Raises:
-            BadCall: the topic cannot be a path.
+            BadCall: the topic cannot be part of a path.
             OSError: the disk refused.
         """
         queues = self._table.take_topic(topic)
@@ -237,13 +242,13 @@ class Upkeep:
         )
 
     def close(self, flushed_offset: int) -> None:
-        """Write and sync the rest and take the abort file away.
+        """Write and sync everything that is left, and remove the abort file.
 
         Raises:
-            OSError: the disk did not take it; the abort file stays.
+            OSError: a write or sync failed; the abort file stays.
         """
         if self._round is not None:
-            # Not all of it: more may have come since.
+            # This round does not cover everything: entries may have been added since it began.
             self._finish(self._round)
         self._finish(self._begin_round())
         if self._dispatcher.keys_wait:
@@ -266,7 +271,7 @@ class Upkeep:
             raise job.error
 
     def release(self) -> None:
-        """Close what is open and give the lock back."""
+        """Close the open files and release the lock."""
         self._table.close()
         if self._dispatcher.index is not None:
             self._dispatcher.index.close()
@@ -274,5 +279,5 @@ class Upkeep:
 
 
 def _is_due(next_ms: int, now_ms: int, interval_ms: int) -> bool:
-    """Tell whether it is time, or the clock was set back so far that it would never be."""
+    """Tell whether it is time, or whether the clock was set back, which would delay it."""
     return not 0 < next_ms - now_ms <= interval_ms

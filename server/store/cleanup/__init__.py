@@ -1,5 +1,5 @@
-"""Deletion of old data: files of the log by age and disk usage, then queues and index.
+"""Deletion of old data: log files by age and disk usage, then queues and index files.
 
-The settings of the store and the clock go in; file names to remove come out, and threads
-remove them. Start with ``retention`` for the policy and ``cleaner.Cleaner`` for its order.
+The store's settings and the clock go in; files to remove come out, and threads remove
+them. Start with ``retention`` for the policy and ``cleaner.Cleaner`` for the sequence of jobs.
 """

@@ -1,12 +1,12 @@
-"""Deleting old data: what the policy names goes from the log, then from queues and index.
+"""Deletes old data: expired commit log files first, then what queues and index had of them.
 
     step (loop) ─ log files ──> DeleteLogJob ──────> end: the log begins later
-         ─ queues ────────────> ScanQueuesJob ─────> end: min offsets corrected
+         ─ queues ────────────> ScanQueuesJob ─────> end: min offsets are corrected
          ─ their files, index > DeleteFilesJob ────> end
 
-Rule: one job at a time, and only ``run`` of a job in another thread. A file is let go by
-all readers on the loop before a thread deletes it; who reads it in a thread has it open
-and ends well. A file is deleted only when the safe point is behind it.
+Rule: one job runs at a time, and only its ``run`` is called in another thread. The event loop
+makes readers let go of a file before a thread deletes it; a thread that still reads it has it
+open and finishes normally. A file is deleted only if it ends below the safe point.
 
 Source: store/DefaultMessageStore.java (CleanCommitLogService, CleanConsumeQueueService,
 #cleanExpiredConsumerQueue), store/index/IndexService.java#deleteExpiredFile.
@@ -40,16 +40,19 @@ from storefmt.names import SCHEDULE_TOPIC
 LOG = logging.getLogger(__name__)
 
 QUEUES_A_STEP: Final = 200
-"""Expired queues that one step removes, so that no turn is long."""
+"""Expired queues that one step removes, so that the event loop is not held up."""
 QUEUES_A_LOOK: Final = 2_000
-"""Queues that one step corrects."""
+"""Queues whose minimum offsets one step corrects."""
 
 
 class Cleaner:
-    """The retention of one store.
+    """The retention of one store; see ``Retention`` for the policy.
 
     Args:
-        store_ms_at: gives the store time (ms) of the record at a log offset, -1 for none.
+        opened: the parts of the open store.
+        safe_file: records removals in ``dispatch.json``.
+        removed: moves the directories of removed queues away.
+        store_ms_at: returns the store time (ms) of the record at a log offset, -1 for none.
     """
 
     def __init__(
@@ -66,7 +69,7 @@ class Cleaner:
         )
         self.policy = Retention(config, clock, safe_file.sealed_ms)
         self.slowest_ms = 0.0
-        """Longest time that deleting one commit log file took, in its thread."""
+        """Longest time (ms) that deleting one commit log file took in its thread."""
         self._config = config
         self._disk = opened.disk
         self._paths = opened.paths
@@ -85,7 +88,7 @@ class Cleaner:
         self._has_ext = opened.disk.is_dir(opened.paths.consumequeue_ext)
         self._has_ext |= config.enable_consume_queue_ext
         self._findings: list[QueueFinding] = []
-        # Queues that begin later, and files that go; both are still to be said.
+        # Queues that begin later, and files to delete; dispatch.json does not say so yet.
         self._rows: list[tuple[str, int, int, int]] = []
         self._paths_gone: list[Path] = []
         self._asked: list[Callable[[], None]] = []
@@ -93,33 +96,33 @@ class Cleaner:
         self._expired: list[QueueView] = []
 
     def delete_by_hand(self) -> None:
-        """Delete expired commit log files now and for some minutes, whatever the hour."""
+        """Delete expired commit log files now and for some minutes, whatever the hour is."""
         self.policy.delete_by_hand()
         self._next_look_ms = 0
 
     def remove_expired_queues(self, done: Callable[[], None]) -> None:
-        """Remove queues that have no message any more; they begin at 0 again.
+        """Remove queues that have no message any more; they start again at offset 0.
 
         Args:
-            done: called once it is done.
+            done: called when it is done.
         """
         self._asked.append(done)
 
     def close(self) -> None:
-        """Let a job that runs end soon."""
+        """Let a running job end soon."""
         self._stop.set()
 
     def disk_used(self) -> float:
-        """Return the part of the store's disk that is in use, 0 to 1, as it is now."""
+        """Return the used part of the store's disk now, 0 to 1."""
         usage = self._disk.usage(self._paths.root)
         whole = usage.used + usage.usable
         return usage.used / whole if whole else 0.0
 
     def step(self, now_ms: int) -> CleanJob | None:
-        """Return what is to be done now, None for nothing; call it about every second.
+        """Return the job that is due, None for nothing; call it about every second.
 
         Raises:
-            OSError: the disk cannot be looked at.
+            OSError: the disk usage could not be determined.
         """
         if self._job is not None:
             return None
@@ -143,7 +146,7 @@ class Cleaner:
         active = log.end - log.end % log.file_size
         self.policy.look(now_ms, bases=log.bases, active=active, usage=usage)
         self._safe_file.note_clock(self.policy.clock_ms, dict(self.policy.sealed_ms))
-        # A clock that was set back must not stop the looking.
+        # A clock that was set back must not stop these checks.
         if self._looked_ms <= now_ms < self._next_look_ms:
             return None
         self._looked_ms = now_ms
@@ -161,7 +164,7 @@ class Cleaner:
         return DeleteLogJob(self._disk, log.let_go(gone), interval_s=interval_s, stop=self._stop)
 
     def _bases_at_rest(self, active: int) -> list[int]:
-        """Return the oldest files in a row that nobody needs but readers."""
+        """Return the oldest files in a row that are full, synced and used only by readers."""
         rest: list[int] = []
         for base in self._log.bases:
             end = base + self._log.file_size
@@ -192,7 +195,7 @@ class Cleaner:
         def say(point: SafePoint) -> None:
             for topic, queue_id, first, minimum in rows:
                 known = point.queues.get(topic, queue_id)
-                # A queue of the same name that is there again begins where it begins.
+                # A queue that was removed and created again keeps its own beginning.
                 now = table.row(topic, queue_id)
                 is_same = now is not None and now.minimum >= minimum
                 if known is not None and is_same and minimum <= known.end:
@@ -209,7 +212,7 @@ class Cleaner:
         )
 
     def end(self, job: CleanJob) -> None:
-        """Take the outcome of a job of ``step``."""
+        """Process the result of a job that ``step`` returned."""
         self._job = None
         if job.error is not None:
             LOG.error("old data not deleted: %s; it is tried again", job.error)
@@ -224,7 +227,7 @@ class Cleaner:
             self._tell()
 
     def _end_scan(self, job: ScanQueuesJob) -> None:
-        # What was deleted meanwhile may have begun again: the next scan tells.
+        # A queue deleted meanwhile may have started again, so the scan is repeated.
         if job.delete_count == self._table.delete_count:
             self._scanned = job
             self._findings = job.found[::-1]
@@ -232,7 +235,7 @@ class Cleaner:
             self._asked, self._asked_now = self._asked_now + self._asked, []
 
     def _apply(self, job: ScanQueuesJob) -> None:
-        """Correct some of the queues that a scan found to begin later."""
+        """Correct some of the queues that were found to begin later."""
         for _ in range(min(QUEUES_A_LOOK, len(self._findings))):
             finding = self._findings.pop()
             self._correct(finding)
@@ -273,7 +276,7 @@ class Cleaner:
             self._safe_file.note_min(self._cleaned_min)
 
     def _remove_job(self) -> RemoveJob | None:
-        """Forget some of the queues that have no message, unless one came meanwhile."""
+        """Remove some of the queues without messages, unless one has received a message."""
         gone: list[ConsumeQueue] = []
         while self._expired and len(gone) < QUEUES_A_STEP:
             view = self._expired.pop()

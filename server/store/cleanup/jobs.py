@@ -1,11 +1,11 @@
-"""What deleting waits for, packed for a thread: unlink, and reads of old queue files.
+"""The slow work of deletion, for a thread: unlinking files and reading old queue files.
 
-    DeleteLogJob   oldest file first, each gone for good before the next one
-    ScanQueuesJob  reads queue files, tells what points below the first kept byte
-    DeleteFilesJob says so in dispatch.json, then deletes queue and index files
+    DeleteLogJob   oldest file first, each durably deleted before the next one
+    ScanQueuesJob  reads queue files and finds entries below the first retained byte
+    DeleteFilesJob records the removal in dispatch.json, then deletes queue and index files
 
-Rule: a job has files of its own and touches no object of the loop. A crash between two
-steps leaves a row of log files without a gap, and never less than dispatch.json names.
+Rule: a job uses its own open files and no object of the event loop. A crash between two
+steps leaves log files without a gap, and never fewer files than dispatch.json names.
 
 Source: store/MappedFileQueue.java#deleteExpiredFileByTime, #deleteExpiredFileByOffset.
 """
@@ -23,26 +23,27 @@ from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER_SIZE
 from storefmt.paths import StorePaths, log_file_name
 
 SLICE_SIZE: Final = 32 << 20
-"""Bytes that are given back at once: a file system is busy with them and with nothing else."""
+"""Bytes freed in one call, during which the file system serves nobody else."""
 _LOOK_BACK: Final = 512
 
 
 class CleanJob(Protocol):
-    """One piece of work of retention."""
+    """One piece of retention work."""
 
     error: OSError | None
 
     def run(self) -> None:
-        """Do it; blocks for as long as the disk takes."""
+        """Do the work; blocks for as long as the disk takes."""
 
 
 class DeleteLogJob:
     """Deletes commit log files.
 
     Args:
-        paths: of one directory, the oldest first.
-        interval_s: time between two.
-        stop: set when the broker stops; the rest stays then.
+        disk: the disk that holds the files.
+        paths: files of one directory, the oldest first.
+        interval_s: pause between two files.
+        stop: set when the broker stops; the remaining files are kept.
     """
 
     def __init__(
@@ -50,21 +51,21 @@ class DeleteLogJob:
     ) -> None:
         self.error: OSError | None = None
         self.left = list(paths)
-        """What is still there."""
+        """Files that still exist."""
         self.slowest_ms = 0.0
-        """Longest call of them all: that long anybody else may wait for the file system."""
+        """Longest single call, for which others may have had to wait for the file system."""
         self._disk = disk
         self._interval_s = interval_s
         self._stop = stop
 
     def run(self) -> None:
-        """Delete one after another, each durably."""
+        """Delete one file after another, each durably."""
         try:
             while self.left and not self._stop.is_set():
                 started = time.perf_counter()
                 file = self._disk.open(self.left[0])
                 try:
-                    # Quick while the file is open: its blocks go later, slice by slice.
+                    # Unlinking an open file is quick; its blocks are freed later in slices.
                     self._disk.unlink(self.left[0])
                     self._disk.fsync_dir(self.left[0].parent)
                     self.left.pop(0)
@@ -80,7 +81,7 @@ class DeleteLogJob:
             self.error = error
 
     def _free(self, file: DiskFile) -> None:
-        """Give back the blocks of a file without a name, unless somebody still reads it."""
+        """Free the blocks of the unlinked file, unless somebody still reads it."""
         size = file.size()
         while size and not self._stop.is_set() and file.is_ours_alone():
             started = time.perf_counter()
@@ -93,7 +94,7 @@ class DeleteLogJob:
 
 
 class QueueView(NamedTuple):
-    """A queue as the loop last saw it; entries."""
+    """A queue as the event loop last saw it, in entries."""
 
     topic: str
     queue_id: int
@@ -104,7 +105,7 @@ class QueueView(NamedTuple):
 
     @property
     def is_expired(self) -> bool:
-        """Tell whether not one of its messages is left."""
+        """Tell whether all of its messages have expired."""
         return self.minimum == self.end > 0
 
 
@@ -113,19 +114,24 @@ class QueueFinding(NamedTuple):
 
     view: QueueView
     expired: list[Path]
-    """Files all of whose messages are gone, the oldest first."""
+    """Files whose messages have all expired, the oldest first."""
     first: int
     minimum: int
     is_expired: bool
-    """Not one of its messages in files is left."""
+    """All messages in files have expired."""
 
 
 class ScanQueuesJob:
-    """Finds what of the queues points below ``log_min``.
+    """Finds queue entries that point below ``log_min``.
 
     Args:
-        rows: every queue, and its end in its files.
-        delete_count: queues deleted so far, for who takes the outcome.
+        disk: the disk that holds the queues.
+        paths: the store's paths.
+        rows: every queue, up to its end in its files.
+        log_min: log offset of the first retained byte.
+        file_size: bytes of a queue file.
+        delete_count: the table's count of deletions when ``rows`` was made; the caller
+            compares it when the job has ended.
     """
 
     def __init__(
@@ -143,7 +149,7 @@ class ScanQueuesJob:
         self.delete_count = delete_count
         self.found: list[QueueFinding] = []
         self.empty: list[QueueView] = []
-        """Queues without a message, whether this scan found it or an earlier one."""
+        """Queues without a message, found by this scan or an earlier one."""
         self._disk = disk
         self._paths = paths
         self._rows = rows
@@ -154,7 +160,7 @@ class ScanQueuesJob:
             yield QueueView(topic, queue_id, *row)
 
     def run(self) -> None:
-        """Look at every queue; those of which nothing is gone are left out."""
+        """Look at every queue; ``found`` leaves out queues with no expired entry."""
         for view in self._views():
             if view.is_expired:
                 self.empty.append(view)
@@ -165,7 +171,7 @@ class ScanQueuesJob:
             try:
                 self._look(view, directory, entries)
             except FileNotFoundError:
-                # Deleted with its topic meanwhile.
+                # The queue was deleted meanwhile.
                 continue
             except OSError as error:
                 self.error = error
@@ -191,10 +197,14 @@ class ScanQueuesJob:
 
 
 class DeleteFilesJob:
-    """Deletes queue and index files, after it was said.
+    """Deletes queue and index files after recording their removal.
 
     Args:
-        say: writes down that they are no more.
+        disk: the disk that holds the files.
+        paths: the files to delete.
+        say: records in ``dispatch.json`` that the files are removed.
+        interval_s: pause between two files of one directory.
+        stop: set when the broker stops; the remaining files are then deleted without pauses.
     """
 
     def __init__(
@@ -208,14 +218,14 @@ class DeleteFilesJob:
     ) -> None:
         self.error: OSError | None = None
         self.left = list(paths)
-        """What is still there."""
+        """Files that still exist."""
         self._disk = disk
         self._say = say
         self._interval_s = interval_s
         self._stop = stop
 
     def run(self) -> None:
-        """Say it, delete, sync the directories."""
+        """Record the removal, delete the files and sync their directories."""
         try:
             self._say()
             directories: dict[Path, None] = {}
@@ -235,7 +245,7 @@ class DeleteFilesJob:
 
 
 class _Entries:
-    """Entries of one queue out of its files, one file open at a time."""
+    """Reads entries of one queue from its files, with one file open at a time."""
 
     def __init__(self, disk: Disk, directory: Path, *, file_size: int) -> None:
         self._disk = disk
@@ -255,14 +265,15 @@ class _Entries:
         return list(CQ_ENTRY.iter_unpack(data[: len(data) - len(data) % ENTRY_SIZE]))
 
     def at(self, number: int) -> tuple[int, int, int]:
-        """Return one entry; zeros where the file is short."""
+        """Return one entry; zeros if the file is too short."""
         found = self._read(number, 1)
         return found[0] if found else (0, 0, 0)
 
     def all_below(self, start: int, end: int, log_min: int) -> bool:
-        """Tell whether the last message from ``start`` to ``end`` lies below ``log_min``.
+        """Tell whether the last message from ``start`` to ``end`` is below ``log_min``.
 
-        Fillers stand for no message; a row of them that is too long tells nothing.
+        Fillers are skipped, as they stand for no message; the result is False if too many of
+        them come last.
         """
         per_file = self._file_size // ENTRY_SIZE
         low = max(start, end - _LOOK_BACK, (end - 1) - (end - 1) % per_file)
@@ -272,12 +283,12 @@ class _Entries:
         return False
 
     def first_from(self, low: int, end: int, log_min: int) -> int:
-        """Return the first entry that points at or behind ``log_min``, ``end`` for none."""
+        """Return the first entry that points at or above ``log_min``, ``end`` for none."""
         high = end
         while low < high:
             middle = probe = (low + high) // 2
             entry = self.at(probe)
-            # A filler in the middle tells nothing; the next message does.
+            # A filler does not tell where to go on searching; the next message does.
             while entry[1] == FILLER_SIZE and probe + 1 < high:
                 probe += 1
                 entry = self.at(probe)
@@ -288,7 +299,7 @@ class _Entries:
         return low
 
     def close(self) -> None:
-        """Close the file that is open."""
+        """Close the open file."""
         if self._file is not None:
             self._file.close()
             self._file = None

@@ -1,15 +1,15 @@
-"""Which commit log files have had their time: the policy, without any file.
+"""Retention policy: which commit log files have expired; it touches no file.
 
-    hour of deleteWhen, disk over its ratio, or asked by hand
+    hour of deleteWhen, disk over its ratio, or requested by an operator
         └─> oldest files first, at most 10 a round, while sealed + fileReservedTime <= clock
-    disk over the forcible ratio and cleanFileForciblyEnable: the time does not count
-    disk over the warning level: no more messages, until it is below the forcible ratio
+    disk over the forcible ratio and cleanFileForciblyEnable: the age does not matter
+    disk over the warning level: messages are refused until it is below the forcible ratio
 
-Rule: the age of a file is counted by a clock of our own that goes on only while a broker
-runs, by at most a minute a look, and by at most an hour for each stop. A wall clock that
-jumps, live or between two runs, makes nothing older than it is. A file's age begins when
-it was full; files of another broker are as old as their last message says, and never
-older than an earlier file. The last file is never deleted.
+Rule: the age of a file is measured by the retention clock. It advances only while a broker
+runs, by at most a minute between two checks, and by at most an hour for each restart. A jump of
+the wall clock, during a run or between two, therefore makes no file older than it is. A file's
+age begins when it is full ("sealed"). A file of another broker is as old as its last message
+says, and never older than an earlier file. The last file is never deleted.
 
 Source: store/DefaultMessageStore.java (CleanCommitLogService), store/MappedFileQueue.java
 #deleteExpiredFileByTime (which goes by modification times and the wall clock).
@@ -24,17 +24,17 @@ from server.store.disk.disk import DiskUsage
 
 FILES_A_ROUND: Final = 10
 MANUAL_ROUNDS: Final = 20
-"""Rounds that one request for deletion lasts."""
+"""Number of rounds that one request for deletion lasts."""
 STEP_MS_MAX: Final = 60_000
 STOP_MS_MAX: Final = 3_600_000
 _HOUR_MS: Final = 3_600_000
 
 
 class RetentionClock:
-    """The time by which files age.
+    """The clock that measures the age of files.
 
     Args:
-        known_ms: what it showed last; 0 where it never ran.
+        known_ms: its last recorded value; 0 if it never ran.
         newest_ms: store time of the newest message, 0 for none.
         now_ms: the wall clock.
     """
@@ -48,17 +48,19 @@ class RetentionClock:
         self._looked_ms = now_ms
 
     def tick(self, now_ms: int) -> int:
-        """Go on with the wall clock, and return what it shows now."""
+        """Advance with the wall clock, and return the current value."""
         self.clock_ms += min(max(now_ms - self._looked_ms, 0), STEP_MS_MAX)
         self._looked_ms = now_ms
         return self.clock_ms
 
 
 class Retention:
-    """Decides; somebody else deletes.
+    """Decides which files to delete; the cleaner deletes them.
 
     Args:
-        sealed_ms: by the start of a file, what the clock showed when it was full.
+        config: the store's settings.
+        clock: the retention clock.
+        sealed_ms: retention clock value at which each file was full, by the file's start.
     """
 
     def __init__(
@@ -66,7 +68,7 @@ class Retention:
     ) -> None:
         self.sealed_ms = sealed_ms
         self.disk_full = ""
-        """Why no more messages are stored; empty while they are."""
+        """Why messages are refused; empty while they are accepted."""
         self._config = config
         self._clock = clock
         self._manual_rounds = 0
@@ -74,18 +76,21 @@ class Retention:
 
     @property
     def clock_ms(self) -> int:
-        """What the clock of retention shows."""
+        """Current value of the retention clock."""
         return self._clock.clock_ms
 
     def delete_by_hand(self) -> None:
-        """Delete what is expired now, whatever the hour is."""
+        """Delete expired files now, whatever the hour is."""
         self._manual_rounds = MANUAL_ROUNDS
 
     def look(self, now_ms: int, *, bases: Sequence[int], active: int, usage: DiskUsage) -> None:
-        """Take note of the time, of files that became full, and of the disk.
+        """Update the clock, the files that have become full, and the state of the disk.
 
         Args:
-            bases: starts of all files, ``active``: of the one that takes the next message.
+            now_ms: the wall clock.
+            bases: starts of all files, sorted.
+            active: start of the file that takes the next message.
+            usage: space of the store's disk.
         """
         clock_ms = self._clock.tick(now_ms)
         if self._active is not None:
@@ -111,18 +116,20 @@ class Retention:
         usage: DiskUsage,
         store_ms_at: Callable[[int], int],
     ) -> list[int]:
-        """Return the starts of the files that are to be deleted in this round.
+        """Return the starts of the files to delete in this round.
 
         Args:
-            bases: starts of the files that may go, the oldest first.
-            store_ms_at: gives the store time (ms) of the first record of the file that
-                follows one, -1 where it cannot be read.
+            now_ms: the wall clock.
+            bases: starts of the files that may be deleted, the oldest first.
+            usage: space of the store's disk.
+            store_ms_at: called with the start of a file; returns the store time (ms) of the
+                first record of the file after it, -1 if it cannot be read.
         """
         config = self._config
         manual = self._manual_rounds > 0
         self._manual_rounds -= manual
         is_time = datetime.fromtimestamp(now_ms / 1000).hour in config.delete_hours()
-        # Java's getter keeps it within these, whatever is set.
+        # Java's getter limits the ratio to this range.
         used_max = min(max(config.disk_max_used_space_ratio, 10), 95)
         if not (manual or is_time or usage.percent > used_max):
             return []

@@ -1,13 +1,12 @@
-"""Puts: a message becomes a record with its place in the log and in its queue.
+"""Puts: each message becomes a record with its offsets in the log and in its queue.
 
     PutMessage ──> head | body | topic | properties ──> CommitLog.parts
                └─> DispatchEntry + its queue          ──> taken after the write
 
-Rule: one message costs one pack and no system call. The head is packed here with the
-layout of ``storefmt`` and its parts are joined once for all messages of a write; a test
-holds the bytes against ``storefmt.formats.message.encode_record``. Queue offsets are given out
-here and taken back when the write did not succeed.
-
+Rule: a message costs one struct pack and no system call. The record head is packed here with
+the layout of ``storefmt``, and the parts of all messages of a write are joined once; a test
+compares the bytes with ``storefmt.formats.message.encode_record``. Queue offsets are assigned
+here and taken back if the write fails.
 Source: store/CommitLog.java#doAppend, #encode; store/DefaultMessageStore.java#checkMessage.
 """
 
@@ -39,7 +38,7 @@ from storefmt.formats.sysflag import (
     TRANSACTION_MASK,
 )
 
-# By the lengths of born host and store host: head, its size and the flag bits.
+# By the sizes of born host and store host: the head, its size and its flag bits.
 _HEADS: Final = {
     (born, store): (head, head.size, bits)
     for born, store, bits in (
@@ -50,14 +49,14 @@ _HEADS: Final = {
     )
     for head in (layout.MESSAGE.part("body_size").struct(v6=bits),)
 }
-# The same for a run: all that its records share is one field, packed once.
+# The same for a run: the fields that all its records share are packed once, as one field.
 _RUN_FRONT: Final = layout.MESSAGE.part("log_offset").struct()
 _RUN_HEADS: Final = {
     hosts: struct.Struct(f"{_RUN_FRONT.format}{size - _RUN_FRONT.size - 4}si")
     for hosts, (_, size, _) in _HEADS.items()
 }
 _NOT_HOSTS: Final = ~HOSTS_V6
-# A named tuple made this way takes half the time; there is one of each a message.
+# Creating a named tuple this way takes half the time; each message needs two.
 new_entry: Final = cast(
     "Callable[[type[DispatchEntry], tuple[object, ...]], DispatchEntry]", tuple.__new__
 )
@@ -70,12 +69,12 @@ _RUN_ILLEGAL: Final = RunResult(PutStatus.MESSAGE_ILLEGAL, -1, [], 0)
 
 
 def is_queued(sys_flag: int) -> bool:
-    """Tell whether a record gets a place in its queue: all but half and rollback do."""
+    """Tell whether a record gets an entry in its queue: all except half and rollback do."""
     return sys_flag & TRANSACTION_MASK in (0, TRANSACTION_COMMIT)
 
 
 class Appender:
-    """The pending messages of one store."""
+    """The messages of one store that are put and not yet written."""
 
     def __init__(self, config: StoreConfig, log: CommitLog, table: QueueTable) -> None:
         self._log = log
@@ -85,24 +84,28 @@ class Appender:
         self._run_size_max = log.file_size - BLANK_SIZE_MIN
         self.settings_changed(config)
         self.entries: list[DispatchEntry] = []
-        """What was put since the last write, in log order."""
+        """Entries of what was put since the last write, in log order."""
         self.takers: list[Taker] = []
         """The queue of each entry."""
         self.put_count = 0
-        """Records that were taken: those stored since the start."""
+        """Number of records stored since the start."""
         self.extra_count = 0
-        """Entries, not taken yet, that are no record's own: copies, and what fills a gap."""
+        """Pending entries that are not a record's own: copies, and fillers of gaps."""
         self._copies = Copies(config, table) if config.enable_multi_dispatch else None
 
     def settings_changed(self, config: StoreConfig) -> None:
-        """Take the limits that are set now."""
+        """Apply the current limits."""
         self._body_size_max = config.max_message_size
         self._size_max = min(config.record_size_max, self._run_size_max)
 
     def put(self, message: PutMessage, now_ms: int) -> PutResult:
-        """Make a record of a message, to be written with the next write; as ``append``.
+        """Make a record of a message as ``append`` does, to be written with the next write.
 
-        The message gets the properties that are stored, where other queues get it too.
+        If other queues get copies of the message, its stored properties are set in it.
+
+        Raises:
+            BadCall: the topic or the queue id cannot be part of a path.
+            OSError: the next commit log file could not be made; nothing was taken.
         """
         copies: list[ConsumeQueue] = []
         if self._copies is not None:
@@ -131,7 +134,7 @@ class Appender:
         return result
 
     def _copy(self, record: DispatchEntry, queues: list[ConsumeQueue]) -> None:
-        """Give the last record entries in other queues, too."""
+        """Add entries in other queues for the last record."""
         for queue in queues:
             self.entries.append(
                 record._replace(
@@ -145,7 +148,7 @@ class Appender:
             queue.next_offset += 1
         self.extra_count += len(queues)
 
-    # By position: a ``PutMessage`` for each would cost more than the rest of the call.
+    # Arguments are positional: a ``PutMessage`` would cost more than the rest of the call.
     def append(
         self, topic: str, topic_bytes: bytes, queue_id: int, body: bytes, properties: bytes,
         flag: int, sys_flag: int, born_ms: int, born_host: bytes, store_host: bytes,
@@ -154,7 +157,11 @@ class Appender:
     ) -> PutResult:  # fmt: skip
         """Make a record of the fields of a ``PutMessage``.
 
+        Args:
+            now_ms: the store time; the other arguments are the fields of a ``PutMessage``.
+
         Raises:
+            BadCall: the topic or the queue id cannot be part of a path.
             OSError: the next commit log file could not be made; nothing was taken.
         """
         taker: Taker | None = self._queues.get((topic, queue_id))
@@ -162,7 +169,7 @@ class Appender:
             if len(topic_bytes) > TOPIC_SIZE_V1_MAX:
                 return _ILLEGAL
             taker = self._table.taker(topic, queue_id)
-        # The type, since ``isinstance`` takes twice as long.
+        # ``isinstance`` would take twice as long.
         if type(taker) is ConsumeQueue:
             topic_part = taker.topic_part
         else:
@@ -198,11 +205,12 @@ class Appender:
         return _new_result(PutResult, (_OK, queue_offset, log_offset, size))
 
     def put_run(self, run: PutRun, now_ms: int) -> RunResult:
-        """Make records of messages of one queue, side by side in one file: all or none.
+        """Make records of all messages of a run, adjacent in one file, or of none of them.
 
-        Costs half of ``put`` for each.
+        It costs half as much per message as ``put``.
 
         Raises:
+            BadCall: the topic or the queue id cannot be part of a path.
             OSError: the next commit log file could not be made; nothing was taken.
         """
         hosts = len(run.born_host), len(run.store_host)
@@ -229,7 +237,7 @@ class Appender:
             crc = crc32(body) & CRC_MASK
             properties_size = len(properties)
             if properties_size != known_size:
-                # Messages of a batch mostly have properties of one length.
+                # The properties of a batch's messages mostly have the same length.
                 known_size = properties_size
                 middle = topic_part + properties_size.to_bytes(2, "big")
             log.parts += (
@@ -248,14 +256,14 @@ class Appender:
         return RunResult(PutStatus.PUT_OK, first, log_offsets, total)
 
     def _give(self, taker: Taker, count: int) -> int:
-        """Give the next offsets of a queue to messages; returns the first."""
+        """Assign the next ``count`` offsets of a queue; return the first."""
         if isinstance(taker, int):
             return self._columns.give(taker, count)
         taker.next_offset += count
         return taker.next_offset - count
 
     def _run_sizes(self, run: PutRun, other_size: int) -> list[int]:
-        """Return the size of each record of a run, [] for a run that cannot be stored."""
+        """Return the size of each record of a run, [] if the run cannot be stored."""
         messages = run.messages
         sizes = [other_size + len(message[0]) + len(message[1]) for message in messages]
         if not sizes or len(run.topic_bytes) > TOPIC_SIZE_V1_MAX or sum(sizes) > self._run_size_max:
@@ -272,7 +280,7 @@ class Appender:
         return sizes if largest <= self._size_max else []
 
     def take(self) -> tuple[list[DispatchEntry], list[Taker]]:
-        """Return what was put since the last call, once it is written."""
+        """Return the entries since the last call and their queues, once they are written."""
         taken = self.entries, self.takers
         self.entries, self.takers = [], []
         self.put_count += len(taken[0]) - self.extra_count
@@ -280,7 +288,7 @@ class Appender:
         return taken
 
     def undo(self) -> None:
-        """Take back every place in log and queues given since the last ``take``."""
+        """Take back every log offset and queue offset assigned since the last ``take``."""
         for entry, taker in zip(self.entries, self.takers, strict=True):
             queue = self._table.at(taker) if isinstance(taker, int) else taker
             if queue is not None and is_queued(entry.sys_flag):
@@ -291,7 +299,7 @@ class Appender:
 
 
 def _shared_head(run: PutRun, now_ms: int) -> tuple[bytes, int]:
-    """Return what lies between log offset and body size in every record, and the flag in it."""
+    """Return the bytes between log offset and body size in every record, and the sys flag."""
     head, _, host_bits = _HEADS[len(run.born_host), len(run.store_host)]
     sys_flag = run.sys_flag & _NOT_HOSTS | host_bits
     packed: bytes = head.pack(

@@ -1,11 +1,11 @@
-"""Dispatch: a stored record gets its queue entry and its index entries.
+"""Dispatch: adds the queue entry and the index entries of each stored record.
 
-Rule: everything here is memory first. Keys wait for each other, since one insertion of many
-costs less than many (2 us a turn with one message): they reach the index when enough have
-come together, when somebody asks it, or with the next upkeep, and always before anything
-says that they are there. A disk that is full or broken while queues or index are written
-does not lose an entry: it stays in memory and is written later, and after a crash it is
-built again from the commit log.
+Rule: all entries go to memory first. Index keys are collected, because one insertion of many
+keys is cheaper than many insertions (it saves 2 us per write of one message). They are added
+to the index when there are enough of them, when the index is queried, or with the next upkeep,
+and always before anything records that they are there. If the disk is full or broken while
+queues or index are written, no entry is lost: it stays in memory and is written later, and
+after a crash it is rebuilt from the commit log.
 
 Source: store/DefaultMessageStore.java (ReputMessageService, CommitLogDispatcherBuildIndex,
 CommitLogDispatcherBuildConsumeQueue).
@@ -25,33 +25,33 @@ from storefmt.formats.consumequeue import CQ_ENTRY
 from storefmt.formats.sysflag import TRANSACTION_MASK
 
 KEYS_WAITING_MAX: Final = 64
-"""Records whose keys wait for the index, at most."""
+"""Number of records whose keys may be collected before they are added to the index."""
 NEW_FILE_COST: Final = 10
 
 
 class Dispatcher:
-    """Feeds queues and index of one store."""
+    """Adds entries to the queues and the index of one store."""
 
     def __init__(self, index: Index | None, table: QueueTable) -> None:
         self.index = index
         self.exts: ExtFiles | None = None
-        """Where each message gets a unit, when the store writes them."""
+        """Takes a unit for each message if the store writes consume queue ext files."""
         self.to_write: Iterator[int] | None = None
-        """Slots of queues that are to be written next; None when all of them are."""
+        """Slots of queues to write next; None when all of them are written."""
         self.dispatched_offset = 0
-        """Log offset up to which records are in their queues."""
+        """Log offset up to which records have their queue entries."""
         self.last_store_ms = 0
         self.paused: OSError | None = None
-        """Why entries stay in memory for now; housekeeping tries again."""
+        """Why entries stay in memory for now; housekeeping tries to write them again."""
         self._table = table
         self._waiting: list[DispatchEntry] = []
-        # The index has some of the waiting keys already: an insertion did not succeed.
+        # An insertion failed, so the index may already have some of the waiting keys.
         self._in_part = False
 
     def dispatch(
         self, entries: Sequence[DispatchEntry], takers: Sequence[Taker], *, now_ms: int
     ) -> None:
-        """Take records in log order; ``takers`` are the queues of them, one each."""
+        """Add the entries of records in log order; ``takers`` has the queue of each record."""
         pack, table, exts = CQ_ENTRY.pack, self._table, self.exts
         add_one = table.files.backlog.add_one
         columns = table.columns
@@ -68,7 +68,7 @@ class Dispatcher:
                 unwritten[taker] = count + 1
                 continue
             else:
-                # It was woken since, or has to be written, or was deleted.
+                # The queue has been loaded, has to be written, or was deleted.
                 queue = table.at(taker)
             if queue is None or queue.deleted:
                 continue
@@ -92,14 +92,14 @@ class Dispatcher:
         self.last_store_ms = last.store_ms
 
     def rest(self) -> None:
-        """Let queues rest that are awake longest."""
+        """Evict the queues that were loaded first; see ``QueueTable.rest``."""
         try:
             self._table.rest(may_write=self.paused is None)
         except OSError as error:
             self.paused = error
 
     def resume(self, entries: list[DispatchEntry]) -> None:
-        """Go on with records whose keys a start had no space for."""
+        """Continue with records whose keys found no space during recovery."""
         self._waiting = entries
         self._in_part = bool(entries)
 
@@ -109,10 +109,10 @@ class Dispatcher:
         return self.index is not None and bool(self._waiting)
 
     def put_keys(self, now_ms: int) -> None:
-        """Put the keys that wait into the index; those for which it has no space go on waiting.
+        """Add the waiting keys to the index; keys that find no space keep waiting.
 
         Args:
-            now_ms: names a new index file.
+            now_ms: the time that names a new index file.
         """
         entries, index = self._waiting, self.index
         if not entries or index is None:
@@ -135,13 +135,13 @@ class Dispatcher:
         self._in_part = False
 
     def write_queues(self, *, cost_max: int) -> None:
-        """Write some of the queues that are to be written.
+        """Write some of the queues in ``to_write``.
 
         Args:
-            cost_max: most queues to write now; one that needs a new file counts for ten.
+            cost_max: most queues to write now; a queue that needs a new file counts as ten.
 
         Raises:
-            OSError: the disk did not take them; they stay in memory.
+            OSError: the disk refused the entries; they stay in memory.
         """
         cost = 0
         for slot in self.to_write or ():

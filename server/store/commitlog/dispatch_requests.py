@@ -1,15 +1,15 @@
-"""Dispatch entries: what those who follow the log are told of a record that was read from it.
+"""Dispatch entries, made from records that were read from the log.
 
     Found ── properties ──> tag ──> tags code ─┐
                        └──> keys ──────────────┴──> DispatchEntry
 
-Rule: the tags code is the hash of the tag, as Java's ``String.hashCode``; of a message that
-waits for its time, when it is due.
+Rule: the tags code is the hash of the tag, as in Java's ``String.hashCode``; for a delayed
+message it is the time at which it is due, in ms.
 
 Tag and keys are cut out of the raw properties without parsing all of them, since a scan of the
-log does this for every record. Most records have the property names of the record before, and
-one match of a pattern then gives all values. The result is that of
-``storefmt.formats.properties.parse_properties``; text that is not plain ASCII is parsed by it.
+log does this for every record. Most records have the same property names as the record before,
+so one match of a pattern gives all values. The result equals that of
+``storefmt.formats.properties.parse_properties``, which parses properties that are not ASCII.
 
 Source: store/CommitLog.java#checkMessageAndReturnSize,
 common/message/MessageDecoder.java#string2messageProperties.
@@ -34,34 +34,34 @@ from storefmt.formats.properties import (
 from storefmt.names import SCHEDULE_TOPIC
 
 _LAYOUTS_MAX: Final = 64
-"""Different rows of names that are known; whoever makes up names fills no memory."""
+"""Most rows of property names that are remembered, so that made-up names fill no memory."""
 _WANTED: Final = (TAGS, KEYS, UNIQUE_KEY)
 _VALUE: Final = r"\x01([^\x02]+)"
 _OTHER: Final = r"\x01[^\x02]+"
 
 Texts = tuple[str | None, tuple[str, ...]]
-"""Tag, and keys: the unique key, then the user's."""
+"""Tag and keys: the unique key first, then the user's keys."""
 
 
 class _Layout(NamedTuple):
-    """Properties of certain names in this order, each of them once and with a value."""
+    """A pattern for properties with certain names in order, each once and with a value."""
 
     match: Callable[[str], re.Match[str] | None]
     tags: int
-    """Group of the tag, 0 for none; likewise the others."""
+    """Group number of the tag, 0 for none; ``keys`` and ``unique`` likewise."""
     keys: int
     unique: int
 
 
 class _Reader:
-    """Reads tag and keys of one record after the other."""
+    """Reads tag and keys of one record after another."""
 
     def __init__(self) -> None:
         self._layouts: dict[tuple[str, ...], _Layout] = {}
         self._layout = _layout_of(())
 
     def read(self, properties: bytes) -> Texts:
-        """Return the tag of a record, None without one, and the keys the index has for it."""
+        """Return the tag of a record (or None) and the keys that the index stores for it."""
         if not properties.isascii():
             return _parsed(properties)
         text = properties.decode()
@@ -93,7 +93,7 @@ def _parsed(properties: bytes) -> Texts:
 
 
 def _is_plain(names: tuple[str, ...]) -> bool:
-    # The last is empty behind a separator at the end.
+    # A separator at the end leaves an empty last name.
     return len(set(names)) == len(names) and all(names[:-1])
 
 
@@ -105,7 +105,7 @@ def _layout_of(names: tuple[str, ...]) -> _Layout:
 
 
 def _split(text: str) -> tuple[str, ...]:
-    # Nearly always there is one.
+    # There is nearly always exactly one key.
     if KEY_SEPARATOR not in text:
         return (text,) if text else ()
     return tuple(key for key in text.split(KEY_SEPARATOR) if key)
@@ -119,7 +119,7 @@ _DELAY_UNKNOWN_MS: Final = 1000
 
 
 class Entries:
-    """Makes entries in a store with these delays (ms) of each delay level."""
+    """Makes entries in a store that has the given delay (ms) for each delay level."""
 
     def __init__(self, delays_ms: Mapping[int, int]) -> None:
         self._delays_ms = delays_ms
@@ -129,7 +129,7 @@ class Entries:
         return self.of_all((found,))[0]
 
     def of_all(self, records: Iterable[Found]) -> list[DispatchEntry]:
-        """Return the entries of records: a recovery makes one of each, some hundreds at a time."""
+        """Return the entries of records; recovery makes some hundreds at a time."""
         entries: list[DispatchEntry] = []
         codes: dict[str | None, int] = {}
         for (

@@ -1,12 +1,12 @@
-"""Work that waits for the disk, packed so that any thread can do it.
+"""Work that waits for the disk, as jobs that any thread can run.
 
     store (one thread)          any thread            store (one thread)
     begin_flush / housekeeping ──> job.run() ──> end_flush(job)
 
-Rule: a job touches nothing but the files it was given and never raises for a disk
-error: it keeps it, and ``MessageStore.end_flush`` turns it into the end of all writing. Only
-a job that could not open a file, because the process has no descriptor left, may run again.
-A value goes into the checkpoint only when the same job synced what it stands for.
+Rule: a job uses only the files it was given and never raises a disk error. It keeps the
+error, and ``MessageStore.end_flush`` then stops all writing. Only a job that could not open a
+file, because the process has no descriptor left, may run again. A value is written to the
+checkpoint only when the same job has synced what it refers to.
 
 Source: store/CommitLog.java (GroupCommitService), store/DefaultMessageStore.java
 (FlushConsumeQueueService), store/StoreCheckpoint.java.
@@ -25,36 +25,38 @@ from storefmt.formats.checkpoint import Checkpoint
 from storefmt.paths import StorePaths
 
 NOT_OPENED: Final = frozenset({errno.EMFILE, errno.ENFILE})
-"""Errors that only the opening of a file gives: nothing was done yet, and nothing is lost."""
+"""Errors that only opening a file raises: nothing was done yet, and nothing is lost."""
 OVERLOADED: Final = OUT_OF_SPACE | NOT_OPENED | {errno.ENOMEM}
-"""Errors of a write on a disk that is not broken: something ran out, and comes again."""
+"""Errors of a write on an intact disk: a resource ran out and may become available again."""
 SYNC_ALL_FROM: Final = 256
-"""Files from which on it is cheaper to sync the whole file system than one by one."""
+"""Number of files from which it is cheaper to sync the whole file system than each file."""
 
 
 class Syncable(Protocol):
     """A file that can be synced."""
 
     def fdatasync(self) -> None:
-        """Return when what was written is on the disk."""
+        """Write the file's data to the disk, and return when it is there."""
 
 
 class SyncJob(Protocol):
-    """One piece of such work."""
+    """One piece of work that waits for the disk."""
 
     error: OSError | None
 
     def run(self) -> None:
-        """Do it; blocks for as long as the disk takes."""
+        """Do the work; blocks for as long as the disk takes."""
 
 
 class FlushJob:
     """Makes the commit log durable up to ``until``.
 
     Args:
-        files: written since the last job, ``directories``: with new names in them.
+        disk: the disk that holds the files.
+        files: files written since the last job.
+        directories: directories with new names.
         until: log offset that is durable afterwards.
-        entry_count: records that may be dispatched afterwards (SYNC_FLUSH).
+        entry_count: number of records that may be dispatched afterwards (SYNC_FLUSH).
         store_ms: store time of the last of these records.
     """
 
@@ -88,14 +90,18 @@ class FlushJob:
 
 
 class QueueSyncJob:
-    """Makes queues and index durable, then says so in ``checkpoint`` and the safe point.
+    """Makes queues and index durable, then records it in ``checkpoint`` and the safe point.
 
     Args:
-        queues: whose files to sync, ``paths``: files of others.
+        disk: the disk that holds the store.
+        store: the store's paths.
+        queues: queues whose files to sync.
+        paths: further files to sync by name, of consume queue ext.
         files: index files to sync.
-        names, directories: with new names in them.
-        checkpoint: what is true once all of these are synced.
-        say: says the same in ``dispatch.json``.
+        names: queue directories with new names.
+        directories: further directories with new names.
+        checkpoint: the checkpoint that is valid once all of these are synced.
+        say: records the same in ``dispatch.json``.
     """
 
     def __init__(
@@ -113,7 +119,7 @@ class QueueSyncJob:
     ) -> None:
         self.error: OSError | None = None
         self.full: OSError | None = None
-        """There was no space to say so; the two files say what was true before."""
+        """Why there was no space to record it; the two files keep their previous content."""
         self._disk = disk
         self._store = store
         self._queues = queues
@@ -125,7 +131,7 @@ class QueueSyncJob:
         self._say = say
 
     def run(self) -> None:
-        """Sync, then write the two files."""
+        """Sync everything, then write the checkpoint and the safe point."""
         try:
             for file in self._files:
                 file.fdatasync()
@@ -137,8 +143,8 @@ class QueueSyncJob:
         except OSError as error:
             self.error = error
             return
-        # Each of them, whatever becomes of the other: what ``say`` takes note of is true now,
-        # and the next job, which covers other queues, relies on it.
+        # Write both, even if one fails: what ``say`` records is true now, and the next job
+        # covers other queues and relies on it.
         self._write_down(lambda: write_checkpoint(self._disk, self._store, self._checkpoint))
         self._write_down(self._say)
 
@@ -161,7 +167,15 @@ def sync_queue_files(
     names: NewNames,
     directories: Sequence[Path] = (),
 ) -> None:
-    """Sync files by name, then directories and those above them; very many all at once.
+    """Sync files by name, then their directories; very many files are synced all at once.
+
+    Args:
+        disk: the disk that holds the store.
+        store: the store's paths.
+        queues: queues whose files to sync.
+        paths: further files to sync.
+        names: queue directories with new names.
+        directories: further directories with new names.
 
     Raises:
         OSError: the disk refused.
@@ -179,7 +193,7 @@ def sync_queue_files(
 
 
 def sync_path(disk: Disk, path: FilePath) -> None:
-    """Sync one file by name; one that was deleted meanwhile needs none."""
+    """Sync one file by name, unless it was deleted meanwhile."""
     if disk.stat(path) is None:
         return
     file = disk.open(path)
@@ -190,10 +204,10 @@ def sync_path(disk: Disk, path: FilePath) -> None:
 
 
 def write_checkpoint(disk: Disk, store: StorePaths, checkpoint: Checkpoint) -> None:
-    """Write and sync the checkpoint file, 4096 bytes.
+    """Write and sync the checkpoint file (4096 bytes).
 
     Raises:
-        OSError: the disk did not take it.
+        OSError: the disk refused a write or sync.
     """
     created = disk.stat(store.checkpoint) is None
     file = disk.open(store.checkpoint, create=True)

@@ -1,15 +1,15 @@
-"""The commit log: one writer that appends records to files of one size.
+"""The commit log: one writer that appends records to files of equal size.
 
     put ──> pending parts ──write──> file (page cache) ──flush──> disk
             end                      written_offset       flushed_offset
 
     | record | record | … | record | int32 left, int32 BLANK, zeros |   next file …
 
-Rule: a record never crosses files and leaves 8 bytes free for the blank that ends its
-file. Files are allocated before they are written, so that a full disk is an error of
-``open_next`` and not of a write. What is behind ``written_offset`` in its file is zero,
-always: the bytes of a write that did not succeed are erased before the next one,
-because whole old records there would come back to life after a crash.
+Rule: a record never crosses files and leaves at least 8 bytes free for the blank that ends
+its file. Files are allocated before they are written, so that a full disk is an error of
+``open_next`` and not of a write. All bytes after ``written_offset`` in its file are zero: the
+bytes of a failed write are erased before the next one, because whole old records there would
+be taken for stored ones after a crash.
 
 Source: store/CommitLog.java#doAppend (END_OF_FILE), store/MappedFileQueue.java.
 """
@@ -29,7 +29,7 @@ _ZEROS: Final = bytes(1 << 16)
 
 
 class Segment(NamedTuple):
-    """Bytes for one file, in order."""
+    """Pending bytes for one file, in order."""
 
     base: int
     pos: int
@@ -37,7 +37,7 @@ class Segment(NamedTuple):
 
 
 class CommitLog:
-    """The files of one commit log and what is on its way into them.
+    """The files of one commit log and the bytes that are pending for them.
 
     Args:
         disk: where the files are.
@@ -52,7 +52,7 @@ class CommitLog:
     ) -> None:
         self.file_size = file_size
         self.end = end
-        """Log offset after the last record that was put."""
+        """Log offset at the end of the last record that was put."""
         self.written_offset = end
         self.flushed_offset = end
         self.bases = sorted(bases)
@@ -63,45 +63,45 @@ class CommitLog:
         self._open_max = open_files_max(OPEN_FILES_MAX)
         self._segments: list[Segment] = []
         self.parts: list[bytes | memoryview] = []
-        """Pending bytes of the file that is being filled."""
+        """Pending bytes of the current file."""
         self._parts_start = end
         self._dirty_until = end
         self._unsynced: dict[int, None] = {}
         self._syncing: dict[int, None] = {}
         self.directory_unsynced = False
         self.warm_size = 0
-        """Bytes of a file made ahead that are written and then synced at once; 0 for none."""
+        """Bytes written between syncs while a file made ahead is warmed; 0 for no warming."""
         self._next: NextFile | None = None
         self._file_end = self._written_file_end = 0
         self._blank_size = self._written_blank_size = 0
         self.set_end(end)
 
     def set_end(self, end: int) -> None:
-        """Let the next record go to ``end``, the end of what is kept; nothing is pending."""
+        """Set the log offset of the next record, the end of what is kept; drop pending bytes."""
         self.end = self.written_offset = self.flushed_offset = self._start = end
         self._parts_start = self._dirty_until = end
-        # At the end of the last file there is no next one yet: the first put makes it.
+        # After a full last file there is no next file yet: the first put creates it.
         base = end - end % self.file_size
         self._file_end = base + self.file_size if base in self._known else end
         self._written_file_end = self._file_end
 
     @property
     def put_size(self) -> int:
-        """Bytes of records that were written since ``set_end``."""
+        """Bytes of records written since ``set_end``."""
         return self.written_offset - self._start - self._written_blank_size
 
     @property
     def min_offset(self) -> int:
-        """Log offset of the first byte that is kept, or will be."""
+        """Log offset of the first byte that is retained, or will be."""
         return self.bases[0] if self.bases else self.end
 
     def place(self, size: int) -> int:
         """Reserve ``size`` bytes (at most ``file_size - 8``) and return their log offset.
 
-        The caller appends exactly ``size`` bytes to ``parts`` afterwards.
+        The caller must then append exactly ``size`` bytes to ``parts``.
 
         Raises:
-            OSError: the next file could not be made; nothing was reserved.
+            OSError: the next file could not be created; nothing was reserved.
         """
         start = self.end
         if start + size + BLANK_SIZE_MIN > self._file_end:
@@ -110,11 +110,11 @@ class CommitLog:
         return start
 
     def append(self, data: bytes) -> None:
-        """Take bytes of another log as they are, records or parts of them, to be written next.
+        """Append bytes of another log unchanged, whole records or not, for the next write.
 
         Raises:
-            OSError: the next file could not be made; nothing was taken.
-            ValueError: they would lie in two files.
+            OSError: the next file could not be created; nothing was taken.
+            ValueError: the bytes cross the end of a file.
         """
         start = self.end if self.end != self._file_end else self._roll()
         if start + len(data) > self._file_end:
@@ -123,7 +123,7 @@ class CommitLog:
         self.end = start + len(data)
 
     def cut(self, end: int) -> None:
-        """Let the log end at ``end`` in its last file; what is behind it is erased and synced.
+        """End the log at ``end`` in its last file; later bytes are erased and synced.
 
         Raises:
             OSError: the disk refused.
@@ -152,10 +152,10 @@ class CommitLog:
         return next_base
 
     def open_next(self, base: int) -> None:
-        """Make sure that the file that starts at ``base`` is there, with all its blocks.
+        """Make sure that the file that starts at ``base`` exists with all its blocks.
 
         Raises:
-            OSError: there is no space for it; no file is left behind.
+            OSError: there is no space for the file; nothing is left behind.
         """
         if self.bases and self.bases[-1] >= base:
             return
@@ -173,9 +173,10 @@ class CommitLog:
         return NextFile(self._disk, path, base=base, size=self.file_size, warm_size=self.warm_size)
 
     def begin_next(self) -> NextFile | None:
-        """Return a job that makes the next file, once three quarters of this one are full.
+        """Return a job that creates the next file once three quarters of this one are full.
 
-        None also while a job is under way. Run it (any thread), then call ``end_next``.
+        It also returns None while such a job is running. Call ``run`` of the job in any thread,
+        then ``end_next``.
         """
         base = self._file_end
         if self._next is not None or not self.bases or self.bases[-1] >= base:
@@ -186,7 +187,7 @@ class CommitLog:
         return self._next
 
     def end_next(self, job: NextFile) -> None:
-        """Take the outcome of a job of ``begin_next``; without one, the file is tried again."""
+        """Process the result of a job from ``begin_next``; a failed one is repeated later."""
         if job is not self._next:
             return
         if job.error is None:
@@ -195,10 +196,10 @@ class CommitLog:
             self._next = None
 
     def write(self) -> None:
-        """Write all that is pending; afterwards ``written_offset == end``.
+        """Write all pending bytes; afterwards ``written_offset == end``.
 
         Raises:
-            OSError: the disk did not take it; call ``undo_pending`` then.
+            OSError: the disk refused them; call ``undo_pending`` then.
         """
         if self._dirty_until > self.written_offset:
             self._erase(self.written_offset, self._dirty_until)
@@ -221,7 +222,7 @@ class CommitLog:
         self.file_at(segment.base).pwrite(data, segment.pos)
 
     def undo_pending(self) -> None:
-        """Forget what was put since the last write that succeeded."""
+        """Discard what was put since the last successful write."""
         self._segments.clear()
         self.parts = []
         self.end = self._parts_start = self.written_offset
@@ -239,27 +240,27 @@ class CommitLog:
             start += count
 
     def take_unsynced(self) -> list[DiskFile]:
-        """Return the files written since the last call; open until the call after it.
+        """Return the files written since the last call; they stay open until the next call.
 
-        An error of writing back belongs to the descriptor that wrote: only that one is
-        sure to be told of it by ``fdatasync``.
+        A writeback error belongs to the descriptor that wrote: only that one is sure to
+        report it from ``fdatasync``.
         """
         self._syncing = self._unsynced
         self._unsynced = {}
         return [self.file_at(base) for base in self._syncing]
 
     def sync_again(self) -> None:
-        """Have the files of the last ``take_unsynced``, and their names, synced once more."""
+        """Schedule the files of the last ``take_unsynced`` and their directory for another sync."""
         self._unsynced = self._syncing | self._unsynced
         self._syncing = {}
         self.directory_unsynced = True
 
     def sync_ended(self) -> None:
-        """Let go of the files of the last ``take_unsynced``."""
+        """Allow the files of the last ``take_unsynced`` to be closed."""
         self._syncing = {}
 
     def read(self, log_offset: int, size: int) -> bytes | None:
-        """Return ``size`` written bytes, None where they are not all in one kept file."""
+        """Return ``size`` written bytes, or None if they are not all in one retained file."""
         base = self._base_of(log_offset)
         if not self._holds(base, log_offset, size):
             return None
@@ -267,7 +268,7 @@ class CommitLog:
         return data if len(data) == size else None
 
     def read_into(self, view: memoryview, log_offset: int) -> bool:
-        """Fill ``view`` with written bytes; False where they are not all in one kept file."""
+        """Fill ``view`` with written bytes; False if they are not all in one retained file."""
         base, size = self._base_of(log_offset), len(view)
         if not self._holds(base, log_offset, size):
             return False
@@ -282,9 +283,9 @@ class CommitLog:
         )
 
     def read_parts(self, parts: Sequence[tuple[int, int]]) -> bytes | None:
-        """Return written bytes, (start, end) each, joined; None where ``read`` has to be asked.
+        """Return written bytes, a (start, end) each, joined; None if ``read`` has to be used.
 
-        That is where they are not all in one kept file, or not known to be in memory.
+        It is None if they are not all in one retained file, or may not all be in memory.
         """
         start, end = parts[0][0], parts[-1][1]
         base = self._base_of(start)
@@ -293,14 +294,14 @@ class CommitLog:
         return self.file_at(base).parts(parts, base) if base in self._known else None
 
     def path_of(self, base: int) -> Path:
-        """Return where the file is that starts at ``base``."""
+        """Return the path of the file that starts at ``base``."""
         return self._directory / log_file_name(base)
 
     def _base_of(self, log_offset: int) -> int:
         return log_offset - log_offset % self.file_size
 
     def file_at(self, base: int) -> DiskFile:
-        """Return the open file that starts at ``base``."""
+        """Return the file that starts at ``base``, opened if necessary."""
         file = self._open.get(base)
         if file is None:
             file = self._disk.open(self._directory / log_file_name(base))
@@ -316,7 +317,7 @@ class CommitLog:
         self._open[base] = file
 
     def remove(self, base: int) -> None:
-        """Delete a whole file.
+        """Delete a file of the log.
 
         Raises:
             OSError: the disk refused.
@@ -328,12 +329,12 @@ class CommitLog:
         self._known.discard(base)
 
     def is_at_rest(self, base: int) -> bool:
-        """Tell whether a file is full, on the disk and in nobody's hands."""
+        """Tell whether a file is full, synced, and not used by a sync job."""
         is_full = base + self.file_size <= self.flushed_offset
         return is_full and base not in self._unsynced and base not in self._syncing
 
     def let_go(self, bases: list[int]) -> list[Path]:
-        """Read the oldest files no more; returns their paths, for who deletes them."""
+        """Close the files of these bases and drop them from the log; return their paths."""
         for base in bases:
             if base in self._open:
                 self._open.pop(base).close()
@@ -342,13 +343,13 @@ class CommitLog:
         return [self._directory / log_file_name(base) for base in bases]
 
     def take_back(self, paths: list[Path]) -> None:
-        """Read files again that could not be deleted."""
+        """Add files to the log again that could not be deleted."""
         bases = [int(path.name) for path in paths]
         self.bases = sorted({*self.bases, *bases})
         self._known.update(bases)
 
     def erase_tail(self, base: int, pos: int) -> int:
-        """Make a file zeros from ``pos`` on and sync it; returns the bytes that were not.
+        """Set a file to zeros from ``pos`` on and sync it; return how many bytes were not zero.
 
         Raises:
             OSError: the disk refused.
@@ -363,7 +364,7 @@ class CommitLog:
         return erased
 
     def drop_unused(self) -> None:
-        """Remove the file that was made ahead and holds nothing yet, as Java does on stop."""
+        """Remove files that were created ahead and are empty, as Java does on shutdown."""
         if self._next is not None:
             self._next.give_up()
             self._next = None

@@ -1,15 +1,16 @@
-"""Many records of the log, read with few calls.
+"""Reads many records of the log with few calls.
 
-    in memory ── mapped: the records alone, joined
-    else      ── near ones together, one read each into one buffer, in ``pieces`` if others wait;
-                 what is not cached is told at once (ColdRead)
+    in memory ── memory-mapped: only the records, joined
+    else      ── neighbouring records are merged into one read each, in slices if others wait;
+                 bytes that are not cached raise ColdRead
 
-Rule: records come whole and in the order asked for; one that is not there is left out.
+Rule: records come whole and in the requested order; records that do not exist are left out.
 
-A large read is split into slices (``Pieces``) so that sends can run in between: where others
-wait, the read ends with ``OthersWait``, which holds what was read so far, and the same read goes
-on from there later. Only a read that picks the same records uses it. Few reads are split at a
-time, and none for ever; beyond that a read is done at once.
+A large read is split into slices (``Pieces``) so that sends can run in between: if others
+wait, the read ends with ``OthersWait``, which holds the bytes read so far, and the same read
+continues from there later. Only a read of the same records can continue it. The number of
+reads that are split at a time and the number of pauses are limited; beyond that a read is
+completed at once.
 
 Source: store/CommitLog.java#getMessage.
 """
@@ -24,9 +25,9 @@ from server.store.disk.nowait import ColdRead
 from server.store.results import Chunk
 
 PIECE_SIZE: Final = 32_768
-"""Bytes that are read, at least, before it is asked who waits."""
+"""Least number of bytes to read before checking whether others wait."""
 PAUSES_MAX: Final = 32
-"""How often one read lets others go first; a single send takes three turns of the loop."""
+"""How often one read pauses for others; a single send takes three turns of the loop."""
 BEGUN_MAX: Final = 16
 
 Picked = list[tuple[int, int]]
@@ -34,7 +35,7 @@ Picked = list[tuple[int, int]]
 
 
 class Begun:
-    """What a read of many records has already."""
+    """The state of a partly completed read of many records."""
 
     __slots__ = ("buffer", "chunks", "group_count", "left", "pause_count", "picked")
 
@@ -43,13 +44,13 @@ class Begun:
         self.buffer = buffer
         self.chunks: list[Chunk] = []
         self.left = memoryview(buffer)
-        """Room for what is not read yet."""
+        """Part of the buffer that is not filled yet."""
         self.group_count = 0
         self.pause_count = pause_count
 
 
 class OthersWait(Exception):
-    """A read that lets others go first; ``Pieces.may_go_on`` has to be asked afterwards."""
+    """A read pauses for others; afterwards ``Pieces.may_go_on`` has to be asked."""
 
     def __init__(self, begun: Begun) -> None:
         super().__init__("others wait")
@@ -57,10 +58,10 @@ class OthersWait(Exception):
 
 
 class Pieces:
-    """How one thread reads much: in pieces, between which others go first.
+    """Splits the large reads of one thread into slices, between which others may run.
 
     Args:
-        is_waited_for: tells whether somebody waits for this thread.
+        is_waited_for: tells whether other work waits for this thread.
     """
 
     __slots__ = ("_begun", "_begun_count", "_spare", "is_waited_for")
@@ -79,7 +80,7 @@ class Pieces:
         self._begun = None
 
     def begin(self, picked: Picked, *, size: int) -> Begun:
-        """Return what there is already of these records, with room for ``size`` bytes in all."""
+        """Return the paused read of these records, or a new one with room for ``size`` bytes."""
         known, self._begun = self._begun, None
         if known is not None and known.picked == picked:
             return known
@@ -89,18 +90,18 @@ class Pieces:
         return Begun(picked, buffer=buffer, pause_count=0 if known is None else known.pause_count)
 
     def give_up(self, begun: Begun) -> None:
-        """Take back the room of a read that comes to nothing."""
+        """Keep the buffer of an abandoned read for the next one."""
         self._spare = begun.buffer
 
     def let_others(self, begun: Begun) -> None:
-        """Raise ``OthersWait`` if somebody is to go first."""
+        """Raise ``OthersWait`` if others wait and the limits allow a pause."""
         has_room = begun.pause_count < PAUSES_MAX and self._begun_count < BEGUN_MAX
         if has_room and self.is_waited_for():
             self._begun_count += 1
             raise OthersWait(begun)
 
     def may_go_on(self, begun: Begun) -> bool:
-        """Tell whether the next read may go on with ``begun``; if not, ask a turn later."""
+        """Tell whether the next read may continue ``begun``; if not, ask again one turn later."""
         begun.pause_count += 1
         if begun.pause_count < PAUSES_MAX and self.is_waited_for():
             return False
@@ -110,7 +111,7 @@ class Pieces:
 
 
 class Reading(threading.local):
-    """How this thread reads."""
+    """How the current thread reads."""
 
     pieces: Pieces | None = None
 
@@ -120,11 +121,11 @@ READING: Final = Reading()
 
 _MERGE_SIZE_MAX: Final = 1 << 20
 _GAP_SIZE_MAX: Final = 10_240
-"""Bytes between two records that are cheaper to read than to read around."""
+"""Gap between two records up to which it is cheaper to read the gap than to read twice."""
 
 
 def read_rising(log: CommitLog, starts: tuple[int, ...], ends: tuple[int, ...]) -> list[Chunk]:
-    """Return records as ``read_merged`` does, without what lies between them if possible."""
+    """Return records as ``read_merged`` does, but without the gaps if they are in memory."""
     parts = list(zip(starts, ends, strict=True))
     is_one = starts[1:] == ends[:-1]
     data = log.read_parts([(starts[0], ends[-1])] if is_one else parts)
@@ -134,11 +135,11 @@ def read_rising(log: CommitLog, starts: tuple[int, ...], ends: tuple[int, ...]) 
 
 
 def read_merged(log: CommitLog, picked: list[tuple[int, int]]) -> list[Chunk]:
-    """Return the records, those that lie together read at once.
+    """Return the records, with neighbouring ones read together.
 
     Raises:
-        ColdRead: under ``no_wait``, when not all of them are in the page cache.
-        OthersWait: with ``Pieces``, when somebody is to go first.
+        ColdRead: under ``no_wait``, not all of the bytes are in the page cache.
+        OthersWait: with ``Pieces``, others should run first.
     """
     cold: dict[int, ColdRead] = {}
     groups = list(_together(picked, log.file_size))
@@ -154,7 +155,7 @@ def read_merged(log: CommitLog, picked: list[tuple[int, int]]) -> list[Chunk]:
         first, end = together[0][0], together[-1][1]
         base = first - first % log.file_size
         if base in cold:
-            # A try on the loop would have the disk begin, which is the thread's to wait for.
+            # Even an attempt would start disk I/O, which the thread should wait for.
             cold[base].also(end - first, first - base)
             continue
         try:
@@ -171,7 +172,7 @@ def read_merged(log: CommitLog, picked: list[tuple[int, int]]) -> list[Chunk]:
             pieces.let_others(begun)
     if cold:
         if pieces is not None:
-            # The next try has use for it: new pages are a good part of what a try costs.
+            # Keep the buffer, since allocating new pages is a good part of an attempt's cost.
             pieces.give_up(begun)
         whole, *others = cold.values()
         for other in others:
@@ -181,7 +182,7 @@ def read_merged(log: CommitLog, picked: list[tuple[int, int]]) -> list[Chunk]:
 
 
 def warm(log: CommitLog, picked: list[tuple[int, int]]) -> None:
-    """Bring the records into the page cache; for a thread. What cannot be read is left out."""
+    """Read records into the page cache, in a thread; records that cannot be read are skipped."""
     cold: dict[int, ColdRead] = {}
     try:
         for together in _together(picked, log.file_size):
@@ -198,7 +199,7 @@ def warm(log: CommitLog, picked: list[tuple[int, int]]) -> None:
 
 
 def _together(picked: list[tuple[int, int]], file_size: int) -> Iterator[list[tuple[int, int]]]:
-    """Yield the (start, end) of records that touch, in groups that one read is to fetch."""
+    """Yield groups of (start, end) of adjacent records, each group for one read."""
     if not picked:
         return
     start = end = picked[0][0]

@@ -1,12 +1,12 @@
-"""Walking the commit log record by record, over damage where there is some.
+"""Scans the commit log record by record and continues after damage.
 
     Found  Found  Blank | Found  Gap  Found  …  Found  Gap (zeros to the end)
 
 Rule: a record counts only if every field that can be checked is right: magic, lengths
-that add up, its own position, the CRC of its body, text that is UTF-8. After a place
-that is no record the walk goes on at the next whole record that says it lies where it
-lies, in the same file or at the start of the next; what is between is a ``Gap``. What a
-gap means (a torn tail, free space, damage) is for the caller to say.
+that add up, its own log offset, the CRC of its body, text that is UTF-8. After a position
+without a record the scan continues at the next whole record that names its own position, in
+the same file or at the start of the next; the range before it is a ``Gap``. The caller has
+to decide what a gap means: a torn tail, free space or damage.
 
 Source: store/CommitLog.java#checkMessageAndReturnSize (which checks less).
 """
@@ -32,9 +32,9 @@ from storefmt.formats.sysflag import BORN_HOST_V6, HOSTS_V6, STORE_HOST_V6
 
 ZEROS: Final = "zeros"
 _RUN_MAX: Final = 256
-"""Records that are parsed before the first of them is taken: they stay in the CPU's cache."""
+"""Records parsed in one call, few enough to stay in the CPU's cache until they are used."""
 _HEAD: Final = struct.Struct(">iiii4xqqi16xq4xi12xi")
-"""The fields that count, where both hosts are IPv4: up to the length of the body."""
+"""The checked fields up to the length of the body, if both hosts are IPv4."""
 _I64: Final = struct.Struct(">q")
 _I32: Final = struct.Struct(">i")
 _I16: Final = struct.Struct(">h")
@@ -42,14 +42,14 @@ _BLANK: Final = struct.Struct(">ii")
 _MAGICS: Final = (MAGIC_V1, MAGIC_V2)
 _PATTERNS: Final = tuple(_I32.pack(magic) for magic in (*_MAGICS, MAGIC_BLANK))
 _NUL: Final = 0
-"""As a number: who looks for one byte as bytes gets an error raised and dropped first."""
+"""NUL as a number, since ``in`` with one byte as bytes first raises and drops an error."""
 _PORT_MAX: Final = 0xFFFF
-# A named tuple made this way takes half the time; there is one of each record.
+# Creating a named tuple this way takes half the time; each record needs one.
 _new_found: Final = cast("Callable[[type[Found], tuple[object, ...]], Found]", tuple.__new__)
 
 
 class Found(NamedTuple):
-    """One good record; offsets as in the record, ``properties`` raw."""
+    """One valid record with its own offsets; ``properties`` are raw."""
 
     log_offset: int
     size: int
@@ -62,7 +62,7 @@ class Found(NamedTuple):
 
 
 class Blank(NamedTuple):
-    """The marker that ends a file; log offsets."""
+    """The marker that ends a file, from log offset ``start`` to ``end``."""
 
     start: int
     end: int
@@ -74,11 +74,18 @@ class Gap(NamedTuple):
     start: int
     end: int
     reason: str
-    """Why ``start`` is no record; ``zeros`` for a range that is nothing but zeros."""
+    """Why there is no record at ``start``; ``zeros`` if the whole range is zero."""
 
 
 def parse_record(data: bytes, pos: int, *, log_offset: int, left: int) -> Found | str:
-    """Return the record at ``data[pos:]``, or why it is none; see ``parse_records``."""
+    """Return the record at ``data[pos:]``, or the reason why there is none.
+
+    Args:
+        data: bytes of the log.
+        pos: where in ``data`` the record begins.
+        log_offset: log offset of that position.
+        left: bytes from there to the end of the file.
+    """
     found, reason = parse_records(data, pos, log_offset=log_offset, left=left, count_max=1)
     return found[0] if found else reason
 
@@ -92,12 +99,16 @@ def parse_records(
     doubtful_from: int = maxsize,
     count_max: int = _RUN_MAX,
 ) -> tuple[list[Found], str]:
-    """Return records from ``data[pos:]`` on, and why there are no more; "" where there may be.
+    """Return the records from ``data[pos:]`` on, and why they end; "" if there may be more.
 
     Args:
-        log_offset: where this is in the log.
-        left: bytes from there to the end of the file; a record leaves 8 of them.
-        doubtful_from: log offset from which no record has a NUL in its texts.
+        data: bytes of the log.
+        pos: where in ``data`` the first record begins.
+        log_offset: log offset of that position.
+        left: bytes from there to the end of the file; a record leaves 8 of them free.
+        doubtful_from: log offset from which a record with a NUL in its topic or properties is
+            rejected; see ``LogWalk``.
+        count_max: most records to return.
     """
     found: list[Found] = []
     topics: dict[bytes, str] = {}
@@ -146,9 +157,9 @@ def parse_records(
 
 
 def _learn(topics: dict[bytes, str], name: bytes) -> str:
-    """Return a topic by its bytes, "" where they are no text; the next time ``topics`` has it."""
+    """Return the topic of these bytes and add it to ``topics``; "" if they are not UTF-8."""
     try:
-        # One text for all records of a topic: it is looked up and compared for each.
+        # All records of a topic share one str, since it is looked up and compared for each.
         topic = topics[name] = intern(name.decode())
     except UnicodeDecodeError:
         return ""
@@ -156,7 +167,7 @@ def _learn(topics: dict[bytes, str], name: bytes) -> str:
 
 
 def _long_hosts(data: bytes, pos: int, sys_flag: int) -> tuple[int, int, int, int]:
-    """Return store time, store port, body size and the body's position beside IPv6 hosts."""
+    """Return store time, store port, body size and body position if a host is IPv6."""
     at = pos + (68 if sys_flag & BORN_HOST_V6 else 56)
     (store_ms,) = _I64.unpack_from(data, at)
     at += 24 if sys_flag & STORE_HOST_V6 else 12
@@ -166,14 +177,14 @@ def _long_hosts(data: bytes, pos: int, sys_flag: int) -> tuple[int, int, int, in
 
 
 class LogWalk:
-    """Walks the files of a log.
+    """Scans the files of a log.
 
     Args:
-        log: gives the files.
+        log: the log that has the files.
         bases: log offsets at which the files start, sorted; a missing one is a gap.
-        doubtful_from: log offset from which bytes may be zeros that were never written;
-            there a record with a NUL in its topic or properties, which its CRC does not
-            cover, is none. None where everything was synced.
+        doubtful_from: log offset from which bytes may be zeros because they were never synced.
+            A record there with a NUL in its topic or properties, which its CRC does not
+            cover, is rejected. None if everything was synced.
     """
 
     def __init__(
@@ -184,9 +195,9 @@ class LogWalk:
         self._bases = bases
 
     def items(self, start: int) -> Generator[list[Found] | Blank | Gap, None, None]:
-        """Yield everything from log offset ``start`` (a record's start) in order.
+        """Yield records, blanks and gaps in order from log offset ``start`` (a record's start).
 
-        Records come some together, one right behind the other.
+        Adjacent records are yielded together in lists.
         """
         expected = None
         for base in self._bases:
@@ -202,7 +213,7 @@ class LogWalk:
         windows = Windows(self._log.file_at(base), pos, file_size=size_max)
         try:
             while pos < size_max:
-                # Where that is none it is asked again, since the window may end too early.
+                # Records may be missed because the window ends too early; then look again.
                 item = self._records_at(windows, base, pos)[0] or self._item_at(windows, base, pos)
                 if isinstance(item, str):
                     end = size_max if item == ZEROS else self._next_good(windows, base, pos)
@@ -219,7 +230,7 @@ class LogWalk:
             windows.close()
 
     def _records_at(self, windows: Windows, base: int, pos: int) -> tuple[list[Found], str]:
-        """Return the records in the window from ``pos`` on, and why there are no more."""
+        """Return the records in the window from ``pos`` on, and why they end."""
         return parse_records(
             windows.data,
             pos - windows.start,
@@ -229,7 +240,7 @@ class LogWalk:
         )
 
     def _item_at(self, windows: Windows, base: int, pos: int) -> list[Found] | Blank | str:
-        """Return what begins at ``pos``, or why it is nothing; moves to another window."""
+        """Return what begins at ``pos``, or why nothing does; may move the window."""
         left = self._log.file_size - pos
         at = windows.move(pos, RECORD_SIZE_MIN)
         if len(windows.data) - at < _BLANK.size:
@@ -246,7 +257,7 @@ class LogWalk:
         return records or reason
 
     def _next_good(self, windows: Windows, base: int, pos: int) -> int:
-        """Return the position of the next record or blank after ``pos``, else the file size."""
+        """Return the position of the next record or blank after ``pos``, or the file size."""
         size_max = self._log.file_size
         start = first_data(windows.file, pos + 1, size_max)
         while start is not None and start < size_max:
@@ -257,13 +268,13 @@ class LogWalk:
                     return found
             if len(data) < WINDOW_SIZE:
                 break
-            # A magic may lie across two windows.
+            # The bytes of a magic may be divided between two windows.
             start = first_data(windows.file, start + len(data) - 4, size_max)
         return size_max
 
 
 def candidates(data: bytes) -> list[int]:
-    """Return every position in ``data`` that holds a magic; a record begins 4 bytes before."""
+    """Return every position in ``data`` that holds a magic; a record begins 4 bytes before it."""
     found: list[int] = []
     for pattern in _PATTERNS:
         at = data.find(pattern)

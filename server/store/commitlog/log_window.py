@@ -1,12 +1,12 @@
-"""Records of the log read one after another, many with one read, to see which are wanted.
+"""A moving window over the log, for testing many records one after another with few reads.
 
-    record(offset, size)   in the window: a slice        else: the window moves there
+    record(offset, size)   in the window: a slice        else: the window moves to it
 
-Rule: offsets are asked in rising order, as a queue has them; the window is larger than a
-record only when the record lies near the one before. The window counts what its tests cost:
-whoever reads stops when nothing is left, and goes on with the next read.
+Rule: records are requested in rising order, as a queue has them; the window is larger than a
+record only if the record is close behind the previous one. The window counts what its tests
+cost: the reader stops when the allowance is used up, and continues with the next read.
 
-Source: store/CommitLog.java#getMessage (which slices a mapped file).
+Source: store/CommitLog.java#getMessage (which returns slices of a mapped file).
 """
 
 from typing import Final, Protocol, Self
@@ -16,27 +16,27 @@ from storefmt.formats.consumequeue_ext import ExtUnit
 
 WINDOW_SIZE: Final = 64 << 10
 WORK_MAX: Final = 10_000
-"""What one read may cost to find out which records are wanted, in units of some microsecond."""
+"""Cost that the tests of one read may have, in units of about a microsecond."""
 
 
 class Wants(Protocol):
-    """Tests of a message that look at more than its tag."""
+    """Message filters that look at more than the tags code."""
 
     @property
     def by_properties(self) -> object | None:
-        """Something where ``takes_record`` has to be asked, None where it takes all."""
+        """Not None if ``takes_record`` has to be asked; None if it takes every record."""
         ...
 
     def takes_unit(self, unit: ExtUnit) -> bool:
-        """Tell by its ext unit whether a message may be wanted."""
+        """Tell from its ext unit whether a message may be wanted."""
         ...
 
     def takes_record(self, record: bytes) -> bool:
-        """Tell by its bytes whether a record is wanted."""
+        """Tell from its bytes whether a record is wanted."""
         ...
 
     def work_for(self, record: bytes) -> int:
-        """Return what ``takes_record`` costs for a record, in units of some microsecond."""
+        """Return the cost of ``takes_record`` for a record, in units of about a microsecond."""
         ...
 
 
@@ -45,7 +45,7 @@ class LogWindow:
 
     def __init__(self, log: CommitLog, wants: Wants) -> None:
         self.work_left = WORK_MAX
-        """What further tests may cost; the one that passes it is still made."""
+        """Cost that further tests may have; the test that exceeds it is still made."""
         self._log = log
         self._wants = wants
         self._start = 0
@@ -54,14 +54,14 @@ class LogWindow:
 
     @classmethod
     def of(cls, log: CommitLog, wants: Wants) -> Self | None:
-        """Return a window, None where no record has to be looked at."""
+        """Return a window, or None if no record has to be examined."""
         return None if wants.by_properties is None else cls(log, wants)
 
     def holds_wanted(self, log_offset: int, size: int) -> bool:
-        """Tell whether a record is wanted; one that is not there is, and is missed later.
+        """Tell whether a record is wanted; True for a missing one, which the read leaves out.
 
         Raises:
-            OSError: the disk cannot be read there.
+            OSError: the disk could not be read.
         """
         record = self.record(log_offset, size)
         if record is None:
@@ -70,7 +70,7 @@ class LogWindow:
         return self._wants.takes_record(record)
 
     def record(self, log_offset: int, size: int) -> bytes | None:
-        """Return the bytes of a record, None where the log ends before it does."""
+        """Return the bytes of a record, or None if it is not fully in the log."""
         pos = log_offset - self._start
         if not 0 <= pos <= len(self._data) - size:
             near = 0 <= log_offset - self._end <= WINDOW_SIZE

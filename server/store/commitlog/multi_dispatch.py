@@ -1,14 +1,14 @@
-"""Multi-dispatch: one record, entries in queues of several topics (light queues, LMQ).
+"""Multi-dispatch: one record with entries in queues of several topics (light queues, LMQ).
 
     topic kd-lmq, queue 1, INNER_MULTI_DISPATCH=%LMQ%a,other
       log ──── one record, INNER_MULTI_QUEUE_OFFSET=7,3 written into its properties
       queues ─ kd-lmq/1   %LMQ%a/0 entry 7   other/1 entry 3
 
-Rule: the record says where its copies lie, so recovery puts them there again. With
-enableLmq a name that begins with %LMQ% is a light queue and has one queue, 0; any other
-name is filled under the record's own queue id. A record that still waits (delayed, half)
-is copied when it is put again under its real topic; Java copies it both times, so that
-consumers of light queues see it early, and twice.
+Rule: the record names the queue offsets of its copies, so recovery restores them there. With
+enableLmq a name that begins with %LMQ% is a light queue and has only queue 0; for other
+names the copy goes to the queue with the record's own queue id. A record that is stored
+first under a system topic (delayed, half) is copied when it is stored again under its real
+topic. Java copies it both times, so that consumers of light queues see it early and twice.
 
 Source: store/MultiDispatch.java, store/ConsumeQueue.java#multiDispatchLmqQueue,
 store/DefaultMessageStore.java#checkLmqMessage.
@@ -38,18 +38,18 @@ _SEPARATOR: Final = ","
 
 
 def copy_queue_id(config: StoreConfig, name: str, queue_id: int) -> int:
-    """Return the queue of a copy, for a record in queue ``queue_id`` of its own topic."""
+    """Return the queue id of a copy, for a record in queue ``queue_id`` of its own topic."""
     return 0 if config.enable_lmq and is_light(name) else queue_id
 
 
 def may_have_copies(properties: bytes) -> bool:
-    """Tell at a glance of the properties of a record whether to look at ``copy_offsets``."""
-    # ``in`` takes the mark for a number first: an error, raised and dropped for each record.
+    """Tell by a quick search of a record's properties whether to call ``copy_offsets``."""
+    # ``in`` would first try the mark as a number, and raise and drop an error for each record.
     return properties.find(_MARK) >= 0
 
 
 def copy_offsets(properties: bytes) -> dict[str, int]:
-    """Return the queue offset of each copy that the properties of a record name, by topic."""
+    """Return the queue offset of each copy by topic, as the properties of a record name them."""
     if not may_have_copies(properties):
         return {}
     named = parse_properties(properties)
@@ -67,13 +67,13 @@ class Copies:
     def __init__(self, config: StoreConfig, table: QueueTable) -> None:
         self._config = config
         self._table = table
-        # Below zero: not counted yet.
+        # A negative number means that light queues are not counted yet.
         self._light_count = -1
 
     def prepare(self, message: PutMessage) -> tuple[PutStatus, list[ConsumeQueue]]:
-        """Return where a message is copied to, and write that into its properties.
+        """Return the queues that a message is copied to, and write them into its properties.
 
-        The queue offsets are those of now: nothing may be put in between.
+        The written queue offsets are the current ones, so nothing may be put before the message.
         """
         if _MARK not in message.properties:
             return PutStatus.PUT_OK, []
@@ -81,7 +81,7 @@ class Copies:
         text = named.get(INNER_MULTI_DISPATCH, "")
         if message.topic in _WAITING_TOPICS or not text.strip():
             if named.pop(INNER_MULTI_QUEUE_OFFSET, None) is not None:
-                # Where the record before this one was copied to says nothing about this one.
+                # These offsets belong to the copies of an earlier record.
                 message.properties = _in_java_order(named)
             return PutStatus.PUT_OK, []
         queues: list[ConsumeQueue] = []
@@ -106,13 +106,13 @@ class Copies:
         return PutStatus.PUT_OK, list(dict.fromkeys(queues))
 
     def _refusal(self, name: str) -> PutStatus:
-        """Return whether there may be one more queue of this name."""
+        """Return PUT_OK if a queue of this name may be created, else why not."""
         if not name or len(name.encode()) > TOPIC_SIZE_V1_MAX:
             return PutStatus.MESSAGE_ILLEGAL
         if self._config.enable_lmq and is_light(name):
             light_max = self._config.max_lmq_consume_queue_num
             if self._light_count < 0 or self._light_count >= light_max:
-                # Some may have been deleted.
+                # Some light queues may have been deleted since they were counted.
                 self._light_count = sum(is_light(topic) for topic, _, _ in self._table.rows())
             if self._light_count >= light_max:
                 return PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED
@@ -120,6 +120,6 @@ class Copies:
 
 
 def _in_java_order(named: dict[str, str]) -> bytes:
-    # Java's map had WAIT in it, which all of its clients send.
+    # Java's map also held WAIT, which all of its clients send; that affects the order.
     order = hashmap_order(list(named), peak_count=len(named) + 1)
     return format_properties({name: named[name] for name in order}).encode()

@@ -1,11 +1,12 @@
-"""The next commit log file, made before it is needed, by a thread.
+"""The next commit log file, created by a thread before it is needed.
 
     begin_next (loop) ──> NextFile ── run (thread): create, allocate, warm ──> end_next (loop)
-                             └─ take (loop): needed at once; goes without the warming
+                             └─ take (loop): needed now; the rest of the warming is skipped
 
-Rule: a file is made once, by whoever comes first, and the other one waits for it. Without
-space nothing is left behind. Warming writes the zeros that are there already: a block that
-was written once costs later syncs no change of the file system's own tables.
+Rule: the file is created once, by whichever of ``run`` and ``take`` comes first, and the other
+waits for it. If there is no space, nothing is left behind. Warming writes zeros over the
+zeros of the allocated file, because syncs of a block that was written before need no update
+of the file system's own tables.
 
 Source: store/AllocateMappedFileService.java, store/MappedFile.java#warmMappedFile.
 """
@@ -21,18 +22,20 @@ _ZEROS: Final = bytes(1 << 20)
 
 
 class NextFile:
-    """One file on its way.
+    """One file that is being created ahead.
 
     Args:
+        disk: the disk that will hold the file.
+        path: path of the file.
         base: log offset at which it starts.
         size: bytes of the file.
-        warm_size: bytes of warming after each of which it is synced, 0 for no warming.
+        warm_size: bytes of zeros after which the file is synced; 0 for no warming.
     """
 
     def __init__(self, disk: Disk, path: Path, *, base: int, size: int, warm_size: int) -> None:
         self.base = base
         self.error: OSError | None = None
-        """Why there is no file."""
+        """Why there is no file; None if there was no error."""
         self._disk = disk
         self._path = path
         self._size = size
@@ -43,7 +46,7 @@ class NextFile:
         self._file: DiskFile | None = None
 
     def run(self) -> None:
-        """Make the file, unless that was done; blocks for as long as the disk takes."""
+        """Create the file unless that was tried; blocks for as long as the disk takes."""
         with self._lock:
             if not self._is_tried:
                 self._is_tried = True
@@ -78,10 +81,10 @@ class NextFile:
             self._disk.unlink(self._path)
 
     def take(self) -> DiskFile:
-        """Return the open file, made here and now if need be.
+        """Return the open file, created now if necessary.
 
         Raises:
-            OSError: it could not be made; nothing is left behind.
+            OSError: it could not be created; nothing is left behind.
         """
         self._needed.set()
         self.run()
@@ -90,7 +93,7 @@ class NextFile:
         return self._file
 
     def give_up(self) -> None:
-        """Leave nothing behind, and make nothing any more.
+        """Remove the file and do not create it any more.
 
         Raises:
             OSError: the disk refused.

@@ -1,12 +1,12 @@
-"""All that the store asks of an operating system, so that tests can lie about it.
+"""Every service the store needs from an operating system, behind a protocol for tests.
 
 Rule: every byte the store reads or writes goes through a ``Disk``. A real disk may lose,
-keep or tear what was not synced; tests replace it by one that does so on purpose.
-``pwrite`` writes all or raises; a file grows by ``allocate`` or ``truncate`` only.
+keep or tear bytes that were not synced; tests use a disk that does so on purpose. ``pwrite``
+writes everything or raises; a file grows only by ``allocate`` or ``truncate``.
 
 A store directory is locked as Java locks it, by a POSIX lock on byte 0 of ``lock``. Such a lock
-does not keep out its own process, and closing any descriptor of the file drops it; therefore two
-stores of one directory in one process are refused here.
+does not exclude other users in the same process, and closing any descriptor of the file drops
+it; therefore ``lock_file`` refuses two stores of one directory in one process.
 
 Source: store/DefaultMessageStore.java#start (FileChannel.tryLock on byte 0).
 """
@@ -50,7 +50,7 @@ class _Reading:
 
 
 def begin(read: Callable[[], bytes]) -> Callable[[], bytes]:
-    """Let a thread read; returns what waits for the bytes, and raises what the read raised."""
+    """Start a read in a thread; return a function that waits for its bytes or its error."""
     return _Reading(read).wait
 
 
@@ -58,10 +58,11 @@ _LOCKED: Final[set[tuple[int, int]]] = set()
 
 
 def lock_file(path: Path) -> Callable[[], None]:
-    """Lock a file, made if it is absent; returns what releases it.
+    """Lock a file, created if it is absent; return a function that releases the lock.
 
     Raises:
-        StoreLocked: another process, or this one, holds it.
+        StoreLocked: another process, or this one, holds the lock.
+        OSError: the file could not be opened or locked.
     """
     known = path.stat() if path.exists() else None
     if known is not None and (known.st_dev, known.st_ino) in _LOCKED:
@@ -69,7 +70,7 @@ def lock_file(path: Path) -> Callable[[], None]:
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0)
-        # Its time tells who was the last to open the store: ours is the first that counts.
+        # The file's time shows who opened the store last, so it is only written once.
         if os.pread(fd, 5, 0) != b"lock":
             os.pwrite(fd, b"lock", 0)
             os.fsync(fd)
@@ -92,20 +93,20 @@ def lock_file(path: Path) -> Callable[[], None]:
 
 
 OUT_OF_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
-"""Error numbers of a disk that has no space; everything else goes on."""
+"""Error numbers of a disk without space, which is not broken and may get space again."""
 FilePath = Path | str
-"""Where a file is. Making a ``Path`` costs as much as opening the file: there are thousands."""
+"""Path of a file; a str is cheaper, since creating a ``Path`` costs as much as opening a file."""
 
 
 class FileStat(NamedTuple):
-    """What a directory says of one file."""
+    """Size and modification time of one file."""
 
     size: int
     modified_ns: int
 
 
 class DirEntry(NamedTuple):
-    """One name in a directory."""
+    """One name in a directory, with what ``stat`` returns for it."""
 
     name: str
     is_dir: bool
@@ -118,11 +119,11 @@ class DiskUsage(NamedTuple):
 
     used: int
     usable: int
-    """What is left for programs without special rights."""
+    """Bytes available to programs without special rights."""
 
     @property
     def percent(self) -> int:
-        """Percent in use, rounded up, as Java counts it."""
+        """Percentage in use, rounded up, as Java computes it."""
         whole = self.used + self.usable
         return -(-self.used * 100 // whole) if whole else 0
 
@@ -131,29 +132,31 @@ class DiskFile(Protocol):
     """One open file; positions and sizes are bytes."""
 
     def pread(self, size: int, pos: int) -> bytes:
-        """Return up to ``size`` bytes from ``pos``; fewer only at the end of the file."""
+        """Return up to ``size`` bytes from ``pos`` on; fewer only at the end of the file."""
 
     def read_into(self, view: memoryview, pos: int) -> int:
-        """Fill ``view`` from ``pos``; return how many bytes: fewer only at the end of the file."""
+        """Fill ``view`` from ``pos`` on; return the bytes read, fewer only at the file's end."""
 
     def parts(self, parts: Sequence[tuple[int, int]], base: int) -> bytes | None:
-        """Return several parts of the file joined, None where not all are known to be in memory.
+        """Return several parts of the file joined; None if they may not all be in memory.
 
         Args:
-            parts: (start, end) of each, ``base`` more than its position; in rising order.
+            parts: (start, end) of each part in rising order, each ``base`` more than its
+                position in the file.
+            base: the number to subtract from each start and end.
         """
 
     def begin_read(self, size: int, pos: int) -> Callable[[], bytes]:
-        """Begin what ``pread`` does, beside the caller; what is returned waits for the outcome."""
+        """Start ``pread`` in the background; the returned function waits for its result."""
 
     def pwrite(self, data: bytes | bytearray | memoryview, pos: int) -> None:
-        """Write all of ``data`` at ``pos``, or raise ``OSError``."""
+        """Write all of ``data`` at ``pos`` or raise ``OSError``."""
 
     def fdatasync(self) -> None:
-        """Return when content and size are on the disk."""
+        """Write content and size to the disk, and return when they are there."""
 
     def allocate(self, size: int) -> None:
-        """Make the file ``size`` bytes long with every block reserved."""
+        """Make the file ``size`` bytes long, with every block reserved."""
 
     def truncate(self, size: int) -> None:
         """Cut the file to ``size`` bytes, or extend it with a hole."""
@@ -162,76 +165,76 @@ class DiskFile(Protocol):
         """Return the length of the file."""
 
     def next_data(self, pos: int) -> int | None:
-        """Return the first position >= ``pos`` that may not be zero, None for none."""
+        """Return the first position >= ``pos`` that may not be zero, or None if all are zero."""
 
     def drop_cache(self) -> None:
-        """Forget clean cached pages, so that the next read comes from the disk."""
+        """Drop clean pages from the page cache, so that the next read comes from the disk."""
 
     def read_ahead(self, *, on: bool) -> None:
-        """Let reads fetch more than was asked for, or exactly that."""
+        """Allow reads to fetch more than was requested, or prevent it."""
 
     def is_ours_alone(self) -> bool:
-        """Tell whether nobody else has the file open or mapped; False where that is unknown."""
+        """Tell whether nobody else has the file open or mapped; False if that is unknown."""
 
     def close(self) -> None:
-        """Give the descriptor back."""
+        """Close the descriptor."""
 
 
 class Disk(Protocol):
-    """Files by path."""
+    """Operations on files by path; each may raise ``OSError``."""
 
     def open(self, path: FilePath, *, create: bool = False) -> DiskFile:
-        """Open for reading and writing; ``create`` makes it if it is absent."""
+        """Open for reading and writing; ``create`` creates the file if it is absent."""
 
     def stat(self, path: FilePath) -> FileStat | None:
-        """Return size and time of a file or directory, None where there is none."""
+        """Return size and time of a file or directory, or None if it does not exist."""
 
     def list(self, path: FilePath) -> list[str]:
-        """Return the sorted names in a directory, [] where there is none."""
+        """Return the sorted names in a directory, [] if it does not exist."""
 
     def scan(self, path: FilePath) -> Sequence[DirEntry]:
-        """Return the names in a directory, sorted, with what ``stat`` says of each.
+        """Return the names in a directory, sorted, each with what ``stat`` returns for it.
 
-        None where there is no directory. Far less work than ``list`` and ``stat``.
+        The result is empty if there is no directory. It is far cheaper than ``list`` and ``stat``.
         """
 
     def is_dir(self, path: FilePath) -> bool:
         """Tell whether the path is a directory."""
 
     def mkdir(self, path: FilePath) -> None:
-        """Make a directory and its parents."""
+        """Create a directory and its parents."""
 
     def rename(self, source: Path, target: Path) -> None:
-        """Rename over ``target``."""
+        """Rename ``source`` to ``target``, replacing it."""
 
     def unlink(self, path: FilePath) -> None:
-        """Remove a file."""
+        """Remove a file name."""
 
     def rmdir(self, path: Path) -> None:
         """Remove an empty directory."""
 
     def usage(self, path: Path) -> DiskUsage:
-        """Return how full the disk is that holds a directory."""
+        """Return how full the disk is that holds the path."""
 
     def fsync_dir(self, path: FilePath) -> None:
-        """Return when the names in the directory are on the disk."""
+        """Write the names in a directory to the disk, and return when they are there."""
 
     def sync_all(self, path: Path) -> bool:
-        """Return when everything below ``path`` is on the disk, whatever else is with it.
+        """Sync the whole file system that holds ``path``.
 
-        False where the system cannot do that, or would not tell of errors.
+        Returns False if the system cannot do that or would not report errors.
         """
 
     def lock(self, path: Path) -> Callable[[], None]:
-        """Lock byte 0 of a file as Java does; returns what releases it.
+        """Lock byte 0 of a file as Java does; return a function that releases the lock.
 
         Raises:
-            StoreLocked: another process, or this one, holds it.
+            StoreLocked: another process, or this one, holds the lock.
         """
 
 
 class RealFile:
-    """A file descriptor."""
+    """A ``DiskFile`` of the real file system."""
 
     __slots__ = ("_can_tell", "_fd", "_mapped", "parts")
 
@@ -270,10 +273,10 @@ class RealFile:
         return begin(lambda: self.pread(size, pos))
 
     def _read_cached(self, view: memoryview, pos: int) -> int | None:
-        """Fill ``view`` from the page cache; None where the file system cannot tell.
+        """Fill ``view`` from the page cache; None if the file system cannot tell what is cached.
 
         Raises:
-            ColdRead: not all of it is there.
+            ColdRead: not all of the bytes are in the page cache.
         """
         size = len(view)
         try:
@@ -330,7 +333,7 @@ class RealFile:
         os.posix_fadvise(self._fd, 0, 0, advice)
 
     def is_ours_alone(self) -> bool:
-        # A write lease is given only to who has the only descriptor of a file.
+        # The kernel grants a write lease only to the holder of a file's only descriptor.
         try:
             fcntl.fcntl(self._fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
             fcntl.fcntl(self._fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
@@ -344,7 +347,7 @@ class RealFile:
 
 
 class RealDisk:
-    """The file system of this machine."""
+    """The ``Disk`` of this machine."""
 
     def open(self, path: FilePath, *, create: bool = False) -> DiskFile:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
@@ -379,7 +382,7 @@ class RealDisk:
         return os.path.isdir(path)
 
     def mkdir(self, path: FilePath) -> None:
-        # A ``Path`` keeps the names of thousands of queues for good.
+        # A ``Path`` would keep the names of thousands of queues in memory permanently.
         os.makedirs(path, exist_ok=True)
 
     def rename(self, source: Path, target: Path) -> None:
@@ -404,7 +407,7 @@ class RealDisk:
             os.close(fd)
 
     def sync_all(self, path: Path) -> bool:
-        # Older kernels swallow the errors of writing back.
+        # Kernels before 5.8 do not report writeback errors from syncfs.
         release = re.match(r"(\d+)\.(\d+)", os.uname().release)
         if release is None or (int(release[1]), int(release[2])) < (5, 8):
             return False
@@ -425,21 +428,21 @@ class RealDisk:
 
 
 def open_files_max(most: int) -> int:
-    """Return how many files one cache may keep open.
+    """Return how many files one cache of open files may hold.
 
     Args:
-        most: the answer in a process that may open 4,096 files or more; less in others, in
-            proportion, so that the store keeps within a quarter of what there is.
+        most: the result in a process that may open 4,096 files or more; other processes get
+            proportionally less, so that the store stays within a quarter of the limit.
     """
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return most if limit == resource.RLIM_INFINITY else max(4, min(most, most * limit // 4096))
 
 
 def read_file(disk: Disk, path: Path) -> bytes | None:
-    """Return the content of a small file, None where there is none.
+    """Return the content of a small file, or None if it does not exist.
 
     Raises:
-        OSError: the disk cannot read it.
+        OSError: the disk could not read it.
     """
     found = disk.stat(path)
     if found is None:

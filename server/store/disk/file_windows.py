@@ -1,12 +1,12 @@
-"""A file from front to back, in parts; the next one is on its way while one is looked at.
+"""Reading a file from front to back in parts, with the next part read ahead by a thread.
 
     main    | part 1    | bridge | part 2     | bridge | …
     thread  | reads part 2       | reads part 3        | …
 
-Rule: parts follow one another without a gap. A record that begins in one and ends in the next
-lies in a bridge: the rest of the one and the beginning of the other. What follows is read
-ahead only where a reader went on from part to part, and where the file is no hole: a page of
-reserved space that was read counts as data from then on (see ``zeros``).
+Rule: parts follow one another without a gap. A record that begins in one part and ends in the
+next is read from a bridge, which joins the end of the one and the beginning of the other. A
+part is read ahead only if the reader moved on from one part to the next, and only where the
+file is not a hole: once read, a page of reserved space counts as data (see ``zeros``).
 """
 
 import contextlib
@@ -17,23 +17,24 @@ from server.store.disk.disk import DiskFile
 
 WINDOW_SIZE: Final = 4 << 20
 BRIDGE_SIZE: Final = 64 << 10
-"""Bytes of a bridge, or a record if that is larger."""
+"""Bytes of a bridge, unless a record is larger."""
 
 
 class Windows:
-    """Gives windows over one file.
+    """Windows over one file.
 
     Args:
-        pos: where the first one is to begin.
-        file_size: nothing is read ahead from there on.
+        file: the file to read.
+        pos: where the first window begins.
+        file_size: end of the file, behind which nothing is read ahead.
     """
 
     def __init__(self, file: DiskFile, pos: int, *, file_size: int) -> None:
         self.file = file
         self.data = b""
-        """The window: bytes of the file."""
+        """The current window: bytes of the file."""
         self.start = pos
-        """Where in the file they begin."""
+        """Position in the file at which the window begins."""
         self._file_size = file_size
         self._part = b""
         self._part_start = pos
@@ -41,13 +42,13 @@ class Windows:
         self._next_size = 0
 
     def move(self, pos: int, size: int) -> int:
-        """Let the window hold ``size`` bytes from ``pos`` on; fewer only at the end of the file.
+        """Move the window to hold ``size`` bytes from ``pos`` on; fewer only at the file's end.
 
         Returns:
-            Where in the window they are.
+            The position of these bytes in the window.
 
         Raises:
-            OSError: the disk cannot read them.
+            OSError: the disk could not read them.
         """
         at = pos - self.start
         if at < 0 or at + size > len(self.data):
@@ -81,9 +82,9 @@ class Windows:
             self._next = self.file.begin_read(self._next_size, pos)
 
     def close(self) -> None:
-        """Return when no thread reads the file any more."""
+        """Wait until no thread reads the file any more."""
         if self._next is not None:
-            # Nobody came that far: what the disk said of it is for who does.
+            # Nobody used this part; a disk error will be raised for whoever reads it.
             with contextlib.suppress(OSError):
                 self._next()
             self._next = None

@@ -1,15 +1,15 @@
-"""A file mapped for reading: its parts without the bytes between them, if memory has them.
+"""Memory-mapped reads of several parts of a file, without the bytes between them.
 
-    queue of 8 in turn   | ours | others' … | ours | others' … | ours |
-    one pread            copies all of it: 312 KB for 32 messages of 1 KiB, 40 us
-    a read of each       32 calls, 34 us
-    the mapping          copies 39 KB, 11 us
+    8 queues used in turn | ours | others' … | ours | others' … | ours |
+    one pread             copies all of it: 312 KB for 32 messages of 1 KiB, 40 us
+    one pread per message 32 calls, 34 us
+    the mapping           copies 39 KB, 11 us
 
-Rule: nothing here waits for a disk, and no disk error can kill the process: a page is touched
-only when mincore(2) has just said that it is in memory. Who gets None reads by ``pread``. The
-mapping ends with its file, before anybody cuts that.
+Rule: nothing here waits for a disk, and no disk error can kill the process, because a page is
+read only when mincore(2) has just reported that it is in memory. If the result is None, the
+caller uses ``pread``. The mapping is closed with its file, before the file is truncated.
 
-Source: store/MappedFile.java, whose pulls read the same way.
+Source: store/MappedFile.java, which reads pulled messages in the same way.
 """
 
 import ctypes
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import Final
 
 SPAN_MAX: Final = 1 << 20
-"""Bytes from the first part to the last."""
+"""Most bytes from the start of the first part to the end of the last."""
 _PAGE: Final = mmap.PAGESIZE
 _MINCORE: Final = getattr(ctypes.CDLL(None), "mincore", None)
 if _MINCORE is not None:
@@ -27,10 +27,10 @@ if _MINCORE is not None:
 
 
 class Mapped:
-    """One mapping of a whole file, made at the first read.
+    """A mapping of one whole file, made at the first read.
 
     Args:
-        fd: open for reading and writing; nothing is ever written here.
+        fd: descriptor open for reading and writing; nothing is ever written through it here.
     """
 
     __slots__ = ("_address", "_fd", "_map", "_size", "_view")
@@ -43,10 +43,12 @@ class Mapped:
         self._address = 0
 
     def parts(self, parts: Sequence[tuple[int, int]], base: int) -> bytes | None:
-        """Return parts of the file joined, None where not all of them are known to be in memory.
+        """Return parts of the file joined; None if they may not all be in memory.
 
         Args:
-            parts: (start, end) of each in rising order, counted from ``-base`` of the file.
+            parts: (start, end) of each part in rising order, each ``base`` more than its
+                position in the file.
+            base: the number to subtract from each start and end.
         """
         if self._size < 0:
             self._open()
@@ -69,14 +71,14 @@ class Mapped:
             size = os.fstat(self._fd).st_size
             made = mmap.mmap(self._fd, size)
         except (OSError, ValueError):
-            # Empty, or no room for it in the address space: it is read without.
+            # The file is empty, or the address space has no room for it: ``pread`` is used.
             return
         self._map, self._size = made, size
         self._address = ctypes.addressof(ctypes.c_char.from_buffer(made))
         self._view = memoryview(made).toreadonly()
 
     def close(self) -> None:
-        """End the mapping."""
+        """Close the mapping."""
         if self._map is not None:
             self._view.release()
             self._map.close()

@@ -1,11 +1,11 @@
-"""Reads that must not wait for a disk: how they are asked for, and what they raise.
+"""Reads that must not wait for a disk: how to request them, and what they raise.
 
     with no_wait():  file.pread ── in the page cache ──> bytes
-                                └─ not ──> ColdRead ── warm() in a thread ──> asked again
-                                              └ then(what was read): what that names, as well
+                                └─ not cached ──> ColdRead ── warm() in a thread ──> read again
+                                                     └ then(bytes): reads what they refer to
 
-Rule: only reads of a ``RealDisk`` obey; where the file system cannot tell what is cached
-(tmpfs), they wait as ever.
+Rule: only reads of a ``RealDisk`` obey. If the file system cannot tell what is cached (tmpfs),
+reads wait as usual.
 
 Source: preadv2(2), RWF_NOWAIT.
 """
@@ -21,35 +21,35 @@ from typing import Final
 class ColdRead(BlockingIOError):
     """A read under ``no_wait`` that would have waited for the disk.
 
-    It holds a descriptor of its own: ``warm`` or ``drop`` has to be called, once.
+    It holds its own descriptor, so either ``warm`` or ``drop`` must be called once.
     """
 
     def __init__(self, fd: int, size: int, pos: int) -> None:
         super().__init__(errno.EAGAIN, "not in the page cache")
         self._reads = [(os.dup(fd), [(size, pos)])]
         self.then: Callable[[bytes], None] | None = None
-        """Given what was read first, in the thread: reads what that says comes next."""
+        """Called in the thread with the first bytes read, to read what they refer to."""
 
     def also(self, size: int, pos: int) -> None:
-        """Let ``warm`` read more of the same file, whether or not that is cold."""
+        """Let ``warm`` also read another range of the same file, cached or not."""
         self._reads[0][1].append((size, pos))
 
     def join(self, other: "ColdRead") -> None:
-        """Take over what another one has to read."""
+        """Take over the reads and descriptors of another one."""
         self._reads += other._reads
         other._reads = []
 
     def warm(self) -> None:
-        """Read what was asked for into the page cache; for another thread."""
+        """Read the requested ranges into the page cache; to be called in another thread."""
         reads = [(fd, size, pos) for fd, parts in self._reads for size, pos in parts]
         first: bytes | None = None
         try:
-            # The disk is to have all of it before anybody waits for a part.
+            # Announce all ranges to the kernel before waiting for the first one.
             for fd, size, pos in reads if len(reads) > 1 else ():
                 with contextlib.suppress(OSError):
                     os.posix_fadvise(fd, pos, size, os.POSIX_FADV_WILLNEED)
             for fd, size, pos in reads:
-                # The outcome is for the read that comes again, errors as well.
+                # The caller reads again and then gets the data or the error.
                 with contextlib.suppress(OSError):
                     data = os.pread(fd, size, pos)
                     first = data if first is None else first
@@ -59,14 +59,14 @@ class ColdRead(BlockingIOError):
             self.then(first)
 
     def drop(self) -> None:
-        """Give the descriptors back without a read."""
+        """Close the descriptors without reading."""
         for fd, _ in self._reads:
             os.close(fd)
         self._reads = []
 
 
 class Mode(threading.local):
-    """How the reads of this thread are done."""
+    """How the current thread reads."""
 
     no_wait = False
 
@@ -75,7 +75,7 @@ MODE: Final = Mode()
 
 
 class NoWait:
-    """What ``no_wait`` returns; a generator in its place costs a twentieth of a whole pull."""
+    """The context manager of ``no_wait``; a generator would cost a twentieth of a whole pull."""
 
     __slots__ = ("_known", "_on")
 
@@ -91,13 +91,13 @@ class NoWait:
 
 
 def no_wait(on: bool = True) -> NoWait:
-    """Let reads of this thread raise ``ColdRead`` rather than wait for the disk."""
+    """Let reads of this thread raise ``ColdRead`` instead of waiting for the disk."""
     return NoWait(on)
 
 
 @contextlib.contextmanager
 def may_wait() -> Iterator[None]:
-    """Let reads of this thread wait, also within ``no_wait``: for what changes something."""
+    """Let reads of this thread wait even within ``no_wait``, for calls that change state."""
     known = MODE.no_wait
     MODE.no_wait = False
     try:

@@ -1,10 +1,10 @@
-"""Where a file holds nothing: holes, and blocks that were reserved and never written.
+"""Where a file holds only zeros: holes, and blocks that were reserved and never written.
 
-Rule: zeros are the only thing a commit log file may have behind its last record. A page of
-reserved space that was read is in the cache, and no longer counts as a hole. So reads end
-where a page does: else the page in which one ends would be where the next begins, and so on
-through all of the file. One that begins inside of a page ends with it: behind that there is a
-hole, nearly always.
+Rule: only zeros may follow the last record of a commit log file. A page of reserved space
+that was read is in the page cache and no longer counts as a hole. Therefore reads end at page
+ends: a read that ended inside a page would bring that page into the cache, where the next read
+would then begin, and so on through the whole file. A read that begins inside a page ends with
+that page, since a hole nearly always follows it.
 """
 
 from collections.abc import Iterator
@@ -17,12 +17,12 @@ _PAGE_SIZE: Final = 4096
 
 
 def data_parts(file: DiskFile, pos: int, size: int) -> Iterator[tuple[int, bytes]]:
-    """Yield position and bytes of what is not zeros, from ``pos`` to ``size``.
+    """Yield (position, bytes) of each part that is not zeros, from ``pos`` to ``size``.
 
-    A part begins and ends with a byte that is not zero, and has 1 MiB at most.
+    A part begins and ends with a byte that is not zero, and has at most 1 MiB.
 
     Raises:
-        OSError: the disk cannot be read.
+        OSError: the disk could not be read.
     """
     at = file.next_data(pos) if pos < size else None
     while at is not None and at < size:
@@ -36,10 +36,10 @@ def data_parts(file: DiskFile, pos: int, size: int) -> Iterator[tuple[int, bytes
 
 
 def first_data(file: DiskFile, pos: int, size: int) -> int | None:
-    """Return the first position >= ``pos`` of a byte that is not zero, None for none."""
+    """Return the first position >= ``pos`` of a byte that is not zero, or None."""
     return next((at for at, _ in data_parts(file, pos, size)), None)
 
 
 def is_blank_to(file: DiskFile, pos: int, size: int) -> bool:
-    """Tell whether a file holds nothing but zeros from ``pos`` up to ``size``."""
+    """Tell whether a file holds only zeros from ``pos`` up to ``size``."""
     return first_data(file, pos, size) is None

@@ -1,9 +1,9 @@
-"""The index: a row of index files, of which the last one takes new keys.
+"""The index: a sequence of index files, of which the last one takes new keys.
 
-Rule: a record's keys are put in the order unique key, then the user's keys, under
-``topic#key``; rollback records are left out. A file that is full is followed by a new
-one named by the local time, which inherits the end of the one before as its begin until
-its first key comes. Everything here can be built again from the commit log.
+Rule: the keys of a record are added as ``topic#key``, the unique key first, then the user's
+keys; rollback records are skipped. A full file is followed by a new one, which is named by the
+local time. Until its first key comes, the new file's begin is the end of the file before it.
+Everything here can be rebuilt from the commit log.
 
 Source: store/index/IndexService.java#buildIndex, #queryOffset, #getAndCreateLastIndexFile.
 """
@@ -22,17 +22,18 @@ from storefmt.formats.javahash import KeyHashes, index_key_hash
 from storefmt.formats.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
 
 PAGES_A_STEP: Final = 256
-"""Slot pages (4 KiB) that one step of housekeeping writes, so that no turn is long."""
+"""Slot pages (4 KiB) that one housekeeping step writes, so that the event loop is not held up."""
 
 
 class Index:
     """All index files of a store.
 
     Args:
-        disk: where they are.
+        disk: the disk that holds the files.
         directory: the ``index`` directory.
-        slot_count: slots of a new file, ``entry_count_max``: its entries.
-        files: the files there are, the oldest first.
+        slot_count: number of slots of a new file.
+        entry_count_max: most entries of a new file.
+        files: the existing files, the oldest first.
     """
 
     def __init__(
@@ -49,24 +50,24 @@ class Index:
         self.slot_count = slot_count
         self._entry_count_max = entry_count_max
         self.files = list(files)
-        # Files whose content is not all on disk; the last one stays.
+        # Files that are not fully written and synced; the last file is always among them.
         self._active = self.files[-1:]
         self._hashes = KeyHashes()
         self._skip_keys = self._keys_at_end(self.files)
 
     def dispatch(self, entry: DispatchEntry, now_ms: int) -> None:
-        """Add the keys of one record, unless the index has them already.
+        """Add the keys of one record unless the index already has them.
 
         Raises:
-            OSError: no file could be made for them.
+            OSError: no file could be created for them.
         """
         file = self._last(now_ms)
         keys = entry.keys
         if entry.log_offset < file.end_log_offset:
             return
         if self._skip_keys:
-            # A rebuild starts at the last record of the last file, whose keys may have
-            # been cut by the end of that file: only the rest is new.
+            # A rebuild starts at the last record of the last file. The end of that file may
+            # have cut off some of its keys, so only the others are new.
             if entry.log_offset == file.end_log_offset:
                 keys = keys[self._skip_keys :]
             self._skip_keys = 0
@@ -76,10 +77,10 @@ class Index:
         self._put_rows([(key_hash(key), entry.log_offset, entry.store_ms) for key in keys], now_ms)
 
     def dispatch_all(self, entries: Sequence[DispatchEntry], now_ms: int) -> None:
-        """Add the keys of records in log order, unless the index has them already.
+        """Add the keys of records in log order unless the index already has them.
 
         Raises:
-            OSError: no file could be made for them.
+            OSError: no file could be created for them.
         """
         new = 0
         while new < len(entries) and (
@@ -92,15 +93,15 @@ class Index:
 
     @property
     def end_log_offset(self) -> int:
-        """Log offset of the last record that has keys here, 0 for none."""
+        """Log offset of the last record that has keys in the index, 0 for none."""
         return self.files[-1].end_log_offset if self.files else 0
 
     def dispatch_new(self, entries: Sequence[DispatchEntry], now_ms: int) -> None:
-        """Add the keys of records that were just stored: none of them is in the index.
+        """Add the keys of newly stored records, none of which is in the index.
 
         Raises:
-            OSError: no file could be made for them; then none of the keys that came
-                after it is in the index, and ``dispatch`` takes all of them again.
+            OSError: no file could be created for some of the keys. None of those is in the
+                index, and ``dispatch`` may be called with all of the records.
         """
         rows: list[tuple[int, int, int]] = []
         add = rows.append
@@ -123,12 +124,12 @@ class Index:
             while done < len(rows):
                 done += self._last(now_ms).put_rows(rows[done:])
         except OSError:
-            # The rest comes again, by ``dispatch``, with the record that was cut in two.
+            # The caller repeats this with ``dispatch``, from the record whose keys were divided.
             self._skip_keys = self._keys_at_end(self.files)
             raise
 
     def _keys_at_end(self, files: list[IndexFile]) -> int:
-        """Return how many keys of the last record of some files are in them."""
+        """Return how many keys of the last record in ``files`` these files have."""
         count = 0
         for file in reversed(files):
             if file.end_log_offset != files[-1].end_log_offset:
@@ -137,7 +138,7 @@ class Index:
         return count
 
     def _last(self, now_ms: int) -> IndexFile:
-        """Return the file that takes the next key, a new one when the last is full."""
+        """Return the file that takes the next key, a new one if the last one is full."""
         previous = self.files[-1] if self.files else None
         if previous is not None and previous.entry_count < previous.entry_count_max:
             if previous.fresh_size >= FRESH_SIZE_MAX:
@@ -169,10 +170,13 @@ class Index:
         return name if name > last else _next_name(last)
 
     def write(self, *, pages_max: int | None = None) -> bool:
-        """Write what is only in memory; True when nothing is left.
+        """Write what is only in memory; return True if nothing is left.
+
+        Args:
+            pages_max: most slot pages (4 KiB) to write for each file; None for all.
 
         Raises:
-            OSError: the disk did not take it; it stays in memory.
+            OSError: the disk refused it; it stays in memory.
         """
         done = True
         for file in self._active:
@@ -183,7 +187,7 @@ class Index:
         return done
 
     def take_unsynced(self) -> list[IndexFile]:
-        """Return the files written since the last call; full ones are not touched again."""
+        """Return the files written since the last call; full ones are not written again."""
         files = [file for file in self._active if file.unsynced]
         for file in files:
             file.unsynced = False
@@ -193,10 +197,14 @@ class Index:
     def query(
         self, topic: str, key: str, *, count_max: int, begin_ms: int, end_ms: int
     ) -> list[int]:
-        """Return log offsets of records whose key has the hash of ``key``, newest first.
+        """Return log offsets of records whose key has the same hash as ``key``, newest first.
 
         Args:
-            begin_ms: oldest store time, ``end_ms``: newest; in the whole seconds of entries.
+            topic: the records' topic.
+            key: one key of the records.
+            count_max: most log offsets to return.
+            begin_ms: oldest store time; index entries have whole seconds.
+            end_ms: newest store time.
         """
         key_hash = index_key_hash(f"{topic}#{key}")
         found: list[int] = []
@@ -210,14 +218,14 @@ class Index:
                         count_max=count_max - len(found),
                     )
                 except RecordDamaged:
-                    # The Java broker would turn in this circle for ever.
+                    # The entries of this slot form a circle, in which Java would loop for ever.
                     continue
             if file.begin_ms < begin_ms or len(found) >= count_max:
                 break
         return found
 
     def drop_from(self, number: int) -> int:
-        """Delete the files from ``number`` on; returns how many. They are built again.
+        """Delete the files from ``number`` on, to be rebuilt; return how many there were.
 
         Raises:
             OSError: the disk refused.
@@ -232,7 +240,7 @@ class Index:
         return len(gone)
 
     def take_expired(self, log_min: int) -> list[Path]:
-        """Let go of the files whose records are all below ``log_min``; the last one stays."""
+        """Close and return the files whose records are all below ``log_min``, except the last."""
         gone: list[Path] = []
         while len(self.files) > 1 and self.files[0].end_log_offset < log_min:
             if self.files[0] in self._active:
@@ -243,7 +251,7 @@ class Index:
         return gone
 
     def has_all(self, number: int, keys: tuple[str, ...]) -> bool:
-        """Tell whether the last record of the ``number`` first files has all its keys there."""
+        """Tell whether the first ``number`` files have all keys of their last record."""
         return self._keys_at_end(self.files[:number]) >= len(keys)
 
     def close(self) -> None:
@@ -258,7 +266,7 @@ def _time_name(now_ms: int) -> str:
 
 
 def _next_name(last: str) -> str:
-    """Return the time name one ms after ``last``; a plain count where it is no time."""
+    """Return the time name one ms after ``last``, or the next number if it is not a time."""
     try:
         when = datetime.strptime(last[:14], "%Y%m%d%H%M%S").timestamp()
     except ValueError:

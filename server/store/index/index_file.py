@@ -1,12 +1,12 @@
-"""One index file that is being written: slots and new entries in memory, then on disk.
+"""One index file that is being written: slots and new entries in memory, then on the disk.
 
     0        40        40 + 4 * slots
-    | header | slots … | entries …     entries up to written_count are in the file
-      dirty    dirty                   the rest is in ``fresh``
+    | header | slots … | entries …     entries below written_count are in the file
+      dirty    dirty                   the others are in ``fresh``
 
-Rule: bytes are those of Java's IndexFile.putKey, quirks included: the time difference of
-the first entry counts from the end of the file before, and the slot count of the header
-counts used slots. Slots live in anonymous memory that takes space when it is touched.
+Rule: the bytes are those of Java's IndexFile.putKey, including its quirks: the time difference
+of the first entry is relative to the end of the previous file, and the slot count in the header
+counts used slots. Slots are kept in anonymous memory, which takes space only when touched.
 
 Source: store/index/IndexFile.java#putKey, #selectPhyOffset, store/index/IndexHeader.java.
 """
@@ -40,13 +40,14 @@ FRESH_SIZE_MAX: Final = 1 << 20
 
 
 class IndexFile:
-    """One file; full when ``header.entry_count`` has reached ``entry_count_max``.
+    """One file; it is full when ``header.entry_count`` has reached ``entry_count_max``.
 
     Args:
-        disk: where it is.
-        path: its path; made sparse when it is absent.
-        slot_count: slots, ``entry_count_max``: entries with the unused one.
-        header: what a new file starts with; None to read the file's own.
+        disk: the disk that holds the file.
+        path: its path; the file is created sparse if ``header`` is given.
+        slot_count: number of slots.
+        entry_count_max: most entries, including the unused entry 0.
+        header: header of a new file; None to read the header of an existing one.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class IndexFile:
         self._disk.mkdir(self.path.parent)
         self._file = self._disk.open(self.path, create=True)
         self._file.truncate(index_file_size(self.slot_count, self.entry_count_max))
-        # Java never writes the 1 that an empty file's count stands for.
+        # Java counts entries from 1 but never writes that 1 for an empty file.
         self._file.pwrite(header._replace(entry_count=0).encode(), 0)
         self.unsynced = True
 
@@ -102,7 +103,7 @@ class IndexFile:
 
     @property
     def header(self) -> IndexHeader:
-        """Return the header as it is now, on disk or not."""
+        """Return the current header, on the disk or not."""
         return IndexHeader(
             self.begin_ms,
             self.end_ms,
@@ -113,10 +114,10 @@ class IndexFile:
         )
 
     def put_rows(self, rows: Sequence[tuple[int, int, int]]) -> int:
-        """Add keys as long as there is room; returns how many were added.
+        """Add keys while there is room; return how many were added.
 
         Args:
-            rows: (key hash, log offset, store time in ms) of each key, in log order.
+            rows: (key hash, log offset, store time in ms) for each key, in log order.
         """
         slots = self._slots if self._slots is not None else self._load_slots()
         slot_count = self.slot_count
@@ -127,7 +128,7 @@ class IndexFile:
         used = time_diff_s = 0
         known_ms = -1
         for key_hash, log_offset, store_ms in rows[: self.entry_count_max - number]:
-            # Keys of one moment come together.
+            # Keys of one store time come one after another.
             if store_ms != known_ms:
                 known_ms, time_diff_s = store_ms, self._time_diff_s(store_ms)
             slot = key_hash % slot_count
@@ -157,7 +158,7 @@ class IndexFile:
         return 0
 
     def _load_slots(self) -> memoryview:
-        """Copy the slots that are in use into memory; untouched pages cost nothing."""
+        """Copy the used slots into memory; pages that were never touched cost nothing."""
         memory = mmap.mmap(-1, max(self.slot_count * 4, 1))
         slots = memoryview(memory).cast("i")
         file = self._opened()
@@ -176,13 +177,13 @@ class IndexFile:
         return len(self._fresh)
 
     def write(self, *, pages_max: int | None = None) -> bool:
-        """Write entries, then slots, then the header; True when nothing is left.
+        """Write entries, then slots, then the header; return True if nothing is left.
 
         Args:
-            pages_max: most slot pages of 4 KiB to write now.
+            pages_max: most slot pages of 4 KiB to write now; None for all.
 
         Raises:
-            OSError: the disk did not take them; they stay in memory.
+            OSError: the disk refused them; they stay in memory.
         """
         if not self._fresh and not self._dirty_pages:
             return True
@@ -212,11 +213,11 @@ class IndexFile:
 
     @property
     def is_done(self) -> bool:
-        """Tell whether the file is full and all of it is written."""
+        """Tell whether the file is full and fully written."""
         return self.is_full and not self._fresh and not self._dirty_pages
 
     def release_slots(self) -> None:
-        """Give the memory of the slots back once the file is full and written."""
+        """Free the memory of the slots once the file is full and written."""
         self._slots = None
         self._is_new = False
 
@@ -229,10 +230,16 @@ class IndexFile:
         )
 
     def select(self, key_hash: int, *, begin_ms: int, end_ms: int, count_max: int) -> list[int]:
-        """Return log offsets of records with this key hash, the newest first.
+        """Return log offsets of records with this key hash, newest first.
+
+        Args:
+            key_hash: hash of ``topic#key``.
+            begin_ms: oldest store time.
+            end_ms: newest store time.
+            count_max: most log offsets to return.
 
         Raises:
-            RecordDamaged: the chain of the slot turns in a circle.
+            RecordDamaged: the chain of the slot is circular.
         """
         if self.entry_count <= 1:
             return []
@@ -260,7 +267,7 @@ class IndexFile:
         return IndexEntry.decode(self._opened().pread(ENTRY.size, pos))
 
     def keys_at_end(self) -> int:
-        """Return how many of the last entries belong to the record at ``end_log_offset``."""
+        """Return how many entries at the end belong to the record at ``end_log_offset``."""
         count = 0
         for number in range(self.entry_count - 1, 0, -1):
             if self.entry(number).log_offset != self.end_log_offset:
@@ -269,16 +276,16 @@ class IndexFile:
         return count
 
     def is_blank(self) -> bool:
-        """Tell whether the file holds nothing behind its header."""
+        """Tell whether the file has only zeros after its header."""
         size = index_file_size(self.slot_count, self.entry_count_max)
         return is_blank_to(self._opened(), HEADER.size, size)
 
     def fdatasync(self) -> None:
-        """Return when what was written is on the disk."""
+        """Write the file's data to the disk, and return when it is there."""
         self._opened().fdatasync()
 
     def close(self) -> None:
-        """Close the file; it opens again when it is needed."""
+        """Close the file; it is opened again when it is needed."""
         if self._file is not None:
             self._file.close()
             self._file = None

@@ -1,11 +1,11 @@
-"""Which of the index files on disk can be used, and which are built again.
+"""Decides which index files on disk can be used, and which have to be rebuilt.
 
-Rule: index files are derived from the commit log. After a crash only files that the
-checkpoint says are full and synced are kept; any file whose size or header cannot be
-right goes, and every one after it, because they continue it. What went is built again
-while the log is walked (see ``recover``), so no key is lost.
+Rule: index files are derived from the commit log. After a crash only files that were full and
+synced according to the checkpoint are kept. A file whose size or header cannot be right is
+deleted together with all later files, because they continue it. Recovery rebuilds deleted files
+from the log (see ``recover``), so no key is lost.
 
-Source: store/index/IndexService.java#load (which keeps less and builds nothing again).
+Source: store/index/IndexService.java#load (which keeps fewer files and rebuilds none).
 """
 
 from server.store.config import StoreConfig
@@ -26,11 +26,15 @@ def load_index(
     sealed_until_ms: int | None,
     report: RecoveryReport,
 ) -> Index:
-    """Return the index with the files that can be used; the others are deleted.
+    """Return the index with its usable files; the others are deleted.
 
     Args:
-        sealed_until_ms: after a crash, the end of the last file that was synced when it
-            was full; None after a stop in order.
+        disk: the disk that holds the store.
+        paths: the store's paths.
+        config: the store's settings.
+        sealed_until_ms: after a crash, the end of the last file that was synced when it was
+            full; None after a proper shutdown.
+        report: counts the files to rebuild and gets a note on unexpected sizes.
 
     Raises:
         OSError: the disk refused.
@@ -64,7 +68,15 @@ def load_index(
 def open_index_file(
     disk: Disk, paths: StorePaths, name: str, slot_count: int, entry_count_max: int
 ) -> IndexFile | None:
-    """Return a file that has a header, None for one that has none."""
+    """Return a file, or None if its header cannot be decoded.
+
+    Args:
+        disk: the disk that holds the store.
+        paths: the store's paths.
+        name: the file's name.
+        slot_count: number of slots.
+        entry_count_max: most entries, including the unused entry 0.
+    """
     try:
         return IndexFile(
             disk, paths.index / name, slot_count=slot_count, entry_count_max=entry_count_max
@@ -74,9 +86,9 @@ def open_index_file(
 
 
 def is_usable(file: IndexFile, sealed_until_ms: int | None) -> bool:
-    """Tell whether a header can be right, and the file was synced when it was full.
+    """Tell whether a header can be right, and whether the file was synced when it was full.
 
-    The last entry is of the record that the header names, unless the entries never came.
+    The last entry must be of the record that the header names, unless there are no entries.
     """
     in_order = (
         file.entry_count <= file.entry_count_max
@@ -92,10 +104,16 @@ def is_usable(file: IndexFile, sealed_until_ms: int | None) -> bool:
 def index_geometry(
     disk: Disk, paths: StorePaths, config: StoreConfig, names: list[str]
 ) -> tuple[int, int]:
-    """Return slots and entries of the files: the configured ones unless a full file has others.
+    """Return slot count and entry limit: the configured ones unless a full file has others.
 
-    The numbers are not in the file; but when there is a second file, the first is full
-    and its entry count is the limit.
+    The numbers are not in the file. But if there is a second file, the first one is full, so
+    its entry count is the limit.
+
+    Args:
+        disk: the disk that holds the store.
+        paths: the store's paths.
+        config: the store's settings.
+        names: the names of the index files, sorted.
     """
     configured = config.max_hash_slot_num, config.max_index_num
     if len(names) < 2:

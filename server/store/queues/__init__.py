@@ -1,6 +1,6 @@
 """Consume queues: 20 bytes for each message of a topic's queue, and their ext files.
 
-The commit log adds entries and readers take them; queues that nobody uses are evicted to
-columns of numbers (``evicted_queues``) and their unwritten entries to ``entry_backlog``.
-Start with ``queue.ConsumeQueue``, then ``queue_table`` for all queues of a store.
+Dispatch adds entries and readers read them. Queues that nobody uses are evicted to columns of
+numbers (``evicted_queues``), and their unwritten entries to ``entry_backlog``. Start with
+``queue.ConsumeQueue``, then ``queue_table`` for all queues of a store.
 """

@@ -1,14 +1,13 @@
-"""Queue entries that are in no queue file yet, of queues that are no objects now.
+"""Unwritten queue entries of evicted queues.
 
-    queue "a": 7 ──> | behind -1, 1 entry |        chunks of 64 KiB: the newest in memory,
-               ^──── | behind  7, 2 entries |      the others in a file without a name
+    queue "a": 7 ──> | previous -1, 1 entry |      chunks of 64 KiB: the newest in memory,
+               ^──── | previous 7, 2 entries |     the others in an unlinked file
 
-Rule: one after another as they come, whatever queue they are of, so that ten thousand queues
-with an entry each take no more than one with ten thousand: that is what a broker with as many
-queues has instead of as many dirty pages. Entries are taken out queue by queue, all of it at
-once; a chunk of which all are taken out is used again. The file is never synced and gone with
-the process: what is in it is built again from the commit log. Where the disk refuses it,
-chunks stay in memory.
+Rule: entries of all queues are appended one after another, so that ten thousand queues with
+one entry each take no more space than one queue with ten thousand entries, and dirty no queue
+file pages. All entries of a queue are taken out together, and a chunk with no entries left
+is used again. The file is never synced and disappears with the process, since its entries are
+rebuilt from the commit log. If the disk refuses a chunk, it stays in memory.
 """
 
 import struct
@@ -20,7 +19,7 @@ from server.store.disk.nowait import may_wait
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
 
 CHUNK_SIZE: Final = 64 << 10
-# Places take 32 bits: 2 GiB, of which who adds uses some 64 MiB.
+# A place takes 32 bits, which reach 2 GiB; ``QueueTable`` uses some 64 MiB of it.
 _HEAD: Final = struct.Struct(">ii")
 _HEAD_SIZE: Final = _HEAD.size
 _ONE: Final = struct.Struct(_HEAD.format + CQ_ENTRY.format[1:])
@@ -31,10 +30,10 @@ _READ_SIZE: Final = 256
 
 
 class Backlog:
-    """Runs of entries, by the place that ``add`` gave them.
+    """Runs of entries; ``add`` returns the place of each.
 
     Args:
-        path: name of the file for the moment in which it is made.
+        path: name of the file between its creation and its removal from the directory.
     """
 
     def __init__(self, disk: Disk, path: Path) -> None:
@@ -42,27 +41,27 @@ class Backlog:
         self._path = path
         self._file: DiskFile | None = None
         self._chunk = bytearray()
-        # Its number, where it begins and how many runs went into it.
+        # The newest chunk's number, its start, and how many runs were added to it.
         self._number = self._start = self._added = 0
-        # Chunks that the disk did not take.
+        # Chunks that the disk refused.
         self._kept: dict[int, bytearray] = {}
-        # Runs in each chunk that are not taken out; of the newest, less those that went in.
+        # Runs left in each chunk; for the newest, the runs in ``_added`` are not counted yet.
         self._run_counts = [0]
         self._free: list[int] = []
 
     @property
     def chunk_count(self) -> int:
-        """Chunks in use."""
+        """Number of chunks in use."""
         return len(self._run_counts) - len(self._free)
 
     def add(self, before: int, entries: bytes | bytearray) -> int:
-        """Keep whole entries of a queue.
+        """Add whole entries of a queue.
 
         Args:
-            before: the place of those that come before them, -1 for none.
+            before: place of the queue's previous run, -1 for none.
 
         Returns:
-            Their place.
+            The place of this run.
         """
         chunk, size = self._chunk, len(entries)
         at = len(chunk)
@@ -79,7 +78,12 @@ class Backlog:
         return self._start + at
 
     def add_one(self, before: int, log_offset: int, size: int, tags_code: int) -> int:
-        """Keep one entry, as ``add`` does."""
+        """Add one entry as ``add`` does.
+
+        Args:
+            before: place of the queue's previous run, -1 for none.
+            log_offset, size, tags_code: the fields of the entry.
+        """
         chunk = self._chunk
         at = len(chunk)
         if at > _ONE_START_MAX:
@@ -102,21 +106,21 @@ class Backlog:
         self._chunk, self._added = bytearray(), 0
 
     def _put_away(self) -> None:
-        """Write the newest chunk to the file; it stays in memory where that is not possible."""
+        """Write the newest chunk to the file; it stays in memory if the disk refuses it."""
         try:
             if self._file is None:
                 self._file = self._disk.open(self._path, create=True)
                 self._disk.unlink(self._path)
             self._file.pwrite(self._chunk, self._number * CHUNK_SIZE)
         except OSError:
-            # Nothing is lost, and who writes queue files hears of the disk.
+            # Nothing is lost; the error will also show up when queue files are written.
             self._kept[self._number] = self._chunk
 
     def take(self, place: int) -> bytes:
-        """Give back the entries at ``place`` and all that come before them, in order.
+        """Remove and return the entries at ``place`` and in all previous runs, in queue order.
 
         Raises:
-            OSError: the disk cannot be read; nothing is taken.
+            OSError: the disk could not be read; nothing is removed.
         """
         parts: list[bytes] = []
         numbers: list[int] = []
@@ -134,7 +138,7 @@ class Backlog:
         return b"".join(parts)
 
     def _run(self, number: int, at: int) -> tuple[int, bytes]:
-        """Return the place of the run before this one, and the entries of this one."""
+        """Return the place of the previous run, and the entries of this one."""
         chunk = self._chunk if number == self._number else self._kept.get(number)
         if chunk is not None:
             before, size = _HEAD.unpack_from(chunk, at)
@@ -148,7 +152,7 @@ class Backlog:
         return before, data[_HEAD_SIZE : _HEAD_SIZE + size]
 
     def close(self) -> None:
-        """Give the file up, and all that is in it."""
+        """Close the file and lose its entries."""
         if self._file is not None:
             self._file.close()
             self._file = None

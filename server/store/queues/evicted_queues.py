@@ -1,18 +1,19 @@
-"""What there is to know of queues that are no objects now: numbers in columns.
+"""Columnar state of evicted queues: numbers instead of objects.
 
     "topic-a" ─> slots, by queue id
                  each ──> first      first entry that has a file
                           minimum    first entry that points at a kept record
                           written    entry after the last that is in a file
-                          unsynced   entries before that which may not be on the disk
-                          unwritten  entries after that; the next is the end of the queue
-                          taken      the same, and messages that are not dispatched yet
-                          waiting    where the unwritten ones wait; see ``Backlog``
+                          unsynced   how many entries before that may not be on the disk
+                          unwritten  how many entries follow that; they end the queue
+                          taken      the same plus messages that are not dispatched yet
+                          waiting    place of the unwritten entries in the ``Backlog``
 
 Rule: a broker with tens of thousands of queues uses few of them at a time, or each of them
-seldom. Such a one is a slot here and no object: 52 bytes, whether all of it is in its files
-or not. What is not is found by a look through a column, so that nobody keeps a list of it. A
-slot is given away again when its queue is deleted, unless a message of that is on its way.
+seldom. A queue that is not in use is evicted: it is a slot here, of 52 bytes, and not an object,
+whether or not all its entries are in files. Queues with unwritten or unsynced entries are
+found by scanning a column, so nobody has to maintain a list of them. The slot of a deleted
+queue is reused, unless one of its messages is still to be dispatched.
 """
 
 import mmap
@@ -25,24 +26,24 @@ from operator import or_
 from typing import Final, Literal, NamedTuple
 
 NONE: Final = -1
-"""Of ``waiting``: all entries are in files; of a slot: there is no such queue."""
+"""As ``waiting``: all entries are in files. As a slot: the queue does not exist."""
 ALL: Final = (1 << 32) - 1
-"""Of ``unsynced``, which holds no more: all that has files may not be on the disk."""
+"""The largest value of ``unsynced``: all entries that have files may not be on the disk."""
 FEW: Final = 1 << 16
-"""Slots that there is room for before columns grow."""
+"""Number of slots that the columns hold before they grow."""
 _PRIVATE: Final = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 LOOK: Final = 4096
-"""Slots that are looked at at once."""
+"""Number of slots that one scan step copies."""
 
 
 def _column(code: Literal["i", "I", "q"], count: int) -> "memoryview[int]":
-    """Return so many zeros in pages of their own, of which those take memory that are used."""
+    """Return ``count`` zeros in pages of their own, which take memory only once written."""
     size = count * struct.calcsize(code)
     return memoryview(mmap.mmap(-1, size, flags=_PRIVATE)).cast(code)
 
 
 class Numbers(NamedTuple):
-    """The numbers of one queue, in entries; see above."""
+    """The numbers of one queue, in entries; see the module."""
 
     first: int
     minimum: int
@@ -51,11 +52,11 @@ class Numbers(NamedTuple):
     end: int
     waiting: int
     next_offset: int
-    """What the next message that is put gets."""
+    """Queue offset of the next message that is put."""
 
 
 class _Topic:
-    """A topic's number, and the slots of its queues, sorted by queue id."""
+    """The number of a topic, and the slots of its queues sorted by queue id."""
 
     __slots__ = ("number", "slots")
 
@@ -65,15 +66,15 @@ class _Topic:
 
 
 class QueueColumns:
-    """The numbers of every queue that rests, by slot."""
+    """A slot for every queue of a store, with its numbers while it is evicted."""
 
     def __init__(self) -> None:
         self._make_columns(FEW)
         self._by_topic: dict[str, _Topic] = {}
-        # By number; one that is free has no name.
+        # By topic number; the name of a free number is empty.
         self._names: list[str] = []
         self._free_numbers: list[int] = []
-        # Slots that were given out, those that are free again, and the others.
+        # The end of the slots ever used, the reusable ones, and the number of slots in use.
         self._end = 0
         self._free: list[int] = []
         self._count = 0
@@ -84,7 +85,7 @@ class QueueColumns:
         self.first = _column("q", count)
         self.minimum = _column("q", count)
         self.written = _column("q", count)
-        """NONE of a slot that is free, or whose queue is an object now."""
+        """NONE if the slot is free, or its queue is loaded as an object."""
         self.unsynced = _column("I", count)
         self.unwritten = _column("I", count)
         self.taken = _column("I", count)
@@ -107,13 +108,13 @@ class QueueColumns:
         return self._count
 
     def slot(self, topic: str, queue_id: int) -> int:
-        """Return the slot of a queue, NONE where there is none."""
+        """Return the slot of a queue, NONE if it does not exist."""
         known = self._by_topic.get(topic)
         if known is None:
             return NONE
         slots = known.slots
         if 0 <= queue_id < len(slots):
-            # Nearly always the ids of a topic are 0, 1, 2 and so on.
+            # The ids of a topic are nearly always 0, 1, 2 and so on.
             slot = slots[queue_id]
             if self.queue_ids[slot] == queue_id:
                 return slot
@@ -123,13 +124,13 @@ class QueueColumns:
         return slots[place]
 
     def _place(self, slots: "array[int]", queue_id: int) -> int:
-        # Nearly always they come in order.
+        # Queues of a topic nearly always come in order of their ids.
         if not slots or self.queue_ids[slots[-1]] < queue_id:
             return len(slots)
         return bisect_left(slots, queue_id, key=self.queue_ids.__getitem__)
 
     def add(self, topic: str, queue_id: int) -> int:
-        """Return the slot of a queue, a new one where there was none."""
+        """Return the slot of a queue, a new one if it has none."""
         slot = self.slot(topic, queue_id)
         if slot != NONE:
             return slot
@@ -158,12 +159,12 @@ class QueueColumns:
         return number
 
     def topic(self, slot: int) -> str:
-        """Return the topic of a slot; empty for one that is free."""
+        """Return the topic of a slot; empty if the slot is free."""
         number = self._topic_numbers[slot]
         return "" if number == NONE else self._names[number]
 
     def remove(self, slot: int, *, for_good: bool = False) -> None:
-        """Know a queue no more; ``for_good``: nor any other by this slot."""
+        """Remove a queue; with ``for_good`` its slot is not used again."""
         topic = self.topic(slot)
         known = self._by_topic[topic]
         known.slots.remove(slot)
@@ -178,7 +179,7 @@ class QueueColumns:
             self._free.append(slot)
 
     def get(self, slot: int) -> Numbers:
-        """Return the numbers of a queue."""
+        """Return the numbers of an evicted queue."""
         first, written, unsynced = self.first[slot], self.written[slot], self.unsynced[slot]
         return Numbers(
             first,
@@ -191,7 +192,7 @@ class QueueColumns:
         )
 
     def put(self, slot: int, numbers: Numbers) -> None:
-        """Set the numbers of a queue."""
+        """Set the numbers of a queue, which is evicted afterwards."""
         first, minimum, synced, written, end, waiting, next_offset = numbers
         self.first[slot] = first
         self.minimum[slot] = minimum
@@ -202,38 +203,41 @@ class QueueColumns:
         self.taken[slot] = next_offset - written
 
     def clear(self, slot: int) -> None:
-        """Hold the numbers of a queue no more."""
+        """Drop the numbers of a queue, which is loaded or removed."""
         self.written[slot] = self.waiting[slot] = NONE
         self.unsynced[slot] = self.unwritten[slot] = self.taken[slot] = 0
 
     def give(self, slot: int, count: int) -> int:
-        """Give the next offsets of a queue to messages; returns the first."""
-        # Once for each message of a queue at rest: no call, and each column read once.
+        """Assign the next ``count`` queue offsets of an evicted queue; return the first."""
+        # Runs for each message of an evicted queue: no calls, and each column is read once.
         taken = self.taken[slot]
         self.taken[slot] = taken + count
         return self.written[slot] + taken
 
     def next_offset(self, slot: int) -> int:
-        """Return what the next message of a queue gets."""
+        """Return the queue offset of the next message that is put."""
         return self.written[slot] + self.taken[slot]
 
     def slots_of(self, topic: str) -> "array[int]":
-        """Return the slots of a topic's queues, by queue id."""
+        """Return the slots of a topic's queues, sorted by queue id."""
         known = self._by_topic.get(topic)
         return array("i") if known is None else known.slots[:]
 
     def __iter__(self) -> Iterator[int]:
-        """Yield the slot of every queue, those of a topic by queue id."""
+        """Yield the slot of every queue, topic by topic, sorted by queue id."""
         for topic in list(self._by_topic):
             yield from self.slots_of(topic)
 
     def with_unwritten(self) -> Iterator[int]:
-        """Yield the slots of queues with entries that are in no file, as it comes to them."""
+        """Yield the slots of evicted queues with entries that are in no file.
+
+        Each part of the columns is read when the iteration reaches it.
+        """
         for part in self._parts():
             yield from compress(range(part.start, part.stop), self.unwritten[part].tolist())
 
     def with_unsynced(self) -> Iterator[int]:
-        """Yield the slots of queues with entries that may not be on the disk."""
+        """Yield the slots of evicted queues with entries that may not be on the disk."""
         for part in self._parts():
             either = map(or_, self.unsynced[part].tolist(), self.unwritten[part].tolist())
             yield from compress(range(part.start, part.stop), either)
@@ -246,7 +250,7 @@ class QueueColumns:
     def written_now(self) -> Iterator[tuple[str, int, int, int, int]]:
         """Return topic, queue id, first, minimum and written of every slot as they are now.
 
-        It takes no time; what it returns may be gone through in another thread.
+        The columns are copied at once, so another thread may iterate over the result.
         """
         end, names = self._end, [*self._names, ""]
         numbers = array("i", self._topic_numbers[:end].tobytes())
@@ -255,5 +259,5 @@ class QueueColumns:
             array("q", column[:end].tobytes())
             for column in (self.first, self.minimum, self.written)
         ]
-        # That of a free slot is NONE, the last.
+        # The topic number of a free slot is NONE, which selects the empty name at the end.
         return zip(map(names.__getitem__, numbers), queue_ids, *others, strict=True)

@@ -1,15 +1,15 @@
-"""Consume queue ext files: what does not fit into a queue entry, for each message a unit.
+"""Consume queue ext files: one unit per message for data that a queue entry cannot hold.
 
     queue entry: log offset, size, address ──> ext file: | tags code, store time, bit map |
                                                             which groups' filters match
 
-Rule: a unit is in its file before the entry that holds its address is anywhere, and it is
-synced before the safe point moves over it. An entry without a unit holds its tags code,
-and readers take both; so does the real broker. A recovery gives such codes to the entries
-behind the safe point, whose units may not be what they were. What is left behind the last unit
-with an entry is cut off at the first write, and files below the first message are
-deleted with those of the queue. Without ``enableConsumeQueueExt`` nothing here runs but
-the reading of units that are there.
+Rule: a unit is written to its file before any queue entry holds its address, and it is
+synced before the safe point moves past it. An entry without a unit holds its tags code, and
+readers accept both kinds, as the real broker does. Recovery writes tags codes into the
+entries after the safe point, because their units may have been lost. Units after the last one
+that has an entry are cut off at the first write, and files below the first message are
+deleted with those of the queue. Without ``enableConsumeQueueExt`` only existing units are
+read, and nothing is written.
 
 Source: store/ConsumeQueueExt.java, store/ConsumeQueue.java#putMessagePositionInfoWrapper (4.9.7).
 """
@@ -32,23 +32,23 @@ from storefmt.paths import StorePaths, log_file_name
 LOG = logging.getLogger(__name__)
 
 END_SIZE: Final = 4
-"""Bytes at the end of a file that no unit may take."""
+"""Bytes at the end of a file that units must leave free."""
 _READ_SIZE: Final = 512
 _LOOK_COUNT: Final = 4_096
 
 
 def no_bits(entry: DispatchEntry) -> bytes:
-    """Return no bit map: nobody works one out."""
+    """Return an empty bit map; used until the broker sets its own function."""
     return b""
 
 
 @dataclass(slots=True)
 class _ExtQueue:
-    """The ext files of one queue that is written."""
+    """The ext files of one queue that units are written for."""
 
     directory: Path
     end: int
-    """Where the next unit goes, in bytes; -1 where no unit can be written."""
+    """Position of the next unit in bytes; -1 if no unit can be written."""
     unsynced: set[Path] = field(default_factory=set)
 
 
@@ -61,7 +61,7 @@ class ExtFiles:
 
     def __init__(self, disk: Disk, paths: StorePaths, *, file_size: int) -> None:
         self.bit_map: Callable[[DispatchEntry], bytes] = no_bits
-        """Gives the bit map of a message; empty for none."""
+        """Returns the bit map of a message; empty for none."""
         self._disk = disk
         self._paths = paths
         self._file_size = file_size
@@ -71,9 +71,9 @@ class ExtFiles:
     # Writing.
 
     def put(self, queue: ConsumeQueue, entry: DispatchEntry) -> int:
-        """Write the unit of a message; return what its queue entry holds.
+        """Write the unit of a message; return the tags code field of its queue entry.
 
-        That is the address of the unit, or the tags code where there is no space.
+        That is the address of the unit, or the tags code if the unit could not be written.
         """
         known = self._queues.get(queue)
         try:
@@ -108,7 +108,7 @@ class ExtFiles:
         queue.unsynced.add(path)
 
     def _opened(self, queue: ConsumeQueue) -> _ExtQueue:
-        """Find the end of the units that have an entry, and cut off what is behind it."""
+        """Find the end of the units that have an entry, and cut off those after it."""
         directory = self._paths.queue_ext_dir(queue.topic, queue.queue_id)
         self._drop_unmade(directory)
         bases = queue_bases(self._disk, directory)
@@ -126,7 +126,7 @@ class ExtFiles:
         return _ExtQueue(directory, end)
 
     def _drop_unmade(self, directory: Path) -> None:
-        """Remove files that a crash left without their size; nothing was ever in them."""
+        """Remove files that a crash left with size 0, which never held a unit."""
         for base in queue_bases(self._disk, directory):
             path = directory / log_file_name(base)
             stat = self._disk.stat(path)
@@ -136,11 +136,11 @@ class ExtFiles:
 
     @staticmethod
     def _last_address(queue: ConsumeQueue) -> int | None:
-        """Return the address in the newest entry that has one, looking at some files' worth."""
+        """Return the newest ext address in the last two files' worth of entries, or None."""
         start = queue.max_offset
         low = max(queue.first, start - 2 * queue.file_entry_count)
         while start > low:
-            # A read ends with its file.
+            # A read ends at the end of a file.
             file_start = (start - 1) - (start - 1) % queue.file_entry_count
             begin = max(low, file_start, start - _LOOK_COUNT)
             for _, _, code in reversed(
@@ -156,7 +156,7 @@ class ExtFiles:
         offset = ext_offset(address)
         if unit is not None:
             return offset + unit.size
-        # The unit is lost: a new file keeps its address free.
+        # The unit is lost: continue in a new file so that its address is not used again.
         return offset - offset % self._file_size + self._file_size
 
     def _end_of_units(self, directory: Path, base: int) -> int:
@@ -183,10 +183,10 @@ class ExtFiles:
     # Reading.
 
     def read(self, queue: ConsumeQueue, address: int) -> ExtUnit | None:
-        """Return the unit at an address, None where there is none.
+        """Return the unit at an address, or None if there is none.
 
         Raises:
-            ColdRead: under ``no_wait``, when it is not in the page cache.
+            ColdRead: under ``no_wait``, the unit is not in the page cache.
         """
         offset = ext_offset(address)
         in_file = offset % self._file_size
@@ -216,7 +216,7 @@ class ExtFiles:
         return files, made + roots
 
     def expired(self, queue: ConsumeQueue) -> list[Path]:
-        """Return the files that hold no unit of a message that is still there."""
+        """Close and return the files that hold only units of expired messages."""
         directory = self._paths.queue_ext_dir(queue.topic, queue.queue_id)
         bases = queue_bases(self._disk, directory)
         entry = queue.entry(queue.min_offset) if bases else None
@@ -231,15 +231,15 @@ class ExtFiles:
 
     @property
     def in_use(self) -> bool:
-        """Tell whether units of any queue are written here."""
+        """Tell whether units were written for any queue since the start."""
         return bool(self._queues)
 
     def has(self, queue: ConsumeQueue) -> bool:
-        """Tell whether units of a queue are written here, which then has to stay awake."""
+        """Tell whether units were written for a queue, which then has to stay loaded."""
         return queue in self._queues
 
     def remove(self, queue: ConsumeQueue) -> None:
-        """Delete the files of a queue that is deleted.
+        """Delete the ext files of a deleted queue.
 
         Raises:
             OSError: the disk refused.

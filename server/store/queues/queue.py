@@ -1,16 +1,16 @@
-"""One consume queue: 20 bytes a message, files on disk and the newest entries in memory.
+"""One consume queue: 20 bytes per message, in files and, for the newest entries, in memory.
 
     0         min_offset      tail_start       written_count   max_offset
     | expired | files …       | tail: in files | tail: memory  |
-                              next_offset = max_offset + what is put but not dispatched
+                              next_offset = max_offset + messages put but not dispatched
 
-of one that was no object for a while:      written_count    tail_start   max_offset
+after it was evicted and loaded again:          written_count    tail_start   max_offset
     | expired | files …                     | in the backlog | tail       |
 
-Rule: entries are derived from the commit log and can be built again, so they reach
-their files lazily and without fsync; the reader looks at the tail first. Files are
-sparse and of one size, named by the byte at which they start. The first file may start
-above 0; a queue that starts inside a file begins with fillers.
+Rule: entries are derived from the commit log and can be rebuilt, so they are written to
+their files lazily and without fsync; readers look in the tail first. Files are sparse,
+of one size, and named by the byte position at which they start. The first file may start
+above 0; a queue whose first message is not at the start of a file begins with fillers.
 
 Source: store/ConsumeQueue.java#putMessagePositionInfo, #fillPreBlank, #correctMinOffset.
 """
@@ -29,16 +29,16 @@ from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_S
 from storefmt.paths import StorePaths, log_file_name, parse_log_file_name
 
 TAIL_FLUSH_SIZE: Final = 8 << 10
-"""Bytes of unwritten entries that make a queue write them by itself."""
+"""Bytes of unwritten entries at which a queue is written without waiting for upkeep."""
 TAIL_KEEP: Final = 100
-"""Written entries that stay in memory for readers at the end of a queue in use."""
+"""Written entries of a queue that stay in memory for readers at its end."""
 OPEN_FILES_MAX: Final = 256
 _QUEUE_NAME: Final = re.compile("0|[1-9][0-9]{0,9}")
 _ID_MAX: Final = (1 << 31) - 1
 
 
 class NewNames:
-    """Directories with names that may not be on the disk: a few bytes for each queue."""
+    """Directories whose new names may not be on the disk yet, in a few bytes per queue."""
 
     def __init__(self) -> None:
         self._ids: dict[str, array[int]] = {}
@@ -47,12 +47,12 @@ class NewNames:
         return sum(map(len, self._ids.values())) + len(self._ids)
 
     def add(self, directory: str) -> None:
-        """Note the directory ``<topic>/<queue id>`` of a file that was made."""
+        """Record ``<topic>/<queue id>``, the directory of a file that was created."""
         topic, _, queue_id = directory.rpartition("/")
         self._ids.setdefault(topic, array("i")).append(int(queue_id))
 
     def __iter__(self) -> Iterator[str]:
-        """Yield every queue's directory, then those of the topics; each once."""
+        """Yield the directory of each queue, then those of the topics, each once."""
         for topic in sorted(self._ids):
             for queue_id in sorted(set(self._ids[topic])):
                 yield f"{topic}/{queue_id}"
@@ -60,23 +60,23 @@ class NewNames:
 
 
 class QueueFiles:
-    """Open queue files of all queues, the least recently used closed first."""
+    """Open files of all queues; the least recently used are closed first."""
 
     def __init__(self, disk: Disk, root: Path, *, file_size: int) -> None:
         self.disk = disk
         self.file_size = file_size
         self.tail_keep = TAIL_KEEP
-        """Written entries that stay in memory, of each queue."""
+        """Written entries of each queue that stay in memory."""
         self.backlog = Backlog(disk, root / "backlog.tmp")
         self._new_names = NewNames()
         self._open: OrderedDict[str, DiskFile] = OrderedDict()
         self._open_max = open_files_max(OPEN_FILES_MAX)
 
     def get(self, path: str, *, create: bool = False) -> DiskFile:
-        """Return the open file; ``create`` makes it, with all its (sparse) size.
+        """Return the open file; ``create`` creates it sparse, at its full size.
 
         Raises:
-            OSError: it is not there or cannot be made.
+            OSError: the file does not exist or cannot be created.
         """
         file = self._open.get(path)
         if file is not None:
@@ -89,7 +89,7 @@ class QueueFiles:
         return file
 
     def _made(self, path: str) -> DiskFile:
-        """Open a file to write to it, made if it is not there."""
+        """Open a file for writing and create it if it does not exist."""
         try:
             file = self.disk.open(path)
         except FileNotFoundError:
@@ -97,7 +97,7 @@ class QueueFiles:
             self.disk.mkdir(directory)
             self._new_names.add(directory)
             file = self.disk.open(path, create=True)
-        # Also one that a full disk let us make and not extend.
+        # A full disk may have let us create the file and not extend it.
         try:
             if file.size() < self.file_size:
                 file.truncate(self.file_size)
@@ -107,22 +107,22 @@ class QueueFiles:
         return file
 
     def note_names(self, directory: str) -> None:
-        """Note a queue's directory whose names another process may have made, and not synced."""
+        """Record a queue's directory whose names another process may have left unsynced."""
         self._new_names.add(directory)
 
     def take_new_names(self) -> NewNames:
-        """Return where files were made since the last call."""
+        """Return the directories where files were created since the last call."""
         names, self._new_names = self._new_names, NewNames()
         return names
 
     def forget(self, path: str) -> None:
-        """Close a file if it is open."""
+        """Close a file if it is open, and forget it."""
         file = self._open.pop(path, None)
         if file is not None:
             file.close()
 
     def close(self) -> None:
-        """Close all."""
+        """Close all files."""
         for file in self._open.values():
             file.close()
         self._open.clear()
@@ -130,20 +130,20 @@ class QueueFiles:
 
 
 class TopicPlace(NamedTuple):
-    """What the queues of a topic share; with thousands of them it matters."""
+    """Values shared by the queues of one topic, which saves memory with thousands of queues."""
 
     topic: str
     directory: str
     """``consumequeue/<topic>``."""
     part: bytes
-    """The topic as a record has it: length, then UTF-8."""
+    """The topic as it stands in a record: its length, then its bytes in UTF-8."""
 
     @classmethod
     def of(cls, paths: StorePaths, topic: str) -> "TopicPlace":
-        """Return the place of a topic.
+        """Return the shared values of a topic.
 
         Raises:
-            BadCall: the topic cannot be a path.
+            BadCall: the topic cannot be part of a path.
         """
         directory = paths.queue_dir(topic, 0).parent
         name = topic.encode()
@@ -152,22 +152,22 @@ class TopicPlace(NamedTuple):
 
 @final
 class ConsumeQueue:
-    """The entries of one queue of one topic; all offsets count entries.
+    """The entries of one queue of one topic; all offsets and counts are in entries.
 
     Args:
-        files: shared open files.
-        place: what the queues of its topic share; the directory of the queue is made at the
-            first write.
-        slot: its number in the table, -1 for none.
+        files: the open files that all queues share.
+        place: values that the queues of the topic share; the directory of the queue is created
+            at the first write.
+        slot: number of the queue in the table, -1 for none.
         first: first entry that has a file.
-        min_offset: first entry that points at a kept record.
-        synced_count: entries that the safe point tells of, which are on the disk; those from
-            there on may not be.
-        written_count: entry after the last that is in a file.
-        max_offset: entries there are, expired and filler ones included.
-        waiting: the place in the backlog of the entries between ``written_count`` and
+        min_offset: first entry that points at a retained record.
+        synced_count: the entry from which on entries may not be on the disk; the safe point
+            covers those before it.
+        written_count: the entry after the last one that is in a file.
+        max_offset: the entry after the last one; expired entries and fillers count.
+        waiting: place in the backlog of the entries between ``written_count`` and
             ``tail_start``, -1 for none.
-        next_offset: what the next message that is put gets.
+        next_offset: queue offset of the next message that is put.
     """
 
     __slots__ = (
@@ -188,7 +188,7 @@ class ConsumeQueue:
         "written_count",
     )
 
-    # By position: queues come and go with every message where there are thousands in use.
+    # Arguments are positional for speed: with thousands of queues each message may load one.
     def __init__(
         self, files: QueueFiles, place: TopicPlace, queue_id: int, slot: int = -1, first: int = 0,
         min_offset: int = 0, synced_count: int = 0, written_count: int = 0, max_offset: int = 0,
@@ -221,7 +221,7 @@ class ConsumeQueue:
 
     @property
     def numbers(self) -> Numbers:
-        """What is to know of it while it is no object."""
+        """The numbers that are kept of the queue while it is evicted."""
         return Numbers(
             self.first, self.min_offset, self.synced_count, self.written_count, self.max_offset,
             self.waiting, self.next_offset,
@@ -229,17 +229,17 @@ class ConsumeQueue:
 
     @property
     def is_even(self) -> bool:
-        """Tell whether all that was given out is written."""
+        """Tell whether every queue offset given out has its entry in a file."""
         return self.next_offset == self.max_offset == self.written_count
 
     @property
     def directory(self) -> Path:
-        """Where the files are."""
+        """Directory of the queue's files."""
         return Path(f"{self._place.directory}/{self.queue_id}")
 
     @property
     def file_entry_count(self) -> int:
-        """Entries in one file."""
+        """Number of entries in one file."""
         return self._files.file_size // ENTRY_SIZE
 
     def append(self, log_offset: int, size: int, tags_code: int) -> None:
@@ -254,17 +254,21 @@ class ConsumeQueue:
 
     @property
     def is_at_new_file(self) -> bool:
-        """Tell whether the next write has to make a file, which takes ten times as long."""
+        """Tell whether the next write has to create a file, which takes ten times as long."""
         return self.written_count % self.file_entry_count == 0
 
     def recall(self) -> None:
-        """Bring the entries that are in the backlog back into the tail."""
+        """Move the queue's entries from the backlog back into the tail.
+
+        Raises:
+            OSError: the backlog could not be read.
+        """
         if self.waiting >= 0:
             self.tail[:0] = self._files.backlog.take(self.waiting)
             self.tail_start, self.waiting = self.written_count, -1
 
     def rest(self) -> None:
-        """Give the entries that are only in memory to the backlog; the object is of no more use."""
+        """Move unwritten entries to the backlog; the object must not be used afterwards."""
         tail = self.tail
         if self.written_count > self.tail_start:
             del tail[: (self.written_count - self.tail_start) * ENTRY_SIZE]
@@ -272,10 +276,10 @@ class ConsumeQueue:
             self.waiting = self._files.backlog.add(self.waiting, tail)
 
     def write(self) -> None:
-        """Write the entries that are only in memory.
+        """Write the entries that are only in memory or in the backlog.
 
         Raises:
-            OSError: the disk did not take them; they stay in memory.
+            OSError: the disk refused the entries; they stay in memory.
         """
         self.recall()
         skip = (self.written_count - self.tail_start) * ENTRY_SIZE
@@ -287,16 +291,16 @@ class ConsumeQueue:
             self.tail_start += surplus
 
     def drop_tail(self) -> None:
-        """Give back the memory of entries that are in their file."""
+        """Free the memory of entries if all of them are in their files."""
         if self.tail and self.written_count == self.max_offset:
             self.tail = bytearray()
             self.tail_start = self.max_offset
 
     def put_bytes(self, start: int, data: bytes) -> None:
-        """Write whole entries from entry ``start`` on, over what is there.
+        """Write whole entries from entry ``start`` on, replacing existing ones.
 
         Raises:
-            OSError: the disk did not take them.
+            OSError: the disk refused them.
         """
         pos = start * ENTRY_SIZE
         done = 0
@@ -312,14 +316,14 @@ class ConsumeQueue:
             done += count
 
     def note_written(self, base: int) -> None:
-        """Note that files from the one that begins at byte ``base`` on are to be synced."""
+        """Record that the file at byte ``base`` and those after it have to be synced."""
         self.synced_count = min(self.synced_count, base // ENTRY_SIZE)
 
     def fill_until(self, start: int) -> None:
-        """Make ``start`` the first message: fillers before it in its file.
+        """Make ``start`` the queue's first message, with fillers before it in its file.
 
         Raises:
-            OSError: the disk did not take them.
+            OSError: the disk refused the fillers.
         """
         in_file = start % self.file_entry_count
         self.first = start - in_file
@@ -329,16 +333,16 @@ class ConsumeQueue:
         self.tail_start = self.written_count = start
 
     def path_at(self, base: int) -> str:
-        """Return the path of the file whose first byte is byte ``base`` of the queue."""
+        """Return the path of the file that starts at byte ``base`` of the queue."""
         return f"{self._place.directory}/{self.queue_id}/{log_file_name(base)}"
 
     def read(self, start: int, count: int) -> bytes | bytearray:
-        """Return up to ``count`` entries from ``start``; fewer at the end of a file.
+        """Return up to ``count`` entries from ``start`` on; fewer at the end of a file.
 
-        b"" where the entries are not there: below the first file or beyond the end.
+        The result is empty if ``start`` is below the first file or beyond the last entry.
 
         Raises:
-            OSError: the disk cannot be read there.
+            OSError: the disk could not be read.
         """
         count = min(count, self.max_offset - start)
         if count <= 0 or start < self.first:
@@ -361,7 +365,7 @@ class ConsumeQueue:
         return data[: len(data) - len(data) % ENTRY_SIZE]
 
     def entry(self, start: int) -> tuple[int, int, int] | None:
-        """Return (log offset, size, tags code) of one entry, None where there is none."""
+        """Return (log offset, size, tags code) of one entry, or None if it does not exist."""
         data = self.read(start, 1)
         if not data:
             return None
@@ -369,16 +373,16 @@ class ConsumeQueue:
         return log_offset, size, tags_code
 
     def count_below(self, log_offset: int) -> int:
-        """Return the number of entries of records below a log offset.
+        """Return the number of entries whose records are below a log offset.
 
-        Entries are in the order of the log. A filler, which points nowhere, counts with the
-        entry before it.
+        Entries are in log order. A filler, which points at no record, counts with the entry
+        before it.
 
         Raises:
-            OSError: the disk cannot be read.
+            OSError: the disk could not be read.
         """
         low, high = self.first, self.max_offset
-        # Nearly always the last entry tells.
+        # The last entry nearly always decides.
         middle = high - 1
         while low < high:
             probe, entry = middle, self.entry(middle)
@@ -393,7 +397,7 @@ class ConsumeQueue:
         return low
 
     def close_files(self) -> None:
-        """Close what is open of its files."""
+        """Close the queue's open files."""
         size = self._files.file_size
         for base in range(self.first * ENTRY_SIZE, self.max_offset * ENTRY_SIZE, size):
             self._files.forget(self.path_at(base))
@@ -408,13 +412,13 @@ class QueueDirectory(NamedTuple):
 
 
 def queue_directories(disk: Disk, root: Path) -> Iterator[QueueDirectory | Path]:
-    """Yield every queue directory below ``root``, and the paths of others in their place."""
+    """Yield every queue directory below ``root``, and the paths of a topic's other directories."""
     for topic in disk.scan(root):
         if not topic.is_dir:
             continue
         directory = root / topic.name
         for entry in disk.scan(directory):
-            # No other name is one that a broker gives to a queue.
+            # A broker gives queue directories no other names.
             is_queue = _QUEUE_NAME.fullmatch(entry.name) and int(entry.name) <= _ID_MAX
             if entry.is_dir and is_queue:
                 files = disk.scan(f"{directory}/{entry.name}")
@@ -424,6 +428,6 @@ def queue_directories(disk: Disk, root: Path) -> Iterator[QueueDirectory | Path]
 
 
 def queue_bases(disk: Disk, directory: Path) -> list[int]:
-    """Return the byte positions at which the files in a queue directory start, sorted."""
+    """Return the byte positions at which the files in a queue directory start, in order."""
     names = (parse_log_file_name(name) for name in disk.list(directory))
     return [base for base in names if base is not None]

@@ -1,12 +1,12 @@
-"""Where queues ended when a round of syncs looked at them, for the thread that syncs them.
+"""Where queues ended at the moment a sync round looked at them, for the thread that syncs.
 
     loop    add(queue, below) ──> topic, queue id, first, minimum, synced, written, count
-    thread  paths() are synced, then rows() are what the safe point may say
+    thread  paths() are synced, then rows() are what the safe point may record
 
 Rule: ``count`` is the number of entries of records below the log offset that the safe point
-will name, and never more, although the files may hold more. A queue with more entries than its
-``count`` stays unsynced, so that the next round looks at it again. A queue takes 52 bytes here,
-and nothing of it belongs to the loop: the queue itself goes on meanwhile.
+will name, and never more, although the files may hold more. A queue with more entries than
+its ``count`` stays unsynced, so that the next round visits it again. A queue takes 52 bytes
+here. Nothing here is shared with the event loop, where the queues go on changing.
 """
 
 from array import array
@@ -23,7 +23,7 @@ _WIDTH: Final = 5
 
 
 class QueueEnds:
-    """Some queues below ``root`` with files of ``file_size`` bytes."""
+    """The ends of some queues below ``root``, with files of ``file_size`` bytes."""
 
     def __init__(self, root: Path, *, file_size: int) -> None:
         self._root = root
@@ -33,14 +33,14 @@ class QueueEnds:
         self._numbers = array("q")
 
     def add(self, queue: ConsumeQueue, *, below: int | None) -> None:
-        """Take down a queue all of whose entries are in its files.
+        """Record the end of a queue whose entries are all in its files.
 
         Args:
-            below: log offset below which the safe point tells of records; None for all of
-                those of the queue, as while the log is walked.
+            below: log offset below which the safe point covers records; None for all records
+                of the queue, as when recovery scans the log.
 
         Raises:
-            OSError: its entries cannot be read.
+            OSError: the queue's entries could not be read.
         """
         count = queue.written_count if below is None else queue.count_below(below)
         self._topics.append(queue.topic)
@@ -59,18 +59,18 @@ class QueueEnds:
 
     @property
     def file_count(self) -> int:
-        """Files that ``paths`` gives."""
+        """Number of files that ``paths`` yields."""
         return sum(len(bases) for _, bases in self._bases())
 
     def paths(self) -> Iterator[str]:
-        """Yield every file that was written and not synced."""
+        """Yield the path of every file that was written and not synced."""
         for place, bases in self._bases():
             directory = f"{self._root}/{self._topics[place]}/{self._queue_ids[place]}"
             for base in bases:
                 yield f"{directory}/{log_file_name(base)}"
 
     def rows(self) -> Iterator[tuple[str, int, QueueRow]]:
-        """Yield topic, queue id, and what the safe point may say of the queue."""
+        """Yield topic, queue id, and the row that the safe point may record for the queue."""
         for place, (topic, queue_id) in enumerate(zip(self._topics, self._queue_ids, strict=True)):
             first, minimum, _, _, count = self._numbers[place * _WIDTH : (place + 1) * _WIDTH]
             if count > first:

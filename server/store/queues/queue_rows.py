@@ -1,10 +1,10 @@
-"""Where queues begin and end, 28 bytes each: what a listing or the safe point says of them.
+"""Where queues begin and end, in 28 bytes per queue, for a listing or the safe point.
 
     "topic-a" ─> ids 0 1 2 7 …            sorted
                  first min end | first min end | …
 
-Rule: no object a queue, since there may be tens of thousands. Columns and not one table, so
-that a topic is made text, and text a topic, without a loop over its queues.
+Rule: no object per queue, since there may be tens of thousands. Each topic has its own
+columns, so that a topic is converted to text and back without a loop over its queues.
 """
 
 from array import array
@@ -17,14 +17,14 @@ _WIDTH: Final = 3
 
 
 class QueueRow(NamedTuple):
-    """One queue, in entries."""
+    """Where one queue begins and ends, in entries."""
 
     first: int
     """First entry that has a file."""
     minimum: int
-    """First entry that points at a kept record."""
+    """First entry that points at a retained record."""
     end: int
-    """The entry after the last."""
+    """The entry after the last one."""
 
 
 class _Topic:
@@ -34,10 +34,10 @@ class _Topic:
         self.ids = array("i")
         self.numbers = array("q")
         self.text = ""
-        """What ``text_of`` returned, until a row changes: each deletion of a topic writes all."""
+        """The result of ``text_of`` until a row changes: each deletion of a topic writes all."""
 
     def at(self, queue_id: int) -> int:
-        """Return the place of a queue, -1 where there is none."""
+        """Return the position of a queue in the columns, -1 if it is absent."""
         place = bisect_left(self.ids, queue_id)
         return place if place < len(self.ids) and self.ids[place] == queue_id else -1
 
@@ -47,7 +47,7 @@ class _Topic:
 
 
 class QueueRows:
-    """Rows by topic and queue id."""
+    """Rows by topic name and queue id."""
 
     def __init__(self) -> None:
         self._topics: dict[str, _Topic] = {}
@@ -60,7 +60,7 @@ class QueueRows:
         return topic is not None and topic.at(key[1]) >= 0
 
     def get(self, name: str, queue_id: int) -> QueueRow | None:
-        """Return the row of a queue, None where there is none."""
+        """Return the row of a queue, or None if it is absent."""
         topic = self._topics.get(name)
         place = -1 if topic is None else topic.at(queue_id)
         return None if topic is None or place < 0 else topic.row(place)
@@ -80,7 +80,7 @@ class QueueRows:
             topic.numbers[low:low] = array("q", row)
 
     def pop(self, name: str, queue_id: int) -> QueueRow | None:
-        """Take out the row of a queue; None where there is none."""
+        """Remove and return the row of a queue; None if it is absent."""
         topic = self._topics.get(name)
         place = -1 if topic is None else topic.at(queue_id)
         if topic is None or place < 0:
@@ -93,7 +93,7 @@ class QueueRows:
         return row
 
     def topic(self, name: str) -> list[tuple[int, QueueRow]]:
-        """Return the rows of a topic by queue id."""
+        """Return (queue id, row) of each queue of a topic, by queue id."""
         topic = self._topics.get(name)
         return [] if topic is None else self._rows_of(topic)
 
@@ -112,7 +112,7 @@ class QueueRows:
                 yield name, queue_id, row
 
     def text_of(self, name: str) -> str:
-        """Return the rows of a topic as numbers: id, first, min, end, id, …"""
+        """Return the rows of a topic as numbers: id first min end id first …"""
         topic = self._topics[name]
         if not topic.text:
             numbers = topic.numbers
@@ -123,10 +123,10 @@ class QueueRows:
         return topic.text
 
     def put_text(self, name: str, text: str) -> None:
-        """Set the rows of a topic from such a text.
+        """Set the rows of a topic from the text that ``text_of`` returns.
 
         Raises:
-            ValueError: it is none.
+            ValueError: the text is not four numbers per queue, sorted by queue id.
         """
         numbers = array("q", map(int, text.split()))
         topic = _Topic()

@@ -1,15 +1,15 @@
 """All consume queues of a store, by topic and queue id.
 
-    find / obtain ──> awake: a ConsumeQueue ──rest, idle or when many are──> a slot
-                          ^─────────────── find; borrowed, for a moment ───────┘
-    put ── taker ──> a ConsumeQueue, or where many are awake a slot ──> backlog
+    find / obtain ──> loaded: a ConsumeQueue ──evicted if idle or too many──> a slot
+                          ^──────────── find; or borrowed for a moment ───────┘
+    put ── taker ──> a ConsumeQueue, or the slot if many are loaded ──> backlog
 
-Rule: a queue comes into being with its first message and gets a directory with its first
-written entries. It is an object only while it is in use: nobody keeps one for longer than a
-call unless a message of it is on its way. A put does not make it one where that many are:
-with tens of thousands in use by turns, waking would take as long as the put. A deleted topic
-leaves an empty directory, as in Java: that is how a later scan of the log knows that its old
-messages are not to come back.
+Rule: a queue exists from its first message on and gets a directory with its first written
+entries. It is an object ("awake") only while it is in use: nobody keeps a reference for longer
+than a call, unless one of its messages is still to be dispatched. While many queues are loaded,
+a put does not load another one: with tens of thousands of queues used in turn, loading would
+take as long as the put. A deleted topic leaves an empty directory, as in Java: it tells a later
+scan of the log that the topic's old messages must not be restored.
 
 Source: store/DefaultMessageStore.java#findConsumeQueue, #cleanUnusedTopic.
 """
@@ -37,30 +37,30 @@ from storefmt.formats.consumequeue import ENTRY_SIZE
 from storefmt.paths import StorePaths, check_queue_id, check_topic_name
 
 AWAKE_IDLE_MAX: Final = 256
-"""Idle queues that stay awake, so that those who are read again and again do."""
+"""Idle queues that stay loaded, so that queues which are read repeatedly stay in memory."""
 AWAKE_PUT_MAX: Final = 512
-"""Queues beyond which a put leaves its queue asleep: what is only written to needs no object."""
+"""Number of loaded queues from which a put leaves its queue evicted, since it needs no object."""
 AWAKE_MAX: Final = 1 << 16
-"""Queues that stay awake while they are read; to wake one for each pull would triple its time."""
+"""Queues that stay loaded while they are read; loading one for each pull would triple its time."""
 TAILS_KEEP: Final = AWAKE_IDLE_MAX * TAIL_KEEP
-"""Written entries that stay in memory, of all queues together."""
+"""Written entries of all queues together that stay in memory."""
 BACKLOG_MAX: Final = (64 << 20) // CHUNK_SIZE
-"""Chunks of unwritten entries of queues that rest; beyond it they are written before a rest."""
+"""Chunks of unwritten entries of evicted queues; beyond it, queues are written when evicted."""
 PLACES_MAX: Final = 4096
 SLACK: Final = 256
-"""Queues that may be awake beyond that, so that they go to rest many at a time."""
+"""Loaded queues above that limit at which eviction starts, so that it evicts many at a time."""
 LOOKS_A_REST: Final = 4 * SLACK
 UNWRITTEN_MAX: Final = TAIL_FLUSH_SIZE // ENTRY_SIZE
-"""Entries that may wait for their file; one more, and the queue is written at once."""
+"""Number of unwritten entries at which a queue is written immediately."""
 
 _EMPTY: Final = QueueRow(0, 0, 0)
 
 Taker = ConsumeQueue | int
-"""Who takes the next messages of a queue: it, or the slot of one that rests."""
+"""What takes the next messages of a queue: the loaded queue, or the slot of an evicted one."""
 
 
 class QueueTable:
-    """The queues; ``queues`` maps (topic, queue id) to each that is awake."""
+    """All queues; ``queues`` maps (topic, queue id) to each loaded one."""
 
     def __init__(
         self, disk: Disk, paths: StorePaths, *, file_size: int, ext_file_size: int = EXT_FILE_SIZE
@@ -69,11 +69,11 @@ class QueueTable:
         self.exts = ExtFiles(disk, paths, file_size=ext_file_size)
         self.queues: dict[tuple[str, int], ConsumeQueue] = {}
         self.forgotten: set[tuple[str, int]] = set()
-        """Queues that were deleted since somebody emptied this."""
+        """Keys of queues that were deleted since the last sync round began."""
         self.delete_count = 0
-        """Queues that were deleted: what another thread saw before may be of another one."""
+        """Number of deletions, by which another thread's findings are recognized as outdated."""
         self.columns = QueueColumns()
-        """Of queues that rest."""
+        """The slots of all queues, and the numbers of evicted ones."""
         self._paths = paths
         self._places: dict[str, TopicPlace] = {}
 
@@ -81,11 +81,11 @@ class QueueTable:
         return len(self.columns)
 
     def has(self, topic: str, queue_id: int) -> bool:
-        """Tell whether there is such a queue."""
+        """Tell whether a queue exists."""
         return self.columns.slot(topic, queue_id) != NONE
 
     def find(self, topic: str, queue_id: int) -> ConsumeQueue | None:
-        """Return a queue, woken if need be; None where there is none."""
+        """Return a queue, loaded if necessary; None if it does not exist."""
         queue = self.queues.get((topic, queue_id))
         if queue is not None:
             return queue
@@ -100,13 +100,13 @@ class QueueTable:
         return queue
 
     def at(self, slot: int) -> ConsumeQueue | None:
-        """Return the queue of a slot, woken if need be; None for one that is free."""
+        """Return the queue of a slot, loaded if necessary; None if the slot is free."""
         topic = self.columns.topic(slot)
         return self.find(topic, self.columns.queue_ids[slot]) if topic else None
 
     @contextmanager
     def borrowed(self, slot: int) -> Iterator[ConsumeQueue | None]:
-        """Give the queue of a slot, None for one that is free; if it rested it does so again."""
+        """Lend the queue of a slot, None if it is free; an evicted queue is evicted afterwards."""
         rested = self.columns.written[slot] != NONE
         queue = self.at(slot)
         try:
@@ -121,18 +121,18 @@ class QueueTable:
         self.columns.put(queue.slot, queue.numbers)
 
     def obtain(self, topic: str, queue_id: int) -> ConsumeQueue:
-        """Return a queue, made if there is none.
+        """Return a queue, created if it does not exist.
 
         Raises:
-            BadCall: the topic or the id cannot be a path.
+            BadCall: the topic or the queue id cannot be part of a path.
         """
         return self.find(topic, queue_id) or self.make(topic, queue_id)
 
     def make(self, topic: str, queue_id: int) -> ConsumeQueue:
-        """Return a new queue, without an entry.
+        """Return a new queue without entries.
 
         Raises:
-            BadCall: the topic or the id cannot be a path.
+            BadCall: the topic or the queue id cannot be part of a path.
         """
         return self._wake(self._new_slot(topic, queue_id), topic, queue_id)
 
@@ -141,10 +141,10 @@ class QueueTable:
         return self.put_row(topic, check_queue_id(topic, queue_id), _EMPTY)
 
     def taker(self, topic: str, queue_id: int) -> Taker:
-        """Return who takes a message of a queue that is not awake, or is not there yet.
+        """Return what takes a message of a queue that is evicted or does not exist yet.
 
         Raises:
-            BadCall: the topic or the id cannot be a path.
+            BadCall: the topic or the queue id cannot be part of a path.
         """
         slot = self.columns.slot(topic, queue_id)
         if slot == NONE:
@@ -152,10 +152,10 @@ class QueueTable:
         return slot if len(self.queues) >= AWAKE_PUT_MAX else self._wake(slot, topic, queue_id)
 
     def place(self, topic: str) -> TopicPlace:
-        """Return what the queues of a topic share.
+        """Return the values that the queues of a topic share.
 
         Raises:
-            BadCall: the topic cannot be a path.
+            BadCall: the topic cannot be part of a path.
         """
         known = self._places.get(topic)
         if known is None:
@@ -166,33 +166,33 @@ class QueueTable:
 
     @property
     def has_room(self) -> bool:
-        """Tell whether more entries may wait without a queue in memory."""
+        """Tell whether the backlog has room for more unwritten entries."""
         return self.files.backlog.chunk_count < BACKLOG_MAX
 
     @property
     def is_crowded(self) -> bool:
-        """Tell whether it is time for some queues to rest."""
+        """Tell whether so many queues are loaded that some should be evicted."""
         return len(self.queues) > AWAKE_MAX + SLACK
 
     def rest_idle(self) -> None:
-        """Let some queues rest of which all is on the disk, until AWAKE_IDLE_MAX are awake."""
+        """Evict some queues that are fully on the disk, until AWAKE_IDLE_MAX are loaded."""
         self.files.tail_keep = min(TAIL_KEEP, TAILS_KEEP // (len(self.queues) or 1))
         self._rest(AWAKE_IDLE_MAX, is_idle=True)
 
     def rest_after_start(self) -> None:
-        """Let all that a start has woken rest but for some, and write nothing."""
+        """Evict all but AWAKE_IDLE_MAX queues after a start, without writing to queue files."""
         while len(self.queues) > AWAKE_IDLE_MAX:
             self._rest(AWAKE_IDLE_MAX)
 
     def rest(self, *, may_write: bool = True) -> None:
-        """Let some of those rest that are awake longest, until AWAKE_MAX are left.
+        """Evict some of the queues that were loaded first, until AWAKE_MAX are left.
 
         Args:
-            may_write: whether entries that find no room in the backlog go to their files; else
-                their queues stay awake.
+            may_write: whether entries that find no room in the backlog may be written to their
+                files; if not, their queues stay loaded.
 
         Raises:
-            OSError: the disk did not take them; nothing is lost.
+            OSError: the disk refused the entries; none of them is lost.
         """
         if may_write or self.has_room:
             self._rest(AWAKE_MAX, is_full=not self.has_room)
@@ -200,7 +200,7 @@ class QueueTable:
     def _rest(self, limit: int, *, is_idle: bool = False, is_full: bool = False) -> None:
         queues = self.queues
         has_units = self.exts.has if self.exts.in_use else None
-        # Some of them may have to stay: a turn is not to look at all of these again and again.
+        # Some queues may have to stay loaded, so one call examines a limited number.
         count = min(max(len(queues) - limit, 0), LOOKS_A_REST)
         for key in list(islice(queues, count)):
             queue = queues.pop(key)
@@ -224,7 +224,7 @@ class QueueTable:
     def unwritten(self) -> Iterator[int]:
         """Yield the slots of queues with entries that are in no file.
 
-        It may miss some that are woken, go to rest or get entries meanwhile.
+        Queues that are loaded, evicted or appended to meanwhile may be missed.
         """
         awake = [queue.slot for queue in self.queues.values() if queue.unwritten_size]
         return chain(awake, self.columns.with_unwritten())
@@ -236,7 +236,7 @@ class QueueTable:
         return array("i", chain(awake, self.columns.with_unsynced()))
 
     def row(self, topic: str, queue_id: int) -> QueueRow | None:
-        """Return where a queue begins and ends, without waking it; None for no queue."""
+        """Return where a queue begins and ends, without loading it; None if it does not exist."""
         queue = self.queues.get((topic, queue_id))
         if queue is not None:
             return QueueRow(queue.first, queue.min_offset, queue.max_offset)
@@ -247,14 +247,14 @@ class QueueTable:
         return QueueRow(numbers.first, numbers.minimum, numbers.end)
 
     def put_row(self, topic: str, queue_id: int, row: QueueRow) -> int:
-        """Know a queue that rests, all of it on the disk; returns its slot."""
+        """Add or replace an evicted queue that is fully on the disk; return its slot."""
         first, minimum, end = row
         slot = self.columns.add(topic, queue_id)
         self.columns.put(slot, Numbers(first, minimum, end, end, end, NONE, end))
         return slot
 
     def put_rows(self, rows: QueueRows) -> None:
-        """Know many of them."""
+        """Add or replace evicted queues as ``put_row`` does."""
         for topic, queue_id, row in rows:
             self.put_row(topic, queue_id, row)
 
@@ -268,9 +268,9 @@ class QueueTable:
             yield topic, queue_id, row
 
     def written_rows(self) -> Iterator[tuple[str, int, QueueRow]]:
-        """Return topic, queue id and row of every queue as it is now, up to what is in its files.
+        """Return topic, queue id and row of every queue as it is now, up to its written end.
 
-        It takes no time; what it returns may be gone through in another thread.
+        The numbers are copied at once, so another thread may iterate over the result.
         """
         awake = {
             queue.slot: QueueRow(queue.first, queue.min_offset, queue.written_count)
@@ -279,7 +279,7 @@ class QueueTable:
         return _written(self.columns.written_now(), awake)
 
     def set_begin(self, topic: str, queue_id: int, *, first: int, minimum: int) -> None:
-        """Let a queue, which there is, begin later."""
+        """Make an existing queue begin later; ``first`` and ``minimum`` are in entries."""
         queue = self.queues.get((topic, queue_id))
         if queue is not None:
             queue.first, queue.min_offset = first, minimum
@@ -288,31 +288,31 @@ class QueueTable:
         self.columns.first[slot], self.columns.minimum[slot] = first, minimum
 
     def keys(self) -> list[tuple[str, int]]:
-        """Return (topic, queue id) of every queue, sorted."""
+        """Return (topic, queue id) of every queue in sorted order."""
         columns = self.columns
         return sorted((columns.topic(slot), columns.queue_ids[slot]) for slot in columns)
 
     def has_topic(self, topic: str) -> bool:
-        """Tell whether a topic has queues."""
+        """Tell whether a topic has any queue."""
         return bool(self.columns.slots_of(topic))
 
     def forget(self, queue: ConsumeQueue) -> None:
-        """Know a queue no more; its files are somebody else's."""
+        """Remove a queue from the table; the caller takes care of its files."""
         key = queue.key
         queue.recall()
         queue.deleted = True
         del self.queues[key]
-        # A message on its way may know the queue by its slot.
+        # A message that is still to be dispatched may refer to the queue by its slot.
         self.columns.remove(queue.slot, for_good=queue.next_offset != queue.max_offset)
         queue.close_files()
         self.forgotten.add(key)
         self.delete_count += 1
 
     def take_topic(self, topic: str) -> list[ConsumeQueue]:
-        """Know a topic no more; returns the queues it had.
+        """Remove the queues of a topic from the table and return them.
 
         Raises:
-            BadCall: the topic cannot be a path.
+            BadCall: the topic cannot be part of a path.
         """
         check_topic_name(topic)
         queues = [self.at(slot) for slot in self.columns.slots_of(topic)]

@@ -1,11 +1,12 @@
-"""Queues that are to be no more: out of the way at once, off the disk when there is time.
+"""Removal of queues: they are moved away at once, and deleted later in a thread.
 
-    loop    table forgets them, directory <topic>/3 becomes <topic>/3.0.deleted
-    thread  the new name is synced, dispatch.json says so, the files are unlinked
+    loop    the table forgets them, and directory <topic>/3 becomes <topic>/3.0.deleted
+    thread  the new name is synced, dispatch.json records the removal, the files are unlinked
 
-Rule: a new message of the same queue finds an empty place at once. A crash before it was
-said brings the queues back from the log; one after it leaves directories that the next
-start sweeps. The Java broker passes over names in a topic's directory that are no number.
+Rule: a new message for the same queue finds no old files. After a crash before the removal
+was recorded, the queues are rebuilt from the log; after a later crash, the next start deletes
+the directories that are left. The Java broker ignores names in a topic's directory that are
+not numbers.
 
 Source: store/DefaultMessageStore.java#cleanUnusedTopic, #cleanExpiredConsumerQueue,
 #loadConsumeQueue.
@@ -24,12 +25,12 @@ SUFFIX: Final = ".deleted"
 
 
 class RemoveJob:
-    """Makes moved directories be gone for good.
+    """Deletes queue directories that were moved away.
 
     Args:
-        moved: directories under their last names.
-        directories: which to sync, since names in them changed.
-        say: writes down that the queues are no more.
+        moved: the directories under their new names; None for a queue that had none.
+        directories: the directories to sync because names in them changed.
+        say: records that the queues are removed.
     """
 
     def __init__(
@@ -41,14 +42,14 @@ class RemoveJob:
         say: Callable[[], None],
     ) -> None:
         self.error: OSError | None = None
-        """Why it is not written down; files that could not be unlinked are no error."""
+        """Why the removal is not recorded; files that could not be unlinked are no error."""
         self._disk = disk
         self._moved = [path for path in moved if path is not None]
         self._directories = directories
         self._say = say
 
     def run(self) -> None:
-        """Do it; blocks for as long as the disk takes."""
+        """Sync, record and delete; blocks for as long as the disk takes."""
         try:
             for directory in self._directories:
                 if self._disk.is_dir(directory):
@@ -65,14 +66,14 @@ class RemoveJob:
 
 
 class Removed:
-    """Gives directories their last names."""
+    """Moves the directories of removed queues to new names."""
 
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
         self._count = 0
 
     def move(self, directory: Path) -> Path | None:
-        """Move a directory away; returns where it is now, None where there is none.
+        """Move a directory away; return its new path, or None if it does not exist.
 
         Raises:
             OSError: the disk refused.
@@ -86,10 +87,10 @@ class Removed:
 
 
 def remove_tree(disk: Disk, directory: Path) -> None:
-    """Remove a directory with all that is in it.
+    """Remove a directory and everything in it.
 
     Raises:
-        OSError: the disk refused; some of it may be gone.
+        OSError: the disk refused; part of the directory may already be gone.
     """
     for entry in disk.scan(directory):
         if entry.is_dir:

@@ -1,13 +1,13 @@
-"""The index at the safe point: what may be said of it, and how a start goes back to it.
+"""The index at the safe point: what the safe point records of it, and how a start restores it.
 
     | header | slots … | 1 … K-1 | K … |      K: entry count of records below the safe point
-      again    again     synced    zeros, and filled again by the walk of the tail
+      rebuilt  rebuilt   synced    zeros, then filled again by the scan of the tail
 
-Rule: the safe point counts the entries of records below it and no others, as it does with
-queues. Those were synced and never change; slots and header do, so a start makes them again
-from the entries. That reads one index file at most (400 MB in the usual geometry), however long
-the log is. Where a file is missing or cannot be right, the safe point does not hold, and the
-whole log is walked.
+Rule: the safe point counts the entries of records below it and no others, as it does for
+queues. These entries were synced and never change. Slots and header do change, so a start
+rebuilds them from the entries. It reads one index file at most (400 MB with the default
+sizes), however long the log is. If a file is missing or cannot be right, the safe point is not
+valid, and the whole log is scanned.
 
 Source: store/index/IndexService.java#load (which deletes the last file after a crash).
 """
@@ -44,9 +44,9 @@ _UNKNOWN_MS: Final = 0
 
 
 class IndexEnds:
-    """What an index has in its files now, for a thread that may read them later.
+    """The written end of an index as it is now, for a thread that may read the files later.
 
-    The index must be written.
+    The index must have been written.
     """
 
     def __init__(self, disk: Disk, index: Index) -> None:
@@ -55,10 +55,10 @@ class IndexEnds:
         self._files = [(file.path, file.header) for file in index.files]
 
     def mark(self, *, below: int) -> IndexMark:
-        """Return what the safe point may say: the entries of records below a log offset.
+        """Return what the safe point may record: the entries of records below a log offset.
 
         Raises:
-            OSError: an index file cannot be read.
+            OSError: an index file could not be read.
         """
         files = list(self._files)
         while files:
@@ -71,7 +71,7 @@ class IndexEnds:
         return IndexMark()
 
     def _header_below(self, path: Path, header: IndexHeader, below: int) -> IndexHeader:
-        """Return a header without the entries of records from ``below`` on."""
+        """Return a header that leaves out the entries of records from ``below`` on."""
         count, used = header.entry_count, header.slot_count
         if count <= 1 or header.end_log_offset < below:
             return header
@@ -102,14 +102,17 @@ def load_marked_index(
     mark: IndexMark,
     store_ms_at: Callable[[int], int],
 ) -> Index:
-    """Return the index as the safe point says.
+    """Return the index in the state that the safe point records.
 
     Args:
+        disk: the disk that holds the store.
+        paths: the store's paths.
+        config: the store's settings.
         mark: the index when the safe point was written.
-        store_ms_at: gives the store time (ms) of the record at a log offset, 0 for none.
+        store_ms_at: returns the store time (ms) of the record at a log offset, 0 for none.
 
     Raises:
-        SafePointWrong: it is not as ``mark`` says.
+        SafePointWrong: the files do not agree with ``mark``.
         OSError: the disk refused.
     """
     names = _names_from(disk, paths, mark)
@@ -140,7 +143,7 @@ def load_marked_index(
 
 
 def _names_from(disk: Disk, paths: StorePaths, mark: IndexMark) -> list[str]:
-    """Return the names of the index files; what expired and was said to is deleted now."""
+    """Return the names of the index files; files that the safe point left out are deleted."""
     names = [name for name in disk.list(paths.index) if name.isdecimal()]
     if not mark.names or mark.names[0] not in names:
         return names
@@ -165,7 +168,7 @@ class _Rewind:
         self._store_ms_at = store_ms_at
 
     def run(self, path: Path, header: IndexHeader) -> bool:
-        """Bring a file back to a header; False where it cannot have had that."""
+        """Restore a file to a header; return False if it cannot have had that header."""
         if not 1 < header.entry_count <= self._entry_count_max:
             return False
         file = self._disk.open(path)
@@ -175,7 +178,7 @@ class _Rewind:
             if last.log_offset != header.end_log_offset:
                 return False
             if header.end_ms == _UNKNOWN_MS:
-                # Of a record that expired meanwhile, to the second.
+                # If the record has expired, its store time is known only to the second.
                 end_ms = self._store_ms_at(last.log_offset)
                 header = header._replace(end_ms=end_ms or header.begin_ms + last.time_diff_s * 1000)
             self._write_slots(file, header.entry_count)
@@ -188,7 +191,7 @@ class _Rewind:
             file.close()
 
     def _write_slots(self, file: DiskFile, entry_count: int) -> None:
-        """Let every slot point at its last entry below ``entry_count``."""
+        """Make every slot point at its last entry below ``entry_count``."""
         if not self._points_beyond(file, entry_count):
             return
         slot_count = self._slot_count
@@ -210,7 +213,7 @@ class _Rewind:
                 file.pwrite(part, at)
 
     def _points_beyond(self, file: DiskFile, entry_count: int) -> bool:
-        """Tell whether a slot points at what was not synced."""
+        """Tell whether any slot points at an entry that may not be synced."""
         for slot in range(0, self._slot_count, _SLOTS_A_READ):
             count = min(_SLOTS_A_READ, self._slot_count - slot)
             words = _words(file.pread(4 * count, position_of_slot(slot)))

@@ -1,16 +1,16 @@
-"""Opening a store directory: lock, look, recover, say what was found.
+"""Opens a store directory: lock it, examine it, recover it and report what was found.
 
-    lock ─> does all hold that the safe point says? ─yes─> walk the log from there
-                                                    └no──> walk the whole log
+    lock ─> does the store agree with the safe point? ─yes─> scan the log from there
+                                                      └no──> scan the whole log
 
 Rule: a directory is served only when log, queues and index agree. There is one way to start
-for every store that our broker left, stopped in order or not, and one for all others (see
-``trust``). ``abort`` is there from before the first message until a stop in order, so that a
-crash is always known.
+every store that our broker left, shut down properly or not, and one for all others (see
+``trust``). ``abort`` exists from before the first message until a proper shutdown, so that a
+crash is always noticed.
 
-The sizes of the files are found first. No file says its own size and the Java broker refuses
-files of another size than it is configured for, so a size on disk wins over a configured one,
-and a size is never taken from files that were cut short: then ``dispatch.json`` has it.
+File sizes are determined first. No file contains its own size, and the Java broker refuses
+files of another size than the configured one, so a size on disk overrides a configured one.
+A size is never taken from files that were cut short; then ``dispatch.json`` has it.
 
 Source: store/DefaultMessageStore.java#load, #start; store/CommitLog.java#recoverNormally,
 #recoverAbnormally.
@@ -55,15 +55,17 @@ from storefmt.paths import StorePaths, log_file_name, parse_log_file_name
 
 
 def log_file_size(sizes: dict[int, int], config: StoreConfig, point: SafePoint | None) -> int:
-    """Return the size of the commit log files that are there.
+    """Return the size of the existing commit log files.
 
     Args:
         sizes: length of each file by its start.
+        config: the store's settings.
+        point: the safe point of the last start, which has the size it used.
 
-    A size is believed when a file has it and every file starts at a multiple of it: the
-    configured one, the one noted by the last start, the most frequent one. Where a size is
-    noted, a lone file of another one was cut short. A single file that was cut short at an odd
-    place counts for nothing; then the distance between files does.
+    A size is accepted if a file has it and every file starts at a multiple of it. The configured
+    size is tried first, then the recorded one, then the most frequent ones. If a size is
+    recorded, a single file of another size was cut short. If no size is accepted or recorded,
+    the distance between files is the size.
     """
     configured = config.mapped_file_size_commit_log
     noted = point.log_file_size if point is not None else 0
@@ -84,12 +86,15 @@ def log_file_size(sizes: dict[int, int], config: StoreConfig, point: SafePoint |
 def queue_file_size_of(
     sizes: Counter[int], config: StoreConfig, point: SafePoint | None
 ) -> tuple[int, list[str]]:
-    """Return the size of consume queue files, and what there is to say of it.
+    """Return the size of consume queue files, and notes for the report.
+
+    The size is the configured one unless no file has it; then the recorded one, else the most
+    frequent one.
 
     Args:
-        sizes: how many files have each size.
-
-    The configured one, unless no file has it; then the noted one, then the most frequent.
+        sizes: number of files by size.
+        config: the store's settings.
+        point: the safe point of the last start, which has the size it used.
     """
     configured = config.consume_queue_file_size
     noted = 0 if point is None else point.queue_file_size
@@ -102,7 +107,7 @@ def queue_file_size_of(
 
 
 SHORT_TAIL_SIZE: Final = 64 << 20
-"""Bytes of log that the next start may walk again rather than this one wait for syncs."""
+"""Bytes of log that the next start may have to scan again, so that this one need not sync."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -116,7 +121,7 @@ class OpenedStore:
     dispatcher: Dispatcher
     checkpoint: Checkpoint
     point: SafePoint
-    """What ``dispatch.json`` says now."""
+    """The current content of ``dispatch.json``."""
     report: RecoveryReport
     release: Callable[[], None]
     now_ms: int
@@ -124,11 +129,11 @@ class OpenedStore:
 
 
 def open_directory(config: StoreConfig, disk: Disk, now_ms: int) -> OpenedStore:
-    """Return a store that is ready to serve; the directory is made when it is absent.
+    """Return a store that is ready to serve; the directory is created if it is absent.
 
     Raises:
-        StoreLocked: another broker serves it.
-        StoreFailed: the disk refused something.
+        StoreLocked: another broker serves the directory.
+        StoreFailed: the disk refused an operation.
     """
     paths = StorePaths(Path(config.store_path_root_dir))
     try:
@@ -148,7 +153,7 @@ def open_directory(config: StoreConfig, disk: Disk, now_ms: int) -> OpenedStore:
 
 @dataclass(slots=True)
 class _Recovered:
-    """What a recovery leaves."""
+    """The parts that a recovery leaves."""
 
     table: QueueTable
     index: Index | None
@@ -224,12 +229,12 @@ class _Opening:
         )
 
     def _is_min_known(self, log: CommitLog) -> bool:
-        """Tell whether what the safe point says of expired entries is still so."""
+        """Tell whether the first retained entries in the safe point are still right."""
         return self._point is not None and self._point.min_of == log.min_offset
 
     @staticmethod
     def _correct_min(table: QueueTable, log: CommitLog) -> None:
-        """Find the first kept entries again: log files went, and then the broker."""
+        """Determine first retained entries again, since log files were deleted before the start."""
         for slot in table.slots():
             queue = table.at(slot)
             if queue is not None:
@@ -239,10 +244,10 @@ class _Opening:
     def _recover_tail(
         self, log: CommitLog, table: QueueTable, now_ms: int, *, point: SafePoint
     ) -> _Recovered:
-        """Walk what came after the safe point.
+        """Scan the records after the safe point.
 
         Raises:
-            SafePointWrong: not all that it says holds.
+            SafePointWrong: the store does not agree with the safe point.
             OSError: the disk refused.
         """
         if self._is_ours:
@@ -259,12 +264,12 @@ class _Opening:
         elif done.recovery.no_space is not None:
             self._note_no_space("queues and index", done.recovery.no_space)
         elif not is_short:
-            # A short tail is synced with the first upkeep: a start waits for no sync then.
+            # The first upkeep syncs a short tail, so that the start waits for no sync.
             self._claim(done, log)
         return done
 
     def _recover_all(self, log: CommitLog, table: QueueTable, now_ms: int) -> _Recovered:
-        """Walk the whole log and compare everything with it.
+        """Scan the whole log and compare everything with it.
 
         Raises:
             OSError: the disk refused.
@@ -275,7 +280,7 @@ class _Opening:
         is_known = point is not None
         point = new_point(log, point, writer=Writer.RECOVERING)
         if is_known:
-            # What the old one says is not true any more once the walk changes something.
+            # The old safe point becomes wrong as soon as the scan changes something.
             retract_safe_point(self._disk, self._paths, point)
         index = self._open_index()
         done = self._recover(log, table, now_ms, index=index, point=point, trusted=None)
@@ -306,7 +311,7 @@ class _Opening:
         return _Recovered(table, index, recovery, progress)
 
     def _claim(self, done: _Recovered, log: CommitLog) -> None:
-        """Let the safe point say that all of the store is on the disk.
+        """Make the safe point cover the whole store.
 
         Raises:
             OSError: the disk refused, or has no space for all of it.
@@ -319,10 +324,10 @@ class _Opening:
         self._report.notes.append(f"no space for {what}: {error}; written when there is some")
 
     def _trusted_index(self, log: CommitLog, point: SafePoint) -> Index | None:
-        """Return the index as the safe point says; it lacks the keys of later records.
+        """Return the index in the state of the safe point; it lacks the keys of later records.
 
         Raises:
-            SafePointWrong: it is not as the safe point says.
+            SafePointWrong: the index files do not agree with the safe point.
             OSError: the disk refused.
         """
         if not self._config.message_index_enable:
@@ -353,8 +358,8 @@ class _Opening:
         )
 
     def _mark_running(self, log: CommitLog, table: QueueTable, point: SafePoint) -> SafePoint:
-        """Leave the trace of a broker that did not stop in order, before the first message."""
-        # A log file is on the disk only when its directory's name is, too.
+        """Create ``abort`` and record that a broker runs, before the first message is stored."""
+        # A log file is durable only if its directory's name is, too.
         self._disk.mkdir(self._paths.commitlog)
         self._disk.open(self._paths.abort, create=True).close()
         point.writer = Writer.RUNNING
@@ -367,7 +372,7 @@ class _Opening:
         try:
             write_safe_point(self._disk, self._paths, point)
         except OSError as error:
-            # What it says since before is still true, if it says that our broker runs.
+            # The previous content is still true if it says that our broker runs.
             if error.errno not in OUT_OF_SPACE or not self._is_ours:
                 raise
             self._note_no_space("dispatch.json", error)
@@ -424,10 +429,9 @@ class _Opening:
         return log
 
     def _fix_lengths(self, sizes: dict[int, int], file_size: int) -> None:
-        """Give every commit log file its full length; what was cut off comes back as zeros.
+        """Extend or shorten every commit log file to its full length, with zeros at the end.
 
-        Bytes beyond the length belong to no position in the log; they go unless they say
-        something.
+        Bytes beyond that length have no log offset. They are cut off if they are all zero.
         """
         for base, size in sizes.items():
             if size == file_size:
@@ -455,7 +459,7 @@ class _Opening:
         sealed_until_ms = None if self._report.clean else self._checkpoint.index_ms
         point = self._point
         if self._report.clean and self._listing.is_index_changed(point, self._lock_ns):
-            # No header tells of a wrong entry. The log is walked anyway, and gives all keys.
+            # Headers do not show wrong entries. The log is scanned anyway and gives all keys.
             sealed_until_ms = -1
             self._report.notes.append("index files changed since the stop; they are built again")
         return load_index(

@@ -1,10 +1,11 @@
-"""How far a recovery has come, on disk, so that the next try goes on from there.
+"""Saves how far a recovery has come, so that the next start continues from there.
 
-    walk ── every 256 MiB ──> queues, index, log synced ──> dispatch.json: safe up to here
-    end  ──────────────────>  the same, and the store runs
+    scan ── every 256 MiB ──> queues, index, log synced ──> dispatch.json: safe up to here
+    end  ──────────────────>  the same, and the store starts to serve
 
-Rule: what is said here was synced before, and each queue that is named has the entries of all
-its records below the point. An interrupted recovery goes on from there as any start does.
+Rule: everything that is recorded was synced before, and each queue that is named has the
+entries of all its records below the safe point. After an interrupted recovery the next start
+continues from there, like any other start.
 """
 
 from typing import Final
@@ -28,17 +29,21 @@ from server.store.recovery.safe_point import (
 from storefmt.paths import StorePaths
 
 SAVE_EVERY_SIZE: Final = 256 << 20
-"""Bytes of log between two saves."""
+"""Bytes of log that are scanned between two saves."""
 
 Rebuilds = dict[tuple[str, int], QueueRebuild | None]
 
 
 class Progress:
-    """Writes the safe point of one recovery.
+    """Writes the safe point during one recovery.
 
     Args:
-        point: what is said now; changed by every save.
-        sync_log: whether the log may hold what was never synced.
+        disk: the disk that holds the store.
+        paths: the store's paths.
+        log: the commit log.
+        table: the table that has the queues.
+        point: the current safe point; every save changes it.
+        sync_log: whether the log may hold bytes that were never synced.
     """
 
     def __init__(
@@ -53,7 +58,7 @@ class Progress:
     ) -> None:
         self.point = point
         self.is_claimed = False
-        """The point tells of every queue as it is."""
+        """The safe point describes every queue as it is."""
         self._disk = disk
         self._paths = paths
         self._log = log
@@ -62,9 +67,14 @@ class Progress:
         self._log_synced = point.safe_log_offset
 
     def save(self, until: int, rebuilds: Rebuilds, index: Index | None) -> None:
-        """Say that every record below log offset ``until`` is in its queue and in the index.
+        """Record that queues and index have the entries of every record below ``until``.
 
-        On a disk without space for all of it nothing is said.
+        If the disk has no space for all entries, nothing is recorded.
+
+        Args:
+            until: log offset.
+            rebuilds: the queues that are being rebuilt.
+            index: the index, None if there is none.
 
         Raises:
             OSError: the disk refused.
@@ -77,7 +87,7 @@ class Progress:
             first = rebuild.settle()
             if rebuild.no_space is not None:
                 return
-            # The first kept entry is looked for when the store is open.
+            # The first retained entry is determined when the store is open.
             told.append((topic, queue_id, QueueRow(first, first, rebuild.next)))
         point.min_of = -1
         for topic, queue_id, row in told:
@@ -91,7 +101,7 @@ class Progress:
         write_safe_point(self._disk, self._paths, point)
 
     def sync_queues(self) -> None:
-        """Sync every queue file that is not known to be on the disk.
+        """Sync every queue file that may not be on the disk.
 
         Raises:
             OSError: the disk refused.
@@ -111,7 +121,7 @@ class Progress:
         self._log_synced = until
 
     def claim(self, *, log_end: int, index: Index | None) -> None:
-        """Let the point say that all of the store is on the disk; ``write`` is the caller's.
+        """Make the safe point cover the whole store; the caller has to write it.
 
         Raises:
             OSError: the disk refused.
@@ -126,7 +136,7 @@ class Progress:
         self.is_claimed = True
 
     def _sync_index(self, index: Index | None, until: int) -> IndexMark | None:
-        """Write and sync the index; returns what there is of it."""
+        """Write and sync the index; return the mark that the safe point records."""
         if index is None:
             return None
         index.write()
@@ -136,7 +146,7 @@ class Progress:
 
 
 def new_point(log: CommitLog, known: SafePoint | None, *, writer: Writer) -> SafePoint:
-    """Return a point that promises nothing yet and keeps what was known of other things."""
+    """Return a safe point at log offset 0 that keeps deletions and retention of ``known``."""
     point = SafePoint(log_file_size=log.file_size, writer=writer)
     if known is not None:
         point.deleted_topics = dict(known.deleted_topics)

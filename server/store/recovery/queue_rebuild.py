@@ -1,14 +1,14 @@
-"""Consume queues held against the commit log, and written again where they differ.
+"""Compares consume queues with the commit log and rewrites entries that differ.
 
     log records ──> expected entries ──compare──> files     equal: nothing is written
-                                                  other: the right bytes replace them
+                                                  differ: the right bytes replace them
 
-Rule: the log is right. Entries below the first record of a queue that the log still has
-are history and stay; entries that point at nothing become fillers, which readers pass
-over; what lies behind the last one is cut off. The result is what the Java broker would have
-written: same names, same lengths, same bytes. An ext address stays in a store that only Java
-wrote. In one of ours it becomes the plain tags code: after a power cut it may lead to a unit
-that is older, of another message, whose bits would keep this one from who wants it.
+Rule: the log is right. Entries below the first record of a queue that the log still has stay
+as they are if they point at expired records. Entries that point at nothing become fillers, which
+readers skip, and everything after the last entry is cut off. The result has the same names,
+lengths and bytes that the Java broker would have written. In a store that only Java wrote, an
+ext address stays. In one of ours it becomes the plain tags code: after a power cut it may lead
+to an older unit of another message, whose bit map would hide this message from its consumers.
 
 Source: store/ConsumeQueue.java#putMessagePositionInfo, #recover, #truncateDirtyLogicFiles.
 """
@@ -26,12 +26,12 @@ from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_S
 
 _BUFFER_SIZE: Final = 64 << 10
 _UNWRITTEN_MAX: Final = 1 << 20
-"""Bytes of entries that a full disk may leave in memory, of each queue."""
+"""Bytes of entries of each queue that may stay in memory while the disk is full."""
 _NO_ENTRY: Final = (0, 0, 0)
 
 
 class Behind(Enum):
-    """What the files of a queue hold behind the entries that are known to be right."""
+    """What the files of a queue hold after the entries that are known to be right."""
 
     NOTHING = "zeros up to the end of the last file"
     ENTRIES = "something in the last file, and no other file"
@@ -39,15 +39,15 @@ class Behind(Enum):
 
 
 class QueueRebuild:
-    """One queue while the log is walked.
+    """The rebuild of one queue while the log is scanned.
 
     Args:
-        table: gives the files.
-        queue: the queue; its offsets are set by ``finish``.
-        log_min: log offset of the first kept byte.
-        known: the entries that are right, None to compare all of the queue with the log.
-        behind: what the files hold behind those.
-        keeps_units: whether an ext address may stay where offset and size agree.
+        table: the table that has the open files.
+        queue: the queue; ``finish`` sets its offsets.
+        log_min: log offset of the first retained byte.
+        known: the entries that are right; None to compare the whole queue with the log.
+        behind: what the files hold after those entries.
+        keeps_units: whether an ext address may stay if offset and size agree.
     """
 
     def __init__(
@@ -61,15 +61,15 @@ class QueueRebuild:
         keeps_units: bool = False,
     ) -> None:
         self.queue = queue
-        # Nothing of what is there is to be synced, but what this writes.
+        # Only what this object writes has to be synced, not what the files already hold.
         queue.synced_count = sys.maxsize
         self._keeps_units = keeps_units
         self.changed = False
-        """Something on disk was not as the log says."""
+        """Whether something on the disk did not agree with the log."""
         self.next: int | None = None
-        """Queue offset the next record should have; None before the first one."""
+        """Queue offset that the next record should have; None before the first record."""
         self._start = 0
-        # Entries before ``_start`` were held against the log already.
+        # Whether the entries before ``_start`` were already compared with the log.
         self._believed = False
         self._files = table.files
         self._disk = table.files.disk
@@ -77,7 +77,7 @@ class QueueRebuild:
         self._buffer = bytearray()
         self._buffer_start = 0
         self.no_space: OSError | None = None
-        """Why entries stay in memory; housekeeping writes them when there is space."""
+        """Why entries stay in memory; housekeeping writes them once there is space."""
         self._behind = behind
         table.files.note_names(str(queue.directory))
         if known is not None:
@@ -90,7 +90,7 @@ class QueueRebuild:
             self._bases = self._usable_bases()
 
     def _usable_bases(self) -> list[int]:
-        """Return the starts of the files that form one row up to the last, all of one size."""
+        """Return the starts of the last files that follow without gaps; delete the others."""
         file_size = self._files.file_size
         bases = queue_bases(self._disk, self.queue.directory)
         row: list[int] = []
@@ -108,12 +108,20 @@ class QueueRebuild:
         self.changed = True
 
     def entry_at(self, number: int) -> tuple[int, int, int]:
-        """Return the entry on disk, zeros where there is none."""
+        """Return the entry on the disk, zeros if it does not exist."""
         log_offset, size, tags_code = CQ_ENTRY.unpack(self._on_disk(number, 1))
         return log_offset, size, tags_code
 
     def add(self, queue_offset: int, log_offset: int, size: int, tags_code: int) -> None:
-        """Take the entry of a record; ``queue_offset`` is where it belongs."""
+        """Add the entry of a record.
+
+        Args:
+            queue_offset: queue offset at which it belongs.
+            log_offset, size, tags_code: the fields of the entry.
+
+        Raises:
+            OSError: the disk refused.
+        """
         if self.next is None or queue_offset < self.next:
             self._go_back(queue_offset)
         assert self.next is not None
@@ -123,7 +131,7 @@ class QueueRebuild:
         self.add_next(log_offset, size, tags_code)
 
     def _go_back(self, queue_offset: int) -> None:
-        """Let the next record be the first one, or follow entries that were added before it."""
+        """Make ``queue_offset`` the next one, for the first record or one that starts over."""
         self.flush()
         if self._buffer and self.no_space is not None:
             raise self.no_space
@@ -136,7 +144,11 @@ class QueueRebuild:
             self._bases = self._usable_bases()
 
     def add_next(self, log_offset: int, size: int, tags_code: int) -> None:
-        """Take the entry of a record that has the queue offset ``next``."""
+        """Add the entry of the record that has the queue offset ``next``.
+
+        Raises:
+            OSError: the disk refused.
+        """
         assert self.next is not None
         self._buffer += CQ_ENTRY.pack(log_offset, size, tags_code)
         self.next += 1
@@ -144,9 +156,9 @@ class QueueRebuild:
             self.flush()
 
     def flush(self) -> None:
-        """Compare what was collected with the files, and write it where it differs.
+        """Compare the collected entries with the files, and write those that differ.
 
-        On a full disk it stays in memory, as the entries of a running broker do.
+        On a full disk they stay in memory, as the entries of a running broker do.
 
         Raises:
             OSError: the disk refused.
@@ -171,7 +183,7 @@ class QueueRebuild:
             if found != wanted:
                 self.changed = True
                 self.queue.put_bytes(self._buffer_start, wanted)
-        # What a dead process wrote can be read and need not be on the disk.
+        # What a dead process wrote can be read although it may not be on the disk.
         pos, size = self._buffer_start * ENTRY_SIZE, self._files.file_size
         for base in range(pos - pos % size, pos + len(wanted), size):
             self.queue.note_written(base)
@@ -180,7 +192,7 @@ class QueueRebuild:
         self._buffer.clear()
 
     def _on_disk(self, start: int, count: int) -> bytes:
-        """Return ``count`` entries from the files, zeros where a file is short or missing."""
+        """Return ``count`` entries from the files, with zeros if a file is short or missing."""
         file_size = self._files.file_size
         parts: list[bytes] = []
         pos, end = start * ENTRY_SIZE, (start + count) * ENTRY_SIZE
@@ -196,11 +208,12 @@ class QueueRebuild:
         return b"".join(parts)
 
     def finish(self, *, log_end: int) -> None:
-        """Write the rest, cut what is behind it and set the offsets of the queue.
+        """Write the rest, cut off what follows it and set the offsets of the queue.
 
         Args:
-            log_end: of a queue that no record was met of: the first entry that points
-                beyond it is the end, for that record was lost before the queue's file.
+            log_end: used for a queue none of whose records was found. It ends at the first
+                entry that points beyond ``log_end``, since the log lost that record before
+                the queue's file was written.
 
         Raises:
             OSError: the disk refused.
@@ -222,7 +235,7 @@ class QueueRebuild:
         queue.min_offset = min_offset_of(queue, self._log_min)
 
     def settle(self) -> int:
-        """Write what was collected and look at what is before it; returns the first entry.
+        """Write the collected entries and check those before them; return the first entry.
 
         Raises:
             OSError: the disk refused.
@@ -235,7 +248,7 @@ class QueueRebuild:
         return first
 
     def _first_entry(self) -> int:
-        """Return the first entry that has, or will have, a file."""
+        """Return the first entry that has, or will have, a file; delete files before it."""
         if self._believed and self._bases:
             return self._bases[0] // ENTRY_SIZE
         count = self.queue.file_entry_count
@@ -249,7 +262,7 @@ class QueueRebuild:
         return wanted
 
     def _end_of_unseen(self, log_end: int) -> int:
-        """Return the end of a queue none of whose records the log has any more."""
+        """Return the end of a queue whose records the log no longer has."""
         for base in self._bases:
             first = base // ENTRY_SIZE
             data = self._on_disk(first, self.queue.file_entry_count)
@@ -260,7 +273,7 @@ class QueueRebuild:
         return (self._bases[-1] + self._files.file_size) // ENTRY_SIZE if self._bases else 0
 
     def _check_history(self, first: int) -> None:
-        """Make fillers of entries before the first record that point at no expired one."""
+        """Replace entries before the first record by fillers unless they point at expired ones."""
         for start in range(first, self._start, _BUFFER_SIZE // ENTRY_SIZE):
             count = min(self._start - start, _BUFFER_SIZE // ENTRY_SIZE)
             found = self._on_disk(start, count)
@@ -277,7 +290,7 @@ class QueueRebuild:
         return bool(size > 0 and 0 <= log_offset < max(self._log_min, 1))
 
     def _cut(self, end: int) -> None:
-        """Remove everything from entry ``end`` on, and give what is left its full length."""
+        """Remove everything from entry ``end`` on, and give the last files their full length."""
         end_pos = end * ENTRY_SIZE
         if self._behind is Behind.ENTRIES:
             in_file = end_pos % self._files.file_size
@@ -292,14 +305,14 @@ class QueueRebuild:
             self._fix_length(base)
 
     def _erase(self, base: int, start: int) -> None:
-        """Make a file zeros from ``start`` on."""
+        """Overwrite a file with zeros from ``start`` on."""
         file_size = self._files.file_size
         if start >= file_size:
             return
         try:
             file = self._files.get(self.queue.path_at(base))
         except FileNotFoundError:
-            # There is no space for it yet.
+            # The disk had no space to create it yet.
             return
         for pos, data in data_parts(file, start, file_size):
             self.changed = True
@@ -316,7 +329,7 @@ class QueueRebuild:
 
 
 def _keep_ext(found: bytes, wanted: bytes) -> bytes:
-    """Return ``wanted`` with the ext addresses of ``found`` where they belong to it."""
+    """Return ``wanted`` with those ext addresses of ``found`` that belong to the same records."""
     parts: list[bytes] = []
     for at in range(0, len(wanted), ENTRY_SIZE):
         old, new = found[at : at + ENTRY_SIZE], wanted[at : at + ENTRY_SIZE]
@@ -327,19 +340,19 @@ def _keep_ext(found: bytes, wanted: bytes) -> bytes:
 
 
 def min_offset_of(queue: ConsumeQueue, log_min: int) -> int:
-    """Return the first entry that points at a kept record; ``max_offset`` for none.
+    """Return the first entry that points at a retained record, or ``max_offset`` if none does.
 
-    Source: store/ConsumeQueue.java#correctMinOffset (which looks at one file only).
+    Source: store/ConsumeQueue.java#correctMinOffset (which examines one file only).
     """
     low, high = queue.first, queue.max_offset
     begin = queue.entry(low)
     if begin is not None and begin[0] >= log_min and begin[1] != FILLER_SIZE:
-        # Nearly always nothing has expired: one look tells.
+        # Nothing has expired, as is nearly always the case.
         return low
     while low < high:
         middle = probe = (low + high) // 2
         entry = queue.entry(probe)
-        # A filler in the middle tells nothing; the next message does.
+        # A filler does not tell where to go on searching; the next message does.
         while entry is not None and entry[1] == FILLER_SIZE and log_min and probe + 1 < high:
             probe += 1
             entry = queue.entry(probe)
@@ -347,7 +360,7 @@ def min_offset_of(queue: ConsumeQueue, log_min: int) -> int:
             low = probe + 1
         else:
             high = middle
-    # A queue that starts inside a file begins with fillers.
+    # A queue whose first message is not at the start of a file begins with fillers.
     while log_min and low < queue.max_offset and (queue.entry(low) or _NO_ENTRY)[1] == FILLER_SIZE:
         low += 1
     return low

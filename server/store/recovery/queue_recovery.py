@@ -1,13 +1,13 @@
-"""The queues' side of recovery: which entry each record of the log should have.
+"""Recovery of queues: finds out which entry each record of the log should have.
 
     record says queue_offset 7 ── 7 is next ──────────────> entry 7
-                                └ 0: the topic was deleted and made again, start over
-                                └ else: wait for the next record of this queue to tell
+                                └ 0: the topic was deleted and created again, start over
+                                └ else: wait for the next record of this queue, which shows
                                         whether a record was lost or the field is damaged
 
-Rule: within a queue offsets are dense. The CRC of a record does not cover its queue
-offset, so a single record that breaks the row is not believed; two in a row are. A topic
-that was deleted does not come back from its old records.
+Rule: within a queue, offsets have no gaps. The CRC of a record does not cover its queue
+offset, so one record that breaks the sequence is not believed; two in a row are. The old
+records of a deleted topic do not restore it.
 
 Source: store/ConsumeQueue.java#putMessagePositionInfo.
 """
@@ -34,14 +34,21 @@ from storefmt.paths import StorePaths
 
 
 class QueueRecovery:
-    """Compares every queue with the records of the log, one after another.
+    """Compares every queue with the records of the log, in log order.
 
     Args:
-        deleted: log offset below which the records of a topic do not come back; topics that
-            turn out to be deleted are added.
-        knows_deletions: ``deleted`` names every topic that was deleted.
+        disk: the disk that holds the store.
+        paths: the store's paths.
+        config: the store's settings.
+        log: the commit log.
+        table: the table that gets the queues.
+        point: the safe point that was read; None for a store of the Java broker.
+        deleted: log offset by topic below which its records get no entries; topics that turn
+            out to be deleted are added.
+        knows_deletions: whether ``deleted`` names every deleted topic.
         seen: the queues that have a directory.
-        trusted: what is known of the queues, None to compare all of them.
+        report: gets the findings.
+        trusted: what may be trusted of the queues; None to compare all of them.
     """
 
     def __init__(
@@ -60,7 +67,7 @@ class QueueRecovery:
         trusted: Trusted | None = None,
     ) -> None:
         self.lost_size = 0
-        """Bytes of the log so far that are no record: that many records may be missing."""
+        """Bytes of the log so far that are no record, which bounds the lost records."""
         self._table = table
         self._paths = paths
         self._disk = disk
@@ -70,13 +77,13 @@ class QueueRecovery:
         self._is_of_java = point is None
         self._deleted = deleted
         self._knows_deletions = knows_deletions
-        # Topics that another broker deleted: none of their records comes back.
+        # Topics that another broker deleted, none of whose records get entries.
         self._gone: set[str] = set()
         self.rebuilds: dict[tuple[str, int], QueueRebuild | None] = {}
-        """By topic and queue id; None for a queue that is not to be."""
+        """By topic and queue id; None for a queue that must not exist."""
         self._trusted = {} if trusted is None else trusted.queues
         self._is_dense = trusted is not None and trusted.is_complete
-        # From here on every queue takes its records.
+        # From this log offset on every queue takes its records.
         self._old_below = max(self._deleted.values(), default=0)
         self._suspects: dict[tuple[str, int], DispatchEntry] = {}
         for topic, queue_id, _ in seen:
@@ -86,7 +93,7 @@ class QueueRecovery:
 
     def _add(self, topic: str, queue_id: int) -> QueueRebuild | None:
         known = self._table.row(topic, queue_id)
-        # What the safe point names and is as it says is in the table.
+        # The table has the queues that agree with the safe point.
         behind = Behind.ANYTHING if known is None else Behind.NOTHING
         if (topic, queue_id) in self._trusted:
             known, behind = self._trusted[topic, queue_id]
@@ -108,7 +115,7 @@ class QueueRecovery:
         return rebuild
 
     def _read_topics(self) -> set[str] | None:
-        """Return the topics the broker knows, None where its file cannot tell."""
+        """Return the topics that the broker knows, or None if their file cannot be read."""
         for name in ("topics.json", "topics.json.bak"):
             data = read_file(self._disk, self._paths.config_file(name))
             if not data:
@@ -120,10 +127,11 @@ class QueueRecovery:
         return None
 
     def take_all(self, entries: Sequence[DispatchEntry], records: Sequence[Found]) -> None:
-        """Give records their entries in their queues, and in those that properties name.
+        """Add the entries of records to their queues, and to queues that properties name.
 
         Args:
-            entries: of each of the records, in the same order.
+            entries: the dispatch entry of each record, in the same order.
+            records: the records in log order.
         """
         rebuilds, suspects = self.rebuilds, self._suspects
         for entry, found in zip(entries, records, strict=True):
@@ -146,16 +154,17 @@ class QueueRecovery:
                 self._place(rebuild, key, entry)
 
     def _obtain(self, key: tuple[str, int]) -> QueueRebuild | None:
-        """Return the queue of a record that is the first one of it."""
+        """Return the queue of the first record that was found for it."""
         is_known = self._table.has(*key)
         rebuild = self._add(*key) if is_known or self._may_come_back(key[0]) else None
         self.rebuilds[key] = rebuild
         return rebuild
 
     def _take_copies(self, entry: DispatchEntry, properties: bytes) -> None:
-        """Give a record its entries in the other queues that its properties name.
+        """Add the entries of a record to the other queues that its properties name.
 
-        Without enableMultiDispatch only in queues that are there: who made them filled them.
+        Without enableMultiDispatch only existing queues get entries, since whoever created them
+        also filled them.
         """
         for name, queue_offset in copy_offsets(properties).items():
             copy = entry._replace(topic=name, queue_offset=queue_offset)
@@ -170,7 +179,7 @@ class QueueRecovery:
                 self._place(rebuild, key, copy)
 
     def _copy_key(self, copy: DispatchEntry) -> tuple[str, int] | None:
-        """Return topic and queue id of a copy, None where it gets no entry."""
+        """Return topic and queue id of a copy, or None if it gets no entry."""
         if self._config.enable_multi_dispatch:
             return copy.topic, copy_queue_id(self._config, copy.topic, copy.queue_id)
         keys = ((copy.topic, copy.queue_id), (copy.topic, 0))
@@ -178,12 +187,12 @@ class QueueRecovery:
         return next(there, None)
 
     def _may_come_back(self, topic: str) -> bool:
-        """Tell whether a queue that is not on disk is to be made for a record of this topic."""
+        """Tell whether a queue that is not on the disk may be created for this topic's record."""
         if self._knows_deletions:
             return True
         gone = self._known_topics is not None and topic not in self._known_topics
         directory = self._paths.consumequeue / topic
-        # An empty directory is what a deleted topic leaves.
+        # A deleted topic leaves an empty directory.
         if gone and self._disk.is_dir(directory) and not self._disk.list(directory):
             self._gone.add(topic)
             return False
@@ -217,7 +226,7 @@ class QueueRecovery:
     def _settle(
         self, rebuild: QueueRebuild, key: tuple[str, int], following: DispatchEntry | None
     ) -> None:
-        """Decide about a record that broke the row, now that the next one is known."""
+        """Decide about a record that broke the sequence, now that the next one is known."""
         suspect = self._suspects.pop(key)
         expected = 0 if rebuild.next is None else rebuild.next
         follows = following is not None and following.queue_offset == suspect.queue_offset + 1
@@ -230,7 +239,7 @@ class QueueRecovery:
             rebuild.add(slot, suspect.log_offset, suspect.size, suspect.tags_code)
 
     def finish(self, log_end: int) -> None:
-        """Bring every queue to its end.
+        """Write the rest of every queue and set its offsets.
 
         Raises:
             OSError: the disk refused.
@@ -248,11 +257,11 @@ class QueueRecovery:
 
     @property
     def is_settled(self) -> bool:
-        """Tell whether every record so far has its place."""
+        """Tell whether the queue offset of every record so far is decided."""
         return not self._suspects
 
     @property
     def no_space(self) -> OSError | None:
-        """Return why some entries are only in memory, None where all are in their files."""
+        """Return why some entries are only in memory, or None if all are in their files."""
         errors = (rebuild.no_space for rebuild in self.rebuilds.values() if rebuild)
         return next((error for error in errors if error), None)

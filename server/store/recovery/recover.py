@@ -1,16 +1,16 @@
-"""Recovery: the log is walked, its torn tail cut, queues and index made to agree with it.
+"""Recovery: scan the log, cut its torn tail, and make queues and index agree with it.
 
     Found … Found  Gap  Found … Found  Gap
-                   │                   └ nothing whole behind it: a torn tail, erased
-                   └ before a place that was on the disk: damage, kept and reported
+                   │                   └ no whole record follows: a torn tail, erased
+                   └ below a log offset that was synced: damage, kept and reported
                      after a crash, where nothing was synced yet: the tail starts here
 
-Where a start may trust the safe point, all of this begins there (see ``trust``).
+If a start may trust the safe point, all of this begins there (see ``trust``).
 
-Rule: a stop in order leaves no tail, so then nothing but a record that was cut short is
+Rule: a proper shutdown leaves no tail, so in that case only a record that was cut short is
 erased. After a crash the log ends before the first gap that may be an unsynced write;
-records behind it were never acknowledged in SYNC_FLUSH. Whatever is cut is overwritten
-with zeros and synced before the first new record, or it would come back to life.
+with SYNC_FLUSH the records after it were never acknowledged. Whatever is cut is overwritten
+with zeros and synced before the first new record, or it would reappear after a crash.
 
 Source: store/CommitLog.java#recoverNormally, #recoverAbnormally,
 store/MappedFileQueue.java#truncateDirtyFiles (which erases nothing).
@@ -44,11 +44,11 @@ from storefmt.paths import StorePaths
 _ENTRIES_A_STEP: Final = 512
 _log_offset: Final = itemgetter(0)
 _KEYS_WAITING_MAX: Final = 200 * _ENTRIES_A_STEP
-"""Records whose keys may wait in memory when the disk is full."""
+"""Most records whose keys may wait in memory while the disk is full."""
 
 
 class Recovery:
-    """One pass over a log whose end, queues or index are not known to be right."""
+    """One scan of a log whose end, queues or index are not known to be right."""
 
     def __init__(
         self,
@@ -98,21 +98,22 @@ class Recovery:
         self._file_number = 0
         self._index_ended = False
         self.keys: list[DispatchEntry] = []
-        """Records whose keys the index had no space for, in the end."""
+        """Records whose keys still found no space in the index."""
         self.no_space: OSError | None = None
-        """Why not all of queues and index is in their files; memory has it."""
+        """Why some queue or index entries are only in memory; None if all are in files."""
         self._zeros_from: int | None = None
         self._doubtful_from: int | None = None
         self._now_ms = 0
 
     def run(self, now_ms: int, *, cut_at: int | None) -> None:
-        """Do it; log, queues and index are ready to serve afterwards.
+        """Recover the log, queues and index, so that they are ready to serve.
 
         Args:
-            cut_at: log offset at which a file ended too early; None where none did.
+            now_ms: the time that names a new index file.
+            cut_at: log offset at which a file ended too early; None if none did.
 
         Raises:
-            SafePointWrong: a record after the safe point does not follow on what it says.
+            SafePointWrong: a record after the safe point contradicts it.
             OSError: the disk refused.
         """
         self._now_ms = now_ms
@@ -123,8 +124,8 @@ class Recovery:
         bases = list(self._log.bases)
         if not self._report.clean:
             self._drop_caches(bases)
-        # Read ahead would fill the cache with the zeros of a file that was only reserved,
-        # and what is cached no longer counts as a hole: all of it would be looked at.
+        # Read-ahead would fill the page cache with zeros of a file that was only reserved.
+        # Cached zeros no longer count as a hole, so the scan would have to read all of them.
         for base in bases[-2:]:
             self._log.file_at(base).read_ahead(on=False)
         end = self._walk(bases)
@@ -137,16 +138,16 @@ class Recovery:
         self.no_space = self._queues.no_space or (self.no_space if self.keys else None)
 
     def _drop_caches(self, bases: list[int]) -> None:
-        """After a crash, read what may not be synced from the disk and not from memory.
+        """Drop cached pages after a crash, so that what may be unsynced is read from the disk.
 
-        Pages that a failed sync left behind look written but are on no disk.
+        Pages that a failed sync left behind look written but are not on the disk.
         """
         for base in bases:
             if base + self._log.file_size > self._synced_until:
                 self._log.file_at(base).drop_cache()
 
     def _walk(self, bases: list[int]) -> int:
-        """Take every record; returns where the log ends."""
+        """Process every record and return the log offset at which the log ends."""
         last_data = self._last_base_with_data(bases)
         walk = LogWalk(self._log, bases, doubtful_from=self._doubtful_from)
         end = start = self._start
@@ -178,9 +179,9 @@ class Recovery:
     def _is_tail(self, gap: Gap, following: Found, last_data: int) -> bool:
         """Tell whether the log ends at a gap although whole records follow it.
 
-        A flush makes a beginning of the log durable: what follows a hole that was never
-        synced was not synced by any flush either. A store of the Java broker does not say
-        up to where it was synced, so there only the last file can have such holes.
+        A flush makes a beginning of the log durable, so records after a hole that was never
+        synced were not synced either. A store of the Java broker does not record how far it was
+        synced, so there only the last file can have such holes.
         """
         if self._report.clean:
             return False
@@ -192,7 +193,7 @@ class Recovery:
         )
 
     def _end_of_log(self, end: int, gaps: list[Gap], last_data: int) -> int:
-        """Return the end of the log when no whole record follows ``gaps``."""
+        """Return the log offset at which the log ends if no whole record follows ``gaps``."""
         if gaps and gaps[-1].reason == ZEROS:
             self._zeros_from = gaps[-1].start
         solid = [gap for gap in gaps if gap.reason != ZEROS and gap.reason != "missing file"]
@@ -204,8 +205,8 @@ class Recovery:
             tail_from = min(last_data, self._synced_until if self._ours else last_data - size)
         if gaps[0].start >= tail_from:
             return end
-        # Bytes in later files, none of them a record: that is no torn write. They stay
-        # where they are, and new records go into a new file behind them.
+        # Bytes in later files without any record are not a torn write. They stay where they
+        # are, and new records go to a new file after them.
         for gap in solid:
             self._report_gap(gap)
         return last_data + size
@@ -217,11 +218,11 @@ class Recovery:
             "it is left as it is, look at it with `mqadmin store verify`"
         )
         self._queues.lost_size += gap.end - gap.start
-        # Nothing is saved any more: there is no need to look for where.
+        # Nothing is saved after damage, so no place for a save has to be found.
         self._save_at = maxsize
 
     def _take(self, records: Sequence[Found]) -> None:
-        """Take records that lie one behind the other; saves behind the first that is far enough."""
+        """Process adjacent records, and save progress after the first one that is far enough."""
         while records:
             count = bisect_left(records, self._save_at, key=_log_offset) + 1
             self._take_run(records[:count])
@@ -248,13 +249,13 @@ class Recovery:
             self._put_keys(index)
 
     def _is_for(self, index: Index, entry: DispatchEntry) -> bool:
-        """Tell whether the index is to get the keys of a record."""
+        """Tell whether the keys of a record have to be added to the index."""
         if not entry.keys:
             return False
         return self._index_ended or self._index_lacks(index, entry)
 
     def _save(self, until: int) -> None:
-        """Note how far this is; after damage it is all done again, to be reported again."""
+        """Save the progress, except after damage, which the next start has to report again."""
         if self._report.damaged or not self._queues.is_settled:
             return
         if self._index is not None:
@@ -276,9 +277,9 @@ class Recovery:
             self.keys = []
 
     def _index_lacks(self, index: Index, entry: DispatchEntry) -> bool:
-        """Tell whether a record with keys is in no index file; drops files that skipped it.
+        """Tell whether the index lacks a record with keys; drop the files that skipped it.
 
-        Then all that follow it are in none either.
+        The index then lacks all later records too.
         """
         if entry.sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
             return False
@@ -301,7 +302,7 @@ class Recovery:
         return True
 
     def _finish_index(self, end: int) -> None:
-        """Build again index files that know records the log has no more."""
+        """Rebuild index files that have keys of records which are no longer in the log."""
         index = self._index
         if index is None:
             return
@@ -323,7 +324,7 @@ class Recovery:
         self._put_keys(index)
 
     def _erase_from(self, end: int) -> None:
-        """Make everything behind the end of the log zeros, durably, before it is used."""
+        """Overwrite everything after the end of the log with zeros, and sync it."""
         size = self._log.file_size
         for base in self._log.bases[::-1]:
             if base >= end and base > self._log.bases[0]:
@@ -334,7 +335,7 @@ class Recovery:
             if end - base < size and self._zeros_from != end:
                 self._report.cut_size += self._log.erase_tail(base, max(end - base, 0))
         if not self._report.clean:
-            # What was only in memory when the last broker died must not be lost now.
+            # Bytes that were only in the page cache when the last broker died are synced now.
             for base in self._log.bases:
                 if base + size > self._synced_until:
                     self._log.file_at(base).fdatasync()
@@ -343,10 +344,11 @@ class Recovery:
 
 
 def drop_late_files(log: CommitLog, safe: int, report: RecoveryReport) -> None:
-    """Let a log of ours end at the safe point when it only begins behind it.
+    """End a log of our own broker at the safe point if its first file begins after that.
 
-    The name of a new file may reach the disk before that of the one before it, and then
-    none of them was synced. Retention leaves no such hole: it deletes what is below ``safe``.
+    The directory entry of a new file may reach the disk before that of the previous file, and
+    then neither of them was synced. Retention never leaves such a hole: it deletes only files
+    below ``safe``.
 
     Raises:
         OSError: the disk refused.

@@ -1,4 +1,4 @@
-"""The file ``dispatch.json``: up to where a start need not look, called the safe point.
+"""The file ``dispatch.json``: the safe point, below which a start need not scan the log.
 
     {"version": 4, "state": "running", "safeLogOffset": 73400320, "logFileSize": 1073741824,
      "queueFileSize": 6000000, "lockNs": 17…, "deletedTopics": {"old": 1048576},
@@ -6,15 +6,15 @@
      "index": {"names": ["20260101…"], "header": [begin ms, …, 4711]},
      "clockMs": 17…, "sealed": {"0": 17…}, "files": "9f86d081…", "crc": 3735928559}
 
-Rule: the log is the truth, and queues and index are derived from it. The safe point says how
-far the derived files are known to be right: all of the log below ``safe_log_offset`` was on the
-disk when this was written, ``queues`` tells of each queue how many entries it has **of records
-below that offset**, and these entries and the index of these records were on the disk, too.
-Nothing that it says depends on a clock or on the time at which a file was modified; those can
-only make a start distrust it, which costs a walk of the whole log and loses nothing.
+Rule: the log is authoritative, and queues and index are derived from it. The safe point records
+how far the derived files are right. When it was written, the following were on the disk: all
+of the log below ``safe_log_offset``, the entries in each queue **of records below that offset**
+(``queues`` has their number), and the index of these records. None of this depends on a clock
+or on the modification time of a file; those can only make a start distrust the safe point,
+which costs a scan of the whole log and loses nothing.
 
-The Java broker knows nothing of this file and leaves it alone; its traces show in the
-modification time of ``lock``, which it writes at each start. A damaged or foreign file counts
+The Java broker does not know this file and leaves it alone; a start of the Java broker shows in
+the modification time of ``lock``, which it writes each time. A damaged or foreign file counts
 as absent.
 """
 
@@ -37,20 +37,20 @@ from storefmt.paths import StorePaths, parse_log_file_name
 FILE_NAME: Final = "dispatch.json"
 _VERSION: Final = 4
 _VERSION_WITHOUT_COUNTS: Final = 3
-"""An earlier broker counted entries of records that were not flushed. Its counts are not used:
-the next start walks the whole log, and with that mends queues that such counts have damaged."""
+"""An earlier broker also counted entries of records that were not flushed. Its counts are not
+used: the next start scans the whole log and thereby repairs queues that these counts damaged."""
 _CRC: Final = b', "crc": '
 
 
 class Writer(StrEnum):
-    """Who left the directory as it is."""
+    """Who wrote the file last."""
 
     RUNNING = "running"
-    """Our broker, without a stop."""
+    """Our broker while it ran."""
     STOPPED = "stopped"
-    """Our broker, after a stop in order."""
+    """Our broker at a proper shutdown."""
     RECOVERING = "recovering"
-    """Our broker while it went over what another one had left."""
+    """Our broker while it recovered a store that it could not trust."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,46 +58,46 @@ class IndexMark:
     """The index when the safe point was written."""
 
     names: list[str] = field(default_factory=list)
-    """Every file, the oldest first."""
+    """Names of all files, the oldest first."""
     header: tuple[int, ...] = ()
-    """Header of the last one: six numbers."""
+    """Header of the last file: six numbers."""
 
 
 @dataclass(slots=True, kw_only=True)
 class SafePoint:
-    """What one ``dispatch.json`` says; offsets are bytes of the commit log."""
+    """The content of one ``dispatch.json``; offsets are bytes of the commit log."""
 
     safe_log_offset: int = 0
     log_file_size: int = 0
     queue_file_size: int = 0
     writer: Writer = Writer.RUNNING
     lock_ns: int = 0
-    """When ``lock`` was written: another time says that another broker came in between."""
+    """When ``lock`` was written (ns); another time shows that another broker has started."""
     deleted_topics: dict[str, int] = field(default_factory=dict)
-    """End of the log when a topic was deleted: older records do not bring it back."""
+    """Log offset by topic at which it was deleted: older records do not restore the topic."""
     queues: QueueRows = field(default_factory=QueueRows)
-    """Of each queue, the entries of records below ``safe_log_offset``."""
+    """Rows that count the entries of records below ``safe_log_offset``, by queue."""
     min_of: int = -1
-    """Begin of the log for which the first kept entries are right, -1 for none."""
+    """Beginning of the log for which first retained entries are right, -1 for none."""
     index: IndexMark | None = None
-    """None where there was no index."""
+    """None if the store had no index."""
     clock_ms: int = 0
-    """What the clock of retention showed; see ``retention``."""
+    """Value of the retention clock; see ``retention``."""
     sealed_ms: dict[int, int] = field(default_factory=dict)
-    """What it showed when each log file was full, by the file's start."""
+    """Value of the retention clock at which each log file was full, by the file's start."""
     files: str = ""
-    """Digest of every file after a stop in order; see ``Listing``."""
+    """Digest of all files at a proper shutdown; see ``Listing``."""
     has_counts: bool = True
-    """False of an earlier version, whose ``queues`` cannot be used."""
+    """False in a file of an earlier version, whose ``queues`` cannot be used."""
 
     @property
     def clean(self) -> bool:
-        """Tell whether it was written by a stop in order."""
+        """Tell whether the file was written by a proper shutdown."""
         return self.writer is Writer.STOPPED
 
 
 def encode_safe_point(point: SafePoint) -> bytes:
-    """Return the text of the file."""
+    """Return the content of the file."""
     index = point.index
     parts = {
         "version": _VERSION,
@@ -113,7 +113,7 @@ def encode_safe_point(point: SafePoint) -> bytes:
         "files": point.files,
         "minOf": point.min_of,
     }
-    # Topic by topic, so that a thread that does this lets others run in between.
+    # One topic at a time, so that other threads can run in between.
     rows = point.queues
     topics = [f'{json.dumps(name)}: "{rows.text_of(name)}"' for name in rows.topics()]
     text = f'{json.dumps(parts)[:-1]}, "queues": {{{", ".join(topics)}}}'.encode()
@@ -121,10 +121,10 @@ def encode_safe_point(point: SafePoint) -> bytes:
 
 
 def write_safe_point(disk: Disk, store: StorePaths, point: SafePoint) -> None:
-    """Replace the file so that it is the old or the new one, whatever happens.
+    """Replace the file atomically and durably.
 
     Raises:
-        OSError: the disk did not take it.
+        OSError: the disk refused it.
     """
     path = store.root / FILE_NAME
     spare = path.with_name(FILE_NAME + ".tmp")
@@ -141,17 +141,17 @@ def write_safe_point(disk: Disk, store: StorePaths, point: SafePoint) -> None:
 
 
 def retract_safe_point(disk: Disk, store: StorePaths, point: SafePoint) -> None:
-    """Replace the file by one that promises nothing, also on a disk without space.
+    """Replace the file by one that records nothing as safe, even on a disk without space.
 
     Raises:
-        OSError: the disk did not take it.
+        OSError: the disk refused it.
     """
     try:
         write_safe_point(disk, store, point)
     except OSError as error:
         if error.errno not in OUT_OF_SPACE:
             raise
-        # There is room for it in the old file; half of it counts as none.
+        # The old file has room for the shorter content; a partial write counts as absent.
         file = disk.open(store.root / FILE_NAME)
         try:
             data = encode_safe_point(point)
@@ -162,7 +162,7 @@ def retract_safe_point(disk: Disk, store: StorePaths, point: SafePoint) -> None:
 
 
 def read_safe_point(disk: Disk, store: StorePaths) -> SafePoint | None:
-    """Return what the file says, None where there is none that can be used."""
+    """Return the content of the file, or None if there is no usable file."""
     data = (read_file(disk, store.root / FILE_NAME) or b"").rstrip()
     text, mark, crc = data.rpartition(_CRC)
     if not mark or crc != b"%d}" % zlib.crc32(text):
@@ -206,18 +206,18 @@ def _decode(value: object) -> SafePoint | None:
 
 
 class Listing:
-    """All log, queue and index files of a directory, looked at once.
+    """All log, queue and index files of a directory, listed once.
 
     Raises:
-        OSError: the disk cannot be looked at.
+        OSError: the disk could not be read.
     """
 
     def __init__(self, disk: Disk, store: StorePaths) -> None:
         self.logs = disk.scan(store.commitlog)
         self.queues = QueueRows()
-        """By topic and queue id: start of the first and of the last file, bytes of all."""
+        """By topic and queue id: start of the first and of the last file, and bytes of all."""
         self.queue_file_sizes: Counter[int] = Counter()
-        """How many queue files have each size, of those that begin at a multiple of it."""
+        """Number of queue files by size, of files that begin at a multiple of their size."""
         self._digest = hashlib.blake2b(digest_size=16)
         self._note("commitlog", self.logs)
         index = disk.scan(store.index)
@@ -227,9 +227,9 @@ class Listing:
             if not is_dir:
                 of_index.update(f"{name} {size} {modified_ns}\n".encode())
         self.index_digest = of_index.hexdigest()
-        """Name, size and modification time of every index file, as one text."""
+        """Digest of the names, sizes and modification times of all index files."""
         self.strangers: list[Path] = []
-        """Directories of a topic that are no queue."""
+        """Directories inside a topic's directory that are not queues."""
         for found in queue_directories(disk, store.consumequeue):
             if isinstance(found, Path):
                 self.strangers.append(found)
@@ -255,16 +255,16 @@ class Listing:
 
     @property
     def digest(self) -> str:
-        """Name, size and modification time of every file, as one text, and ``index_digest``."""
+        """Digest of the names, sizes and times of all files, followed by ``index_digest``."""
         return self._digest.hexdigest() + self.index_digest
 
     def is_index_changed(self, point: SafePoint | None, lock_ns: int) -> bool:
-        """Tell whether somebody changed index files after our broker's stop in order."""
+        """Tell whether index files were changed after our broker's proper shutdown."""
         is_ours = point is not None and point.clean and point.lock_ns == lock_ns
         return point is not None and is_ours and not point.files.endswith(self.index_digest)
 
 
 def lock_time(disk: Disk, store: StorePaths) -> int:
-    """Return when the file ``lock`` was written (ns), 0 where there is none."""
+    """Return when the file ``lock`` was written (ns), 0 if it does not exist."""
     found = disk.stat(store.lock)
     return 0 if found is None else found.modified_ns

@@ -4,10 +4,10 @@
     delete topic (loop) ─ change ──┼──> one SafePoint, one lock ──> file
     retention (thread) ── change ──┘
 
-Rule: every write says all that is true by then, so no thread undoes what another said. Changes
-that come while the disk takes a write share the next one.
-What makes data go (a deleted topic, an expired file) is said before it goes: a crash in
-between leaves more than is named, and never less.
+Rule: every write records everything that is true by then, so no thread undoes a change of
+another. Changes that arrive during a write share the next one. A removal (of a topic or an
+expired file) is recorded before the data is deleted: after a crash in between there is more
+data than the file names, and never less.
 """
 
 import threading
@@ -22,7 +22,7 @@ from storefmt.paths import StorePaths
 
 @dataclass(slots=True)
 class _Group:
-    """Changes that are written at once."""
+    """Changes that are written together."""
 
     changes: list[Callable[[SafePoint], None]] = field(default_factory=list)
     is_done: bool = False
@@ -30,10 +30,12 @@ class _Group:
 
 
 class SafePointFile:
-    """Holds what the file says.
+    """Holds the safe point and writes it to the file.
 
     Args:
-        point: what is true now; it belongs to this object from here on.
+        disk: the disk that holds the store.
+        paths: the store's paths.
+        point: the safe point as it is now; this object owns it from here on.
     """
 
     def __init__(self, disk: Disk, paths: StorePaths, point: SafePoint) -> None:
@@ -41,7 +43,7 @@ class SafePointFile:
         self._paths = paths
         self._point = point
         self._lock = threading.Lock()
-        """Held by the thread that writes."""
+        """Held by the thread that writes the file."""
         self._joining = threading.Lock()
         self._next = _Group()
         self._noted = point.clock_ms, dict(point.sealed_ms)
@@ -50,33 +52,33 @@ class SafePointFile:
 
     @property
     def safe_log_offset(self) -> int:
-        """Log offset below which all is on the disk, as last said."""
+        """Log offset below which everything is on the disk, as last recorded."""
         return self._point.safe_log_offset
 
     def was_deleted(self, topic: str) -> bool:
-        """Tell whether a topic was deleted while the log still has what came before that."""
+        """Tell whether a topic was deleted while the log still holds its older records."""
         return topic in self._point.deleted_topics
 
     @property
     def min_of(self) -> int:
-        """Begin of the log for which the first kept entries are right, -1 for none."""
+        """Beginning of the log for which first retained entries are right, -1 for none."""
         return self._min_of
 
     @property
     def sealed_ms(self) -> dict[int, int]:
-        """What the clock of retention showed when each log file was full."""
+        """Retention clock value at which each log file was full, by the file's start."""
         return dict(self._noted[1])
 
     @property
     def clock_ms(self) -> int:
-        """What the clock of retention last showed."""
+        """Last value of the retention clock."""
         return self._noted[0]
 
     def change(self, change: Callable[[SafePoint], None]) -> None:
-        """Change what is said and write it.
+        """Change the safe point and write it; blocks until it is on the disk.
 
         Raises:
-            OSError: the disk did not take it; the next write says it, too.
+            OSError: the disk refused it; the next write includes the change.
         """
         with self._joining:
             group = self._next
@@ -94,7 +96,7 @@ class SafePointFile:
             raise group.error
 
     def _write(self, changes: Iterable[Callable[[SafePoint], None]]) -> None:
-        # Before anything else: a queue of the same name may be there again.
+        # Removals go first, because a later change may add a new queue of the same name.
         while self._removed:
             self._point.queues.pop(*self._removed.pop())
         for change in changes:
@@ -104,10 +106,10 @@ class SafePointFile:
         write_safe_point(self._disk, self._paths, self._point)
 
     def write(self) -> None:
-        """Write what is true now.
+        """Write the safe point as it is now.
 
         Raises:
-            OSError: the disk did not take it; the next write says it, too.
+            OSError: the disk refused it; the next write includes the same changes.
         """
         self.change(lambda point: None)
 
@@ -119,15 +121,17 @@ class SafePointFile:
         *,
         forgotten: Collection[tuple[str, int]] = (),
     ) -> None:
-        """Say that everything below log offset ``until`` was synced.
+        """Record that everything below log offset ``until`` was synced.
 
         Args:
-            ends: of the queues that changed since the last time, the entries of records below
-                ``until``, all of them in synced files.
+            until: log offset.
+            ends: rows of the queues that changed since the last time; they count the entries of
+                records below ``until``, which are all in synced files.
+            index: the index up to ``until``; None if there is no index.
             forgotten: queues that were deleted meanwhile.
 
         Raises:
-            OSError: the disk did not take it.
+            OSError: the disk refused it.
         """
 
         def apply(point: SafePoint) -> None:
@@ -138,7 +142,7 @@ class SafePointFile:
                     continue
                 known = point.queues.get(topic, queue_id)
                 if known is not None:
-                    # Retention may have moved the begin while the job ran.
+                    # Retention may have moved the queue's beginning while the job ran.
                     first, minimum = map(max, zip(row[:2], known[:2], strict=True))
                     row = QueueRow(first, minimum, row.end)
                 point.queues.put(topic, queue_id, row)
@@ -146,10 +150,10 @@ class SafePointFile:
         self.change(apply)
 
     def forget_topic(self, topic: str, log_end: int) -> None:
-        """Say that a topic is deleted: its records below ``log_end`` never come back.
+        """Record that a topic is deleted and its records below ``log_end`` get no entries.
 
         Raises:
-            OSError: the disk did not take it.
+            OSError: the disk refused it.
         """
 
         def apply(point: SafePoint) -> None:
@@ -158,22 +162,22 @@ class SafePointFile:
         self.change(apply)
 
     def note_removed(self, key: tuple[str, int]) -> None:
-        """Keep that a queue (topic, queue id) is no more, for the next write; waits for nobody."""
+        """Record with the next write that a queue (topic, queue id) is removed; never blocks."""
         self._removed.append(key)
 
     def note_min(self, log_min: int) -> None:
-        """Keep that first kept entries are right for a log that begins at ``log_min``."""
+        """Record with the next write that queue minimums fit a log that begins at ``log_min``."""
         self._min_of = log_min
 
     def note_clock(self, clock_ms: int, sealed_ms: dict[int, int]) -> None:
-        """Keep what the clock of retention shows, for the next write; waits for nobody."""
+        """Record the values of the retention clock with the next write; never blocks."""
         self._noted = clock_ms, sealed_ms
 
     def stop(self, log_end: int, files: str) -> None:
-        """Say that the store was stopped in order, with the digest of its files.
+        """Record a proper shutdown, with the digest of the store's files.
 
         Raises:
-            OSError: the disk did not take it.
+            OSError: the disk refused it.
         """
 
         def apply(point: SafePoint) -> None:

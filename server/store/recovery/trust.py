@@ -1,18 +1,18 @@
-"""Whether a start may trust the safe point, and what of each queue it then takes as it is.
+"""Decides whether a start may trust the safe point, and which queues it need not compare.
 
-    dispatch.json ours, and about these log files? ──no───┐
-        └yes─ each queue ends as it says?         ──no───┤
+    dispatch.json ours, for these log files?     ──no───┐
+        └yes─ each queue ends where it says?      ──no───┤
                └yes─ the index as it says?        ──no───┼──> SafePointWrong:
-                      └yes─ the tail agrees?      ──no───┘    walk the whole log
-                             └yes─> done: only the tail was walked
+                      └yes─ the tail agrees?      ──no───┘    scan the whole log
+                             └yes─> done: only the tail was scanned
 
-Rule: there are two ways to start. Either everything that the safe point says holds, and the log
-is walked from there; or something does not, and the whole log is walked and everything is
-compared with it. What is read here does not grow with the number of messages: of each queue the
-ends of its files, and the record that its last entry points at. After a stop in order, names,
-sizes and modification times of all files say that nobody touched them, and no queue is read.
+Rule: there are two ways to start. Either everything in the safe point is right, and the log is
+scanned from there; or something is not, and the whole log is scanned and everything is compared
+with it. What is read here does not grow with the number of messages: for each queue the ends of
+its files, and the record that its last entry points at. After a proper shutdown the names,
+sizes and modification times of all files show that nobody changed them, and no queue is read.
 
-Source: store/ConsumeQueue.java#recover (which looks at the last three files only).
+Source: store/ConsumeQueue.java#recover (which examines the last three files only).
 """
 
 from typing import Final, NamedTuple
@@ -38,7 +38,7 @@ _ZEROS: Final = bytes(_BLOCK)
 
 
 class SafePointWrong(Exception):
-    """Something is not as the safe point says; the whole log has to be walked."""
+    """The store does not agree with the safe point; the whole log has to be scanned."""
 
 
 class TrustedQueue(NamedTuple):
@@ -49,14 +49,14 @@ class TrustedQueue(NamedTuple):
 
 
 class Trusted(NamedTuple):
-    """What a start takes from the safe point."""
+    """The parts of the safe point that a start relies on."""
 
     start: int
-    """Log offset of the first record that no queue and no index has."""
+    """Log offset of the first record that may have no entries in queues and index."""
     is_complete: bool
-    """Every queue with a record below ``start`` is named; not so while a recovery goes on."""
+    """Every queue with a record below ``start`` is named; False while a recovery is unfinished."""
     queues: dict[tuple[str, int], TrustedQueue]
-    """Queues whose files hold something behind the end that they should have."""
+    """Queues whose files hold something after the end that they should have."""
 
 
 def check_point(
@@ -68,15 +68,18 @@ def check_point(
     cut_at: int | None,
     lock_ns: int,
 ) -> SafePoint:
-    """Return the safe point when it speaks of the log files that are there.
+    """Return the safe point if it describes the existing log files.
 
     Args:
-        clean: there was no abort file.
-        cut_at: log offset at which a file ended too early.
-        lock_ns: when the lock file was written, looked at before this start locked it.
+        point: the safe point that was read, None if there was none.
+        listing: the files of the directory.
+        log: the commit log.
+        clean: whether there was no abort file.
+        cut_at: log offset at which a file ended too early; None if none did.
+        lock_ns: time of the lock file before this start locked it.
 
     Raises:
-        SafePointWrong: it does not.
+        SafePointWrong: it does not describe them.
     """
     if point is None:
         raise SafePointWrong("there is no dispatch.json that can be read")
@@ -108,19 +111,25 @@ def trusted_queues(
     listing: Listing,
     report: RecoveryReport,
 ) -> Trusted:
-    """Put every queue of the safe point into ``table``, each as it says; returns the others.
+    """Add the queues that agree with the safe point to ``table``; return the other ones.
 
     Args:
-        listing: the files that there are.
+        disk: the disk that holds the store.
+        paths: the store's paths.
+        table: the table that gets the queues.
+        log: the commit log.
+        point: the safe point.
+        listing: the files of the directory.
+        report: gets the number of reads.
 
     Raises:
-        SafePointWrong: a queue is not as the safe point says.
-        OSError: the disk cannot be read.
+        SafePointWrong: a queue does not agree with the safe point.
+        OSError: the disk could not be read.
     """
     is_complete = point.writer is not Writer.RECOVERING
     trusted = Trusted(point.safe_log_offset, is_complete, {})
     if point.writer is Writer.STOPPED:
-        # The digest of all files tells that nothing was touched.
+        # The digest shows that no file was changed.
         table.put_rows(point.queues)
         return trusted
     check = QueueCheck(disk, table.files, log, safe=point.safe_log_offset)
@@ -143,32 +152,37 @@ def trusted_queues(
 
 
 class QueueCheck:
-    """Compares queues with what the safe point says of them.
+    """Compares queues with their rows in the safe point.
 
     Args:
-        safe: log offset below which it tells of records.
+        disk: the disk that holds the queues.
+        files: the open queue files.
+        log: the commit log.
+        safe: log offset below which the safe point covers records.
     """
 
     def __init__(self, disk: Disk, files: QueueFiles, log: CommitLog, *, safe: int) -> None:
         self.read_count = 0
-        """Reads of queue files and of the log."""
+        """Number of reads of queue files and of the log."""
         self._disk = disk
         self._files = files
         self._log = log
         self._safe = safe
-        # The last block that was read: in a short queue it holds every entry.
+        # The first block of the last file that was read holds every entry of a short queue.
         self._place: tuple[str, int, int] = "", -1, -1
         self._window = b""
 
     def look_at(self, queue: ConsumeQueue, row: QueueRow, seen: QueueRow | None) -> TrustedQueue:
-        """Return a queue that is as its row says, and what its files hold besides.
+        """Check a queue against its row, and return what its files hold after that.
 
         Args:
+            queue: the queue.
+            row: where the queue begins and ends according to the safe point.
             seen: the files of the queue as listed.
 
         Raises:
-            SafePointWrong: the queue is not as its row says.
-            OSError: the disk cannot be read.
+            SafePointWrong: the queue does not agree with its row.
+            OSError: the disk could not be read.
         """
         size, count = self._files.file_size, queue.file_entry_count
         if row.end <= row.first or row.first % count:
@@ -181,14 +195,14 @@ class QueueCheck:
                 raise _wrong(queue, f"file {base} {found}, expected {size} bytes")
         self._check_order(queue, row)
         self._check_last(queue, row)
-        # Files that retention said to be gone may still be there, in part.
+        # Some files may still exist that retention recorded as removed.
         if min(known) != first or max(known) != last:
             return TrustedQueue(row, Behind.ANYTHING)
         is_end = self._is_end(queue, row.end)
         return TrustedQueue(row, Behind.NOTHING if is_end else Behind.ENTRIES)
 
     def _check_order(self, queue: ConsumeQueue, row: QueueRow) -> None:
-        """Check that the first and the last entry of each file are in the order of the log."""
+        """Check that the first and last entries of all files are in log order."""
         count, previous = queue.file_entry_count, -1
         for low in range(row.first, row.end, count):
             for number in sorted({low, min(row.end, low + count) - 1}):
@@ -204,7 +218,7 @@ class QueueCheck:
     def _sizes(self, queue: ConsumeQueue, seen: QueueRow | None) -> dict[int, int]:
         """Return the size of each file of a queue by its start."""
         if seen is not None and seen.first == seen.minimum:
-            # One file, as nearly always, was seen by the listing.
+            # There is nearly always one file, and the listing has its size.
             return {seen.first: seen.end}
         found: dict[int, int] = {}
         for entry in self._disk.scan(queue.directory):
@@ -216,7 +230,8 @@ class QueueCheck:
     def _check_last(self, queue: ConsumeQueue, row: QueueRow) -> None:
         """Check that the last entry points at its record, below the safe point.
 
-        Fillers at the end stand for records that the log lost; then the one before them tells.
+        Fillers at the end stand for records that the log has lost; the entry before them is
+        checked then.
         """
         number = row.end - 1
         while number >= row.first:
@@ -229,7 +244,7 @@ class QueueCheck:
             number -= 1
 
     def _difference(self, queue: ConsumeQueue, number: int, log_offset: int, size: int) -> str:
-        """Return how an entry differs from its record, "" when it does not."""
+        """Return how an entry differs from its record, "" if it does not."""
         log = self._log
         if 0 <= log_offset < log.min_offset:
             return ""
@@ -252,7 +267,7 @@ class QueueCheck:
         return "" if is_copy else "at another record"
 
     def _is_end(self, queue: ConsumeQueue, end: int) -> bool:
-        """Tell whether the last file holds nothing from entry ``end`` on."""
+        """Tell whether the last file holds only zeros from entry ``end`` on."""
         size = self._files.file_size
         start = end * ENTRY_SIZE % size
         if start == 0:
@@ -269,8 +284,8 @@ class QueueCheck:
         """Check that a queue that the safe point does not name has no record below it.
 
         Raises:
-            SafePointWrong: it has.
-            OSError: the disk cannot be read.
+            SafePointWrong: the queue has such a record.
+            OSError: the disk could not be read.
         """
         data = self._read(queue, seen.first, 0, _ENTRIES_A_BLOCK * ENTRY_SIZE)
         whole_size = len(data) - len(data) % ENTRY_SIZE
@@ -288,7 +303,7 @@ class QueueCheck:
         return log_offset, size, tags_code
 
     def _read(self, queue: ConsumeQueue, base: int, start: int, size: int) -> bytes:
-        """Return bytes of one file of a queue, out of the last block where that has them."""
+        """Return bytes of a queue file, from the last block that was read if it holds them."""
         place = queue.topic, queue.queue_id, base
         if place != self._place:
             self._place, self._window = place, b""
