@@ -57,7 +57,9 @@ class Overload:
             self.refusal = ""
 
     def written(self, elapsed_ms: int, *, count: int) -> bool:
-        """Refuse sends if a write took too long; return True if they are for ``STALE_FOR_S``.
+        """Refuse sends if a write took too long, and return whether it did.
+
+        The caller evaluates the state again after ``STALE_FOR_S``.
 
         Args:
             elapsed_ms: how long the write took.
