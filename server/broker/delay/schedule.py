@@ -335,7 +335,7 @@ class DelayService:
         self.skew.observe(times)
 
     def deliver(self, times: Times) -> int:
-        """Put the messages that are due under their topics; return how many. Call it every 50 ms."""
+        """Put every due message under its real topic; return how many. Call it every 50 ms."""
         self.skew.observe(times)
         if not self.is_caught_up and not self._catch_up():
             return 0
