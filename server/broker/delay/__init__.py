@@ -1,6 +1,6 @@
-"""Delayed messages: they wait in the schedule topic until their level has passed.
+"""Delayed messages: they wait in the schedule topic until the delay of their level has passed.
 
-A message with a delay level comes in and is put under its own topic when it is due, once.
-Start with ``schedule.DelayService``; ``delivered`` reads from the log what was delivered
-before a crash.
+A message with a delay level is put again under its own topic, once, when it is due. Start with
+``schedule.DelayService``; ``delivered`` finds in the log which messages were delivered before a
+crash.
 """

@@ -1,22 +1,23 @@
-"""Which delayed messages were delivered before a crash: the log itself says it.
+"""Find in the log which delayed messages were delivered before a crash.
 
     delayOffset.json   level 1 -> 7, level 2 -> 3        deliveredLogOffset 4096
     log from 4096 on   | delivery of 7 | new | delivery of 8 | new | waiting | end of the log
     so                 level 1 -> 9, level 2 -> 3
 
-delayOffset.json is written now and then, so a crash leaves it behind what was delivered. A
-delivery is a record under the real topic that keeps the properties of the waiting one, its
-level (DELAY) among them; it needs no mark of ours, and its bytes are those of the real broker.
-A level delivers in the order of its queue, and ``deliveredLogOffset`` parts the deliveries that
-the file counts from those that it does not. So reading the log from there on and comparing each
-delivery with the next message that its level waits for gives the progress exactly: what is in
-the log is not delivered again, and what the crash took out of the log is.
+delayOffset.json is written periodically, so after a crash it may lack the newest deliveries. A
+delivery is a record under the real topic that keeps the properties of the waiting message, its
+level (DELAY) among them. It needs no extra mark, and its bytes are those of the real broker. A
+level delivers in the order of its queue, and the file counts exactly the deliveries that lie
+before ``deliveredLogOffset``. So this module reads the log from there on and compares each
+delivery with the next message that waits in its level, which gives the exact progress. Deliveries
+that are in the log are not repeated; those that the crash removed from the log are.
 
-Rule: only the next waiting message of a level is compared, and a level moves on only where
-topic, queue, body, birth and unique key are equal. Where they are not, the message is delivered
-again: in doubt it comes twice, never not at all.
+Rule: only the next waiting message of a level is compared, and a level advances only if topic,
+queue, flag, body, born time and host, reconsume times and unique key are equal. If they are not,
+the message is delivered again: in doubt it is delivered twice rather than not at all.
 
-Source: ours; the bytes are those of store/schedule/ScheduleMessageService.java#messageTimeup.
+Source: none, Java delivers again; the bytes are those of
+store/schedule/ScheduleMessageService.java#messageTimeup.
 """
 
 import logging
@@ -48,7 +49,7 @@ _NAMES_LEVEL = f"{DELAY}\x01".encode()
 
 
 def restored(record: Record) -> PutMessage | None:
-    """Return the message that a waiting record becomes, None when it says nowhere to go."""
+    """Return the message that a waiting record becomes; None if its destination is not valid."""
     named = parse_properties(record.properties_raw)
     topic, queue = named.get(REAL_TOPIC), named.get(REAL_QUEUE_ID, "")
     if topic is None or topic_fault(topic) is not None or not queue.isdecimal():
@@ -75,23 +76,23 @@ def restored(record: Record) -> PutMessage | None:
 
 @dataclass(slots=True)
 class _Level:
-    """The queue of one level, and how far its deliveries were found."""
+    """The queue of one level, and up to where its deliveries were found."""
 
     store: MessageStore
     queue_id: int
     next_offset: int
     """Queue offset of the first message whose delivery was not found."""
     head: tuple[int, PutMessage] | None = None
-    """The next message that is delivered, with its queue offset, once it was read."""
+    """The next message to deliver, with its queue offset; None before it is read."""
 
     def take(self, delivery: Record) -> None:
-        """Move on where a record is the delivery of the next message."""
+        """Advance if a record is the delivery of the next message."""
         self.head = self.head or self._read()
         if self.head is not None and _is_delivery(delivery, self.head[1]):
             self.next_offset, self.head = self.head[0] + 1, None
 
     def _read(self) -> tuple[int, PutMessage] | None:
-        """Return the next message that can be delivered, passing over those that cannot."""
+        """Return the next message that can be delivered, and skip those that cannot."""
         queue_offset = self.next_offset
         while True:
             found = self.store.get_message(SCHEDULE_TOPIC, self.queue_id, queue_offset, count_max=1)
@@ -109,7 +110,7 @@ class _Level:
 
 
 def _is_delivery(record: Record, message: PutMessage) -> bool:
-    """Tell whether a record is what a delivery made of a message."""
+    """Tell whether a record is the delivery of a message."""
     return (
         (record.topic, record.queue_id, record.flag, record.born_ms, record.born_host)
         == (message.topic, message.queue_id, message.flag, message.born_ms, message.born_host)
@@ -124,11 +125,11 @@ def _unique_key(properties: bytes) -> str | None:
 
 
 class DeliveredTail:
-    """Looks for deliveries in the end of a log, from where delayOffset.json leaves off.
+    """Finds the deliveries in the end of the log that delayOffset.json does not count.
 
     Args:
-        progress: what delayOffset.json says; its log offset is known.
-        levels: those that may have delivered something.
+        progress: the content of delayOffset.json; its log offset must not be None.
+        levels: the delay levels to look at.
     """
 
     def __init__(self, store: MessageStore, progress: DelayOffsets, levels: Iterable[int]) -> None:
@@ -139,13 +140,13 @@ class DeliveredTail:
             if queue_offset < store.max_offset(SCHEDULE_TOPIC, level - 1):
                 self._levels[level] = _Level(store, level - 1, queue_offset)
         assert progress.log_offset is not None
-        # Where nothing waits, nothing can have been delivered beyond what the file says.
+        # If no message waits in any level, the file counts every delivery.
         self._walk: Iterator[list[Found]] = iter(())
         if self._levels:
             self._walk = store.records_from(progress.log_offset)
 
     def step(self) -> bool:
-        """Look at some records; return True while there may be more."""
+        """Look at some records; return whether there may be more."""
         try:
             found = next(self._walk, None)
         except OSError as error:
@@ -157,7 +158,7 @@ class DeliveredTail:
         return found is not None
 
     def offsets(self) -> dict[int, int]:
-        """Return for each level the queue offset of the first message that was not delivered."""
+        """Return, by level, the queue offset of the first message that was not delivered."""
         return {level: known.next_offset for level, known in self._levels.items()}
 
     def _take(self, found: Found) -> None:
@@ -165,5 +166,5 @@ class DeliveredTail:
         level = self._levels.get(int(text)) if text.isdecimal() and len(text) < 10 else None
         data = None if level is None else self._store.read_record(found.log_offset)
         if level is not None and data is not None:
-            # The walk has just found it whole.
+            # The scan of the log has just checked that this record is whole.
             level.take(decode_record(data))

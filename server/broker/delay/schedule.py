@@ -1,29 +1,29 @@
-"""Delayed messages: they wait in the schedule topic until their time has come.
+"""Delayed messages: they wait in the schedule topic until they are due.
 
     put:      topic, queue -> SCHEDULE_TOPIC_XXXX, queue level - 1
               properties   -> + REAL_TOPIC, REAL_QID     tag code -> due time (ms)
-    due:      record read, put again under its real topic, progress of the level moved on
+    due:      record read, put again under its real topic, delay offset of the level advanced
 
-Rule: never early, never lost. A message is due when the delay of its level has passed since
-it was stored. That is counted by the steady clock: setting the wall clock of a running broker
-makes nothing early or late. After a start the stored times count, by the wall clock of the
-start; whatever that says, a message is due at most one delay after the start. All times in
-here are the steady clock's, but those called ``store_ms``.
+Rule: no message is delivered early or lost. A message is due when the delay of its level has
+passed since it was stored. The steady clock measures that, so changing the wall clock of a
+running broker makes no message early or late. For messages stored before the start, the stored
+times are compared with the wall clock at the start; in any case such a message is due at most one
+delay after the start. All times in this module are of the steady clock, except ``store_ms``.
 
-``ClockSkew`` compares the two clocks, so that a wall clock that somebody sets is noticed:
+``ClockSkew`` compares the two clocks to notice that the wall clock was changed:
 
     wall    10:00:00  10:00:01 │ 11:00:01  11:00:02      somebody sets it an hour forward
     steady       100       101 │      101       102
     skew           a         a │   a + 1h    a + 1h
 
-A message was stored in the past. Of the skews of the last minutes, the right one for a message
-is the one that gives the latest time of storing that is not in the future; where none does, the
-message counts as stored now. Steps of less than a tenth of a second are ignored.
+A store time cannot lie in the future. So of the skews of the last minutes, a message gets the one
+that gives the latest store time that is not in the future. If every skew gives a time in the
+future, the message counts as stored now. Steps of less than a tenth of a second are ignored.
 
-Progress moves only when the new message is safe, and it is saved only when the disk has that
-message, also with ASYNC_FLUSH: it is never ahead of the log. Where a crash leaves it behind, the
-log says what was delivered since (``delivered``), and that is not delivered again. Within a level
-order is kept.
+The delay offset of a level advances only when the delivered message is safe. It is saved only
+when that message is on the disk, even with ASYNC_FLUSH, so it is never ahead of the log. After a
+crash it may be behind; then ``delivered`` finds the newer deliveries in the log, and they are not
+repeated. The messages of a level are delivered in order.
 
 Source: store/schedule/ScheduleMessageService.java, store/CommitLog.java#asyncPutMessage.
 """
@@ -56,27 +56,27 @@ LOG = logging.getLogger(__name__)
 
 STEP_MS: Final = 100
 LATELY_MS: Final = 600_000
-"""Longest time from when a message got its store time to when it is dispatched."""
+"""Longest time from when a message gets its store time to when it is dispatched."""
 _MARGIN_MS: Final = 250
 
 
 class ClockSkew:
-    """The skews (ms) of one running broker, the one of now last."""
+    """The skews (wall clock minus steady clock, ms) of a running broker, the present one last."""
 
     def __init__(self, times: Times) -> None:
         self.on_step: Callable[[int], None] = lambda step_ms: None
-        """Called with the ms that the wall clock was set by."""
+        """Called with the ms by which the wall clock was changed."""
         self._skews = [times.now_ms - times.steady_ms]
         self._ended_ms: list[int] = []
-        """When each but the last one ended, by the steady clock."""
+        """When each skew except the last one ended, by the steady clock."""
 
     @property
     def now_ms(self) -> int:
-        """The skew of now."""
+        """The present skew in ms."""
         return self._skews[-1]
 
     def observe(self, times: Times) -> None:
-        """Look at both clocks; to be called many times a second."""
+        """Compare both clocks; call this many times a second."""
         skew_ms = times.now_ms - times.steady_ms
         step_ms = skew_ms - self._skews[-1]
         if abs(step_ms) >= STEP_MS:
@@ -87,10 +87,11 @@ class ClockSkew:
             del self._ended_ms[0], self._skews[0]
 
     def of(self, store_ms: int, *, steady_ms: int) -> int:
-        """Return the skew by which a message got its store time.
+        """Return the skew (ms) that was valid when a message got its store time.
 
         Args:
-            steady_ms: now; the message was just dispatched.
+            store_ms: the store time of the message, by the wall clock.
+            steady_ms: the present time; the message was just dispatched.
         """
         until_ms = steady_ms + _MARGIN_MS
         fits = [skew_ms for skew_ms in self._skews if store_ms - skew_ms <= until_ms]
@@ -100,12 +101,12 @@ class ClockSkew:
 READ_COUNT: Final = 32
 READ_SIZE: Final = 256 * 1024
 TURN_COUNT_MAX: Final = 128
-"""Messages a level delivers before sends and pulls get their turn: about 2 ms."""
+"""Messages that a level delivers before sends and pulls can run: about 2 ms."""
 TAIL_SIZE_MAX: Final = 64 << 20
-"""Bytes by which the log grows before its end is noted again, though nothing was delivered:
-a start after a crash reads no more than about this much to find what was delivered."""
+"""Bytes by which the log may grow, without deliveries, before the saved log offset is renewed.
+So a start after a crash reads only about this much of the log to find deliveries."""
 TAIL_STEPS: Final = 8
-"""Steps of that reading between which sends and pulls get their turn: about 2 ms."""
+"""Steps of that reading before sends and pulls can run: about 2 ms."""
 RETRY_MS: Final = 1_000
 """How long a level waits after the store refused a message."""
 _FOR_EVER: Final = (1 << 63) - 1
@@ -120,25 +121,25 @@ WhenSafe = Callable[[Callable[[ResponseCode], None]], None]
 
 
 class DelayLevels:
-    """The delay of each level, from level 1."""
+    """The delay of each level, from level 1 on, in ms."""
 
     def __init__(self, delays_ms: Sequence[int]) -> None:
         self._delays_ms = tuple(delays_ms)
 
     @property
     def highest(self) -> int:
-        """The last level; a higher one counts as this."""
+        """The last level, which also replaces every higher one."""
         return len(self._delays_ms)
 
     def delay_ms(self, level: int) -> int:
-        """Return the delay of a level."""
+        """Return the delay of a level in ms."""
         return self._delays_ms[level - 1]
 
     def level_of(self, text: str) -> int:
-        """Return the level that a DELAY property asks for, 0 for none.
+        """Return the level that the text of a DELAY property asks for, 0 for no delay.
 
         Raises:
-            Refused: it is no number.
+            Refused: the text is not an int32.
         """
         if _NUMBER.fullmatch(text) is None or not -(1 << 31) <= int(text) < 1 << 31:
             remark = f'java.lang.NumberFormatException: For input string: "{text[:80]}"'
@@ -149,11 +150,14 @@ class DelayLevels:
 def redirect(
     message: PutMessage, named: Mapping[str, str], *, level: int, delay_ms: int, now_ms: int
 ) -> None:
-    """Turn a message into one that waits in the schedule topic.
+    """Change a message into one that waits in the schedule topic.
 
     Args:
+        message: changed in place.
         named: its properties in the map's insertion order, WAIT included.
-        level: delay level, 1 to the highest.
+        level: delay level, from 1 to the highest.
+        delay_ms: delay of the level.
+        now_ms: when the message is stored; the tag code is this plus the delay.
     """
     changed = dict(named)
     if int(changed[DELAY]) != level:
@@ -171,25 +175,26 @@ class _Level:
     level: int
     delay_ms: int
     queue_offset: int
-    """First message that was not put again yet."""
+    """Queue offset of the first message that was not put again yet."""
     skews: deque[tuple[int, int]]
-    """By what skew store times are to be read, each from a queue offset on."""
+    """Queue offset from which a skew applies, and that skew (ms), for store times."""
     live_from: int = _FOR_EVER
     """Queue offset of the first message that was stored since the start."""
     look_ms: int = 0
-    """When to look at the queue next."""
+    """When the queue is read next."""
     head_offset: int = -1
     head_due_ms: int = 0
-    """When the first waiting message is due, fixed at the first look."""
+    """When the message at ``head_offset`` is due, computed when it is first read."""
     cold_count: int = 0
-    """Reads in a row that were left to a thread."""
+    """Reads in a row that a thread had to do."""
 
 
 class DelayService:
     """Delivers the delayed messages of one broker.
 
     Args:
-        times: of the start.
+        times: both clocks at the start.
+        stored: the content of delayOffset.json; None if there is no file.
         put: puts a restored message.
         when_safe: calls back when what was put is safe.
     """
@@ -205,13 +210,13 @@ class DelayService:
         when_safe: WhenSafe,
     ) -> None:
         self.cold: ColdReads | None = None
-        """Who reads what is not in memory; without one the loop waits."""
+        """Reads what is not in the page cache in threads; if None, the loop waits for the disk."""
         self._store = store
         self._put = put
         self._when_safe = when_safe
         self._started_ms = times.steady_ms
         self.skew = skew = ClockSkew(times)
-        """What is known of the wall clock."""
+        """The differences between the wall clock and the steady clock."""
         known = {} if stored is None else stored.offsets
         self._levels = [
             _Level(
@@ -224,56 +229,56 @@ class DelayService:
         ]
         self._safe = dict(known)
         self._unsafe: deque[int] = deque()
-        """Log offsets of the deliveries that are not safe yet, as they were put."""
+        """Log offsets of the deliveries that are not safe yet, in the order of the puts."""
         log_offset = None if stored is None else stored.log_offset
         if log_offset is None:
-            # What was delivered since the real broker wrote the file is delivered again, as
-            # there; what is delivered from here on is known.
+            # The real broker wrote the file. What it delivered after that is delivered again, as
+            # it would do itself; deliveries from here on are found.
             log_offset = store.flushed_offset
         self._durable = DelayOffsets(dict(known), log_offset=log_offset)
         self._settling: tuple[int, DelayOffsets] | None = None
         self.is_caught_up = False
-        """The log was asked what was delivered before this broker began to deliver."""
+        """Whether the log was read for earlier deliveries, so that this broker may deliver."""
         self._tail: DeliveredTail | None = None
         self.change_count = 0
-        """Moves with what ``durable_offsets`` returns."""
+        """Increases whenever the result of ``durable_offsets`` changes."""
 
     def offsets(self) -> DelayOffsets:
-        """Return the progress of every level that has delivered something, as safe now."""
+        """Return the delay offset of every level that has delivered, counting safe messages."""
         log_offset = self._durable.log_offset
         if self.is_caught_up:
             log_offset = min([self._store.written_offset, *islice(self._unsafe, 1)])
         return DelayOffsets(dict(sorted(self._safe.items())), log_offset=log_offset)
 
     def durable_offsets(self) -> DelayOffsets:
-        """Return the progress that may be saved: the disk has what was delivered up to it."""
+        """Return the delay offsets that may be saved: the disk has all deliveries they count."""
         return self._durable
 
     def look_again(self) -> None:
-        """Look at every level soon: this broker delivers from now on."""
+        """Read every level soon, because this broker delivers messages from now on."""
         self.is_caught_up = False
         for level in self._levels:
             level.look_ms = 0
 
     def adopt(self, told: DelayOffsets) -> None:
-        """Take the progress of a master, where it is further; this log has all it counts."""
+        """Adopt a master's delay offsets where they are higher; this log has all they count."""
         is_further = False
         for level in self._levels:
             queue_offset = told.offsets.get(level.level, 0)
             if queue_offset > self._safe.get(level.level, 0):
                 self._move(level, queue_offset)
                 is_further = True
-        # What the master says of its log fits its own table only.
+        # The master's log offset is right only together with the master's delay offsets.
         log_offset = told.log_offset if self._safe == told.offsets else None
         if is_further or log_offset not in (None, self._durable.log_offset):
             self._durable = DelayOffsets(dict(sorted(self._safe.items())), log_offset=log_offset)
             self.change_count += 1
 
     def settle(self) -> None:
-        """Let progress count as durable once the log is flushed so far; call it often."""
+        """Let delay offsets count as durable once the log is flushed far enough; call it often."""
         if not self.is_caught_up:
             return
-        # Twice when more was delivered since the last call, and the log is flushed so far, too.
+        # A second pass follows if there were more deliveries, and the log is flushed up to them.
         while self._settling is not None or self._is_unsettled():
             if self._settling is None:
                 self._settling = self._store.written_offset, self.offsets()
@@ -284,14 +289,14 @@ class DelayService:
             self.change_count += 1
 
     def _is_unsettled(self) -> bool:
-        """Tell whether there is progress to save, or the log has grown much without any."""
+        """Tell whether delay offsets changed, or the log grew by ``TAIL_SIZE_MAX`` without."""
         saved, now = self._durable, self.offsets()
         if saved.offsets != now.offsets or saved.log_offset is None or now.log_offset is None:
             return True
         return now.log_offset - saved.log_offset >= TAIL_SIZE_MAX
 
     def stranded(self) -> dict[int, int]:
-        """Return how many messages wait in levels that the table no longer has, by level."""
+        """Return how many messages wait in levels that messageDelayLevel lacks now, by level."""
         found = {}
         for topic, queue_id in self._store.queues():
             level = queue_id + 1
@@ -302,7 +307,14 @@ class DelayService:
         return found
 
     def arrived(self, queue_id: int, queue_offset: int, *, store_ms: int, times: Times) -> None:
-        """Learn that a message was stored in a queue of the schedule topic."""
+        """Note that a message was stored in a queue of the schedule topic.
+
+        Args:
+            queue_id: level - 1.
+            queue_offset: of the message, in entries.
+            store_ms: its store time, by the wall clock.
+            times: both clocks now.
+        """
         self.skew.observe(times)
         if queue_id >= len(self._levels):
             return
@@ -315,15 +327,15 @@ class DelayService:
             level.look_ms = min(level.look_ms, store_ms - skew_ms + level.delay_ms)
 
     def next_look_ms(self) -> int:
-        """Return when ``deliver`` has something to look at."""
+        """Return when ``deliver`` has to be called next, in ms of the steady clock."""
         return min(level.look_ms for level in self._levels)
 
     def observe(self, times: Times) -> None:
-        """Look at both clocks: whether somebody set one. For when nothing can be delivered."""
+        """Check for a change of the wall clock, while the broker does not call ``deliver``."""
         self.skew.observe(times)
 
     def deliver(self, times: Times) -> int:
-        """Put again every message that is due; return how many. Call it every 50 ms."""
+        """Put every due message under its real topic; return how many. Call it every 50 ms."""
         self.skew.observe(times)
         if not self.is_caught_up and not self._catch_up():
             return 0
@@ -334,7 +346,7 @@ class DelayService:
         )
 
     def _catch_up(self) -> bool:
-        """Move on over what the log has as delivered; return False while there is more to read."""
+        """Skip what the log shows as delivered; return False while there is more to read."""
         if self._tail is None and self._durable.log_offset is not None:
             levels = [level.level for level in self._levels]
             self._tail = DeliveredTail(self._store, self._durable, levels)
@@ -354,7 +366,7 @@ class DelayService:
         return True
 
     def _move(self, level: _Level, queue_offset: int) -> None:
-        """Let a level go on at a queue offset: what is before it was delivered."""
+        """Let a level continue at a queue offset; everything before it was delivered."""
         level.queue_offset = self._safe[level.level] = queue_offset
         level.head_offset = -1
 
@@ -376,7 +388,8 @@ class DelayService:
                     return count
                 count += 1
             if not records:
-                # Nothing waits: the next message to come is due one delay later.
+                # No message waits, so the next one to come is due one delay from now at the
+                # earliest.
                 level.head_offset = -1
                 level.look_ms = steady_ms + level.delay_ms
                 return count
@@ -384,7 +397,7 @@ class DelayService:
         return count
 
     def _warm(self, level: _Level, cold: ColdRead, steady_ms: int) -> None:
-        """Look at the level again when a thread has read what it needs."""
+        """Read the level again when a thread has brought its bytes into the page cache."""
 
         def again(at_ms: int) -> None:
             level.look_ms = 0
@@ -397,10 +410,10 @@ class DelayService:
             self.cold.warm(cold, again)
 
     def _read(self, level: _Level) -> list[Record]:
-        """Return the next waiting records, moving on over what is gone.
+        """Return the next waiting records, and skip queue offsets that do not exist.
 
         Raises:
-            ColdRead: they are not in memory.
+            ColdRead: the records are not in the page cache.
         """
         found = self._get(level, READ_COUNT)
         if found.status is GetStatus.FOUND:
@@ -416,14 +429,14 @@ class DelayService:
             )  # fmt: skip
             level.queue_offset = found.next_offset
             if self._safe.get(level.level, 0) > found.next_offset:
-                # Else the next start would pass over whatever waits up to there.
+                # Otherwise the next start would skip the messages between the two offsets.
                 self._safe[level.level] = found.next_offset
         return []
 
     def _read_one(self, level: _Level) -> list[Record]:
-        """Return the next record that is whole, moving on over those that are not.
+        """Return the next record that is whole, and skip damaged ones.
 
-        Java, too, leaves out a message that it cannot read: one must not hold up all others.
+        Java also skips a message that it cannot read, so that it does not block all others.
         """
         while (found := self._get(level, 1)).status is GetStatus.FOUND:
             try:

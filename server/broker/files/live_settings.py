@@ -1,22 +1,23 @@
 """Settings that change while the broker runs (request code 25), and are kept for its next start.
 
     key                                              a change is
-    CHANGEABLE                                       checked, taken at once, kept
-    another one that the broker acts on              refused, but for the value that it has
-    one of 4.9.7's that has no meaning here          kept and told (26), nothing else happens
-      and is a path, a class, an address, a role     refused, but for the value that it has
-    any other                                        refused, with the nearest key there is
+    CHANGEABLE                                       checked, applied at once, kept
+    another key that this broker uses                refused, unless the value is the same
+    a key of 4.9.7 that this broker does not use     kept and reported (26), without effect
+      and that is a path, class, address or role     refused, unless the value is the same
+    any other key                                    refused, and the nearest known key is named
 
-    request ── all of it good? ──> BrokerConfig, StoreConfig ──> Broker.settings_changed
-                    └────────────> <storePathRootDir>/config/changedSettings.properties
-    start   ── configuration ── changedSettings.properties on top of it ──> Broker
+    request ── all changes valid? ──> BrokerConfig, StoreConfig ──> Broker.settings_changed
+                    └───────────────> <storePathRootDir>/config/changedSettings.properties
+    start   ── configuration ── changedSettings.properties overrides it ──> Broker
 
-Rule: a request is taken whole or not at all, and what it leads to is checked as at the start. What
-was changed this way wins at the next start over file, environment and flags, and the log says so:
-without the file, or a line of it, the configuration counts again. Who may ask is decided before.
+Rule: either all changes of a request are applied or none, and the resulting configuration is
+checked as at the start. At the next start these changes override file, environment and flags, and
+the log says so. If the file or a line of it is deleted, the configuration applies again. Whether
+the sender may change settings is checked elsewhere, before this.
 
-Source: common/Configuration.java#update, #persist, which takes every key (CVE-2023-33246), passes
-over unknown ones, and writes all settings into the -c file. CHANGEABLE are the keys that 4.9.7
+Source: common/Configuration.java#update, #persist, which accepts every key (CVE-2023-33246),
+ignores unknown ones, and writes all settings into the -c file. CHANGEABLE has the keys that 4.9.7
 reads at each use.
 """
 
@@ -62,22 +63,22 @@ _CHANGEABLE = """
 """
 
 CHANGEABLE: Final = frozenset(_CHANGEABLE.split())
-"""None of them is a path, an address, a class or a size that files on the disk have."""
+"""None of these is a path, an address, a class, or a size that existing files depend on."""
 
 AT_START_ELSEWHERE: Final = frozenset({
     *NOT_TO_BE_IGNORED, "dLegerGroup", "dLegerPeers", "dLegerSelfId",
     "fetchNamesrvAddrByAddressServer", "preferredLeaderId", "storePathCommitLog",
 })  # fmt: skip
-"""Keys without a meaning here that name a path, a class, an address or a role in Java."""
+"""Keys that this broker does not use, and that name a path, class, address or role in Java."""
 
 
 def without_meaning() -> frozenset[str]:
-    """Return the keys of 4.9.7 that may be changed and change nothing here."""
+    """Return the keys of 4.9.7 that may be changed but have no effect in this broker."""
     return frozenset(broker_defaults(1)) - AT_START_ELSEWHERE
 
 
 class LiveSettings:
-    """What one broker goes by, and how that is changed.
+    """The settings of one broker, and the changes that were made while it ran.
 
     Args:
         config: changed in place.
@@ -94,16 +95,16 @@ class LiveSettings:
             **config.not_used,
         }
         self.path = paths.config_file(FILE_NAME)
-        """Where the changes are kept."""
+        """Path of changedSettings.properties."""
         self.changed: dict[str, str] = {}
-        """Everything that was changed since the file was begun."""
+        """The changes of this run and of earlier runs, by key."""
 
     def load(self) -> None:
-        """Take the changes that were kept by earlier runs.
+        """Apply the changes that earlier runs have kept.
 
         Raises:
-            ConfigDamaged: the file cannot be read, or holds what is no setting.
-            OSError: the disk refused.
+            ConfigDamaged: the file cannot be read, or a line of it is not a valid setting.
+            OSError: the disk cannot be read.
         """
         found = load_state_file(self.path, lambda data: parse_properties(data.decode()))
         if found is None:
@@ -123,10 +124,10 @@ class LiveSettings:
                 )  # fmt: skip
 
     def change(self, values: Iterable[Value]) -> list[str]:
-        """Take changes, all of them or none; return the keys that change nothing here.
+        """Apply all changes or none; return the keys that have no effect in this broker.
 
         Raises:
-            SettingsError: a key that is unknown or may not change, or a value that is wrong.
+            SettingsError: a key is unknown or may not change, or a value is wrong.
         """
         fresh = copy.copy(self._config)
         fresh.store = copy.copy(fresh.store)
@@ -161,7 +162,7 @@ class LiveSettings:
         return key in CHANGEABLE or (key in self._without_meaning and key not in AT_START_ELSEWHERE)
 
     def _set(self, fresh: BrokerConfig, value: Value) -> None:
-        """Set one value of the copies that a request is tried on."""
+        """Set one value in the copy of the configuration that a request is tried on."""
         config = fresh.store if value.key in self._store_keys else fresh
         key = self._store_keys.get(value.key) or self._broker_keys.get(value.key)
         if value.key.startswith(TLS_PREFIX):
@@ -179,7 +180,7 @@ class LiveSettings:
             raise _fixed(value)
 
     def _check_without_meaning(self, value: Value) -> None:
-        """Refuse a value that Java could not read either, and a key that no request may change."""
+        """Refuse a value that Java could not parse, and a key that may not change while running."""
         known = self._without_meaning[value.key]
         if value.key in AT_START_ELSEWHERE:
             if value.text != known:
@@ -189,7 +190,7 @@ class LiveSettings:
         convert(value, Key(value.key, "", kind, False, 0, (1 << 63) - 1, False))
 
     def told(self) -> dict[str, str]:
-        """Return every key of 4.9.7 and of ours, with its value; no key holds a secret."""
+        """Return all keys of 4.9.7 and of this project with their values; none is a secret."""
         return dict(sorted({**self._without_meaning, **dict(printed(self._config))}.items()))
 
     def text(self) -> str:

@@ -1,8 +1,8 @@
-"""Reads the JSON files of a store directory when a broker starts; saves.py writes them.
+"""Read the JSON files of a store directory when a broker starts; ``saves`` writes them.
 
-Rule: a file that is there and cannot be read, nor its ``.bak``, ends the start. Where neither
-is there the table is empty; in a store that was used before, that is told: every broker of ours
-writes all of them when it starts.
+Rule: if a file and its ``.bak`` both cannot be read, the broker does not start. If neither exists,
+the table is empty. In a store that was used before, a missing file is reported, because this
+broker writes all of them when it starts.
 
 Source: common/ConfigManager.java#load, broker/BrokerController.java#initialize.
 """
@@ -23,7 +23,7 @@ from storefmt.paths import StorePaths
 
 
 class Stored(NamedTuple):
-    """What the JSON files of the store directory held; None for a file that is not there."""
+    """The content of the JSON files of the store directory; None for a missing file."""
 
     topics: TopicTable | None = None
     groups: GroupTable | None = None
@@ -34,7 +34,11 @@ class Stored(NamedTuple):
 
 
 def filter_table(config: BrokerConfig, stored: Stored, *, now_ms: int) -> FilterTable:
-    """Return the table of registered filters, with what the last run knew."""
+    """Return the table of registered filters, filled from consumerFilter.json.
+
+    Raises:
+        ConfigDamaged: consumerFilter.json cannot be read.
+    """
     table = FilterTable(
         BloomFilter(config.max_error_rate_of_bloom_filter, config.expect_consumer_num_use_filter),
         keep_ms=config.filter_data_clean_time_span_ms,
@@ -46,7 +50,7 @@ def filter_table(config: BrokerConfig, stored: Stored, *, now_ms: int) -> Filter
 
 
 def built_in(config: BrokerConfig, levels: DelayLevels) -> BuiltIn:
-    """Return what the settings say of the topics that every broker has."""
+    """Return the settings of the topics that every broker has."""
     return BuiltIn(
         broker_name=config.broker_name,
         cluster_name=config.broker_cluster_name,
@@ -66,21 +70,22 @@ _LOSSES: Final = {
     "consumerOffset": "no group has a position, each begins where its clients say",
     "delayOffset": "delayed messages that are still kept are delivered again",
 }
-"""What is lost with a file. Consumers tell the expressions of consumerFilter.json again."""
+"""What is lost with each file. Nothing is lost with consumerFilter.json, because consumers send
+their expressions again."""
 
 
 def offset_files(config: StoreConfig) -> tuple[str, str]:
-    """Return the file of consumer offsets, and the one that another enableLmq has filled."""
+    """Return the file of consumer offsets, then the one that the opposite enableLmq uses."""
     names = ("lmqConsumerOffset.json", "consumerOffset.json")
     return names if config.enable_lmq else names[::-1]
 
 
 def load_state(paths: StorePaths, config: StoreConfig) -> Stored:
-    """Return what the JSON files hold.
+    """Return the content of the JSON files.
 
     Raises:
-        ConfigDamaged: a file and its copy are both unreadable.
-        OSError: a damaged file that has a good copy cannot be put aside.
+        ConfigDamaged: a file and its ``.bak`` are both unreadable.
+        OSError: a damaged file that has a good ``.bak`` cannot be moved aside.
     """
     offsets = None
     for name in offset_files(config):
@@ -95,7 +100,7 @@ def load_state(paths: StorePaths, config: StoreConfig) -> Stored:
 
 
 def absent(stored: Stored) -> Iterator[str]:
-    """Yield the name of each file that is not there, as its broker declares it."""
+    """Yield the name of each missing file, by which ``StateFiles`` knows it."""
     tables = stored.topics, stored.groups, stored.offsets, stored.delay_offsets, stored.filters
     for name, table in zip((*_LOSSES, "consumerFilter"), tables, strict=True):
         if table is None:
@@ -103,7 +108,7 @@ def absent(stored: Stored) -> Iterator[str]:
 
 
 def losses(paths: StorePaths, stored: Stored, config: StoreConfig) -> Iterator[str]:
-    """Yield what to tell of each file that a store in use has lost with its copy."""
+    """Yield a warning for each file that is missing with its ``.bak`` in a store in use."""
     for name in absent(stored):
         if name in _LOSSES:
             own = offset_files(config)[0] if name == "consumerOffset" else f"{name}.json"
@@ -115,6 +120,6 @@ def losses(paths: StorePaths, stored: Stored, config: StoreConfig) -> Iterator[s
 
 
 def _filter_text(data: bytes) -> bytes:
-    """Return the text of consumerFilter.json; ConfigDamaged where it is no JSON."""
+    """Return the text of consumerFilter.json; raise ConfigDamaged if it is not JSON."""
     loads(data)
     return data

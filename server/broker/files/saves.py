@@ -1,11 +1,11 @@
-"""Writes the JSON state files of a broker without stopping its loop.
+"""Write the JSON state files of a broker without blocking its loop.
 
-    mark("topics")  ->  one worker thread writes the newest content  ->  who waits is told
+    mark("topics")  ->  one worker thread writes the newest content  ->  ``saved`` is called
     close()         ->  every file is written once more
 
-Rule: one write at a time; a file that is marked while it is written is written again. The loop
-only takes a snapshot, the worker makes the text of it.
-A write that fails is told to who waits, logged and tried again by the next mark.
+Rule: one file is written at a time. A file that is marked while it is written is written again.
+The loop only takes a snapshot; the worker formats it as text. When a write fails, the error is
+logged and passed to the callbacks, and the next mark tries again.
 
 Source: common/ConfigManager.java#persist.
 """
@@ -26,10 +26,10 @@ from server.runtime.request import Request
 LOG = logging.getLogger(__name__)
 
 Saved = Callable[[OSError | None], None]
-"""Told once the content at the time of the mark is on disk, or why it is not."""
+"""Called when the content at the time of the mark is on disk, or with the error."""
 
 Content = Callable[[], Callable[[], str]]
-"""Takes a snapshot on the loop, and returns what makes the text of it in a thread."""
+"""Takes a snapshot on the loop, and returns a function that formats it in a thread."""
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class _File:
     path: Path
     content: Content
     is_needed: bool
-    """False for one that is only there when it was marked once."""
+    """False for a file that is written only after it was marked once."""
     marked: bool = False
     waiting: list[Saved] = field(default_factory=list)
 
@@ -46,7 +46,7 @@ class StateFiles:
     """The state files of one broker.
 
     Args:
-        write: puts a text into a file so that a crash leaves the old or the new one.
+        write: replaces the content of a file so that a crash leaves the old or the new one.
     """
 
     def __init__(self, *, write: Callable[[Path, str], None] = write_atomic) -> None:
@@ -64,26 +64,28 @@ class StateFiles:
         name: str | None = None,
         is_needed: bool = True,
     ) -> None:
-        """Declare a file and who gives its content.
+        """Declare a file.
 
         Args:
-            name: by which it is marked, the file name's stem by default.
-            is_needed: whether it is written at the end even if it was never marked.
+            path: where it is written.
+            content: gives its content.
+            name: for ``mark``; by default the file name without its suffix.
+            is_needed: whether ``close`` writes it even if it was never marked.
         """
         self._files[name or path.stem] = _File(path, content, is_needed)
 
     def file_name(self, name: str) -> str:
-        """Return the file name of a file that was declared."""
+        """Return the file name of a declared file."""
         return self._files[name].path.name
 
     def open(self) -> None:
-        """Allow writing; until then marks are only remembered (nothing is saved before load)."""
+        """Allow writing; before this, marks are only kept, so nothing is saved before the load."""
         self._is_open = True
         if any(file.marked for file in self._files.values()):
             self._start()
 
     def mark(self, name: str, saved: Saved | None = None) -> None:
-        """Ask for one file to be written soon."""
+        """Let one file be written soon, then call ``saved``."""
         file = self._files[name]
         file.marked = file.is_needed = True
         if saved is not None:
@@ -92,12 +94,12 @@ class StateFiles:
             self._start()
 
     async def settle(self) -> None:
-        """Return when every file that was marked up to now is written."""
+        """Return when every file that was marked until now is written."""
         if self._task is not None:
             await self._task
 
     async def close(self) -> None:
-        """Write every file a last time and end the worker.
+        """Write every file a last time and stop the worker.
 
         Raises:
             OSError: a file could not be written; the others were.
@@ -127,7 +129,7 @@ class StateFiles:
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
-            # Requests of one turn of the loop share one write.
+            # Requests of the same pass of the loop share one write.
             await asyncio.sleep(0)
             file = next((file for file in self._files.values() if file.marked), None)
             if file is None:
@@ -146,10 +148,12 @@ class StateFiles:
 
 
 class SavedFirst:
-    """Stands for the connection of an answer that also waits for a state file.
+    """Takes the place of the connection of an answer that also waits for a state file.
 
     Args:
-        name: of the file; what it holds now has to be on the disk first.
+        sink: the connection.
+        files: writes the file.
+        name: of the file, whose present content has to be on the disk first.
     """
 
     __slots__ = ("_code", "_frame", "_is_saved", "_sink")
@@ -162,7 +166,7 @@ class SavedFirst:
         files.mark(name, self._saved)
 
     def send(self, frame: bytes) -> None:
-        """Let the frame leave when the file is written; code 10 where that cannot be done."""
+        """Send the frame when the file is written, with code 10 if it cannot be written."""
         if not self._is_saved:
             self._frame = frame
             return
@@ -176,7 +180,10 @@ class SavedFirst:
 
 
 def done_when_saved(files: StateFiles, name: str, done: Done) -> Done:
-    """Return what calls ``done`` when it was called and a state file is on the disk, too."""
+    """Return a function that calls ``done`` when it was called and a state file is on the disk.
+
+    ``done`` gets SUCCESS only if both succeeded.
+    """
     codes: list[ResponseCode] = []
 
     def told(code: ResponseCode) -> None:
@@ -197,11 +204,14 @@ def answer_when_saved(
     remark: str | None = None,
     then: Callable[[Callable[[], None]], None] = lambda answer: answer(),
 ) -> None:
-    """Answer a change of state when its file is on disk, or say why it is not.
+    """Answer a change of state when its file is on disk, or with the error of the write.
 
     Args:
-        remark: of the good answer.
-        then: called once the file is there, with what sends the answer.
+        files: writes the file.
+        request: is answered.
+        name: of the file.
+        remark: of the answer if the write succeeds.
+        then: called after the write, with a function that sends the answer.
     """
 
     def saved(error: OSError | None) -> None:

@@ -1,23 +1,24 @@
-"""Which of two masters of one name may take messages: ``epoch.json`` and a table.
+"""Epochs decide which of two masters of one broker name accepts messages: ``epoch.json``.
 
-    {"epoch": 1795368000000,      the promotion whose log this store follows, 0 for none
-     "heard": 1795368000000,      the newest promotion that this broker has heard of
-     "masterRole": "SYNC_MASTER", what its master was configured to be; kept by a promotion
-     "formerMaster": "10.0.0.1:10911"}    whom this broker replaced
+    {"epoch": 1795368000000,      epoch of the promotion whose log this store has, 0 for none
+     "heard": 1795368000000,      the highest epoch that this broker has heard of
+     "masterRole": "SYNC_MASTER", the role of its master, which a promotion takes over
+     "formerMaster": "10.0.0.1:10911"}    address of the master that this broker replaced
 
-An epoch says when a promotion was ordered, in ms since 1970, and is always higher than every
-epoch that was known where it was ordered. So two promotions that know nothing of each other
-have different epochs, and the later order wins.
+An epoch is the time at which a promotion was ordered, in ms since 1970, or higher: it exceeds
+every epoch that the promoted broker knew. So two promotions that do not know of each other have
+different epochs (unless ordered in the same ms), and the later one wins.
 
-    FOLLOWS ──promoted──> LEADS ──a higher epoch is heard of──> FENCED
-       ^                    ^ nobody has a higher one              │
-       │                 ASKING (a master that starts)             │
-       └──────────────────────── demoted ──────────────────────────┘
+    FOLLOWS ──promoted──> LEADS ──hears of a higher epoch──> FENCED
+       ^                    ^ no broker told a higher one       │
+       │                 ASKING (a master that starts)          │
+       └──────────────────────── demoted ───────────────────────┘
 
-Rule: a master whose epoch is lower than one that it hears of for its broker name takes no
-messages. Only an order of a person ends that.
+Rule: a master that hears of a higher epoch than its own for its broker name accepts no messages
+until an administrator promotes or demotes it.
 
-Source: ours. The word is that of 5.x (AutoSwitchHAService), where a controller gives epochs.
+Source: none, RocketMQ 4.9 has no epochs. The term is that of 5.x (AutoSwitchHAService), where a
+controller assigns epochs.
 """
 
 import dataclasses
@@ -40,20 +41,20 @@ class Standing(Enum):
     FOLLOWS = auto()
     """It is a slave."""
     ASKING = auto()
-    """It is a master that has just started and asks whether there is a newer one."""
+    """It is a master that has just started and asks other brokers for a higher epoch."""
     LEADS = auto()
-    """It is a master, and nobody has told a higher epoch."""
+    """It is a master and has not heard of a higher epoch."""
     FENCED = auto()
-    """It is a master, and another one was promoted."""
+    """It is a master, but another broker was promoted after it."""
 
 
 class Event(Enum):
     """What changes a standing."""
 
     ASKED = auto()
-    """Everybody who was asked has answered, or has not in time."""
+    """Every broker that was asked has answered, or its time is over."""
     HIGHER = auto()
-    """Somebody told an epoch that is higher than its own."""
+    """It heard of an epoch that is higher than its own."""
     PROMOTED = auto()
     DEMOTED = auto()
 
@@ -65,19 +66,19 @@ START: Final[Mapping[tuple[bool, bool], Standing]] = {
     (True, False): Standing.ASKING,
     (True, True): Standing.FENCED,
 }
-"""The standing of a broker that starts."""
+"""The standing of a broker when it starts."""
 
 _S, _E = Standing, Event
 NEXT: Final[Mapping[tuple[Standing, Event], Standing]] = {
-    (_S.FOLLOWS, _E.HIGHER): _S.FOLLOWS,  # its own promotion will be higher still
+    (_S.FOLLOWS, _E.HIGHER): _S.FOLLOWS,  # its own promotion will get a still higher epoch
     (_S.FOLLOWS, _E.PROMOTED): _S.LEADS,
     (_S.ASKING, _E.ASKED): _S.LEADS,
     (_S.ASKING, _E.HIGHER): _S.FENCED,
     (_S.LEADS, _E.HIGHER): _S.FENCED,
-    (_S.LEADS, _E.DEMOTED): _S.FOLLOWS,  # only when the order insists
+    (_S.LEADS, _E.DEMOTED): _S.FOLLOWS,  # only with --force
     (_S.FENCED, _E.ASKED): _S.FENCED,
     (_S.FENCED, _E.HIGHER): _S.FENCED,
-    (_S.FENCED, _E.PROMOTED): _S.LEADS,  # only when the order insists
+    (_S.FENCED, _E.PROMOTED): _S.LEADS,  # only with --force
     (_S.FENCED, _E.DEMOTED): _S.FOLLOWS,
 }
 
@@ -86,7 +87,7 @@ def step(standing: Standing, event: Event) -> Standing:
     """Return the standing after an event.
 
     Raises:
-        BadCall: this cannot happen to a broker of that standing.
+        BadCall: the event cannot happen in this standing.
     """
     try:
         return NEXT[standing, event]
@@ -97,7 +98,7 @@ def step(standing: Standing, event: Event) -> Standing:
 
 @dataclass(frozen=True, slots=True)
 class EpochFile:
-    """What ``epoch.json`` of one store says; nothing while there is no file."""
+    """The content of ``epoch.json`` of one store; the defaults while there is no file."""
 
     path: Path
     epoch: int = 0
@@ -107,10 +108,10 @@ class EpochFile:
 
     @classmethod
     def read(cls, root: Path) -> Self:
-        """Return what the file in a store directory says.
+        """Return the content of the file in a store directory.
 
         Raises:
-            ConfigDamaged: neither it nor its ``.bak`` can be read.
+            ConfigDamaged: neither the file nor its ``.bak`` can be read.
         """
         path = root / FILE_NAME
         return load_state_file(path, lambda data: cls._decode(path, data)) or cls(path)
@@ -128,7 +129,7 @@ class EpochFile:
 
     @property
     def is_outranked(self) -> bool:
-        """Tell whether a higher epoch than its own was heard of."""
+        """Tell whether the broker has heard of a higher epoch than its own."""
         return self.heard > self.epoch
 
     def next_epoch(self, now_ms: int) -> int:
@@ -143,10 +144,16 @@ class EpochFile:
         master_role: str | None = None,
         former_master: str | None = None,
     ) -> Self:
-        """Return this with something else, durably written where it differs.
+        """Return a copy with changed values; it is written durably if it differs.
+
+        Args:
+            epoch: new epoch in ms; None keeps the old one, for this and every other argument.
+            heard: an epoch that was heard of; the highest one is kept.
+            master_role: name of a broker role.
+            former_master: ``host:port``.
 
         Raises:
-            OSError: the disk refused; the file says what it said before.
+            OSError: the file cannot be written; its content is the same as before.
         """
         changed = dataclasses.replace(
             self,

@@ -1,17 +1,17 @@
-"""What a broker does about promotions that it hears of; the rule is in ``server.broker.ha.epoch``.
+"""Fence a master when another one was promoted; ``server.broker.ha.epoch`` has the rule.
 
-    answer of a name server of ours ─────────────┐
-    slave or promoted broker, on the HA port ────┼─ heard ─ higher than ours? ── FENCED
-    other brokers of this name, which are asked ─┘
-        FENCED   nothing is put, no slave is served, no name server is told of this broker
+    answer of a name server of this project ──────┐
+    slave or promoted broker, on the HA port ─────┼─ heard ─ above its own epoch? ── FENCED
+    other brokers of this name, which it asks ────┘
+        FENCED   it stores no messages, serves no slaves and registers with no name server
 
-Who is asked: ``brokerAddresses``, whom this broker replaced, and whoever the name servers say
-has this broker name. A master with a lower epoch is told, too.
+A master asks the brokers in ``brokerAddresses``, the master that it replaced, and every broker of
+its name that the name servers know. It also tells its epoch to masters with a lower one.
 
-Rule: a master that starts takes messages when it has asked; who does not answer in time is
-not waited for. Java brokers and Java name servers know no epoch and say nothing.
+Rule: a master that starts accepts messages when the others have answered or the timeout
+(``ASK_S``) is over. Java brokers and name servers know no epochs and tell none.
 
-Source: ours.
+Source: none, RocketMQ 4.9 has no fencing.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ IS_ASKING: Final = "this master has just started and asks whether another one wa
 
 
 class Peer(NamedTuple):
-    """What another broker of this name says of itself; ``problem`` is why it takes nothing."""
+    """What another broker of this name reports; ``problem`` is why it accepts no messages."""
 
     address: str
     epoch: int
@@ -45,15 +45,15 @@ class Peer(NamedTuple):
 
     @property
     def is_master(self) -> bool:
-        """Tell whether it is, or was, a master."""
+        """Tell whether it is a master, fenced or not."""
         return self.role != "SLAVE"
 
 
 def peer_of(address: str, numbers: Mapping[str, str], *, broker_name: str) -> Peer | None:
-    """Return what the runtime information of a broker says of its epoch.
+    """Return what the runtime information of a broker says about its epoch.
 
     Returns:
-        None for a broker that knows no epochs, or has another name.
+        None for a broker that knows no epochs or has another name.
     """
     epoch = numbers.get("haEpoch", "")
     if not epoch.isdecimal() or numbers.get("haBrokerName") != broker_name:
@@ -68,10 +68,12 @@ def peer_of(address: str, numbers: Mapping[str, str], *, broker_name: str) -> Pe
 
 
 class Fence:
-    """The standing of one broker, and what follows from it.
+    """Keeps the standing of one broker and lets it accept messages only when it leads.
 
     Args:
-        keys: access key and secret key to ask other brokers with; None to sign nothing.
+        client: connections to other brokers and name servers.
+        file: the epochs as read at the start.
+        keys: access key and secret key to sign requests to other brokers; None for unsigned.
     """
 
     def __init__(
@@ -84,9 +86,9 @@ class Fence:
     ) -> None:
         self.file = file
         self.on_fenced: Callable[[], None] = lambda: None
-        """Called when this broker is to be known to nobody as a master any more."""
+        """Called when this broker must stop to act as a master and to be registered as one."""
         self.peers: list[Peer] = []
-        """Masters of this name, besides this one, that answered when they were asked last."""
+        """The other masters of this name that answered in the last round."""
         self.standing = START[not broker.config.is_slave, file.is_outranked]
         self._broker = broker
         self._client = client
@@ -98,11 +100,16 @@ class Fence:
 
     @property
     def is_fenced(self) -> bool:
-        """Tell whether another master was promoted."""
+        """Tell whether this is a master and another broker was promoted after it."""
         return self.standing is Standing.FENCED
 
     def heard(self, epoch: int, source: str) -> None:
-        """Take an epoch that somebody told for this broker name."""
+        """Note an epoch of this broker name; fence this master if it is higher than its own.
+
+        Args:
+            epoch: in ms since 1970.
+            source: who told it, for the log.
+        """
         if epoch <= self.file.heard:
             return
         try:
@@ -117,32 +124,36 @@ class Fence:
                 self.on_fenced()
 
     def asked(self) -> None:
-        """Take messages, if nobody has told a higher epoch."""
+        """Accept messages, after the other brokers were asked, unless this broker is fenced."""
         if self.standing in (Standing.ASKING, Standing.FENCED):
             self.standing = step(self.standing, Event.ASKED)
         if self.standing is Standing.LEADS:
             self._open()
 
     def promoted(self, now_ms: int, *, role: str, former_master: str) -> None:
-        """Keep the epoch of a promotion that is ordered now; ``lead`` is to follow.
+        """Save the epoch of a promotion that is ordered now; call ``lead`` afterwards.
+
+        Args:
+            role: the master role that this broker gets.
+            former_master: ``host:port`` of the master that it replaces; empty if unknown.
 
         Raises:
-            OSError: the disk refused; nothing has changed.
+            OSError: the file cannot be written; nothing has changed.
         """
         self.file = self.file.saying(
             epoch=self.file.next_epoch(now_ms), master_role=role, former_master=former_master
         )
 
     def lead(self) -> None:
-        """Take messages: the promotion is carried out."""
+        """Accept messages, because the promotion is complete."""
         self.standing = step(self.standing, Event.PROMOTED)
         self._open()
 
     def follows(self, epoch: int, role: str) -> bool:
-        """Note that this store has the log of a master; True when its epoch is a higher one.
+        """Save that this store has the log of a master; return whether its epoch is higher.
 
         Raises:
-            OSError: the disk refused.
+            OSError: the file cannot be written.
         """
         is_newer = epoch > self.file.epoch
         self.file = self.file.saying(epoch=max(epoch, self.file.epoch), master_role=role)
@@ -159,8 +170,8 @@ class Fence:
         self._broker.sender.forget_routes()
 
     def _close(self, source: str) -> None:
-        """Take no messages any more, because another master was promoted."""
-        # What was put in this turn is written, and answered as ever.
+        """Accept no messages from now on, because another master was promoted."""
+        # Messages that were put in this turn are still written and acknowledged.
         self._broker.turn.commit()
         text = (
             f"this broker is no longer the master of {self._broker.config.broker_name}: its "
@@ -188,7 +199,7 @@ class Fence:
             await self._tell(peer)
 
     async def _named(self) -> set[str]:
-        """Return where the name servers say that brokers of this name are."""
+        """Return the addresses that the name servers have for this broker name."""
         name = self._broker.config.broker_name
         found: set[str] = set()
         for info in await asyncio.gather(
@@ -221,7 +232,7 @@ class Fence:
                         peer.address, error)  # fmt: skip
 
     def numbers(self) -> dict[str, str]:
-        """Return what the runtime information tells of epochs."""
+        """Return the entries of the runtime information that are about epochs."""
         config = self._broker.config
         found = {
             "haEpoch": str(self.file.epoch),

@@ -1,13 +1,14 @@
-"""What goes over the replication connection, both ways.
+"""The frames on the replication connection, in both directions.
 
-    slave ──> master   int64                       where its log ends
-                       a negative one instead      minus a higher epoch than the master's; ours,
-                                                   told only to masters that tell theirs
-    master ──> slave   int64 offset, int32 size    and so many bytes of the log
-                       size 0: a sign of life; its offset is where the next bytes will lie
+    slave ──> master   int64 log_offset            where its log ends, as a report
+                       a negative number           minus an epoch higher than the master's; an
+                                                   extension, sent only to masters with epochs
+    master ──> slave   int64 log_offset, int32 size, then ``size`` bytes of the log
+                       size 0 is a heartbeat; its offset is where the next bytes will begin
 
-Rule: bytes in, values out; no socket, no clock. Bytes of a frame lie in one file of the log.
-There is no greeting and no version: the first report says where the slave wants to begin.
+Rule: this module takes bytes and returns values; it has no socket and no clock. The bytes of a
+frame lie in one file of the log. The protocol has no handshake and no version: the first report
+says where the slave wants to begin.
 
 Source: store/ha/HAConnection.java, store/ha/HAService.java#HAClient (4.9.7).
 """
@@ -18,28 +19,28 @@ from typing import Final, NamedTuple
 REPORT: Final = struct.Struct(">q")
 HEADER: Final = struct.Struct(">qi")
 SIZE_MAX: Final = 64 << 20
-"""Bytes of one frame that are taken; 32 KiB is usual."""
+"""Most bytes of one frame that a slave accepts; 32 KiB is usual."""
 
 
 class BadStream(Exception):
-    """The peer does not speak this protocol; the text says what came."""
+    """The peer broke the protocol; the text says what came."""
 
 
 class Transfer(NamedTuple):
-    """Bytes of the log from ``log_offset`` on; none for a sign of life."""
+    """Bytes of the log from ``log_offset`` on; empty for a heartbeat."""
 
     log_offset: int
     data: bytes
 
 
 class Reports:
-    """Takes apart what a slave sends."""
+    """Decodes the stream that a slave sends."""
 
     def __init__(self) -> None:
         self._rest = b""
 
     def feed(self, data: bytes) -> list[int]:
-        """Return the reports that are complete now, the oldest first."""
+        """Return the log offsets of the reports that are complete now, the oldest first."""
         data = self._rest + data
         whole = len(data) - len(data) % REPORT.size
         self._rest = data[whole:]
@@ -47,7 +48,7 @@ class Reports:
 
 
 class Transfers:
-    """Takes apart what a master sends."""
+    """Decodes the stream that a master sends."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -58,7 +59,7 @@ class Transfers:
         """Return the frames that are complete now.
 
         Raises:
-            BadStream: a header that no master sends.
+            BadStream: a header has a negative offset or an impossible size.
         """
         self._parts.append(data)
         self._have += len(data)
@@ -85,7 +86,11 @@ class Transfers:
 
 
 def framed(log_offset: int, data: bytes, *, batch_size: int) -> list[bytes]:
-    """Return headers and bytes of as many frames as bytes of one log file take."""
+    """Return headers and bytes, in turn, of the frames for ``data``, which is of one log file.
+
+    Args:
+        batch_size: most bytes of the log in one frame.
+    """
     if len(data) <= batch_size:
         return [HEADER.pack(log_offset, len(data)), data]
     view = memoryview(data)

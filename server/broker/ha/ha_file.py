@@ -1,18 +1,17 @@
-"""What a broker keeps about replication between two runs: ``ha.json`` in the store directory.
+"""The state of replication that is kept between two runs: ``ha.json`` in the store directory.
 
-    {"partsAt": 4096}            this slave's log is not its master's from there on
-    {"promoted": "ASYNC_MASTER"} it was made the master, whatever its configuration says
+    {"partsAt": 4096}            log offset at which this slave's log diverges from its master's
+    {"promoted": "ASYNC_MASTER"} it was promoted to this role, whatever its configuration says
     {"demoted": 2}               it was made a slave with this id, whatever its configuration says
-    {"cutTail": true}            what its master's log does not have is to be cut
+    {"cutTail": true}            the bytes that its master's log does not have are to be cut
 
-    tails/<20 digits>/commitlog/ the bytes that were cut at that log offset, a store for tools
+    tails/<20 digits>/commitlog/ the bytes that were cut at that log offset, readable with tools
 
-Rule: the file says what people have to know or have ordered, and decides nothing by itself.
-With ``cutTail`` or slaveResync a slave whose log parts cuts it there when it starts, before
-anything is read, and only when a copy of what goes is on the disk. A promotion, or the
-opposite, holds until the configuration says the same.
+Rule: the file holds what was found or ordered. With ``cutTail`` or slaveResync, a slave whose log
+diverges cuts it there when it starts, before anything is read, and only after a copy of the bytes
+is on the disk. A promotion or demotion holds until the configuration says the same.
 
-Source: ours.
+Source: none, RocketMQ has no such file.
 """
 
 import dataclasses
@@ -37,7 +36,7 @@ COPY_SIZE: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class HaFile:
-    """What the file of one store says."""
+    """The content of the file of one store."""
 
     path: Path
     parts_at: int | None = None
@@ -47,10 +46,10 @@ class HaFile:
 
     @classmethod
     def read(cls, root: Path) -> Self:
-        """Return what the file in a store directory says; nothing when there is none.
+        """Return the content of the file in a store directory; the defaults if there is none.
 
         Raises:
-            ConfigDamaged: it cannot be read.
+            ConfigDamaged: the file cannot be read.
         """
         path = root / FILE_NAME
         if not path.exists():
@@ -76,10 +75,16 @@ class HaFile:
         demoted: int | None = None,
         cut_tail: bool = False,
     ) -> Self:
-        """Write something else, durably; nothing at all removes the file.
+        """Replace the content durably and return it; without any value the file is removed.
+
+        Args:
+            parts_at: log offset at which the log diverges from the master's; None for nowhere.
+            promoted: role of a promotion; None for none.
+            demoted: broker id of a demotion; None for none.
+            cut_tail: whether the next start cuts the log at ``parts_at``.
 
         Raises:
-            OSError: the disk refused.
+            OSError: the file cannot be written.
         """
         value = {
             **({} if parts_at is None else {"partsAt": parts_at}),
@@ -88,7 +93,7 @@ class HaFile:
             **({"cutTail": True} if cut_tail else {}),
         }
         if value:
-            # Without a copy: an older content would say what is no longer true.
+            # No ``.bak`` is kept, because the older content would no longer be true.
             write_atomic(self.path, json.dumps(value), keeps_old=False)
         elif self.path.exists():
             self.path.unlink()
@@ -99,11 +104,11 @@ class HaFile:
 
 
 def before_start(config: BrokerConfig) -> HaFile:
-    """Act on the file of a broker whose store is not open yet.
+    """Apply the file before the store is opened: set the role, and cut the log if ordered.
 
     Raises:
-        ConfigDamaged: it cannot be read.
-        OSError: the disk refused.
+        ConfigDamaged: the file cannot be read.
+        OSError: the log cannot be copied or cut, or the file cannot be written.
     """
     root = Path(config.store.store_path_root_dir)
     file = HaFile.read(root)
@@ -140,18 +145,18 @@ def before_start(config: BrokerConfig) -> HaFile:
 
 
 def copy_tail(paths: StorePaths, log_offset: int) -> Path:
-    """Copy the log of a store that nobody has open, from ``log_offset`` on, durably.
+    """Copy the log from ``log_offset`` on, durably; the store must not be open.
 
     Returns:
-        A directory like that of a store, of which only the commit log is there.
+        A directory laid out like a store's, with a commit log only.
 
     Raises:
-        OSError: the disk refused; the log is as it was.
+        OSError: the copy cannot be written; the log is unchanged.
     """
     first = target = paths.root / "tails" / log_file_name(log_offset)
     number = 1
     while target.exists():
-        # What was cut before at the same place is kept, too.
+        # Keep what was cut before at the same log offset.
         number += 1
         target = first.with_name(f"{first.name}-{number}")
     partial = target.with_name(target.name + ".partial")
@@ -171,7 +176,7 @@ def copy_tail(paths: StorePaths, log_offset: int) -> Path:
 
 
 def _copy(source: Path, target: Path, *, skip: int) -> None:
-    """Copy a file without its first ``skip`` bytes; zeros take no space."""
+    """Copy a file without its first ``skip`` bytes; blocks of zeros become holes."""
     with source.open("rb") as old, target.open("wb") as new:
         old.seek(skip)
         while data := old.read(COPY_SIZE):
@@ -185,20 +190,20 @@ def _copy(source: Path, target: Path, *, skip: int) -> None:
 
 
 def _log_files(paths: StorePaths) -> list[tuple[int, Path]]:
-    """Return where each file of the log begins, and its path, the first file first."""
+    """Return the first log offset and the path of each file of the log, in order."""
     found = ((parse_log_file_name(path.name), path) for path in paths.commitlog.iterdir())
     return sorted((base, path) for base, path in found if base is not None)
 
 
 def cut_log(paths: StorePaths, log_offset: int) -> int:
-    """Let the log of a store that nobody has open end; returns how many bytes of files went.
+    """Cut the log at ``log_offset`` and return how many bytes of files were removed or zeroed.
 
-    The next start walks the log and makes queues and index agree.
+    The store must not be open. The next start scans the log and makes queues and index agree.
 
     Raises:
-        OSError: the disk refused.
+        OSError: a file cannot be changed.
     """
-    # A start in order believes what is written down; this one has to look.
+    # The abort file makes the next start scan the log as after a crash.
     paths.abort.touch()
     size = 0
     for base, path in reversed(_log_files(paths)):

@@ -1,12 +1,12 @@
-"""What a master knows of its slaves, and who waits for them.
+"""The connected slaves of a master, and the messages that wait for them (SYNC_MASTER).
 
-    connected ──first report──> SENDING ──report──> acknowledged up to there
+    connected ──first report──> SENDING ──report──> acknowledged up to that log offset
         │                          └── a report beyond what was sent, or backwards: closed
-        └── asks for more than there is: closed, its log is another one
+        └── the first report is beyond the master's log: closed, the slave has another log
 
-Rule: no socket, no clock of its own. A slave counts once it has acknowledged bytes that were
-sent to it on this connection, and never for more: what anybody may send first is no
-acknowledgement. The best slave counts for those who wait.
+Rule: this module has no socket and no clock of its own. A slave counts only for bytes that were
+sent to it on this connection and that it acknowledged. Its first report does not count, because
+any client could send it. A message waits for the slave that has acknowledged the most.
 
 Source: store/ha/HAService.java (isSlaveOK, notifyTransferSome, GroupTransferService),
 store/ha/HAConnection.java#ReadSocketService (which takes any first report).
@@ -25,15 +25,15 @@ class Outcome(Enum):
 
     REPLICATED = auto()
     NO_SLAVE = auto()
-    """No slave was connected, or none was near enough to wait for."""
+    """No slave was connected, or all were more than ``haSlaveFallbehindMax`` bytes behind."""
     TIMED_OUT = auto()
 
 
 class LinkState(Enum):
-    """What a connection of a slave is at."""
+    """The state of a slave's connection."""
 
     SILENT = auto()
-    """It has not said yet where it wants to begin."""
+    """It has not reported yet where it wants to begin."""
     SENDING = auto()
 
 
@@ -44,7 +44,7 @@ class SlaveLink:
     """One connection of a slave.
 
     Args:
-        address: ``ip:port``, for people.
+        address: ``ip:port``, for logs.
         now_ms: when it connected.
     """
 
@@ -54,20 +54,23 @@ class SlaveLink:
         self.sent_offset = 0
         """Log offset up to which bytes were sent."""
         self.acked_offset = 0
-        """What it said last."""
+        """Log offset of its last report."""
         self.confirmed_offset = 0
-        """The same, once it has taken bytes on this connection; 0 until then."""
+        """The same, once it has acknowledged bytes of this connection; 0 until then."""
         self.heard_ms = now_ms
 
     def reported(self, log_offset: int, *, log_min: int, log_end: int, last_file: int) -> None:
-        """Take a report.
+        """Handle a report.
 
         Args:
-            log_min: first kept log offset, ``log_end`` the end of what is written.
+            log_offset: the reported log offset.
+            log_min: first log offset that the master still has.
+            log_end: end of what the master has written.
             last_file: log offset at which the last file starts.
 
         Raises:
-            BadStream: no slave of this master says so; the connection is to be closed.
+            BadStream: the report does not fit this log or what was sent; the connection is to be
+                closed.
         """
         if self.state is LinkState.SILENT:
             if not 0 <= log_offset <= log_end:
@@ -104,7 +107,7 @@ class Links:
     """All slaves of one master.
 
     Args:
-        behind_max: bytes that a slave may be behind and still be waited for.
+        behind_max: bytes that a slave may be behind so that messages still wait for it.
         timeout_ms: how long a message waits for a slave.
     """
 
@@ -116,17 +119,17 @@ class Links:
 
     @property
     def acked_offset(self) -> int:
-        """Log offset up to which some connected slave says that it has everything."""
+        """Highest log offset that a connected slave has reported."""
         return max((link.acked_offset for link in self.links), default=0)
 
     @property
     def confirmed_offset(self) -> int:
-        """Log offset up to which a connected slave has acknowledged what was sent."""
+        """Highest log offset up to which a slave has acknowledged bytes of its connection."""
         return max((link.confirmed_offset for link in self.links), default=0)
 
     @property
     def waiting_count(self) -> int:
-        """How many wait for a slave."""
+        """How many calls of ``wait`` are not answered yet."""
         return len(self._waiting)
 
     def answered_offset(self, log_end: int) -> int:
@@ -134,13 +137,17 @@ class Links:
         return self._waiting[0].begin if self._waiting else log_end
 
     def has_near(self, log_offset: int) -> bool:
-        """Tell whether a slave is there that a message ending at ``log_offset`` may wait for."""
+        """Tell whether a connected slave is less than ``behind_max`` bytes behind."""
         return bool(self.links) and log_offset - self.acked_offset < self.behind_max
 
     def wait(self, log_offset: int, done: Done, *, begin: int, now_ms: int) -> None:
-        """Call ``done`` when a slave has all below ``log_offset``, or when that takes too long.
+        """Call ``done`` when a slave has all bytes below ``log_offset``, or after the timeout.
 
-        Offsets rise from call to call; what waits begins at ``begin``.
+        Args:
+            log_offset: end of the messages that wait; it rises from call to call.
+            done: called with the outcome, perhaps at once.
+            begin: log offset at which these messages begin.
+            now_ms: the timeout counts from here.
         """
         if not self.has_near(log_offset):
             done(Outcome.NO_SLAVE)
@@ -150,7 +157,7 @@ class Links:
             self._waiting.append(_Wait(begin, log_offset, now_ms + self.timeout_ms, done))
 
     def settle(self) -> int:
-        """Release whoever a slave has caught up with; returns how many."""
+        """Answer the waits that a slave has caught up with; return how many."""
         acked, count = self.confirmed_offset, 0
         while self._waiting and self._waiting[0].log_offset <= acked:
             self._waiting.popleft().done(Outcome.REPLICATED)
@@ -158,7 +165,7 @@ class Links:
         return count
 
     def expire(self, now_ms: int) -> int:
-        """Release whoever has waited long enough; returns how many."""
+        """Answer the waits whose time is over with TIMED_OUT; return how many."""
         count = 0
         while self._waiting and self._waiting[0].deadline_ms <= now_ms:
             self._waiting.popleft().done(Outcome.TIMED_OUT)
@@ -166,6 +173,6 @@ class Links:
         return count
 
     def close(self) -> None:
-        """Release everybody: nothing is sent any more."""
+        """Answer every wait with TIMED_OUT, because nothing is sent any more."""
         while self._waiting:
             self._waiting.popleft().done(Outcome.TIMED_OUT)

@@ -1,14 +1,15 @@
-"""Whether a slave's log is a beginning of its master's, and where they part if it is not.
+"""Check that a slave's log is a prefix of its master's, or find where the two diverge.
 
-    last record here ── VIEW_MESSAGE_BY_ID ──> the same bytes there?  yes: same
+    last record here ── VIEW_MESSAGE_BY_ID ──> does the master have the same bytes? yes: done
         └ no, or the master's log ends before it
-            first records of the files, halved ──> the file ──> its records, halved ──> where
+            binary search over the first records of the files ──> the file
+            binary search over the records of that file       ──> where the logs diverge
 
-Rule: the stream itself has no greeting, so what is asked is a request that every master
-answers, ours and Java's. A record says where it lies, when and by whom it was made: one that
-is the same in both logs has the same log before it.
+Rule: the replication protocol has no handshake, so this uses a request that every master
+answers, Java's included. A record contains its own log offset, its times and its hosts, so if
+both logs have the same record, everything before it is the same as well.
 
-Source: ours; Java compares nothing (a slave that is longer goes on in the middle of a record).
+Source: none; Java compares nothing (a longer slave goes on in the middle of a record).
 """
 
 import asyncio
@@ -23,14 +24,14 @@ WINDOW_SIZE: Final = 1 << 20
 _FRONT_SIZE: Final = 8
 
 RecordAt = Callable[[int], Awaitable[bytes | None]]
-"""Returns the master's record at a log offset, None where it has none."""
+"""Returns the master's record at a log offset, or None if it has none there."""
 
 
 class Parting(Exception):
-    """The logs part.
+    """The logs diverge.
 
     Attributes:
-        log_offset: end of the last record that both have.
+        log_offset: end of the last record that both logs have.
     """
 
     def __init__(self, log_offset: int, text: str) -> None:
@@ -39,13 +40,16 @@ class Parting(Exception):
 
 
 async def compare(raw: RawLog, *, log_min: int, master_min: int, record_at: RecordAt) -> None:
-    """Hold the log of a slave against that of its master.
+    """Compare the log of a slave with that of its master.
 
     Args:
-        log_min: first kept log offset of the slave, ``master_min`` of the master.
+        raw: the log of the slave.
+        log_min: first log offset that the slave still has.
+        master_min: first log offset that the master still has.
+        record_at: asks the master for a record.
 
     Raises:
-        Parting: it is no beginning of the master's.
+        Parting: the slave's log is not a prefix of the master's.
         OSError: one of the logs cannot be read.
     """
     end = raw.whole_offset
@@ -84,7 +88,7 @@ def _text(parting: int, end: int) -> str:
 
 
 async def _count_of_same(offsets: Sequence[int], same: Callable[[int], Awaitable[bool]]) -> int:
-    """Return how many of the first offsets have the same records in both logs."""
+    """Return at how many of the offsets, from the first on, both logs have the same record."""
     low, high = 0, len(offsets)
     while low < high:
         middle = (low + high) // 2
@@ -103,7 +107,15 @@ async def _is_same(raw: RawLog, log_offset: int, record_at: RecordAt) -> bool:
 
 
 async def record_starts(raw: RawLog, start: int, end: int) -> list[int]:
-    """Return where the records of one file begin, from the beginning of one on."""
+    """Return the log offsets of the records of one file.
+
+    Args:
+        raw: the log.
+        start: log offset of a record; ``end`` is that of the end of the file or log.
+
+    Raises:
+        OSError: the log cannot be read.
+    """
     found: list[int] = []
     window, window_start = b"", start
     while start + RECORD_SIZE_MIN <= end:
@@ -121,10 +133,10 @@ async def record_starts(raw: RawLog, start: int, end: int) -> list[int]:
 
 
 async def read(raw: RawLog, log_offset: int, size_max: int) -> bytes:
-    """Return bytes of the log; a thread reads those that are not in memory.
+    """Return bytes of the log; a thread reads those that are not in the page cache.
 
     Raises:
-        OSError: they cannot be read.
+        OSError: the bytes cannot be read.
     """
     for is_polite in (True, True, False):
         try:

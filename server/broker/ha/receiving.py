@@ -1,14 +1,14 @@
-"""The slave's end of replication: one connection to the master, for as long as it is there.
+"""The slave's end of replication: one connection to the master, opened again when it is lost.
 
     IDLE ──address──> CONNECTING ──> COMPARING ─ same ──> RECEIVING ──> store, flush, report
       ^                   └──────────────┴─ lost ──────────┘ │
       └────────── again after a second <─────────────────────┘
                                          └─ differs ──> DIVERGED, until the log is cut
 
-Rule: bytes are appended exactly where this log ends, or not at all. What is reported is on
-this disk; queues and index follow, a little at a time, as in Java. A log that is not a
-beginning of the master's takes nothing and serves nothing: it says where it parts, and waits
-for somebody to decide.
+Rule: bytes are appended exactly where this log ends, or not at all. A report counts only bytes
+that are on this disk; queues and index follow in small steps, as in Java. If this log is not a
+prefix of the master's, the slave receives nothing and serves no pulls: it reports where the logs
+diverge, and an administrator decides what happens.
 
 Source: store/ha/HAService.java#HAClient (which reports what is written, and not flushed).
 """
@@ -36,26 +36,26 @@ READ_SIZE: Final = 256 << 10
 RETRY_S: Final = 1.0
 CONNECT_S: Final = 5.0
 BUSY_WAIT_S: Final = 0.005
-"""How long entries wait for each other while bytes come in."""
+"""Seconds between two steps of building queue entries while bytes keep coming in."""
 
 
 class SlaveState(Enum):
-    """What a slave is at."""
+    """The state of a slave."""
 
     IDLE = auto()
-    """It knows no master."""
+    """It does not know the address of a master."""
     CONNECTING = auto()
     COMPARING = auto()
     RECEIVING = auto()
     DIVERGED = auto()
     FAILED = auto()
-    """Its disk broke; a restart is needed."""
+    """Its store has failed; a restart is needed."""
     ENDED = auto()
-    """It is a master now, or stops."""
+    """It has become a master, or it stops."""
 
 
 class Event(Enum):
-    """What moves it on."""
+    """What changes the state of a slave."""
 
     ADDRESS = auto()
     CONNECTED = auto()
@@ -79,55 +79,59 @@ MOVES: Final[Mapping[tuple[SlaveState, Event], SlaveState]] = {
     (_S.RECEIVING, _E.LOST): _S.CONNECTING,
     (_S.RECEIVING, _E.DIFFERS): _S.DIVERGED,
     (_S.RECEIVING, _E.BROKEN): _S.FAILED,
-    # A master with another log may be gone, and one with this log be back.
+    # The new address may be that of a master whose log fits this one.
     (_S.DIVERGED, _E.ADDRESS): _S.CONNECTING,
     **{(state, _E.END): _S.ENDED for state in _S},
 }
 
 
 class Diverged(Exception):
-    """This log is not a beginning of the master's; the text says where they part."""
+    """This log is not a prefix of the master's; the text says where they diverge."""
 
 
 class NotTaken(Exception):
-    """This disk has no space for what came, or no next file; it is asked for again."""
+    """This disk has no space for received bytes or for the next file; they are asked for again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivingSettings:
-    """What a slave goes by, in ms."""
+    """The settings of a slave, in ms."""
 
     heartbeat_ms: int
     housekeeping_ms: int
 
 
 Compare = Callable[[], Awaitable[None]]
-"""Holds this log against the master's; raises Diverged, or OSError to try again later."""
+"""Compares this log with the master's; raises Diverged, or OSError to try again later."""
 
 
 async def tell_epoch(address: str, epoch: int) -> None:
-    """Tell a master of ours, where its slaves connect, that another one was promoted.
+    """Tell a master of this project, on its HA port, that another master was promoted.
+
+    Args:
+        address: ``host:port`` of the HA port.
+        epoch: the higher epoch.
 
     Raises:
-        OSError: it does not listen there, or does not let this machine in.
+        OSError: the master does not listen there or does not accept this machine.
     """
     host, port = split_address(address)
     async with asyncio.timeout(CONNECT_S):
         reader, writer = await asyncio.open_connection(host, port)
         try:
             writer.write(REPORT.pack(-epoch))
-            # It closes the connection when it has read that.
+            # The master closes the connection when it has read the epoch.
             await reader.read(READ_SIZE)
         finally:
             writer.transport.abort()
 
 
 class Receiver:
-    """Keeps the log of one store equal to that of its master.
+    """Copies the log of the master into one store.
 
     Args:
-        compare: called once a connection is there, before anything is asked for.
-        written: called when bytes were stored.
+        compare: called after each connect, before the first report.
+        written: called when messages that were received have become visible in queues.
     """
 
     def __init__(
@@ -141,16 +145,16 @@ class Receiver:
     ) -> None:
         self.state = SlaveState.IDLE
         self.master = ""
-        """Where the master sends from, ``host:port``; empty while nobody has said so."""
+        """The master's HA port, ``host:port``; empty while it is unknown."""
         self.divergence = ""
-        """Why nothing is taken from the master."""
+        """Where this log and the master's diverge, so that nothing is received; empty if not."""
         self.problem = ""
-        """Why nothing is received at the moment: no connection, or this disk."""
+        """Why nothing is received at the moment, such as no connection or a full disk."""
         self.heard_ms = 0
-        """When the master was heard last."""
+        """When the master sent something last."""
         self._store = store
         self.settings = settings
-        """Looked at anew each time, so that it may be replaced."""
+        """Read anew at each use, so that it can be replaced while running."""
         self._clock = clock
         self._compare = compare
         self._written = written
@@ -164,11 +168,11 @@ class Receiver:
         self._flushing: tuple[FlushJob, asyncio.Future[None]] | None = None
 
     def start(self) -> None:
-        """Connect as soon as there is an address."""
+        """Connect as soon as the master's address is known."""
         self._task = asyncio.create_task(self._run(), name="replication")
 
     def set_master(self, address: str) -> None:
-        """Learn where the master sends from."""
+        """Set the ``host:port`` of the master's HA port."""
         if address and (address != self.master or self.state is SlaveState.DIVERGED):
             if address != self.master:
                 LOG.info("the master's log comes from %s, not from %r", address, self.master)
@@ -177,7 +181,12 @@ class Receiver:
             self._known.set()
 
     async def stop(self) -> None:
-        """Take no more; what was taken is flushed, and in queues and index."""
+        """Receive no more; flush what was received and add it to queues and index.
+
+        Raises:
+            OSError: the log cannot be read.
+            StoreFailed: the disk did not take it.
+        """
         self._move(Event.END)
         if self._task is not None:
             self._task.cancel()
@@ -216,7 +225,7 @@ class Receiver:
             await asyncio.sleep(RETRY_S)
 
     def _lost(self, why: str) -> None:
-        """Note why nothing is received; said loudly once, it is tried again every second."""
+        """Note why nothing is received; it is tried again every second, with one warning."""
         level = logging.INFO if why == self.problem else logging.WARNING
         LOG.log(level, "from master %s nothing is received: %s; tried again", self.master, why)
         self.problem = why
@@ -226,11 +235,11 @@ class Receiver:
         """Receive until the connection is lost.
 
         Raises:
-            OSError: the master is gone, or was never there.
-            BadStream: it is no master.
-            Diverged: it has another log.
-            NotTaken: this disk did not take it, and may do so later.
-            StoreFailed: this disk broke.
+            OSError: the connection was lost or not accepted.
+            BadStream: the peer does not speak the replication protocol.
+            Diverged: the master has another log.
+            NotTaken: the bytes could not be stored now, but may be later.
+            StoreFailed: the store has failed.
         """
         host, port = split_address(self.master)
         async with asyncio.timeout(CONNECT_S):
@@ -270,7 +279,7 @@ class Receiver:
                 self._flushed.set()
 
     def _append(self, frames: list[Transfer]) -> bool:
-        """Store the bytes of frames; True when there were any."""
+        """Store the bytes of frames; return whether there were any."""
         store, raw = self._store, self._store.raw
         size = 0
         try:
@@ -295,7 +304,7 @@ class Receiver:
         return size > 0
 
     def _take_soon(self, wait_s: float = 0.0) -> None:
-        """Make entries of what came, a little at a time: bytes come first."""
+        """Build queue and index entries of received bytes, in small steps between receiving."""
         if self._taking is None:
             self._taking = asyncio.get_running_loop().call_later(wait_s, self._take_some)
 
@@ -310,7 +319,8 @@ class Receiver:
             LOG.error("no entries for queues of what came: %s", error)
             return
         if has_more:
-            # A slave that catches up spends a fifth of its time on entries, then all of it.
+            # While bytes keep coming in, wait ``BUSY_WAIT_S`` between steps, so that a slave that
+            # catches up spends about a fifth of its time on entries. Else go on at once.
             self._take_soon(BUSY_WAIT_S if was_busy else 0.0)
 
     def _take(self) -> bool:
@@ -320,7 +330,7 @@ class Receiver:
         return has_more
 
     async def drain(self) -> None:
-        """Return when all that came is on the disk, and in queues and index.
+        """Return when everything that was received is on the disk and in queues and index.
 
         Raises:
             OSError: the log cannot be read.
@@ -331,7 +341,7 @@ class Receiver:
             await asyncio.sleep(0)
 
     def _begin(self, log_offset: int) -> None:
-        """Let an empty log begin where the master says."""
+        """Start an empty log at the offset from which the master sends."""
         if log_offset % self._store.raw.file_size:
             raise Diverged(
                 f"the master sends from {log_offset}, where no file of "
@@ -345,7 +355,7 @@ class Receiver:
         self._store.raw.start_at(log_offset)
 
     async def _keep_reporting(self, writer: asyncio.StreamWriter) -> None:
-        """Flush what came, and report it; and without news as a sign of life."""
+        """Flush received bytes and report them; without new ones, report as a heartbeat."""
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self.settings.heartbeat_ms / 1000):
@@ -356,7 +366,7 @@ class Receiver:
             await writer.drain()
 
     async def _flush_all(self) -> None:
-        """Make what is written now durable.
+        """Make everything that is written now durable.
 
         Raises:
             StoreFailed: the disk did not take it.
@@ -374,7 +384,8 @@ class Receiver:
                 loop = asyncio.get_running_loop()
                 self._flushing = job, loop.run_in_executor(self._disk, job.run)
             job, running = self._flushing
-            # Who is cancelled here leaves the job to the next one: the store waits for its end.
+            # A task that is cancelled here leaves the job to the next caller, because the store
+            # needs ``end_flush`` for every job.
             await asyncio.wait([running])
             self._flushing = None
             store.end_flush(job)

@@ -1,15 +1,15 @@
-"""The part one broker plays in replication, and how it becomes another one.
+"""The role of one broker in replication, and how promotion and demotion change it.
 
-    master   port for slaves, answers that wait for them (SYNC_MASTER)
-    slave    log from the master, tables from the master, nothing put, nothing delivered
-                 └─ promote ──> log ends at its last whole record ──> master
-    fenced   a master that was replaced: no port for slaves, nothing put, not registered
-                 └─ demote ──> kept in ha.json ──> starts anew as a slave
+    master   listens for slaves; answers can wait for them (SYNC_MASTER)
+    slave    copies log and tables of the master; stores no sends, delivers no delayed messages
+                 └─ promote ──> the log is cut after its last whole record ──> master
+    fenced   a master that was replaced: serves no slaves, stores no sends, is not registered
+                 └─ demote ──> noted in ha.json ──> restarts as a slave
 
-Rule: a slave becomes a master by an order and by nothing else. It refuses while its master
-lives, when it is behind what the master last said, and when its log parts from the master's;
-an order that insists is carried out and logged. What two masters know of each other, and which
-of them may take messages, is in ``server.broker.ha.fence``.
+Rule: a slave becomes a master only by an order of an administrator. It refuses while its master
+is alive, when it lacks bytes that its master has reported, and when its log diverges from the
+master's; with --force it obeys and logs that. ``server.broker.ha.fence`` decides which of two
+masters accepts messages.
 
 Source: broker/BrokerController.java#handleSlaveSynchronize, #changeToMaster.
 """
@@ -61,10 +61,10 @@ class Replication:
     """Replication of one broker.
 
     Args:
-        client: connections to the master.
-        file: what is kept about it between two runs.
-        epochs: what is kept about promotions.
-        restart: lets the broker stop and start anew; None where nobody would start it.
+        client: connections to the master, other brokers and name servers.
+        file: the content of ``ha.json``.
+        epochs: the content of ``epoch.json``.
+        restart: restarts the broker; None where no process would start it again.
 
     Raises:
         OSError: the keys of a slave cannot be read.
@@ -123,12 +123,12 @@ class Replication:
         """Listen for slaves, or follow the master.
 
         Args:
-            on_frame: takes the requests of the second port.
-            resources: what the second port shares with the first.
-            any_port: take any port where the usual one cannot be had.
+            on_frame: handles the requests that come on the fast port.
+            any_port: use any free port if the configured one is not available.
+            resources: limits that the fast port shares with the main port.
 
         Raises:
-            OSError: the port cannot be had.
+            OSError: the port cannot be opened.
         """
         self._on_frame, self._any_port, self._resources = on_frame, any_port, resources
         if self._broker.config.is_slave:
@@ -137,10 +137,10 @@ class Replication:
             await self._lead()
 
     async def _lead(self) -> None:
-        """Take requests of clients on the second port, and serve slaves unless fenced.
+        """Open the fast port, and the HA port for slaves unless this master is fenced.
 
         Raises:
-            OSError: the port for slaves cannot be had.
+            OSError: one of the ports cannot be opened.
         """
         broker, config = self._broker, self._broker.config
         if not self.fence.is_fenced:
@@ -177,7 +177,7 @@ class Replication:
         broker.turn.on_written = server.notify
 
     def let_go(self) -> None:
-        """Serve no slaves any more: they are to follow the broker that was promoted."""
+        """Disconnect all slaves and close the HA port, so that they follow the new master."""
         server, self._server = self._server, None
         if server is not None:
             self._letting_go = asyncio.create_task(server.stop(), name="slaves let go")
@@ -213,13 +213,13 @@ class Replication:
             self.receiver.settings = _receiving(config)
 
     async def stop_following(self) -> None:
-        """Take nothing from the master any more; the log ends with a whole record then."""
+        """Receive no more from the master, and cut the log after its last whole record."""
         if self.receiver is not None:
             await self.receiver.stop()
             self._broker.store.raw.cut()
 
     async def stop(self) -> None:
-        """Give slaves a moment for what is waited for, then close their connections."""
+        """Let messages wait for slaves until their timeout, then close all connections."""
         if self._server is not None:
             await self._server.drain()
             await self._server.stop()
@@ -231,7 +231,7 @@ class Replication:
     # Following a master.
 
     def told(self, master_addr: str | None, ha_addr: str | None) -> None:
-        """Learn from a name server where the master is."""
+        """Use the addresses of the master that a name server returned."""
         if self.receiver is None or not self._broker.config.is_slave:
             return
         if master_addr and (self.master is None or self.master.address != master_addr):
@@ -245,11 +245,11 @@ class Replication:
         self._broker.puller.answer_woken(now_ms)
 
     async def _compare(self) -> None:
-        """Hold this log against the master's before anything is asked for.
+        """Compare epochs and logs with the master before anything is received.
 
         Raises:
-            Diverged: it is another one.
-            OSError: the master does not say.
+            Diverged: the master has another log.
+            OSError: the master does not answer, or it was replaced.
         """
         self._broker.store.raw.cut()
         if self.master is None:
@@ -263,19 +263,20 @@ class Replication:
         if peer is not None:
             await self._compare_epochs(peer)
         self.sync.master_end, self.sync.answered_end = found.log_end, found.answered_end
-        # A slave may have to take over before the first round is due.
+        # Copy the tables now: this slave may be promoted before the first round is due.
         await self.round(self._broker.clock.now_ms())
         await self._compare_logs(self.master, found)
         if peer is not None and self.fence.follows(peer.epoch, peer.role):
-            # What a master that was replaced changed in its tables since then does not count.
+            # This broker may have changed its tables when it was the old master: the tables of
+            # the new master replace them even if they are older.
             self.sync.takes_all = True
             await self.round(self._broker.clock.now_ms())
 
     async def _compare_epochs(self, master: Peer) -> None:
-        """Follow no master that was replaced, and tell it.
+        """Refuse to follow a master with a lower epoch than this slave's, and tell it so.
 
         Raises:
-            OSError: the master was replaced.
+            OSError: the master was replaced, or it accepts no messages itself.
         """
         own = self.fence.file.epoch
         self.fence.heard(master.epoch, f"master {master.address}")
@@ -289,10 +290,10 @@ class Replication:
             raise OSError(f"master {master.address}: {master.problem}")
 
     async def _compare_logs(self, master: MasterCalls, found: MasterRange) -> None:
-        """Hold this log against the master's; errors as ``_compare``."""
+        """Compare this log with the master's; raises the same errors as ``_compare``."""
         store = self._broker.store
         if store.raw.is_empty:
-            # Of an empty log the last file is the first.
+            # An empty log gets the master's last file first, unless slaveStartsAt wants all.
             wants_all = self._broker.config.slave_starts_at is SlaveStart.FIRST_FILE
             if wants_all and found.log_end:
                 self._begin_at(found.log_min)
@@ -321,23 +322,23 @@ class Replication:
             self._file = self._file.saying(demoted=self._file.demoted)
 
     def _begin_at(self, log_offset: int) -> None:
-        """Let this empty log begin where the master's does."""
+        """Start this empty log at the first log offset of the master's."""
         if log_offset:
             self._broker.store.raw.start_at(log_offset)
             return
-        # A report of 0 asks for the last file. The first byte of a log is that of the size of
-        # its first record: 0 in every log, for no record has 16 MiB.
+        # A report of 0 would ask for the last file. So write the first byte, which is known: it
+        # is the high byte of the first record's size, and no record is as large as 16 MiB.
         self._broker.store.raw.append(b"\0")
         self._broker.store.write(self._broker.clock.now_ms())
 
     def _topic_remade(self, topic: str, log_offset: int) -> None:
-        """Let the queues of a topic begin anew: the master has deleted it in between."""
+        """Drop the queues of a topic that the master deleted and created again."""
         LOG.info("topic %s begins anew at log offset %d, as on the master", topic, log_offset)
         self._broker.store.write(self._broker.clock.now_ms())
         self._broker.drop_queues(topic, log_end=log_offset)
 
     def schedule(self, services: Services) -> None:
-        """Add what is to be done now and then."""
+        """Register the periodic tasks."""
         first_ms = SYNC_FIRST_MS
         services.every(SYNC_MS, self.round, name="tables of the master", first_ms=first_ms)
         services.every(EXPIRE_MS, self.expire, name="slaves waited for")
@@ -345,7 +346,7 @@ class Replication:
         services.every(period_ms, self.fence.round, name="epochs of other brokers")
 
     async def round(self, now_ms: int) -> None:
-        """Copy the tables of the master."""
+        """Copy the tables of the master; call it periodically."""
         if self.receiver is None or self.master is None or not self._broker.config.is_slave:
             return
         try:
@@ -359,21 +360,21 @@ class Replication:
         self.sync.settle(self._broker.store.flushed_offset)
 
     def expire(self, now_ms: int) -> None:
-        """Answer whoever has waited for a slave for too long."""
+        """Answer the messages that have waited for a slave for too long."""
         self.links.expire(now_ms)
 
     # Becoming a master.
 
     def _pull_refusal(self) -> str:
-        """Why nothing may be read here; empty when all is well."""
+        """Return why this slave serves no pulls; empty when it serves them."""
         receiver = self.receiver
-        # Also while the logs are compared once more: until they were seen to be the same.
+        # This stays set while the logs are compared again, until they are found to be the same.
         if receiver is None or not receiver.divergence:
             return ""
         return f"the log of this slave is not its master's: {receiver.divergence}"
 
     def staleness(self) -> str:
-        """Return why this slave should not become the master; empty when it may."""
+        """Return why this slave must not be promoted without --force; empty when it may be."""
         receiver, end = self.receiver, self._broker.store.raw.whole_offset
         if receiver is None:
             return ""
@@ -388,17 +389,17 @@ class Replication:
         return ""
 
     def _heard(self) -> str:
-        """Return how old is what this slave knows of its master, for people."""
+        """Return when this slave last heard of its master, as a text for people."""
         if self.receiver is None or not self.receiver.heard_ms:
             return "its master was not heard since the start"
         elapsed_ms = self._broker.clock.now_ms() - self.receiver.heard_ms
         return f"its master was heard {max(0, elapsed_ms) // 1000} s ago"
 
     def _role_after(self, role: BrokerRole | None) -> BrokerRole:
-        """Return what a promoted slave becomes: what its master was, unless it is said.
+        """Return the role of a promoted slave: ``role``, or if that is None its master's role.
 
         Raises:
-            Refused: nobody knows.
+            Refused: the master's role is not known, or ``role`` is SLAVE.
         """
         known = BrokerRole.__members__.get(self.fence.file.master_role)
         if role is BrokerRole.SLAVE or (role is None and known is None):
@@ -407,15 +408,16 @@ class Replication:
         return role or known or BrokerRole.ASYNC_MASTER
 
     async def promote(self, role: BrokerRole | None, *, force: bool) -> str:
-        """Become the master; returns what was done, for people.
+        """Become the master, and return what was done as a text for people.
 
         Args:
-            role: what it becomes; None for what its master was.
+            role: the new role; None for the role that its master had.
+            force: promote it even if ``staleness`` has an objection.
 
         Raises:
-            Refused: this is no slave, it is stale and ``force`` does not insist, or nobody
-                knows the role.
-            OSError: the port for slaves cannot be had, or a file could not be written.
+            Refused: this broker leads already, it is stale and ``force`` is False, or the role
+                is not known.
+            OSError: a port cannot be opened, or a file cannot be written.
         """
         config, store = self._broker.config, self._broker.store
         if not config.is_slave:
@@ -429,7 +431,7 @@ class Replication:
             f", although {stale}" if stale else "",
         )  # fmt: skip
         heard = self._heard()
-        # The epoch first: a master that does not know of its own promotion fences nobody.
+        # Save the epoch first: without it this master could not fence the old one.
         former = self.master.address if self.master is not None else ""
         now_ms = self._broker.clock.now_ms()
         self.fence.promoted(now_ms, role=role.name, former_master=former)
@@ -451,10 +453,10 @@ class Replication:
         return f"{text}; set brokerRole={role.name} and brokerId=0 in its configuration file"
 
     async def _tell_name_servers(self) -> None:
-        """Return when every name server knows the new epoch, or did not answer in time.
+        """Return when every name server knows the new epoch, or its timeout is over.
 
-        Whoever sees that a promotion has succeeded may stop this broker right away, and the
-        old master must still hear of the promotion.
+        An administrator may stop this broker as soon as the promotion is answered, and the old
+        master must hear of the promotion even then.
         """
         told = asyncio.Event()
         self._broker.topics.touch(self._broker.clock.now_ms())
@@ -462,11 +464,11 @@ class Replication:
         await told.wait()
 
     async def _lead_again(self, role: BrokerRole | None, *, force: bool) -> str:
-        """Let a fenced master take messages again, with a higher epoch than the one it heard.
+        """Let a fenced master accept messages again, with a higher epoch than any it heard of.
 
         Raises:
-            Refused: it is not fenced, or ``force`` does not insist.
-            OSError: the port for slaves cannot be had, or a file could not be written.
+            Refused: this broker is not fenced, or ``force`` is False.
+            OSError: the HA port cannot be opened, or a file cannot be written.
         """
         config = self._broker.config
         if not self.fence.is_fenced or role not in (None, config.broker_role):
@@ -486,14 +488,16 @@ class Replication:
         return text
 
     def demote(self, broker_id: int, *, cut_tail: bool, force: bool) -> str:
-        """Become a slave by starting anew; returns what was done, for people.
+        """Note a demotion and restart as a slave; return what was done as a text for people.
 
         Args:
-            cut_tail: copy out and cut what the new master's log does not have.
+            broker_id: the new broker id; ignored if this broker is a slave already.
+            cut_tail: copy out, then cut, the bytes that the new master's log does not have.
+            force: demote a master even if it is not fenced.
 
         Raises:
-            Refused: it leads and ``force`` does not insist, or it is a slave whose log is not
-                known to part from its master's.
+            Refused: this master is not fenced and ``force`` is False, or this is a slave whose
+                log is not known to diverge from its master's.
             OSError: the order could not be written.
         """
         config, file = self._broker.config, self._file
@@ -506,7 +510,7 @@ class Replication:
             text = "this broker is a master and has not heard of a promotion: promote a slave first"
             raise Refused(ResponseCode.SYSTEM_ERROR, f"not demoted: {text}")
         if not config.is_slave:
-            # A promotion of this broker is to give it the role again that it has now.
+            # A later promotion of this broker gives it its present role again.
             self.fence.follows(self.fence.file.epoch, config.broker_role.name)
         self._file = file.saying(parts_at=file.parts_at, demoted=broker_id, cut_tail=cut_tail)
         text = f"was demoted to slave {broker_id}" + ", its tail is to be cut" * cut_tail
@@ -537,7 +541,7 @@ class Replication:
             return ResponseCode.SYSTEM_ERROR, f"promoted in part: {error}; see the broker's log"
 
     def numbers(self) -> dict[str, str]:
-        """Return what the runtime information tells of replication."""
+        """Return the entries of the runtime information that are about replication."""
         config, store = self._broker.config, self._broker.store
         found = {
             "haRole": config.broker_role.name,

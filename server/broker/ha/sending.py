@@ -1,12 +1,13 @@
-"""The master's end of replication: a port, and one task for each slave.
+"""The master's end of replication: the HA port, and one task for each slave.
 
     log written ──notify──> each task: read ─ in memory ──> frames ──> slave
                                           └ cold ──> a thread reads it first
-    slave ──report──> link ──> who waits is released
+    slave ──report──> link ──> messages that wait for it are answered
 
-Rule: the loop never waits for a disk, and a slave that does not read stops its own task only.
-Who is not on the list is not let in: whoever can connect can read every message. Its socket is
-closed before anything is made for it, and there are at most SLAVES_MAX connections.
+Rule: the loop waits for the disk only after ``COLD_TRIES_MAX`` reads by a thread, and a slave
+that does not read blocks only its own task. A slave could read every message, so an address that
+is not allowed is refused: its socket is closed before any object is made for it. There are at
+most ``SLAVES_MAX`` connections.
 
 Source: store/ha/HAService.java#AcceptSocketService, store/ha/HAConnection.java.
 """
@@ -32,7 +33,7 @@ from server.store.store import MessageStore
 LOG = logging.getLogger(__name__)
 
 READ_SIZE: Final = 1 << 20
-"""Bytes of log that are read and handed to a connection at once."""
+"""Most bytes of the log that are read and handed to a connection at once."""
 UNSENT_MAX: Final = 4 << 20
 COLD_TRIES_MAX: Final = 3
 DRAIN_S: Final = 0.05
@@ -42,7 +43,7 @@ BACKLOG: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendingSettings:
-    """What a master goes by; times in ms, sizes in bytes."""
+    """The settings of a master; times in ms, sizes in bytes."""
 
     batch_size: int
     heartbeat_ms: int
@@ -50,7 +51,7 @@ class SendingSettings:
 
 
 class _Slave:
-    """One connection."""
+    """One connection of a slave; ``news`` is set when there may be something to send."""
 
     def __init__(self, link: SlaveLink, writer: asyncio.StreamWriter) -> None:
         self.link = link
@@ -62,9 +63,10 @@ class SlaveServer:
     """Sends the log of one store to the slaves that connect.
 
     Args:
-        may_connect: says of an address whether it is let in.
-        refused_hint: which setting lets an address in.
-        heard_epoch: told an epoch that a slave knows, and the slave's address.
+        may_connect: tells whether an address is allowed; it gets the peer's ip and the local ip.
+        refused_hint: name of the setting that allows addresses, for the log.
+        heard_epoch: called with an epoch that a slave sent, and the slave's address.
+        places: counts connections against the process's limit.
     """
 
     def __init__(
@@ -83,7 +85,7 @@ class SlaveServer:
         self._store = store
         self._links = links
         self.settings = settings
-        """Looked at anew each time, so that it may be replaced."""
+        """Read anew at each use, so that it can be replaced while running."""
         self._clock = clock
         self._may_connect = may_connect
         self._refused_hint = refused_hint
@@ -97,17 +99,17 @@ class SlaveServer:
         """Listen, and return the port.
 
         Raises:
-            OSError: the port cannot be had.
+            OSError: the port cannot be opened.
         """
         return await self._listener.start(host, port)
 
     def notify(self) -> None:
-        """Tell that the log has grown."""
+        """Wake the task of every slave, because the log has grown."""
         for slave in self._slaves:
             slave.news.set()
 
     async def drain(self) -> None:
-        """Return when nobody waits for a slave any more."""
+        """Return when no message waits for a slave any more."""
         while self._links.waiting_count:
             await asyncio.sleep(DRAIN_S)
             self._links.expire(self._clock.now_ms())
@@ -183,7 +185,7 @@ class SlaveServer:
         return False
 
     async def _read(self, slave: _Slave, reader: asyncio.StreamReader) -> None:
-        """Take reports until the connection ends or nothing comes for too long."""
+        """Handle reports until the connection ends or is silent for too long."""
         reports, link = Reports(), slave.link
         wait_s = self.settings.housekeeping_ms / 1000
         while True:
@@ -196,7 +198,7 @@ class SlaveServer:
                 raise OSError("it closed the connection")
             found = reports.feed(data)
             if link.state is not LinkState.SILENT:
-                # Only the newest says anything.
+                # Only the newest report matters.
                 found = found[-1:]
             for log_offset in found:
                 self._take(slave, log_offset)
@@ -242,10 +244,10 @@ class SlaveServer:
             await writer.drain()
 
     async def _bytes_at(self, log_offset: int) -> bytes:
-        """Return bytes of the log, read by a thread where the loop would wait for a disk.
+        """Return bytes of the log; a thread reads what is not in the page cache.
 
         Raises:
-            BadStream: they were deleted before the slave had them.
+            BadStream: the bytes were deleted before the slave received them.
         """
         if log_offset < self._store.min_log_offset:
             raise BadStream(f"log offset {log_offset} is deleted here, and it does not have it")

@@ -1,14 +1,14 @@
-"""What a slave copies besides the log: topics, groups, where consumers and delays are.
+"""Copy the tables of the master to a slave: topics, groups, consumer offsets, delay offsets.
 
-    every 10 s   GET_ALL_TOPIC_CONFIG, GET_ALL_SUBSCRIPTIONGROUP_CONFIG   taken at once
-                 GET_ALL_CONSUMER_OFFSET, GET_ALL_DELAY_OFFSET            taken when this log
-                 GET_BROKER_RUNTIME_INFO: the end of the master's log       has all up to that end
+    every 10 s   GET_ALL_TOPIC_CONFIG, GET_ALL_SUBSCRIPTIONGROUP_CONFIG   adopted at once
+                 GET_ALL_CONSUMER_OFFSET, GET_ALL_DELAY_OFFSET            adopted when this log
+                 GET_BROKER_RUNTIME_INFO: the end of the master's log       has reached that end
 
-Rule: nothing older replaces something newer: tables by their data version, offsets by what the
-master said before. An offset that is ahead of the log would lose messages when this slave
-becomes the master; it waits for the log.
+Rule: older values never replace newer ones: tables are compared by data version, offsets with
+what the master reported before. If an offset were ahead of this log, messages would be lost when
+this slave is promoted, so offsets wait for the log.
 
-Source: broker/slave/SlaveSynchronize.java (which takes whatever comes, and signs nothing).
+Source: broker/slave/SlaveSynchronize.java (which adopts every answer, and signs no request).
 """
 
 import logging
@@ -53,19 +53,20 @@ ACL_HINT: Final = (
 )
 
 LEVEL_KEY: Final = "scheduleMessageOffset_"
-"""Begins the key of a level in a broker's numbers; the value is ``progress,end``."""
+"""Prefix of the key of a delay level in the runtime information; the value is
+``delay offset,max offset``, in entries of the level's queue."""
 DELIVERED_KEY: Final = "haDeliveredLogOffset"
-"""Key of the log offset that parts deliveries which the levels count from later ones."""
+"""Key of a log offset: the delay offsets include the deliveries that lie before it."""
 
 Place = tuple[str, str, int]
 """Topic, group, queue id."""
 
 
 def keys_below(home: Path | None) -> tuple[str, str] | None:
-    """Return the access key and the secret key in ``conf/tools.yml``, None where there are none.
+    """Return the access key and the secret key in ``conf/tools.yml``, or None if it has none.
 
     Raises:
-        OSError: the file is there and cannot be read.
+        OSError: the file exists and cannot be read.
     """
     path = None if home is None else home / TOOLS_FILE
     if path is None or not path.is_file():
@@ -75,11 +76,11 @@ def keys_below(home: Path | None) -> tuple[str, str] | None:
 
 
 class MasterRange(NamedTuple):
-    """Where the log of the master begins and ends.
+    """Where the log of the master begins and ends, as log offsets.
 
-    ``answered_end`` is where the messages begin that still wait for a slave: nobody was told
-    that they are stored. It is the end where none does, and of a Java master. ``numbers`` is
-    all that the master says of itself.
+    ``answered_end`` is where the messages begin that still wait for a slave and so were not
+    acknowledged to their producers; ``log_end`` if there are none, or the master is Java's.
+    ``numbers`` is the whole runtime information of the master.
     """
 
     log_min: int
@@ -89,7 +90,7 @@ class MasterRange(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What the master said of its progress, and what its log had then."""
+    """Consumer and delay offsets of the master, and where its log ended at that time."""
 
     offsets: ConsumerOffsets
     delays: DelayOffsets
@@ -98,12 +99,13 @@ class Told(NamedTuple):
 
 
 class MasterCalls:
-    """Asks one master.
+    """Sends requests to one master.
 
-    Every method raises OSError when it does not answer, or not well.
+    Every method raises OSError when the master does not answer or answers with an error.
 
     Args:
-        keys: access key and secret key to sign with; None to sign nothing.
+        address: ``host:port`` of the master.
+        keys: access key and secret key to sign requests; None for unsigned ones.
         timeout_s: how long an answer may take.
     """
 
@@ -128,12 +130,13 @@ class MasterCalls:
         except RemotingError as error:
             raise OSError(f"master {self.address}: {error}") from error
         if ACL_REFUSAL in (answer.remark or ""):
-            # The same code says that there is no message: that would be another log.
+            # Raise here, because the same code also means that there is no such message, which
+            # would look as if the master had another log.
             raise OSError(f"master {self.address}: {answer.remark}; {ACL_HINT}")
         return answer
 
     async def _read(self, code: RequestCode, decode: Callable[[bytes], _T]) -> _T:
-        """Return what the body of an answer holds."""
+        """Return the decoded body of the answer to a request without fields."""
         answer = await self._ask(Command.request(code))
         if answer.code != ResponseCode.SUCCESS:
             raise OSError(f"master {self.address}: {code.name}: {answer.code} {answer.remark}")
@@ -143,19 +146,19 @@ class MasterCalls:
             raise OSError(f"master {self.address}: {code.name}: {error}") from error
 
     async def topics(self) -> TopicTable:
-        """Return its topics."""
+        """Return the topics of the master."""
         decode = TopicConfigSerializeWrapper.decode
         body = await self._read(RequestCode.GET_ALL_TOPIC_CONFIG, decode)
         return TopicTable(topics=body.topic_config_table, data_version=body.data_version)
 
     async def groups(self) -> GroupTable:
-        """Return its consumer groups."""
+        """Return the subscription groups of the master."""
         decode = SubscriptionGroupWrapper.decode
         body = await self._read(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, decode)
         return GroupTable(groups=body.subscription_group_table, data_version=body.data_version)
 
     async def progress(self) -> Told:
-        """Return the positions of consumers and delay levels, then the end of its log."""
+        """Return consumer offsets, delay offsets and the log's end, asked for in this order."""
         offsets = await self._read(RequestCode.GET_ALL_CONSUMER_OFFSET, ConsumerOffsets.decode)
         delays = await self._read(
             RequestCode.GET_ALL_DELAY_OFFSET, DelayOffsetSerializeWrapper.decode
@@ -166,11 +169,11 @@ class MasterCalls:
         return Told(offsets, told, found.log_end, found.answered_end)
 
     async def numbers(self) -> dict[str, str]:
-        """Return its runtime information."""
+        """Return the runtime information of the master."""
         return (await self._read(RequestCode.GET_BROKER_RUNTIME_INFO, KVTable.decode)).table
 
     async def log_range(self) -> MasterRange:
-        """Return where its log begins and ends."""
+        """Return where the log of the master begins and ends."""
         return self._range(await self.numbers())
 
     def _range(self, table: dict[str, str]) -> MasterRange:
@@ -183,16 +186,20 @@ class MasterCalls:
             raise OSError(f"master {self.address} does not say where its log is") from error
 
     async def record_at(self, log_offset: int) -> bytes | None:
-        """Return the record at a log offset, None where there is none."""
+        """Return the master's record at a log offset, or None if there is none."""
         header = ViewMessage(offset=log_offset)
         answer = await self._ask(Command.request(RequestCode.VIEW_MESSAGE_BY_ID, header))
         return answer.body if answer.code == ResponseCode.SUCCESS else None
 
 
 def delays_in(table: Mapping[str, str]) -> DelayOffsets | None:
-    """Return how far a master is that says where its deliveries lie, None for another one.
+    """Return the delay offsets in a master's runtime information; None if it tells no log offset.
 
-    The progress is that of the same moment, which the answer to request 45 is not.
+    These offsets and the log offset of the deliveries are of the same moment; the answer to
+    GET_ALL_DELAY_OFFSET is of another one.
+
+    Raises:
+        OSError: the values are not numbers.
     """
     if DELIVERED_KEY not in table:
         return None
@@ -208,17 +215,17 @@ def delays_in(table: Mapping[str, str]) -> DelayOffsets | None:
 
 
 class SlaveSync:
-    """Keeps the tables of one slave like those of its master."""
+    """Keeps the tables of one slave equal to those of its master."""
 
     def __init__(
         self, *, topics: Topics, groups: Groups, offsets: Offsets, delay: DelayService
     ) -> None:
         self.master_end = -1
-        """End of the master's log as last told; -1 while it has said nothing."""
+        """End of the master's log as last reported; -1 before the first report."""
         self.answered_end = -1
-        """The same, without what was still waiting for a slave."""
+        """The same, without the messages that were still waiting for a slave."""
         self.takes_all = False
-        """Whether the next round takes the master's tables, though those here may be newer."""
+        """Whether the next round adopts the master's tables even if those here are newer."""
         self._topics = topics
         self._groups = groups
         self._offsets = offsets
@@ -228,11 +235,11 @@ class SlaveSync:
         self._warned: set[str] = set()
 
     async def round(self, master: MasterCalls) -> list[str]:
-        """Ask for everything once; returns the topics that are gone.
+        """Ask the master for everything once; return the topics that it does not have any more.
 
         Raises:
-            OSError: the master did not answer.
-            StoreError: it answered something that cannot be read.
+            OSError: the master did not answer, or its answer cannot be read.
+            StoreError: a table cannot be adopted.
         """
         topics, groups = await master.topics(), await master.groups()
         takes_all, self.takes_all = self.takes_all, False
@@ -247,7 +254,11 @@ class SlaveSync:
         return gone
 
     def settle(self, log_end: int) -> None:
-        """Take the progress that the master told, once this log has what it stands for."""
+        """Adopt the offsets that the master reported, if this log has reached its end by then.
+
+        Args:
+            log_end: log offset up to which this log is on the disk.
+        """
         told = self._told
         if told is None or told.log_end > log_end:
             return
@@ -265,7 +276,7 @@ class SlaveSync:
     def _may_take(self, what: str, theirs: DataVersion, ours: DataVersion) -> bool:
         if theirs == ours:
             return False
-        # A table that nobody has changed here was made at the start of this process.
+        # A counter of 0 means that the table was not changed since this process created it.
         if ours.counter == 0 or (theirs.timestamp_ms, theirs.counter) >= (
             ours.timestamp_ms,
             ours.counter,
@@ -279,15 +290,17 @@ class SlaveSync:
 
 
 def newest(known: int, *, told: int, seen: int | None) -> int:
-    """Return where a group is in a queue, by what the master and this slave know.
+    """Return the queue offset of a group that this slave should have.
 
     Args:
-        known: here; NO_OFFSET for nothing.
-        told: by the master now, ``seen``: the time before; None for the first time.
+        known: queue offset on this slave; NO_OFFSET for none.
+        told: queue offset that the master reports now.
+        seen: what the master reported the time before; None for the first time.
     """
     if told < 0:
         return known
     if known == NO_OFFSET or told >= known:
         return told
-    # Smaller than here: a reset on the master, unless it is only behind.
+    # The master's offset is lower. If it went down since the last report, it was reset on the
+    # master and is adopted; otherwise the master is only behind.
     return told if seen is not None and told < seen else known

@@ -1,10 +1,10 @@
-"""SYNC_MASTER: an answer leaves when the disk and a slave have its message.
+"""SYNC_MASTER: an answer leaves when both the disk and a slave have its message.
 
     end of a turn ── hold ──> links.wait(end of the log)     disk's answer ──> Held.send
                                    └─ REPLICATED, NO_SLAVE 11, TIMED_OUT 12 ─┴─> connection
 
-Rule: disk and slave are waited for at the same time. What the slave says wins over what the
-disk said, as in Java; a message that is not stored is refused whatever a slave has.
+Rule: an answer waits for disk and slave at the same time. The code of the slave's outcome
+replaces that of the disk, as in Java. A message that is not stored is refused in any case.
 
 Source: store/CommitLog.java#asyncPutMessage (thenCombine), #submitReplicaRequest.
 """
@@ -23,21 +23,21 @@ _CODES: Final = {
 
 
 class _Wait:
-    """The answers of one turn; they share the end of the log that a slave has to reach."""
+    """The answers of one turn, which wait until a slave has reached the same log offset."""
 
     def __init__(self) -> None:
         self._outcome: Outcome | None = None
         self._held: list[tuple[Sink, bytes]] = []
 
     def send(self, sink: Sink, frame: bytes) -> None:
-        """Take what the disk says of one message."""
+        """Keep the answer that the disk allows to leave, or send it if the slave's wait is over."""
         if self._outcome is None:
             self._held.append((sink, frame))
         else:
             sink.send(_told(frame, self._outcome))
 
     def end(self, outcome: Outcome) -> None:
-        """Take what became of waiting for a slave."""
+        """Send the answers that were kept, with the code of the outcome."""
         self._outcome = outcome
         held, self._held = self._held, []
         for sink, frame in held:
@@ -45,7 +45,7 @@ class _Wait:
 
 
 class Held:
-    """Stands for the connection of one answer."""
+    """Takes the place of the connection of one answer."""
 
     __slots__ = ("_sink", "_wait")
 
@@ -54,15 +54,21 @@ class Held:
         self._wait = wait
 
     def send(self, frame: bytes) -> None:
-        """Let the frame leave when a slave has the message, or will not have it in time."""
+        """Send the frame when the wait for a slave is over."""
         self._wait.send(self._sink, frame)
 
 
 def hold(links: Links, acks: list[Ack], *, begin: int, log_end: int, now_ms: int) -> list[Ack]:
-    """Return the answers of one turn, each to leave when a slave has all below ``log_end``.
+    """Return the answers of one turn with sinks that also wait for a slave.
 
-    The messages of the turn begin at ``begin``.
+    Args:
+        links: the slaves.
+        acks: the answers.
+        begin: log offset at which the messages of the turn begin.
+        log_end: log offset that a slave has to reach.
+        now_ms: the slave's timeout counts from here.
     """
+
     wait = _Wait()
     held: list[Ack] = [
         (Held(sink, wait), answer, opaque, serialize) for sink, answer, opaque, serialize in acks

@@ -1,6 +1,6 @@
-"""One function for each request code of the broker.
+"""The request handlers of the broker: one function for each request code.
 
-A decoded request comes in and its answer goes out; what the answer needs is in
-``server.broker.state.Broker``. Handlers do not import each other. A new request code begins
-here: write a function with ``@handles(RequestCode.X)``.
+A handler gets the ``server.broker.state.Broker`` and a decoded request, and returns the answer, or
+None if it answers later. Handlers do not import each other. To add a request code, write a
+function with ``@handles(RequestCode.X)``.
 """

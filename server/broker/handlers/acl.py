@@ -1,7 +1,8 @@
-"""The accounts of a broker, seen and changed over the wire: request codes 50 to 54.
+"""Read and change the accounts of a broker: request codes 50 to 54.
 
-Rule: what an admin may ask is decided before. A secret key is taken, never given back: 54
-answers every account with its secret hidden (4.9.7 answers it to any key: CVE-2024-23321).
+Rule: whether the sender is an admin is checked before these handlers run. No answer contains a
+secret key: 54 returns every account with its secret hidden (4.9.7 returns the secrets to any
+account: CVE-2024-23321).
 
 Source: broker/processor/AdminBrokerProcessor.java#updateAndCreateAccessConfig,
 #deleteAccessConfig, #updateGlobalWhiteAddrsConfig, #getBrokerAclConfigVersion,
@@ -34,7 +35,11 @@ _FAILURES: Final = (AclError, ConfigDamaged, OSError)
 
 @handles(RequestCode.UPDATE_AND_CREATE_ACL_CONFIG)
 def update_account(broker: Broker, request: Request) -> Command:
-    """Create an account, or change it; what the request leaves out stays."""
+    """Create or change an account; fields that the request leaves out keep their values.
+
+    Raises:
+        RequestRefused: the account is not valid, or the files cannot be read or written.
+    """
     failed = ResponseCode.UPDATE_AND_CREATE_ACL_CONFIG_FAILED
     header = request.command.header(CreateAccessConfig)
     config = PlainAccessConfig(
@@ -56,7 +61,11 @@ def update_account(broker: Broker, request: Request) -> Command:
 
 @handles(RequestCode.DELETE_ACL_CONFIG)
 def delete_account(broker: Broker, request: Request) -> Command:
-    """Remove an account."""
+    """Remove an account.
+
+    Raises:
+        RequestRefused: there is no such account, or the files cannot be read or written.
+    """
     failed = ResponseCode.DELETE_ACL_CONFIG_FAILED
     access_key = request.command.header(DeleteAccessConfig).access_key
     try:
@@ -94,7 +103,7 @@ def update_white_list(broker: Broker, request: Request) -> Command:
 
 @handles(RequestCode.GET_BROKER_CLUSTER_ACL_INFO)
 def get_acl_version(broker: Broker, request: Request) -> Command:
-    """Return the version of every file of accounts."""
+    """Return the data version of every account file."""
     access = _access(broker, ResponseCode.SYSTEM_ERROR)
     config = broker.config
     return request.command.response(
@@ -110,7 +119,7 @@ def get_acl_version(broker: Broker, request: Request) -> Command:
 
 @handles(RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG)
 def get_acl_config(broker: Broker, request: Request) -> Command:
-    """Return all accounts, their secrets hidden, and the global white list."""
+    """Return all accounts with their secrets hidden, and the global white list."""
     access = _access(broker, ResponseCode.SYSTEM_ERROR)
     body = GetBrokerClusterAclConfigResponseBody(
         global_white_addrs=access.white, plain_access_configs=access.accounts
@@ -120,7 +129,7 @@ def get_acl_config(broker: Broker, request: Request) -> Command:
 
 def _access(broker: Broker, code: ResponseCode) -> AccessControl:
     if broker.access is None:
-        # Java answers a null pointer, or nothing at all.
+        # Java answers with a NullPointerException or not at all.
         raise RequestRefused(code, "this broker has no accounts: aclEnable is false")
     return broker.access
 

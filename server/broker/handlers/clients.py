@@ -1,7 +1,7 @@
-"""Who is connected: heartbeats and lists of members.
+"""Clients: heartbeats and lists of the members of groups.
 
-Codes 34 (heartbeat), 35 (goodbye), 38 (members of a consumer group), 46 (is this
-subscription understood), 203, 204, 328 (connections).
+Codes 34 (heartbeat), 35 (unregister), 38 (members of a consumer group), 46 (check of a
+subscription's expression), 203, 204, 328 (connections).
 
 Source: broker/processor/ClientManageProcessor.java, ConsumerManageProcessor.java.
 """
@@ -44,18 +44,18 @@ from server.runtime.request import Request
 from server.runtime.slices import Steps, in_slices, large, pieces
 
 FILTERS_MAX = 64
-"""SQL92 expressions that one heartbeat may hold, all of which are compiled for it."""
+"""SQL92 expressions that one heartbeat may contain, because all of them are compiled."""
 SUBSCRIPTIONS_MAX = 4_096
-"""Topics to which one group may subscribe: they are compared with those of before at once."""
+"""Topics to which one group may subscribe, because all are compared with the old ones at once."""
 SUBSCRIPTIONS_PER_SLICE = 256
 _GROUP_COST = 16
-"""A group that joins costs as much as so many subscriptions."""
+"""Cost of registering a group, counted in subscriptions."""
 
 
 @handles(RequestCode.HEART_BEAT)
 @in_slices
 def heartbeat(broker: Broker, request: Request) -> Steps[Command]:
-    """Make the connection a member of its groups, and tell the others about a newcomer."""
+    """Register the connection in its groups, and notify the other members of a new one."""
     command = request.command
     strict, body = broker.config.strict_filters, command.body
     data, fault = yield from large(lambda: _read(body, strict=strict), size=len(body))
@@ -77,7 +77,7 @@ def heartbeat(broker: Broker, request: Request) -> Steps[Command]:
 
 
 def _read(body: bytes, *, strict: bool) -> tuple[HeartbeatData, str | None]:
-    """Return a heartbeat, its expressions compiled, or an empty one and what was wrong with it."""
+    """Return a heartbeat after compiling its expressions, or an empty one and its fault."""
     data = HeartbeatData.decode(body)
     fault = _fault(data)
     expressions = [
@@ -92,10 +92,10 @@ def _read(body: bytes, *, strict: bool) -> tuple[HeartbeatData, str | None]:
         )
     if fault is None:
         for one in expressions:
-            # The outcome is kept, and found when the filters are registered.
+            # The result is cached, so registering the filter does not compile it again.
             with suppress(BadExpression):
                 compiled(one.sub_string, one.expression_type, strict=strict)
-    # What is refused is freed here, by the thread: that can take longer than a slice.
+    # A refused heartbeat is freed here, in the thread, because that can take longer than a slice.
     return (data, None) if fault is None else (HeartbeatData(), fault)
 
 
@@ -150,9 +150,9 @@ def _join(broker: Broker, request: Request, client_id: str, data: ConsumerData) 
 
 @handles(RequestCode.UNREGISTER_CLIENT)
 def unregister_client(broker: Broker, request: Request) -> Command:
-    """Take the connection out of a producer or consumer group.
+    """Remove the connection from a producer or consumer group.
 
-    With accounts, who is not in a producer group needs the right of that group.
+    With ACL enabled, a client that is not in the producer group needs permission for that group.
     """
     fields = request.command.header(UnregisterClient)
     if fields.producer_group is not None:
@@ -189,7 +189,7 @@ def get_consumer_list(broker: Broker, request: Request) -> Steps[Command]:
 
 @handles(RequestCode.CHECK_CLIENT_CONFIG)
 def check_client_config(broker: Broker, request: Request) -> Command:
-    """Say whether a subscription's expression is understood."""
+    """Check whether a subscription's expression can be compiled."""
     subscription = CheckClientRequestBody.decode(request.command.body).subscription_data
     if subscription is None or is_tag_type(subscription.expression_type):
         return request.command.response()

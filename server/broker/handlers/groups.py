@@ -1,4 +1,4 @@
-"""Consumer groups' settings: create (200), list (201), delete (207).
+"""Subscription groups (settings of consumer groups): create (200), list (201), delete (207).
 
 Source: broker/processor/AdminBrokerProcessor.java.
 """
@@ -21,7 +21,7 @@ RETRY_QUEUE_COUNT_MAX = 1_024
 @handles(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP)
 @in_slices
 def create_group(broker: Broker, request: Request) -> Steps[Command | None]:
-    """Create a group or replace its settings; answered when subscriptionGroup.json has it."""
+    """Create a group or replace its settings; answered when subscriptionGroup.json is saved."""
     body = request.command.body
     group = yield from large(lambda: decode_value(SubscriptionGroup, body), size=len(body))
     fault = names.group_fault(group.group_name)
@@ -37,7 +37,7 @@ def create_group(broker: Broker, request: Request) -> Steps[Command | None]:
 @handles(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)
 @in_slices
 def get_all_groups(broker: Broker, request: Request) -> Steps[Command]:
-    """Return every group with the table's version."""
+    """Return all subscription groups and the table's data version."""
     table = broker.groups.table()
     body = SubscriptionGroupWrapper(
         subscription_group_table=table.groups, data_version=table.data_version
@@ -48,7 +48,7 @@ def get_all_groups(broker: Broker, request: Request) -> Steps[Command]:
 
 @handles(RequestCode.DELETE_SUBSCRIPTIONGROUP)
 def delete_group(broker: Broker, request: Request) -> Command | None:
-    """Remove a group's settings, and its offsets when asked; a missing group is no error."""
+    """Delete a group's settings, and on request its offsets; a missing group is not an error."""
     fields = request.command.header(DeleteSubscriptionGroup)
     broker.groups.delete(fields.group_name, now_ms=request.now_ms)
     if fields.remove_offset:

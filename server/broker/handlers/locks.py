@@ -1,4 +1,4 @@
-"""Queue locks of orderly consumers: lock (41), unlock (42), and our own list (10001).
+"""Queue locks of orderly consumers: lock (41), unlock (42), list (10001, an extension).
 
 Source: broker/processor/AdminBrokerProcessor.java#lockBatchMQ, #unlockBatchMQ.
 """
@@ -20,14 +20,18 @@ from server.runtime.slices import Steps, in_slices, large, pieces
 from storefmt.config.fastjson import Json, Key, dumps
 
 BODY_SIZE_MAX = 1 << 20
-"""Bytes of JSON that name queues to lock: some 10,000 queues."""
+"""Bytes of a JSON body that lists queues; enough for about 10,000 queues."""
 QUEUES_PER_SLICE = 1_000
 
 
 @handles(RequestCode.LOCK_BATCH_MQ)
 @in_slices
 def lock_queues(broker: Broker, request: Request) -> Steps[Command]:
-    """Lock queues for a client; the answer lists those it holds now."""
+    """Lock queues for a client, and return those of them that it holds now.
+
+    Raises:
+        RequestRefused: the body is too large.
+    """
     data = _limited(request)
     body = yield from large(lambda: _lock_body(data), size=len(data))
     fault = names.group_fault(body.consumer_group)
@@ -61,7 +65,11 @@ def _lock_body(data: bytes) -> LockBatchRequestBody:
 @handles(RequestCode.UNLOCK_BATCH_MQ)
 @in_slices
 def unlock_queues(broker: Broker, request: Request) -> Steps[Command]:
-    """Free the queues that a client holds."""
+    """Unlock the queues that a client holds.
+
+    Raises:
+        RequestRefused: the body is too large.
+    """
     data = _limited(request)
     body = yield from large(lambda: UnlockBatchRequestBody.decode(data), size=len(data))
     for queues in pieces(body.mq_set, QUEUES_PER_SLICE):

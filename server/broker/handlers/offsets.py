@@ -1,7 +1,7 @@
-"""Positions: where queues begin and end, where groups are.
+"""Offsets of queues and of consumer groups.
 
-Codes 14, 15 (a group's position), 29 to 32 (a queue's ends and times), 43, 45 (all of
-them, for a slave), 308, 314 (compare and copy).
+Codes 14, 15 (a group's offset), 29 to 32 (a queue's min and max offset and times), 43, 45 (all
+consumer and delay offsets, for a slave), 308, 314 (compare and copy offsets of groups).
 
 Source: broker/processor/ConsumerManageProcessor.java, AdminBrokerProcessor.java.
 """
@@ -38,7 +38,7 @@ from storefmt.config.fastjson import dumps
 @handles(RequestCode.QUERY_CONSUMER_OFFSET)
 @reads_cold
 def query_consumer_offset(broker: Broker, request: Request) -> Command:
-    """Return a group's position; 0 for a new group on a young queue, else not found."""
+    """Return a group's offset in a queue; without one, 0 for a young queue, else not found."""
     fields = request.command.header(QueryConsumerOffset)
     topic, queue_id = fields.topic, fields.queue_id
     queue_offset = broker.offsets.get(fields.consumer_group, topic, queue_id=queue_id)
@@ -53,13 +53,13 @@ def query_consumer_offset(broker: Broker, request: Request) -> Command:
 
 
 def _is_old(broker: Broker, topic: str, queue_id: int) -> bool:
-    """True when the first message is so far back that Java counts it as not in memory."""
+    """Tell whether the first message is so far back that Java assumes it is not in memory."""
     return broker.store.get_message(topic, queue_id, 0, count_max=1).suggest_slave
 
 
 @handles(RequestCode.UPDATE_CONSUMER_OFFSET)
 def update_consumer_offset(broker: Broker, request: Request) -> Command:
-    """Set a group's position, forwards or backwards."""
+    """Set a group's offset in a queue; it may go forwards or backwards."""
     fields = request.command.header(UpdateConsumerOffset)
     fault = names.topic_fault(fields.topic) or names.group_fault(fields.consumer_group)
     if fault is not None:
@@ -78,7 +78,7 @@ def update_consumer_offset(broker: Broker, request: Request) -> Command:
 
 @handles(RequestCode.GET_MAX_OFFSET)
 def get_max_offset(broker: Broker, request: Request) -> Command:
-    """Return the next queue offset to be written; 0 for an unknown queue."""
+    """Return the queue offset of the next message to come; 0 for an unknown queue."""
     fields = request.command.header(GetMaxOffset)
     queue_offset = broker.store.max_offset(fields.topic, fields.queue_id)
     return request.command.response(header=GetMaxOffsetResponse(offset=queue_offset))
@@ -95,7 +95,7 @@ def get_min_offset(broker: Broker, request: Request) -> Command:
 @handles(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP)
 @reads_cold
 def search_offset(broker: Broker, request: Request) -> Command:
-    """Return the queue offset of the message stored nearest to a time."""
+    """Return the queue offset of the message whose store time is nearest to a time."""
     fields = request.command.header(SearchOffset)
     found = broker.store.offset_by_time(fields.topic, fields.queue_id, fields.timestamp)
     return request.command.response(header=SearchOffsetResponse(offset=found))
@@ -104,7 +104,7 @@ def search_offset(broker: Broker, request: Request) -> Command:
 @handles(RequestCode.GET_EARLIEST_MSG_STORETIME)
 @reads_cold
 def get_earliest_store_time(broker: Broker, request: Request) -> Command:
-    """Return when the first message of a queue was stored, -1 for an empty queue."""
+    """Return the store time of the first message of a queue; -1 for an empty queue."""
     fields = request.command.header(GetEarliestMsgStoretime)
     first = broker.store.min_offset(fields.topic, fields.queue_id)
     store_ms = broker.store.store_time(fields.topic, fields.queue_id, first)
@@ -114,7 +114,7 @@ def get_earliest_store_time(broker: Broker, request: Request) -> Command:
 @handles(RequestCode.GET_ALL_CONSUMER_OFFSET)
 @in_slices
 def get_all_consumer_offsets(broker: Broker, request: Request) -> Steps[Command]:
-    """Return the whole offset table."""
+    """Return all consumer offsets."""
     table = broker.offsets.table()
     count = len(table.offsets) + len(table.lmq_offsets or ())
     text = yield from large(lambda: dumps(table.to_json()).encode(), count=count)
@@ -123,7 +123,7 @@ def get_all_consumer_offsets(broker: Broker, request: Request) -> Steps[Command]
 
 @handles(RequestCode.GET_ALL_DELAY_OFFSET)
 def get_all_delay_offsets(broker: Broker, request: Request) -> Command:
-    """Return the progress of every delay level."""
+    """Return the delay offset of every level."""
     body = DelayOffsetSerializeWrapper(offset_table=broker.delay.offsets().offsets)
     return request.command.response(body=body.encode())
 
@@ -131,10 +131,11 @@ def get_all_delay_offsets(broker: Broker, request: Request) -> Command:
 @handles(RequestCode.QUERY_CORRECTION_OFFSET)
 @in_slices
 def query_correction_offset(broker: Broker, request: Request) -> Steps[Command]:
-    """Return the lowest offset of all groups, where another group is not ahead of it.
+    """Return the lowest offset of all groups in each queue, to correct a group's offsets.
 
-    Java deletes the offsets of the groups named in ``filterGroups``; here they are only
-    left out of the comparison.
+    Where the lowest offset is above that of ``compareGroup``, the answer is Long.MAX_VALUE. Java
+    deletes the offsets of the groups in ``filterGroups``; here they are only left out of the
+    comparison.
     """
     fields = request.command.header(QueryCorrectionOffset)
     lowest = yield from broker.offsets.lowest(
@@ -151,7 +152,7 @@ def query_correction_offset(broker: Broker, request: Request) -> Steps[Command]:
 
 @handles(RequestCode.CLONE_GROUP_OFFSET)
 def clone_group_offset(broker: Broker, request: Request) -> Command:
-    """Copy a group's offsets to another group, for one topic or (ours) for all of them."""
+    """Copy a group's offsets to another group, for one topic or (an extension) for all topics."""
     fields = request.command.header(CloneGroupOffset)
     fault = names.group_fault(fields.dest_group)
     if fault is not None:

@@ -1,4 +1,4 @@
-"""How far groups are: per queue (208, 317), in time (303), and rates (315).
+"""Consume progress of groups: per queue (208, 317) and in time (303); statistics (315).
 
 Source: broker/processor/AdminBrokerProcessor.java.
 """
@@ -35,7 +35,7 @@ from storefmt.config.tables import TopicConfig
 @handles(RequestCode.GET_CONSUME_STATS)
 @in_slices
 def get_consume_stats(broker: Broker, request: Request) -> Steps[Command]:
-    """Return a group's position and the end of every queue it reads."""
+    """Return a group's offset and the max offset of every queue that it reads."""
     fields = request.command.header(GetConsumeStats)
     group = fields.consumer_group
     blank = not (fields.topic or "").strip()
@@ -51,7 +51,7 @@ def get_consume_stats(broker: Broker, request: Request) -> Steps[Command]:
 @handles(RequestCode.GET_BROKER_CONSUME_STATS)
 @in_slices
 def get_all_consume_stats(broker: Broker, request: Request) -> Steps[Command]:
-    """Return the progress of every group, one entry a topic."""
+    """Return the consume progress of every group, with one entry per topic."""
     ordered_only = request.command.header(GetConsumeStatsInBroker).is_order
     rows, behind, queue_count = [], 0, 0
     topics = broker.offsets.topics_by_group()
@@ -76,7 +76,7 @@ def get_all_consume_stats(broker: Broker, request: Request) -> Steps[Command]:
 
 
 def _readable(broker: Broker, group: str, topic: str) -> TopicConfig | None:
-    """Return a topic that exists and that the group, when it is online, subscribes to."""
+    """Return the topic's settings; None if it is missing or the online group does not read it."""
     members = broker.consumers.group(group)
     if members is not None and members.subscriptions and topic not in members.subscriptions:
         return None
@@ -111,7 +111,7 @@ def _queue(broker: Broker, topic: str, queue_id: int) -> MessageQueue:
 @handles(RequestCode.QUERY_CONSUME_TIME_SPAN)
 @in_slices
 def query_time_span(broker: Broker, request: Request) -> Steps[Command]:
-    """Return the store times of each queue's ends and of the group's position in it."""
+    """Return the store times at the min, max and consumer offset of each queue."""
     fields = request.command.header(QueryConsumeTimeSpan)
     topic = fields.topic
     config = broker.topics.get(topic)
@@ -143,14 +143,14 @@ def _time_span(
         ),
     )
     if reached < end:
-        # Without a position this is the time since the epoch, as in Java.
+        # For a group without an offset this is the time since 1970, as in Java.
         span.delay_time = now_ms - store.store_time(topic, queue_id, reached)
     return span
 
 
 @handles(RequestCode.VIEW_BROKER_STATS_DATA)
 def view_stats(broker: Broker, request: Request) -> Command:
-    """Return one statistic over the last minute, hour and day."""
+    """Return one statistic of the last minute, hour and day."""
     fields = request.command.header(ViewBrokerStatsData)
     counter = broker.stats.find(fields.stats_name, fields.stats_key)
     if counter is None:

@@ -1,4 +1,4 @@
-"""Reading messages: request code 11, and 361, which clients of 5.x send in its place.
+"""Pull messages: request code 11, and 361, which clients of 5.x send instead.
 
 Source: broker/processor/PullMessageProcessor.java.
 """
@@ -18,7 +18,11 @@ _JSON = int(SerializeType.JSON)
 
 @handles(RequestCode.PULL_MESSAGE, raw=True)
 def pull_raw(broker: Broker, conn: ServerConn, raw: RawFrame, now_ms: int) -> bool:
-    """Answer a Java client's pull; False leaves any other layout to ``pull``."""
+    """Answer a pull whose header has the layout of Java clients, without a full decode.
+
+    Returns:
+        False for any other layout; the request then goes to ``pull``.
+    """
     if raw.serialize != _JSON:
         return False
     fields = parse_pull(raw.header)
@@ -30,7 +34,7 @@ def pull_raw(broker: Broker, conn: ServerConn, raw: RawFrame, now_ms: int) -> bo
 
 @handles(RequestCode.PULL_MESSAGE, LaterCode.LITE_PULL_MESSAGE)
 def pull(broker: Broker, request: Request) -> Command | None:
-    """Answer a pull now, or when a message or its deadline comes."""
+    """Answer a pull now, or hold it until a message arrives or its time is over."""
     command = request.command
     if not command.is_oneway:
         broker.puller.take(

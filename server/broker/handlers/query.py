@@ -1,4 +1,4 @@
-"""Single messages: by id (33), by key (12), and raw queue entries (321).
+"""Query messages by id (33) and by key (12), and raw consume queue entries (321).
 
 Source: broker/processor/QueryMessageProcessor.java, AdminBrokerProcessor.java#queryConsumeQueue.
 """
@@ -30,7 +30,7 @@ QUEUE_ENTRY_COUNT_MAX = 1_024
 @handles(RequestCode.VIEW_MESSAGE_BY_ID)
 @reads_cold
 def view_message(broker: Broker, request: Request) -> Command:
-    """Return the record at a commit log offset."""
+    """Return the message at a commit log offset."""
     fields = request.command.header(ViewMessage)
     record = broker.store.read_record(fields.offset) if fields.offset >= 0 else None
     if record is None:
@@ -44,10 +44,10 @@ def view_message(broker: Broker, request: Request) -> Command:
 @handles(RequestCode.QUERY_MESSAGE)
 @reads_cold
 def query_message(broker: Broker, request: Request) -> Command:
-    """Return the records of a topic that have a key, or a unique key.
+    """Return the messages of a topic that have a key or a unique key.
 
-    The index knows only the hash of topic and key, which records of other topics may share: each
-    record is compared before it is given. Java leaves that to the client.
+    The index holds only the hash of topic and key, which other messages may share, so each record
+    is compared with both before it is returned. Java leaves that to the client.
     """
     fields = request.command.header(QueryMessage)
     count_max = max(0, fields.max_num)
@@ -68,7 +68,7 @@ def query_message(broker: Broker, request: Request) -> Command:
     if records:
         return request.command.response(header=header, body=b"".join(records))
     if found.records:
-        # As for a key without any: nobody learns what else has the hash.
+        # Answer as for an unknown key, so that nothing is told about other messages.
         header = QueryMessageResponse(index_last_update_timestamp=0, index_last_update_phyoffset=0)
     return request.command.response(
         ResponseCode.QUERY_NOT_FOUND,
@@ -78,7 +78,7 @@ def query_message(broker: Broker, request: Request) -> Command:
 
 
 def _is_under(data: bytes, topic: str, key: str) -> bool:
-    """Tell whether a record is one of this topic and has this key, or this unique key."""
+    """Tell whether a record belongs to this topic and has this key or unique key."""
     try:
         record = decode_record(data, check_crc=False)
     except RecordDamaged:
@@ -89,10 +89,10 @@ def _is_under(data: bytes, topic: str, key: str) -> bool:
 @handles(RequestCode.QUERY_CONSUME_QUEUE)
 @reads_cold
 def query_consume_queue(broker: Broker, request: Request) -> Command:
-    """Return entries of one queue; one that nobody wrote to is refused.
+    """Return entries of one consume queue; a queue that was never written to is refused.
 
-    Whether the group's filter may take an entry (``eval``) is only told for entries with an
-    ext unit, as in Java, and by the unit alone.
+    The field ``eval`` says whether the group's filter may accept an entry. As in Java it is set
+    only for entries with an ext unit and is computed from that unit alone.
     """
     fields = request.command.header(QueryConsumeQueue)
     topic, queue_id, group = fields.topic, fields.queue_id, fields.consumer_group

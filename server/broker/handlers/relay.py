@@ -1,7 +1,8 @@
-"""Questions that only a live consumer can answer: its state (307), one message tried (309).
+"""Relay requests to a live consumer: its running info (307), consume one message (309).
 
-Rule: the request's fields go to the client unchanged (309 gets the record as body and this
-broker's name), the client's answer comes back unchanged; no answer in 10 s is code 207.
+Rule: the fields of the request go to the client unchanged, without the signature; 309 also gets
+the record as its body and this broker's name. The client's answer is returned unchanged. Without
+an answer in 10 s the broker answers 207.
 
 Source: broker/processor/AdminBrokerProcessor.java#callConsumer, #consumeMessageDirectly.
 """
@@ -19,12 +20,12 @@ from storefmt.formats.msgid import parse_offset_id
 
 ANSWER_WAIT_MS = 10_000
 RELAY_VERSION_MIN = 62
-"""MQVersion V3_1_8_SNAPSHOT, the first client that understands these."""
+"""MQVersion V3_1_8_SNAPSHOT, the first version of clients that handles these requests."""
 
 
 @handles(RequestCode.GET_CONSUMER_RUNNING_INFO)
 def get_consumer_running_info(broker: Broker, request: Request) -> Command | None:
-    """Return what one consumer says about itself."""
+    """Ask one consumer for its running info, and return its answer."""
     fields = request.command.header(GetConsumerRunningInfo)
     return _relay(broker, request, fields.consumer_group, fields.client_id, request.command.body)
 
@@ -32,7 +33,7 @@ def get_consumer_running_info(broker: Broker, request: Request) -> Command | Non
 @handles(RequestCode.CONSUME_MESSAGE_DIRECTLY)
 @reads_cold
 def consume_message_directly(broker: Broker, request: Request) -> Command | None:
-    """Let one consumer process one message, and return how that went."""
+    """Let one consumer consume one message, and return its result."""
     fields = request.command.header(ConsumeMessageDirectlyResult)
     try:
         _, log_offset = parse_offset_id(fields.msg_id or "")
@@ -80,7 +81,8 @@ def _relay(
         request.reply(response)
 
     ask = Command.request(command.code, body=body)
-    # Java passes the signature on, too: with it the client could ask in the name of who asked.
+    # Java passes the signature on, too; with it the client could send this request in the name of
+    # the sender.
     ask.ext = {name: text for name, text in command.ext.items() if name not in OF_THE_SIGNATURE}
     ask.ext_written = True
     broker.calls.call(

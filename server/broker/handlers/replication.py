@@ -1,6 +1,6 @@
-"""A slave becomes the master, and a master a slave: our own requests 10003 and 10004.
+"""Promote a slave and demote a master: the extension requests 10003 and 10004.
 
-Source: ours; in Java roles change by configuration and restart.
+Source: none; in RocketMQ 4.9 roles change by configuration and restart.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ _TASKS: set[asyncio.Task[None]] = set()
 
 @handles(ExtensionCode.PROMOTE_SLAVE)
 def promote_slave(broker: Broker, request: Request) -> Command | None:
-    """Make this slave the master; answered when it is, or says why it will not be."""
+    """Promote this slave to master; answered when that is done, or with the reason why not."""
     fields = request.command.header(PromoteSlave)
     role = None if fields.role is None else BrokerRole.__members__.get(fields.role)
     if role is None and fields.role is not None:
@@ -37,7 +37,7 @@ def promote_slave(broker: Broker, request: Request) -> Command | None:
 
 @handles(ExtensionCode.DEMOTE_MASTER)
 def demote_master(broker: Broker, request: Request) -> Command:
-    """Make this master, which another one has replaced, a slave; it starts anew as that."""
+    """Demote this master, which was replaced by another one, to a slave, and restart it."""
     fields = request.command.header(DemoteMaster)
     code, remark = broker.demote(fields.broker_id, fields.cut_tail, fields.force)
     return request.command.response(code, remark=remark)

@@ -1,12 +1,12 @@
-"""Replies of request-reply messages: codes 324 and 325 in, 326 out.
+"""Replies of request-reply messaging: codes 324 and 325 come in, 326 goes out.
 
     replying consumer ── 325, REPLY_TO_CLIENT=<client id> ──> broker
     broker ── 326, the same body ──> the producer with that client id, which answers
     broker ── stores the reply too (storeReplyMessageEnable) ──> answers 325
 
-Rule: the answer's code says whether the requester took the reply. That the reply was
-stored is told by the message id alone: ``0`` says it was not, and a reply that nobody took
-(code 1) is stored all the same.
+Rule: the code of the answer says whether the requester received the reply. Only the message id
+says whether the reply was stored: it is ``0`` if it was not. A reply that could not be delivered
+(code 1) is stored as well.
 
 Source: broker/processor/ReplyMessageProcessor.java.
 """
@@ -41,18 +41,18 @@ ANSWER_WAIT_MS = 10_000
 
 @handles(RequestCode.SEND_REPLY_MESSAGE)
 def send_reply(broker: Broker, request: Request) -> Command | None:
-    """Hand a reply to its requester; long field names."""
+    """Deliver a reply to its requester; the header has long field names."""
     return _take(broker, request, request.command.header(SendMessage))
 
 
 @handles(RequestCode.SEND_REPLY_MESSAGE_V2)
 def send_reply_v2(broker: Broker, request: Request) -> Command | None:
-    """Hand a reply to its requester."""
+    """Deliver a reply to its requester; the header has short field names."""
     return _take(broker, request, request.command.header(SendMessageV2))
 
 
 class _Reply(NamedTuple):
-    """One reply on its way."""
+    """A reply that is being delivered."""
 
     request: Request
     fields: SendFields
@@ -60,7 +60,7 @@ class _Reply(NamedTuple):
     queue_id: int
     properties: dict[str, str]
     text: str
-    """The properties as they are passed on and stored."""
+    """The properties as they are sent to the requester and stored."""
 
 
 def _take(broker: Broker, request: Request, fields: SendFields) -> Command | None:
@@ -127,10 +127,10 @@ def _pushed(broker: Broker, reply: _Reply) -> Command:
 
 
 def _end(broker: Broker, reply: _Reply, fault: str | None) -> None:
-    """Store the reply where that is wished, and answer who sent it."""
+    """Store the reply if storeReplyMessageEnable is set, and answer its sender."""
     ext = _told_with_every_send(broker)
     if fault is None:
-        # Clients want the three fields of a send, also when nothing was stored.
+        # Clients expect the three fields of a send's answer even if nothing was stored.
         ext |= SendMessageResponse(msg_id="0", queue_id=reply.queue_id, queue_offset=0).to_ext()
     stored = _store(broker, reply) if broker.config.store_reply_message_enable else None
     response = reply.request.command.response(
@@ -144,7 +144,7 @@ def _end(broker: Broker, reply: _Reply, fault: str | None) -> None:
 
 
 def _store(broker: Broker, reply: _Reply) -> SendMessageResponse | None:
-    """Put a reply into its topic; None, and a line in the log, when that fails."""
+    """Put a reply into its topic; when that fails, log it and return None."""
     fields, route, request = reply.fields, reply.route, reply.request
     message = PutMessage(
         route.topic,

@@ -1,10 +1,10 @@
-"""Moving a group to a time (222) and asking its clients where they are (223).
+"""Reset a group's offsets to a time (222), and ask its clients for their offsets (223).
 
     222: offset by time for each queue -> pushed (220) to every member, which then commits
-         nobody online                 -> 206, and mqadmin sets the offsets itself (code 15)
+         no member online              -> 206, and mqadmin sets the offsets itself (code 15)
 
-Rule: the broker's own table is not touched by 222, as in Java: a member that is consuming
-would overwrite it. The answer holds the table.
+Rule: as in Java, 222 does not change the broker's own offset table, because a consuming member
+would overwrite it. The answer contains the new offsets.
 
 Source: broker/client/net/Broker2Client.java#resetOffset, #getConsumeStatus.
 """
@@ -36,7 +36,7 @@ LOG = logging.getLogger(__name__)
 
 TO_THE_END = -1
 RESET_VERSION_MIN = 28
-"""MQVersion V3_0_7_SNAPSHOT, the first client that understands the push."""
+"""MQVersion V3_0_7_SNAPSHOT, the first version of clients that handles the push."""
 STATUS_WAIT_MS = 5_000
 QUEUES_PER_SLICE = 1_000
 
@@ -44,7 +44,7 @@ QUEUES_PER_SLICE = 1_000
 @handles(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET)
 @in_slices
 def reset_offset(broker: Broker, request: Request) -> Steps[Command]:
-    """Compute a group's offsets at a time and push them to its members."""
+    """Compute a group's offsets for a time and push them to its members."""
     fields = request.command.header(ResetOffset)
     topic = broker.topics.get(fields.topic)
     if topic is None:
@@ -83,7 +83,7 @@ def reset_offset(broker: Broker, request: Request) -> Steps[Command]:
 def _table(
     broker: Broker, fields: ResetOffset, queue_count: int
 ) -> Steps[dict[MessageQueue, int] | None]:
-    """Return the new offset of every queue, None when the group has none in one of them."""
+    """Return the new offset of every queue; None if the group lacks an offset in one of them."""
     reached = broker.offsets.queues(fields.group, fields.topic)
     if any(queue_id not in reached for queue_id in range(queue_count)):
         return None
@@ -132,7 +132,7 @@ def _too_old_text(member: Member) -> str:
 
 @handles(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS)
 def get_consumer_status(broker: Broker, request: Request) -> Command | None:
-    """Ask a group's members, or one of them, for their own offsets in a topic."""
+    """Ask all members of a group, or one of them, for their current offsets in a topic."""
     fields = request.command.header(GetConsumerStatus)
     group = broker.consumers.group(fields.group)
     if group is None:
@@ -168,7 +168,7 @@ def _ask_all(
                     found = GetConsumerStatusBody.decode(answer.body)
                     tables[member.client_id] = found.message_queue_table
                 except BadBody as error:
-                    # As in Java the others' answers are worth having.
+                    # As in Java, the answers of the other members are still returned.
                     LOG.warning("%s of group %s: %s", member.client_id, fields.group, error)
             if missing == 0:
                 finish()

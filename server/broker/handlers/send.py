@@ -1,7 +1,7 @@
-"""Storing messages: request codes 10, 310 and 320.
+"""Send messages: request codes 10, 310 and 320.
 
-The raw handlers take the header layout of Java clients by a regular expression; whatever
-it does not match goes the ordinary way, with the same result.
+The raw handler reads the header layout of Java clients with a regular expression. A request that
+does not match goes to the ordinary handler, with the same result.
 
 Source: broker/processor/SendMessageProcessor.java#parseRequestHeader.
 """
@@ -23,7 +23,11 @@ _JSON = int(SerializeType.JSON)
 
 @handles(RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE, raw=True)
 def send_v2_raw(broker: Broker, conn: ServerConn, raw: RawFrame, now_ms: int) -> bool:
-    """Store what a Java client sends; False leaves any other layout to ``send_v2``."""
+    """Store a send whose header has the layout of Java clients, without a full decode.
+
+    Returns:
+        False for any other layout; the request then goes to ``send_v2``.
+    """
     if raw.serialize != _JSON:
         return False
     _, header, body = raw
@@ -40,14 +44,14 @@ def send_v2_raw(broker: Broker, conn: ServerConn, raw: RawFrame, now_ms: int) ->
 
 @handles(RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
 def send_v2(broker: Broker, request: Request) -> Command | None:
-    """Store a message or a batch; the answer leaves when it is safe."""
+    """Store a message or a batch; the answer leaves when it is safe on disk."""
     _take(broker, request, request.command.header(SendMessageV2))
     return None
 
 
 @handles(RequestCode.SEND_MESSAGE)
 def send(broker: Broker, request: Request) -> Command | None:
-    """Store a message; long field names."""
+    """Store a message; the header has long field names."""
     _take(broker, request, request.command.header(SendMessage))
     return None
 

@@ -1,4 +1,4 @@
-"""A consumer gives a message back (36): again later, or to the dead letter topic.
+"""A consumer sends a message back (36), for a later retry or to the dead letter topic.
 
 Source: broker/processor/SendMessageProcessor.java#asyncConsumerSendMsgBack.
 """
@@ -17,7 +17,7 @@ from server.runtime.request import Request
 @handles(RequestCode.CONSUMER_SEND_MSG_BACK)
 @reads_cold
 def consumer_send_back(broker: Broker, request: Request) -> Command | None:
-    """Store the message again for its group; the answer leaves when it is safe."""
+    """Store the message for a retry or as a dead letter; answered when it is safe on disk."""
     fields = request.command.header(ConsumerSendMsgBack)
     try:
         message = given_back(

@@ -1,11 +1,11 @@
-"""The broker's own settings and numbers: read (26), change (25), runtime information (28).
+"""The broker's settings, read (26) and changed (25), and its runtime information (28).
 
-Rule: ``server.broker.files.live_settings`` decides what may change and where it is kept.
+Rule: ``server.broker.files.live_settings`` decides which settings may change and where changes
+are kept.
 
-Runtime information has every key of Java's broker; where this broker has nothing to measure
-(thread pools that it does not have) the value is what Java shows when idle. Ours are
-``storeFailure``, which says why messages are refused, and those of replication, which begin
-with ``ha``.
+Runtime information has every key of Java's broker. Where this broker has nothing to measure, such
+as thread pools, the value is what an idle Java broker shows. Additional keys are ``storeFailure``,
+which says why messages are refused, and those of replication, which begin with ``ha``.
 
 Source: broker/processor/AdminBrokerProcessor.java#prepareRuntimeInfo,
 store/StoreStatsService.java#getRuntimeInfo, store/DefaultMessageStore.java#getRuntimeInfo.
@@ -38,7 +38,7 @@ _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
 def runtime_info(broker: Broker, *, now_ms: int) -> dict[str, str]:
-    """Return every key and value."""
+    """Return all keys and values of the runtime information."""
     failure = {"storeFailure": broker.store.failure} if broker.store.failure else {}
     return {
         **failure,
@@ -59,7 +59,7 @@ def readable_size(size: int) -> str:
 
 
 def running_time(elapsed_ms: int) -> str:
-    """Return how long the broker runs as Java prints it."""
+    """Return how long the broker has been running, as Java prints it."""
     seconds = max(0, elapsed_ms) // 1000
     days, seconds = divmod(seconds, 86_400)
     hours, seconds = divmod(seconds, 3_600)
@@ -68,7 +68,7 @@ def running_time(elapsed_ms: int) -> str:
 
 
 def disk_ratio(usage: DiskUsage) -> str:
-    """Return how full a disk is as Java prints it: what is kept for root is no room."""
+    """Return how full a disk is, 0 to 1, as Java prints it; space reserved for root is not free."""
     return str(usage.percent / 100)
 
 
@@ -97,7 +97,8 @@ def _store_numbers(broker: Broker, now_ms: int) -> dict[str, str]:
         "putLatency999": f"{times.percentile(0.999):.2f}",
         "commitLogMinOffset": str(store.min_log_offset),
         "commitLogMaxOffset": str(store.written_offset),
-        # What waits for the disk with SYNC_FLUSH; everything else is dispatched when written.
+        # With SYNC_FLUSH this is what waits for the disk; otherwise a message is dispatched as
+        # soon as it is written.
         "dispatchBehindBytes": str(_unflushed(store) if store.waiting_count else 0),
         "remainHowManyDataToFlush": readable_size(_unflushed(store)),
         "remainTransientStoreBufferNumbs": "2147483647",
@@ -111,7 +112,7 @@ def _unflushed(store: MessageStore) -> int:
 
 
 def _earliest_ms(store: MessageStore) -> int:
-    """Return when the first kept message was stored, -1 without one."""
+    """Return the store time of the first message that is still in the log, -1 without one."""
     data = store.read_record(store.min_log_offset)
     try:
         return -1 if data is None else decode_record(data, check_crc=False).store_ms
@@ -130,7 +131,7 @@ def _broker_numbers(broker: Broker, now_ms: int) -> dict[str, str]:
         "msgGetTotalYesterdayMorning": str(stats.get_day.yesterday_morning),
         "msgGetTotalTodayMorning": str(stats.get_day.today_morning),
         "msgGetTotalTodayNow": str(stats.transferred.count),
-        # There is no queue in front of threads: what waits, waits for the disk.
+        # There is no queue of a thread pool here; sends wait only for the disk.
         "sendThreadPoolQueueSize": str(broker.store.waiting_count),
         "sendThreadPoolQueueCapacity": str(config.send_thread_pool_queue_capacity),
         "sendThreadPoolQueueHeadWaitTimeMills": str(broker.turn.sync_ms(now_ms)),
@@ -169,26 +170,27 @@ def _delay_numbers(broker: Broker) -> dict[str, str]:
         for level, queue_offset in progress.offsets.items()
     }
     if progress.log_offset is not None:
-        # Ours: with it a slave knows what its log has as delivered when it is promoted.
+        # This key is an extension. From it a slave knows, when it is promoted, which deliveries
+        # in its log the delay offsets do not count.
         found[DELIVERED_KEY] = str(progress.log_offset)
     return found
 
 
 @handles(RequestCode.GET_BROKER_CONFIG)
 def get_broker_config(broker: Broker, request: Request) -> Command:
-    """Return every setting as ``key=value`` lines."""
+    """Return all settings as ``key=value`` lines."""
     lines = "".join(f"{key}={text}\n" for key, text in broker.settings.told().items())
     header = GetBrokerConfigResponse(version=broker.version_text)
     return request.command.response(header=header, body=lines.encode())
 
 
 BODY_SIZE_MAX = 16_384
-"""Bytes of settings that one request may change."""
+"""Most bytes of the body of a request that changes settings."""
 
 
 @handles(RequestCode.UPDATE_BROKER_CONFIG)
 def update_broker_config(broker: Broker, request: Request) -> Command | None:
-    """Change settings now and for the next start; what may not change is refused by name."""
+    """Change settings now and for the next start; keys that may not change are refused."""
     command = request.command
     if len(command.body) > BODY_SIZE_MAX:
         remark = f"settings have {len(command.body)} bytes, the limit is {BODY_SIZE_MAX}"
@@ -213,6 +215,6 @@ def update_broker_config(broker: Broker, request: Request) -> Command | None:
 @handles(RequestCode.GET_BROKER_RUNTIME_INFO)
 @reads_cold
 def get_runtime_info(broker: Broker, request: Request) -> Command:
-    """Return the broker's numbers under Java's keys."""
+    """Return the runtime information of the broker under Java's keys."""
     table = runtime_info(broker, now_ms=request.now_ms)
     return request.command.response(body=KVTable(table=table).encode())

@@ -1,5 +1,5 @@
-"""Topics: create (17), delete (215), list (21, 305), statistics (202), who reads (300),
-and removing queues that no topic has any more (316).
+"""Topics: create (17), delete (215), list (21, 305), statistics (202), consumer groups (300), and
+removal of queues whose topic does not exist any more (316).
 
 Source: broker/processor/AdminBrokerProcessor.java.
 """
@@ -38,7 +38,7 @@ QUEUE_COUNT_MAX = 65_536
 
 @handles(RequestCode.UPDATE_AND_CREATE_TOPIC)
 def create_topic(broker: Broker, request: Request) -> Command | None:
-    """Create a topic or replace its configuration; answered when topics.json has it."""
+    """Create a topic or replace its settings; answered when name servers and topics.json have it."""
     fields = request.command.header(CreateTopic)
     fault = _fault(broker, fields.topic) or _bad_numbers(fields)
     if fault is not None:
@@ -57,7 +57,7 @@ def create_topic(broker: Broker, request: Request) -> Command | None:
         ),
         now_ms=request.now_ms,
     )
-    # Whoever created a topic wants to use it: the name servers have to know it by then.
+    # The sender will use the topic at once, so the name servers must know it before the answer.
     answer_when_saved(
         broker.files, request, name="topics", remark=UNSET_REMARK, then=broker.when_registered
     )
@@ -66,7 +66,7 @@ def create_topic(broker: Broker, request: Request) -> Command | None:
 
 @handles(RequestCode.DELETE_TOPIC_IN_BROKER)
 def delete_topic(broker: Broker, request: Request) -> Command | None:
-    """Remove a topic and its queues; a topic that is not there is no error."""
+    """Delete a topic and its queues; a missing topic is not an error."""
     topic = request.command.header(DeleteTopic).topic
     fault = _fault(broker, topic)
     if fault is not None:
@@ -107,7 +107,7 @@ def _bad_numbers(fields: CreateTopic) -> str | None:
 @handles(RequestCode.GET_ALL_TOPIC_CONFIG)
 @in_slices
 def get_all_topics(broker: Broker, request: Request) -> Steps[Command]:
-    """Return every topic with the table's version."""
+    """Return all topics and the table's data version."""
     table = broker.topics.table()
     body = TopicConfigSerializeWrapper(
         topic_config_table=table.topics, data_version=table.data_version
@@ -118,7 +118,7 @@ def get_all_topics(broker: Broker, request: Request) -> Steps[Command]:
 
 @handles(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER)
 def get_system_topics(broker: Broker, request: Request) -> Command:
-    """Return the names that no request may create or delete."""
+    """Return the system topics, which no request may create or delete."""
     body = TopicList(topic_list=sorted(broker.topics.system_names))
     return request.command.response(body=body.encode())
 
@@ -126,7 +126,7 @@ def get_system_topics(broker: Broker, request: Request) -> Command:
 @handles(RequestCode.GET_TOPIC_STATS_INFO)
 @in_slices
 def get_topic_stats(broker: Broker, request: Request) -> Steps[Command]:
-    """Return where each write queue of a topic begins and ends, and its last store time."""
+    """Return min offset, max offset and last store time of each write queue of a topic."""
     topic = request.command.header(GetTopicStatsInfo).topic
     config = broker.topics.get(topic)
     if config is None:
@@ -168,7 +168,7 @@ def query_groups_of_topic(broker: Broker, request: Request) -> Command:
 @handles(RequestCode.CLEAN_UNUSED_TOPIC)
 @in_slices
 def clean_unused_topics(broker: Broker, request: Request) -> Steps[Command | None]:
-    """Remove the queues of topics that have no configuration; answered when they are gone."""
+    """Remove the queues of topics that do not exist any more; answered when that is done."""
     kept = broker.topics.names() | broker.topics.system_names
     left = {topic for topic, _ in broker.store.queues()} - kept
     failures: list[str] = []

@@ -1,15 +1,15 @@
-"""Transactions: a producer decides (37), an operator resumes a check (323), a look (10002).
+"""Transactions: end (37), resume the check of a half message (323), list open ones (10002).
 
     37     -> the half message is read at its log offset
-           commit    real message put, then the op message
-           roll back op message put
-    323    -> a half message that was given up goes back to the half topic, uncounted
-    10002  -> half messages that wait for a decision
+           commit    the real message is put, then the op message
+           roll back the op message is put
+    323    -> a discarded half message goes back to the half topic, its check count reset
+    10002  -> the half messages that wait for a decision (an extension)
 
-Rule: the message of a commit and its op message are put in this order in one turn, so the
-log never says "decided" without the message. What is not in memory is read by a thread, and
-the decision is taken as if it had come then. A producer that decides twice is believed
-twice, as in Java: the second commit delivers once more.
+Rule: the real message of a commit and its op message are put in this order in one turn of the
+loop, so the log never has the op message without the real one. If the half message is not in the
+page cache, a thread reads it and the request is handled again afterwards. As in Java, a second
+decision of a producer counts again: a second commit delivers the message once more.
 
 Source: broker/processor/EndTransactionProcessor.java,
 broker/processor/AdminBrokerProcessor.java#resumeCheckHalfMessage (4.9.7).
@@ -64,7 +64,7 @@ _RESUME_FAULT: Final = "Exception was thrown when putting message back to RMQ_SY
 @handles(RequestCode.END_TRANSACTION)
 @reads_cold
 def end_transaction(broker: Broker, request: Request) -> Command | None:
-    """Commit a half message or roll it back; "not known" gets no answer, as in Java."""
+    """Commit a half message or roll it back; as in Java, "not known" gets no answer."""
     if broker.config.is_slave:
         text = "Message store is slave mode, so end transaction is forbidden. "
         return request.command.response(ResponseCode.SLAVE_NOT_AVAILABLE, remark=text)
@@ -96,7 +96,7 @@ def end_transaction(broker: Broker, request: Request) -> Command | None:
 @handles(RequestCode.RESUME_CHECK_HALF_MESSAGE)
 @reads_cold
 def resume_check_half_message(broker: Broker, request: Request) -> Command | None:
-    """Put a half message back to be checked from the beginning."""
+    """Put a half message into the half topic again, with its check count reset."""
     fields = request.command.header(ResumeCheckHalfMessage)
     try:
         half = _record(broker, parse_offset_id(fields.msg_id or "")[1])
@@ -119,12 +119,12 @@ def resume_check_half_message(broker: Broker, request: Request) -> Command | Non
 
 @handles(ExtensionCode.GET_OPEN_TRANSACTIONS)
 def get_open_transactions(broker: Broker, request: Request) -> None:
-    """Return the half messages that nobody decided, as a JSON object."""
+    """Return the half messages without a decision, as a JSON object."""
     _look_on(broker, request, OpenLook(broker.store, broker.offsets), tries=0)
 
 
 def _look_on(broker: Broker, request: Request, look: OpenLook, *, tries: int) -> None:
-    """Do one step of a look; others have their turn before the next one."""
+    """Do one step of the search for open messages, then let other requests run before the next."""
     try:
         more = look.step(may_wait=tries >= broker.cold.tries_max)
     except ColdRead as cold:
@@ -148,10 +148,10 @@ def _look_on(broker: Broker, request: Request, look: OpenLook, *, tries: int) ->
 
 
 def _find(broker: Broker, fields: EndTransaction) -> tuple[Record, Half]:
-    """Return the half message a decision is about, and its state.
+    """Return the half message that a decision is about, and its state.
 
     Raises:
-        Refused: there is none, or it is another one.
+        Refused: there is no such half message, or group or queue offset do not match.
     """
     half = _record(broker, fields.commit_log_offset)
     state = None if half is None else state_of(half)
@@ -179,7 +179,7 @@ def _record(broker: Broker, log_offset: int) -> Record | None:
 def _delayed(
     broker: Broker, message: PutMessage, named: Mapping[str, str], now_ms: int
 ) -> PutMessage:
-    """Return a committed message, on its way to the schedule topic when it asks for delay."""
+    """Return a committed message, redirected to the schedule topic if it has a delay level."""
     level = broker.levels.level_of(named.get(DELAY, "0"))
     if level > 0:
         delay_ms = broker.levels.delay_ms(level)
@@ -189,7 +189,7 @@ def _delayed(
 
 def _answer_when_safe(broker: Broker, request: Request, *, remark: str | None = None) -> None:
     def safe(code: ResponseCode) -> None:
-        # Stored, with the disk in doubt, counts as stored, as in Java.
+        # As in Java, a message that is stored but not known to be on disk counts as stored.
         if code in (ResponseCode.SUCCESS, ResponseCode.FLUSH_DISK_TIMEOUT):
             answer = request.command.response(remark=remark)
         else:

@@ -1,7 +1,7 @@
-"""Request codes of RocketMQ 4.9.7 that no broker answers, each with its reason.
+"""Request codes of RocketMQ 4.9.7 that no broker handles, each with the reason.
 
-Rule: a code is handled or it is here; a test goes over all of ``RequestCode``. What is not
-for a broker at all (name server, client) is answered like an unknown code, as in Java.
+Rule: every code is either handled or listed here; a test checks all of ``RequestCode``. As in
+Java, a code that is meant for a name server or a client is answered like an unknown code.
 
 Source: common/protocol/RequestCode.java.
 """
@@ -51,4 +51,4 @@ NOT_FOR_BROKERS: Final = {
     RequestCode.ADJUST_CONSUMER_THREAD_POOL: _NOBODY,
     RequestCode.WHO_CONSUME_THE_MESSAGE: _NOBODY,
 }
-"""A Java broker answers these like an unknown code, and so does this one."""
+"""Codes that this broker answers like an unknown code, as a Java broker does."""

@@ -1,6 +1,6 @@
-"""Pulls: messages read now, or a request that waits for the next message.
+"""Pulls: read messages now, or hold the request until the next message (long polling).
 
-A pull request (11) comes in, and records, a redirection or a held pull come out. Start with
-``puller.Puller``; ``pull_check`` decides what is allowed and which filter applies, and
-``pull_hold`` keeps the pulls that wait.
+A pull request (11) comes in. It is answered with records, another offset or a refusal, or it is
+held. Start with ``puller.Puller``; ``pull_check`` decides what is allowed and which filter
+applies, and ``pull_hold`` keeps the held pulls.
 """

@@ -1,12 +1,12 @@
-"""Whether a pull is allowed, and what it wants: Java's checks in Java's order.
+"""Check whether a pull is allowed and find its filter, with Java's checks in Java's order.
 
-    broker readable? group there? may consume? topic there? readable? queue there?
-       └ all yes ─ carries an expression? ─ yes ─> its filter
-                                          └ no ──> the filter of the group's heartbeats
+    broker readable? group exists? may consume? topic exists? readable? queue exists?
+       └ all yes ─ does the pull carry an expression? ─ yes ─> the filter of that expression
+                                                      └ no ──> the filter of the heartbeats
 
-Rule: the first check that fails answers, with the code and text of the real broker. An
-expression that a pull carries and that cannot be compiled filters nothing, as there,
-unless ``strictFilters`` refuses it; whoever is concerned can read it in the log. One that is
+Rule: the first check that fails decides the answer, with the code and text of the real broker.
+If a pull carries an expression that cannot be compiled, the pull gets every message, as with the
+real broker, and a warning is logged; with ``strictFilters`` it is refused. An expression that is
 longer than this broker evaluates is always refused.
 
 Source: common/protocol/header/PullMessageRequestHeader.java,
@@ -50,7 +50,7 @@ LOG = logging.getLogger(__name__)
 
 
 class PullFields(Protocol):
-    """The fields of a pull header, from the kernel or the typed header."""
+    """The fields of a pull header, whether the kernel or the typed header decoded it."""
 
     @property
     def consumer_group(self) -> str: ...
@@ -94,21 +94,21 @@ class PullChecks:
         filters: FilterTable,
     ) -> None:
         self.slave_refusal: Callable[[], str] = str
-        """Says why a slave serves nothing; empty when it does."""
+        """Returns why a slave serves no pulls; empty when it serves them."""
         self._config = config
         self._topics = topics
         self._groups = groups
         self._consumers = consumers
         self._filters = filters
-        # The tests of a group's subscription, as long as that very subscription stands.
+        # The filter of a group's subscription; it holds while the group has the same object.
         self._tests: dict[tuple[str, str], tuple[SubscriptionData, MessageFilter]] = {}
         self._warned: set[tuple[str, str]] = set()
 
     def suggested(self, group: str, *, is_slow: bool) -> int:
-        """Return the id of the broker that a group had better read from next.
+        """Return the id of the broker that a group should read from next.
 
         Args:
-            is_slow: what it reads lies so far back that a slave should serve it.
+            is_slow: the group reads so far back in the log that a slave should serve it.
         """
         settings = self._groups.get(group) if self._config.slave_read_enable else None
         if settings is None:
@@ -116,10 +116,10 @@ class PullChecks:
         return settings.which_broker_when_consume_slowly if is_slow else settings.broker_id
 
     def check(self, conn: ServerConn, pull: PullFields, now_ms: int) -> MessageFilter:
-        """Return what an allowed pull wants.
+        """Return the filter of a pull that is allowed.
 
         Raises:
-            Refused: code and text as Java's.
+            Refused: a check failed; code and text are Java's.
         """
         config, name = self._config, pull.consumer_group
         if config.is_slave and (why := self.slave_refusal()):
@@ -154,7 +154,7 @@ class PullChecks:
         return tests
 
     def _given(self, pull: PullFields) -> MessageFilter:
-        """Return the tests of the expression that the pull itself carries."""
+        """Return the filter of the expression that the pull itself carries."""
         text, kind = pull.subscription or "", pull.expression_type
         if kind is None or kind == TAG:
             if is_malformed(text):
@@ -163,7 +163,7 @@ class PullChecks:
         if not text:
             raise Refused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, _UNPARSED)
         if not kind:
-            # Java splits no tags for a blank type, and then finds none of them.
+            # For a blank type Java splits the expression into no tags, so no message matches.
             return EVERYTHING if text == ALL else MessageFilter(_nothing)
         self._check_enabled(kind)
         try:
@@ -178,7 +178,7 @@ class PullChecks:
         return carried_filter(expression)
 
     def _warn(self, pull: PullFields, text: str) -> None:
-        """Say once what the real broker does in silence."""
+        """Log once per group and expression what the real broker does without a message."""
         key = (pull.consumer_group, pull.subscription or "")
         if key not in self._warned and len(self._warned) < _WARNED_COUNT_MAX:
             self._warned.add(key)
@@ -190,7 +190,7 @@ class PullChecks:
             )
 
     def _registered(self, pull: PullFields, settings: SubscriptionGroup) -> MessageFilter:
-        """Return the tests of what the group said in its heartbeats."""
+        """Return the filter of the subscription that the group sent in its heartbeats."""
         name = pull.consumer_group
         group = self._consumers.group(name)
         if group is None:
@@ -232,7 +232,7 @@ class PullChecks:
         return registered_filter(found, self._filters)
 
     def _why_too_long(self, subscription: SubscriptionData) -> str:
-        """Return which limit an expression passes; empty where it is bad for Java, too."""
+        """Return which limit an expression exceeds; empty if Java would refuse it, too."""
         try:
             compiled(
                 subscription.sub_string,
@@ -242,7 +242,7 @@ class PullChecks:
         except TooLong as error:
             return f" {error}"
         except BadExpression:
-            # The texts of 4.9.7 say what is wrong with it.
+            # The remark of 4.9.7 already says what is wrong with it.
             return ""
         return ""
 

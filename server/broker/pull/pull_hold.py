@@ -1,15 +1,15 @@
-"""Pull requests that wait for messages: long polling.
+"""Hold pull requests until a message arrives: long polling.
 
-    pull finds nothing, may wait     -> hold(topic, queue)
-    a message is dispatched there    -> arrived(...)  -> wake(): those it suits are answered
-    the topic is deleted             -> drop_topic(.) -> wake(): all of its pulls are answered
-    the wait is over                 -> expired(now)  -> answered with what there is
+    a pull finds nothing and may wait -> hold(pull)
+    a message is dispatched           -> arrived(...)  -> wake(): the pulls whose filter accepts it
+    the topic is deleted              -> drop_topic(.) -> wake(): all pulls of the topic
+    the suspend timeout is over       -> expired(now)  -> answered with what there is
 
-Rule: a held pull is answered exactly once: by a message whose tag suits it, by its
-deadline (exact here; Java looks every 5 s), or never when its connection closes. A
-message that does not suit leaves it waiting, as in Java. What happens in a queue is noted at
-once and worked off in slices, in the order in which it happened, because very many pulls
-may wait in one queue; nothing here takes longer than the work it was given.
+Rule: a held pull is answered at most once: when a message comes that its filter accepts, when
+its topic is deleted, or at its deadline (exact here; Java looks every 5 s). It is forgotten when
+its connection closes. A message that its filter rejects leaves it waiting, as in Java. Events in
+a queue are noted at once and processed in slices, in order, because very many pulls may wait in
+one queue; ``wake`` and ``expired`` do no more than about the work they are given.
 
 Source: broker/longpolling/PullRequestHoldService.java.
 """
@@ -25,36 +25,36 @@ from server.broker.clients.offsets import LONG_MAX
 from server.broker.config import HELD_COUNT_MAX
 
 WAIT_MS_MAX: Final = 120_000
-"""Longest wait; a connection that is silent for so long is closed anyway."""
+"""Longest wait in ms; a connection that is silent for so long is closed anyway."""
 OWNED_COUNT_MAX: Final = 10_000
 """Pulls of one connection that may wait; a client has one for each queue it reads."""
 NEWS_COUNT_MAX: Final = 1_024
-"""Messages that wait until it is known whom they wake. Of further ones it is not asked whether
-they suit: they wake every pull of their queue, once."""
+"""Events that may be queued for ``wake``. Beyond that, new messages of a queue are merged into
+one event without a filter test: it wakes every pull of the queue once."""
 ANSWER_WORK: Final = 100
-"""What answering a pull costs, in units of some microsecond."""
+"""Cost of answering a pull, in units of about a microsecond."""
 SLICE_WORK: Final = 2_000
-"""What may be done before others have their turn, in the same units."""
+"""Work of one slice, before other requests can run, in the same units."""
 LOOKS_MAX: Final = 1_000
-"""Deadlines without a pull that are passed over in one go."""
+"""Deadlines that one call looks at."""
 
 T = TypeVar("T")
 
 
 class Held(Enum):
-    """What became of a pull that waited."""
+    """The state of a held pull."""
 
     WAITING = auto()
     ANSWERED = auto()
     FORGOTTEN = auto()
-    """Its connection closed; nobody is left to answer."""
+    """Its connection closed, so it gets no answer."""
 
 
 class Event(Enum):
-    """What happens while a pull waits."""
+    """What can happen while a pull waits."""
 
     SUITED = auto()
-    """A message came that it takes."""
+    """A message came that its filter accepts."""
     NOT_SUITED = auto()
     TIME_OVER = auto()
     TOPIC_DELETED = auto()
@@ -68,47 +68,47 @@ NEXT: Final = {
     (Held.WAITING, Event.TOPIC_DELETED): Held.ANSWERED,
     (Held.WAITING, Event.CONNECTION_CLOSED): Held.FORGOTTEN,
 }
-"""Nothing happens to a pull that does not wait: it is in no list any more."""
+"""A pull that does not wait any more is in no list, so no event reaches it."""
 
 
 @dataclass(slots=True, eq=False)
 class HeldPull(Generic[T]):
-    """One waiting pull; ``pull`` is whatever the owner needs to answer it."""
+    """One held pull; ``pull`` is whatever the caller needs to answer it."""
 
     topic: str
     queue_id: int
     queue_offset: int
-    """Where it wants to read: answered when something is at or behind it."""
+    """Where it wants to read: a message at this queue offset or a higher one can wake it."""
     accepts: Callable[[int], bool] | None
-    """Says whether a tag code suits; None takes all."""
+    """Tells whether a message with this tag code is wanted; None accepts all."""
     deadline_ms: int
     owner: Hashable
     """The connection, for ``drop_owner``."""
     pull: T
     wants: Callable[[Mapping[str, str]], bool] | None = None
-    """Says whether a message with these properties suits; None takes all."""
+    """Tells whether a message with these properties is wanted; None accepts all."""
     wants_work: int = 0
-    """What asking ``wants`` costs, in units of some microsecond."""
+    """Cost of calling ``wants``, in units of about a microsecond."""
     answer_work: int = ANSWER_WORK
-    """What answering it costs, in the same units."""
+    """Cost of answering it, in the same units."""
     state: Held = Held.WAITING
 
 
 @dataclass(slots=True)
 class _News(Generic[T]):
-    """Something that happened in one queue, and the pulls that have not heard of it yet."""
+    """An event in one queue, and the held pulls that were not tested against it yet."""
 
     event: Event
     topic: str
     queue_id: int
     queue_offset: int
     tags_code: int | None
-    """None suits everybody."""
+    """None wakes every pull without a filter test."""
     properties: Callable[[], Mapping[str, str]]
     known: Mapping[str, str] | None = None
-    """The properties, once they were asked for."""
+    """The properties, once they were read."""
     unaware: Iterator[HeldPull[T]] | None = None
-    """None before the first one is told."""
+    """The pulls that are left to test; None before the first test."""
 
     def suits(self, held: HeldPull[T]) -> bool:
         if self.queue_offset < held.queue_offset:
@@ -125,7 +125,7 @@ class _News(Generic[T]):
 
 
 class Hold(Generic[T]):
-    """Every waiting pull of one broker.
+    """Every held pull of one broker.
 
     Args:
         count_max: how many pulls may wait in all.
@@ -135,8 +135,8 @@ class Hold(Generic[T]):
         self._count_max = count_max
         self._topics: dict[str, dict[int, dict[HeldPull[T], None]]] = {}
         self._owners: dict[Hashable, dict[HeldPull[T], None]] = {}
-        # The pulls of each deadline. One without pulls stays until its time, so that the heap
-        # has every deadline once. Deadlines are as if the clock had never been set.
+        # The pulls of each deadline. A deadline without pulls stays until its time, so that the
+        # heap has every deadline once. Deadlines count as if the clock had never been changed.
         self._by_deadline: dict[int, dict[HeldPull[T], None]] = {}
         self._deadlines: list[int] = []
         self._clock_step_ms = 0
@@ -151,14 +151,14 @@ class Hold(Generic[T]):
     def has_room(self, owner: Hashable) -> bool:
         """Tell whether one more pull of a connection may wait.
 
-        A connection may take as many places as it leaves free, so that no number of pulls of
-        a few connections keeps others from waiting.
+        A connection may hold at most as many pulls as there are free places, so that a few
+        connections with many pulls cannot keep others from waiting.
         """
         free_count = self._count_max - self._waiting_count
         return len(self._owners.get(owner, ())) < min(OWNED_COUNT_MAX, free_count)
 
     def hold(self, held: HeldPull[T]) -> None:
-        """Let a pull wait."""
+        """Add a pull to those that wait."""
         self._topics.setdefault(held.topic, {}).setdefault(held.queue_id, {})[held] = None
         self._owners.setdefault(held.owner, {})[held] = None
         held.deadline_ms -= self._clock_step_ms
@@ -170,7 +170,7 @@ class Hold(Generic[T]):
         self._waiting_count += 1
 
     def is_waited_for(self, topic: str, queue_id: int) -> bool:
-        """True when somebody waits for this queue."""
+        """Tell whether a pull waits for this queue."""
         queues = self._topics.get(topic)
         return queues is not None and queue_id in queues
 
@@ -183,10 +183,12 @@ class Hold(Generic[T]):
         tags_code: int,
         properties: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
-        """Note a dispatched message; ``wake`` finds out whom it wakes.
+        """Note a dispatched message; ``wake`` finds the pulls that it wakes.
 
         Args:
-            properties: reads those of the message; asked once, and only if a pull cares.
+            queue_offset: of the message, in entries.
+            tags_code: tag code of its consume queue entry.
+            properties: reads its properties; called once, and only if a pull filters by them.
         """
         if not self.is_waited_for(topic, queue_id):
             return
@@ -204,20 +206,21 @@ class Hold(Generic[T]):
         self._news.append(news)
 
     def drop_topic(self, topic: str) -> None:
-        """Note that a topic was deleted, which wakes all of its pulls."""
+        """Note that a topic was deleted, so that ``wake`` returns all of its pulls."""
         for queue_id in self._topics.get(topic, ()):
             self._news.append(_News(Event.TOPIC_DELETED, topic, queue_id, LONG_MAX, None, dict))
 
     @property
     def has_news(self) -> bool:
-        """True while there is something for ``wake`` to do."""
+        """Tell whether ``wake`` has something to do."""
         return bool(self._news)
 
     def wake(self, *, work_max: int = SLICE_WORK) -> list[HeldPull[T]]:
-        """Return, and let go, the next pulls that are woken by what was noted.
+        """Remove and return the next pulls that are woken by the events that were noted.
 
         Args:
-            work_max: what finding and answering them may cost; the last one may pass it.
+            work_max: limit for finding and answering them, in units of about a microsecond; the
+                last pull may exceed it.
         """
         woken: list[HeldPull[T]] = []
         while self._news:
@@ -244,10 +247,11 @@ class Hold(Generic[T]):
         return woken
 
     def expired(self, now_ms: int, *, work_max: int = SLICE_WORK) -> list[HeldPull[T]]:
-        """Return, and let go, the next pulls whose time is over.
+        """Remove and return the next pulls whose time is over.
 
         Args:
-            work_max: what answering them may cost; the last one may pass it.
+            work_max: limit for answering them, in units of about a microsecond; the last pull
+                may exceed it.
         """
         over: list[HeldPull[T]] = []
         look_count = 0
@@ -268,9 +272,9 @@ class Hold(Generic[T]):
         return over
 
     def next_deadline_ms(self) -> int | None:
-        """Return when ``expired`` has to be asked next, None when nobody waits.
+        """Return when ``expired`` has to be called next, in ms; None when no pull waits.
 
-        It may be a moment at which no pull's time is over, where very many were answered before.
+        After very many pulls were answered early it can be a deadline that has no pulls left.
         """
         if self._over:
             return self._over[0].deadline_ms + self._clock_step_ms
@@ -281,7 +285,7 @@ class Hold(Generic[T]):
         return self._deadlines[0] + self._clock_step_ms if self._deadlines else None
 
     def clock_set(self, step_ms: int) -> None:
-        """Let every pull wait as long as before, though the clock was set by ``step_ms``."""
+        """Shift all deadlines by ``step_ms``, by which the clock was changed."""
         self._clock_step_ms += step_ms
 
     def drop_owner(self, owner: Hashable) -> None:

@@ -1,15 +1,15 @@
-"""Pulls: read from a queue now, or wait for what will come.
+"""Answer a pull from its queue now, or hold it until a message arrives.
 
     checks (Java's order and texts) -> store.get_message -> found   -> answered
                                                          -> nothing -> may wait? held
                                                                     -> else answered 19
-    woken or expired -> checked and read once more, answered whatever there is, never held again
+    woken or expired -> checked and read once more, then answered and never held again
 
-Rule: a pull that waits has committed its offset. The subscription that it came with decides
-which message wakes it; what it is answered then is decided by the checks and the subscription of
-that moment, as if it had come just now. Pulls are woken in slices, so that however many wait,
-sends and other pulls run in between. What a pull wants is told by the tests of its
-``MessageFilter``.
+Rule: the commit offset of a pull is stored even if the pull is held. The subscription at the
+time of the request decides which message wakes it. When it is woken, the checks and the
+subscription are evaluated again, as if the request had just come. Held pulls are woken in
+slices, so that sends and other pulls can run in between. A ``MessageFilter`` says which messages
+a pull wants.
 
 Source: broker/processor/PullMessageProcessor.java.
 """
@@ -64,7 +64,7 @@ _EMPTY: Final = frozenset({_NO_MESSAGE, GetStatus.NO_MATCHED_LOGIC_QUEUE})
 
 
 class Waiting(NamedTuple):
-    """What is needed to answer a pull."""
+    """Everything that is needed to answer a pull."""
 
     conn: ServerConn
     opaque: int
@@ -74,7 +74,8 @@ class Waiting(NamedTuple):
 
 
 MovedEvents = Callable[[PutMessage, int], None]
-"""Stores, at ``now_ms``, the event that a group asked for what is not there."""
+"""Stores, at ``now_ms``, an event (OFFSET_MOVED_EVENT): a group asked for an offset that the
+queue does not have."""
 
 
 def _nothing(tag_code: int) -> bool:
@@ -86,7 +87,7 @@ def _refuse(conn: ServerConn, serialize: int, opaque: int, refused: Refused) -> 
 
 
 class Puller:
-    """Takes pulls of one broker."""
+    """Handles the pulls of one broker."""
 
     def __init__(
         self,
@@ -118,7 +119,13 @@ class Puller:
     def take(
         self, conn: ServerConn, pull: PullFields, *, opaque: int, serialize: int, now_ms: int
     ) -> None:
-        """Answer a pull, or let it wait."""
+        """Answer a pull or hold it.
+
+        Args:
+            pull: the header of the request.
+            opaque: number of the request, which its answer repeats.
+            serialize: serialization code of the request and so of its answer.
+        """
         try:
             wants = self._checks.check(conn, pull, now_ms)
         except Refused as refused:
@@ -140,11 +147,12 @@ class Puller:
     def _serve(
         self, waiting: Waiting, wait_ms: int | None, now_ms: int, tries: int = 0, began_ms: int = 0
     ) -> None:
-        """Answer a pull, let it wait, or come again when what it wants is in memory.
+        """Answer a pull, hold it, or try it again when its bytes are in the page cache.
 
         Args:
-            wait_ms: how long it may wait for messages; None for not at all.
-            began_ms: when it was tried first.
+            wait_ms: how long it may wait for messages; None if it may not wait.
+            tries: how often a thread has read bytes from disk for it.
+            began_ms: when the first of these reads began; 0 before it.
         """
         try:
             result = self._read(waiting, may_wait=tries >= self._cold.tries_max)
@@ -199,13 +207,13 @@ class Puller:
         try:
             record = self._store.read_record(log_offset)
         except OSError as error:
-            # Whoever waits is told when its time is over and it reads this message itself.
+            # The held pull is told of the error when it expires and reads this message itself.
             LOG.error("the record at %d cannot be read: %s", log_offset, error)
             record = None
         return {} if record is None else parse_properties(raw_properties(record))
 
     def answer_woken(self, now_ms: int) -> None:
-        """Answer the first pulls that were woken, and the others a slice a turn of the loop."""
+        """Answer the first slice of woken pulls now, and one more on each pass of the loop."""
         if not self._is_waking and self._hold.has_news:
             self._wake_some(now_ms)
 
@@ -217,7 +225,7 @@ class Puller:
             self._cold.soon(self._wake_some)
 
     def answer_expired(self, now_ms: int) -> None:
-        """Answer the next pulls that waited long enough; there may be more of them."""
+        """Answer one slice of the pulls whose time is over; more of them may be left."""
         self._answer_held(self._hold.expired(now_ms), now_ms)
 
     def drop_topic(self, topic: str, *, now_ms: int) -> None:
@@ -248,7 +256,7 @@ class Puller:
                 accepts=accepts,
                 wants=wants,
                 wants_work=waiting.wants.operand_count * OPERAND_WORK,
-                # A read with an expression may cost all that one read may cost.
+                # With an expression, a read may use the whole budget of one read.
                 answer_work=ANSWER_WORK if wants is None else WORK_MAX,
                 deadline_ms=deadline_ms,
                 owner=waiting.conn,
@@ -278,9 +286,9 @@ class Puller:
     def _as_slave(
         self, waiting: Waiting, result: GetResult, code: ResponseCode
     ) -> tuple[GetResult, ResponseCode]:
-        """Return what a slave says: read from the master, where it may not be read itself.
+        """Return a slave's answer: "pull again" if it may not serve reads or lacks the offset.
 
-        A slave may be behind: what it does not have is not said to be gone.
+        A slave may be behind its master, so an offset that it lacks is not reported as moved.
         """
         moved = code is ResponseCode.PULL_OFFSET_MOVED and not self._config.offset_check_in_slave
         if not moved and self._config.slave_read_enable:
@@ -296,7 +304,7 @@ class Puller:
             waiting.serialize,
             waiting.opaque,
             code=code,
-            # Java makes a queue that is asked for, so to a client it is empty, never missing.
+            # Java creates a queue when it is read, so a client sees it as empty, never missing.
             remark=_NO_MESSAGE if result.status in _EMPTY else result.status,
             next_offset=result.next_offset,
             min_offset=result.min_offset,
@@ -332,7 +340,7 @@ class Puller:
         stats.transferred.count += result.count
 
     def forget_counters(self) -> None:
-        """Drop the counters that are kept here; a topic or group was deleted."""
+        """Drop the cached counters, because a topic or group was deleted."""
         self._got.clear()
 
     def _tell_moved(self, waiting: Waiting, queue_offset: int, now_ms: int) -> None:

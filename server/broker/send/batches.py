@@ -1,13 +1,15 @@
-"""The messages of a batch send, read and recoded in one pass, in runs of ``RUN_COUNT_MAX``.
+"""Read the messages of a batch send in one pass, in runs of ``RUN_COUNT_MAX`` messages.
 
     | size | 0 | 0 | flag | body_size | body | properties_size | own properties | …
                        │                 └────────────┐               │
                        └── RunMessage(body, own properties + suffix, flag, tag code, keys)
 
-Rule: one loop, one object a message, no copy of a body: with ``split_batch`` and a
-``PutMessage`` each, a message of a batch cost 1.2 us more. Its properties are read as those of
-the message before, if they can be. A body that is not what it should be is left to
-``split_batch``, which says where and why.
+The suffix holds the properties of the whole batch, which are appended to those of each message.
+
+Rule: there is one loop and one object per message, and no body is copied. With ``split_batch``
+and a ``PutMessage`` for each message, a message of a batch cost 1.2 us more. If the properties
+have the same names as those of the message before, the same expression reads them. A damaged
+body is given to ``split_batch``, whose error says where and why.
 
 Source: store/CommitLog.java#MessageExtBatchEncoder, common/message/MessageDecoder.java
 (4.9.7).
@@ -27,12 +29,12 @@ from storefmt.formats.javahash import tags_code
 from storefmt.formats.properties import PROPERTIES_SIZE_MAX, PROPERTY_SEPARATOR
 
 RUN_COUNT_MAX: Final = 1_024
-"""Messages that are read, or stored, before others have their turn."""
+"""Messages that are read or stored in one slice, before other requests can run."""
 _ALL: Final = layout.BATCH_ENTRY.part("body_size")
 _HEAD: Final = _ALL.struct(only=("size", "flag", "body_size"))
 _FIXED: Final = _HEAD.size + 2
 _SEPARATOR: Final = PROPERTY_SEPARATOR.encode()
-# Half the time of calling the class.
+# This takes half the time of calling the class.
 _new_message: Final = cast(
     "Callable[[type[RunMessage], tuple[object, ...]], RunMessage]", tuple.__new__
 )
@@ -41,14 +43,17 @@ _new_message: Final = cast(
 def read_batch(
     data: bytes, *, ends: BatchSuffix, recoder: Recoder, illegal: str
 ) -> Iterator[list[RunMessage]]:
-    """Yield the messages of the body of a batch send in runs, all but the last of full length.
+    """Yield the messages of the body of a batch send in runs; only the last run may be shorter.
 
     Args:
-        ends: what ends the properties of every message.
-        illegal: the remark for a message that no batch may hold.
+        data: the body of the request.
+        ends: what is appended to the properties of every message.
+        recoder: reads the properties, with the expression it made for earlier messages.
+        illegal: the remark of the refusal when the properties of a message are too long or the
+            batch is empty.
 
     Raises:
-        Refused: the body is no batch, or holds a message that it may not.
+        Refused: the body is not a batch, is empty, or holds a message that is not allowed.
     """
     messages: list[RunMessage] = []
     unpack, add = _HEAD.unpack_from, messages.append
@@ -92,7 +97,7 @@ def read_batch(
             yield _run(messages, ends, recoder)
             messages = []
             add = messages.append
-            # Other batches were read meanwhile.
+            # Other batches may have changed the recoder's expression since the yield.
             match, tags, many_keys, unique = recoder.entry
     if not messages:
         raise Refused(ResponseCode.MESSAGE_ILLEGAL, illegal)
@@ -104,13 +109,13 @@ def _run(messages: list[RunMessage], ends: BatchSuffix, recoder: Recoder) -> lis
 
 
 def _as_stored(message: RunMessage, recoder: Recoder) -> RunMessage:
-    """Return a message with the tag code and the keys that its stored properties say."""
+    """Return a message with the tag code and the keys that its stored properties give."""
     code, keys = recoder.batch_entry(message.properties)
     return message._replace(tags_code=code, keys=keys)
 
 
 def _no_batch(data: bytes, pos: int) -> Refused:
-    """Return what is wrong with the message at byte ``pos``."""
+    """Return the refusal that says what is wrong with the message at byte ``pos``."""
     try:
         split_batch(data, start=pos)
     except RecordDamaged as error:

@@ -1,11 +1,12 @@
-"""What becomes of a message that a consumer could not process.
+"""Make the new message for one that a consumer could not process and sent back.
 
-    tried fewer times than allowed -> %RETRY%group, through the schedule topic:
-                                      the level asked for, or 3 + times tried
-    tried often enough, level < 0  -> %DLQ%group, at once
+    reconsume times below the maximum      -> %RETRY%group, through the schedule topic, with the
+                                              delay level requested or 3 + reconsume times
+    maximum reached, or a delay level < 0  -> %DLQ%group, at once
 
-The new message has the old body, properties and born data, reconsume times + 1, the
-property RETRY_TOPIC (the topic it was sent to) and ORIGIN_MESSAGE_ID (its first offset id).
+The new message has the old body, properties, born time and born host, reconsume times + 1, and
+the properties RETRY_TOPIC (the topic it was sent to first) and ORIGIN_MESSAGE_ID (its first
+offset id).
 
 Source: broker/processor/SendMessageProcessor.java#asyncConsumerSendMsgBack.
 """
@@ -39,7 +40,7 @@ from storefmt.formats.properties import (
 
 FIRST_LEVEL: Final = 3
 RETRY_TIMES_VERSION: Final = 121
-"""MQVersion V3_4_9: from here on a client says itself how often a message is tried."""
+"""MQVersion V3_4_9: since this version a client sends ``maxReconsumeTimes`` itself."""
 
 
 def given_back(
@@ -53,10 +54,14 @@ def given_back(
     permission: int,
     now_ms: int,
 ) -> PutMessage | None:
-    """Return the message to store, None when the group wants no retries.
+    """Return the message to store, or None when the group has no retry queues.
+
+    Args:
+        client_version: the MQVersion of the client.
+        permission: the permission of the broker (``brokerPermission``).
 
     Raises:
-        Refused: no such group or message, or writing is forbidden.
+        Refused: the group or message does not exist, or writing is forbidden.
     """
     group = _group(fields, groups, permission, now_ms)
     if group.retry_queue_nums <= 0:
@@ -99,7 +104,7 @@ def _group(
     if group is None:
         text = names.see_faq(f"subscription group not exist, {fields.group} ")
         raise Refused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, text)
-    # The retry and dead letter topics are names as well, and longer than the group's.
+    # The retry topic's name is longer than the group's, so it can be too long for a topic.
     fault = names.topic_fault(names.retry_topic(fields.group))
     if fault is not None:
         raise Refused(ResponseCode.SYSTEM_ERROR, fault)
@@ -112,8 +117,8 @@ def _record(fields: ConsumerSendMsgBack, store: MessageStore) -> Record:
     data = store.read_record(fields.offset) if fields.offset >= 0 else None
     if data is not None:
         try:
-            # The dead letters take a body that is damaged as it is. In the retry topic it would
-            # get a CRC of its own, and be delivered as if nothing were wrong with it.
+            # A damaged body goes to the dead letter topic as it is. In the retry topic it would
+            # get a new, correct CRC and be delivered as if nothing were wrong with it.
             return decode_record(data, check_crc=fields.delay_level >= 0)
         except RecordDamaged as error:
             raise Refused(ResponseCode.SYSTEM_ERROR, str(error)) from None

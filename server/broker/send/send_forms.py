@@ -1,18 +1,19 @@
-r"""Sends that differ from the one before in a few values only, read with one expression.
+r"""Read sends that differ from an earlier one in a few values with one regular expression.
 
-    {"code":310,"extFields":{"a":"g","b":"t","c":"TBW102","d":"8  <- front: the form is found by it
+    {"code":310,"extFields":{"a":"g","b":"t","c":"TBW102","d":"8  <- the front: key of the form
     ","e":"[3]","f":"0","g":"[1763733600000]","h":"0","i":"UNIQ_KEY\u0001[7F00…]\u0002WAIT\u0001[true]"
-    ,…,"opaque":[17],…}                                           <- [values], all else as it was
+    ,…,"opaque":[17],…}                                 <- only the values in [] may differ
 
-A producer's sends have one form for hours. ``parse_send_v2`` and ``Recoder`` read every field of
-each; here what never changes is compared, and the stored properties are filled in as bytes.
+The sends of a producer keep one form for hours. The general way (``parse_send_v2`` and
+``Recoder``) reads every field of each send. Here the constant text is only compared, and the
+stored properties are filled in as bytes.
 
-Rule: a form is made of a send that went the general way, and only if it gives the same bytes,
-keys and tag code for it. It matches plain ASCII values without escapes and no send that asks for
-anything special (batch, oneway, transaction, delay, a retry); whatever does not match goes the
-general way.
+Rule: a form is made from a send that went the general way, and only if it gives the same bytes,
+keys and tag code for that send. It matches plain ASCII values without escapes, and no send that
+asks for anything special (batch, oneway, transaction, delay, retry). A send that matches no form
+goes the general way.
 
-Source: none, this is our own; the layout is that of ``remoting.fast_path``.
+Source: none, RocketMQ has nothing like it; the layout is that of ``remoting.fast_path``.
 """
 
 import re
@@ -26,15 +27,16 @@ from storefmt.formats.javahash import tags_code
 from storefmt.formats.sysflag import TRANSACTION_MASK
 
 LEARN_AFTER: Final = 16
-"""Sends of one front that go the general way before one is learnt: an expression is dear."""
+"""Sends with one front that go the general way before a form is made, because compiling a
+regular expression is expensive."""
 FORMS_MAX: Final = 4
-"""Forms with one front."""
+"""Forms that may share one front."""
 _FRONTS_MAX: Final = 1_024
 _HEADER_SIZE_MAX: Final = 4_096
 _FRONT_END: Final = b'","e":"'
 _VALUE: Final = rb"([ !#-\[\]-~]+)"
 _NUMBER: Final = rb"(0|[1-9][0-9]{0,8})"
-# Fixed text and the parts between that change from send to send.
+# The groups are the fixed text and the properties; the numbers between them change.
 _PARTS: Final = re.compile(
     rb'(","e":")[0-9]{1,9}(","f":"[0-9]{1,9}","g":")[0-9]{1,18}(","h":"-?[0-9]{1,9}","i":")'
     rb'([^"]+)(",.*,"opaque":)[0-9]{1,9}(,"serializeTypeCurrentRPC":"JSON","version":[0-9]{1,9}\})'
@@ -43,14 +45,15 @@ _FIRST_VALUE: Final = 2
 
 
 class Form(NamedTuple):
-    """How sends of one form are read, and what is the same in all of them."""
+    """How to read the sends of one form, and the values that all of them share."""
 
     match: Callable[[bytes, int], re.Match[bytes] | None]
-    """From the front's end: queue id, born time, the values of the properties, opaque."""
+    """Matches from the end of the front; its groups are queue id, born time, the values of the
+    properties, opaque."""
     pick: Callable[[tuple[bytes, ...]], object]
-    """The values that are stored, in stored order."""
+    """Picks the values that are stored from the groups, in stored order."""
     template: bytes
-    """The stored properties, ``%s`` for each of them."""
+    """The stored properties, with ``%s`` in place of each of these values."""
     topic: str
     sys_flag: int
     flag: int
@@ -58,11 +61,12 @@ class Form(NamedTuple):
     keys: int
     unique: int
     wait: int
-    """Which of the values these are; below zero for none."""
+    """``tags``, ``keys``, ``unique`` (UNIQ_KEY) and ``wait`` are indices of groups, -1 for a
+    property that the form lacks."""
 
 
 class SendForms:
-    """The forms that the producers of one broker use."""
+    """The forms of the sends that one broker receives."""
 
     def __init__(self, recoder: Recoder) -> None:
         self._recoder = recoder
@@ -70,7 +74,7 @@ class SendForms:
         self._missed: dict[bytes, int] = {}
 
     def find(self, header: bytes) -> tuple[Form, tuple[bytes, ...]] | None:
-        """Return the form of a header and the values in it, None for one without."""
+        """Return the form of a header and the values in it, or None if it matches no form."""
         end = header.find(_FRONT_END)
         for form in self._forms.get(header[:end], ()):
             found = form.match(header, end)
@@ -79,7 +83,7 @@ class SendForms:
         return None
 
     def learn(self, header: bytes, send: SendV2) -> None:
-        """Take note of a send that went the general way, and make a form of it if that pays."""
+        """Count a send that went the general way; every ``LEARN_AFTER``-th becomes a form."""
         if len(header) > _HEADER_SIZE_MAX:
             return
         front = header[: header.find(_FRONT_END)]
@@ -87,7 +91,7 @@ class SendForms:
         if missed > LEARN_AFTER * FORMS_MAX:
             return
         if len(self._missed) >= _FRONTS_MAX:
-            # Somebody makes up names; start again rather than grow.
+            # A client uses ever new groups or topics: start again to bound the memory.
             self._missed.clear()
             self._forms.clear()
         self._missed[front] = missed
@@ -104,7 +108,7 @@ class SendForms:
         if parts is None or shape is None or not shape.places or send.sys_flag & TRANSACTION_MASK:
             return None
         fixed = [re.escape(text) for text in parts.groups()]
-        # Names are no values: they stay as they are.
+        # The names of the properties are part of the fixed text; only their values may differ.
         texts = (text.partition(rb"\u0001") for text in parts[4].split(rb"\u0002"))
         values = rb"\\u0002".join(
             re.escape(name + mark) + (_VALUE if mark else b"") for name, mark, _ in texts
@@ -136,7 +140,7 @@ def stored(form: Form, values: tuple[bytes, ...]) -> tuple[bytes, int, tuple[str
     """Return stored properties, tag code, index keys and whether the producer waits for the disk.
 
     Args:
-        values: what the form found.
+        values: the groups that ``form.match`` found.
     """
     _, pick, template, _, _, _, tags, keys, unique, wait = form
     if keys < 0 <= unique:

@@ -1,12 +1,13 @@
-"""Sends: is this message allowed, and which record does it become.
+"""Check a message that a producer sends, and store the record that it becomes.
 
-    checks (Java's order, Java's texts) -> topic made if need be -> properties recoded
-      -> delayed? to the schedule topic  -> of a transaction? to the half topic
-      -> given back too often? to the dead letter topic
-      -> store.put -> the answer waits in the turn
+    checks (in Java's order, with Java's texts) -> topic created if allowed
+      -> properties recoded
+      -> a retry that reached its maximum? -> dead letter topic
+      -> transactional (TRAN_MSG)? -> half topic; otherwise delayed? -> schedule topic
+      -> store.put -> the answer waits for the group commit (``Turn``)
 
-Rule: what one send costs is decided here. Everything a topic decides is kept per topic
-(``Route``) and forgotten when any topic changes; the message pays for its own fields only.
+Rule: the cost of a send is decided here. Everything that is the same for all sends to a topic is
+cached in a ``Route`` and dropped when any topic changes; a send handles only its own fields.
 
 Source: broker/processor/AbstractSendMessageProcessor.java#msgCheck,
 SendMessageProcessor.java, store/DefaultMessageStore.java#checkMessage.
@@ -56,7 +57,7 @@ _TOO_MANY_LIGHT_QUEUES = (
 
 
 class Sender:
-    """Takes sends of one broker."""
+    """Handles the sends to one broker."""
 
     def __init__(
         self,
@@ -90,7 +91,7 @@ class Sender:
         self._recoder = Recoder(config.broker_cluster_name)
         self.forms = SendForms(self._recoder)
         self.refusal = ""
-        """Why this broker, though a master, takes no messages; empty when it does."""
+        """Why this broker takes no messages although it is a master; empty when it takes them."""
         self._routes = Routes(
             config=config,
             topics=topics,
@@ -100,7 +101,7 @@ class Sender:
         self.settings_changed()
 
     def settings_changed(self) -> None:
-        """Go by the settings as they are now."""
+        """Apply the settings as they are now."""
         self._body_size_max = self._config.store.max_message_size
         self._illegal = (
             "the message is illegal, maybe msg body or properties length not matched. msg body "
@@ -109,23 +110,28 @@ class Sender:
         self.forget_routes()
 
     def _role_refusal(self) -> str:
-        """Return why a broker of this role stores nothing; empty when it does."""
+        """Return why a broker of this role stores no messages; empty when it stores them."""
         if self._config.is_slave:
             return store_refuses(self._store, IS_SLAVE)
         return self.refusal
 
     def forget_routes(self) -> None:
-        """Drop what is kept of topics; to be called when any topic changed."""
+        """Drop every cached route; call it when any topic has changed."""
         self._routes.forget()
 
     def close(self) -> None:
-        """Take no more messages of clients."""
+        """Refuse every message of a client from now on."""
         self._routes.close()
 
     def take(
         self, conn: ServerConn, send: SendV2, *, body: bytes, serialize: int, now_ms: int
     ) -> None:
-        """Store one request's message or batch; the answer leaves when it is safe."""
+        """Store the message or batch of a request; the answer leaves when it is safe on disk.
+
+        Args:
+            send: the header of the request.
+            serialize: serialization code of the request and so of its answer.
+        """
         try:
             if self._overload.refusal:
                 raise Refused(ResponseCode.SYSTEM_BUSY, self._overload.refusal)
@@ -160,7 +166,7 @@ class Sender:
         message_id: str,
         waits: bool,
     ) -> None:
-        """Let the answer leave when what was put is safe."""
+        """Queue the answer; the group commit sends it when the message is safe."""
         if send.is_oneway:
             self._turn.schedule()
             return
@@ -174,16 +180,22 @@ class Sender:
         self._turn.ack(sink, answer, opaque=opaque, serialize=serialize, waits=waits)
 
     def _is_unsaved(self, route: Route) -> bool:
-        """Tell whether topics.json lacks a topic that a message of this route is stored for."""
+        """Tell whether a topic that a message of this route is stored in is not in topics.json."""
         unsaved = self._topics.unsaved
         if route.topic in unsaved:
             return True
         return route.retry_group is not None and names.dlq_topic(route.retry_group) in unsaved
 
     def take_known(self, conn: ServerConn, header: bytes, body: bytes, now_ms: int) -> bool:
-        """Store one message as ``take`` does, if sends of its form were seen before.
+        """Store one message as ``take`` does, if its header matches a known form.
 
-        False, and nothing is done: ``take`` knows what to do with it, or why not.
+        Args:
+            header: the JSON header of the request, as bytes.
+            body: the body of the message.
+
+        Returns:
+            False if nothing was done; the caller then uses ``take``, which stores the message or
+            refuses it with a reason.
         """
         found = self.forms.find(header)
         if found is None or self._overload.refusal:
@@ -203,7 +215,7 @@ class Sender:
         )  # fmt: skip
         if status is not _OK:
             return False
-        # As ``count`` does, without the call.
+        # This is ``count`` without the cost of a call.
         nums, sizes = route.put_nums, route.put_size
         nums.sum += 1
         nums.times += 1
@@ -217,10 +229,10 @@ class Sender:
         return True
 
     def aim(self, conn: ServerConn, send: SendFields, now_ms: int) -> tuple[Route, int]:
-        """Return what its topic decides for a send, and its queue.
+        """Return the route of a send and the id of the queue that it goes to.
 
         Raises:
-            Refused: the topic or the queue may not be sent to.
+            Refused: the topic or the queue does not accept sends.
         """
         route = self._routes.get(send.topic) or self._routes.make(conn, send, now_ms)
         queue_id = send.queue_id
@@ -233,20 +245,20 @@ class Sender:
         return self._answers.message_id(log_offset)
 
     def put(self, message: PutMessage, *, now_ms: int) -> PutResult:
-        """Put a message that the broker itself makes; the caller schedules or waits.
+        """Put a message that the broker itself made; the caller schedules the commit or waits.
 
         Raises:
-            Refused: the store does not take it.
+            Refused: the store does not accept the message.
         """
         result = self._store.put(message, now_ms)
         self._check(result.status)
         return result
 
     def deliver(self, message: PutMessage, *, now_ms: int) -> PutResult:
-        """Put a message of a client that waited until now, and count it as ``put`` does not.
+        """Put a delayed or transactional message of a client, and count it for its topic.
 
         Raises:
-            Refused: the store does not take it.
+            Refused: the store does not accept the message.
         """
         result = self.put(message, now_ms=now_ms)
         self._stats.count_put(message.topic, result.size)
@@ -262,7 +274,7 @@ class Sender:
         now_ms: int,
     ) -> tuple[int, str, bool]:
         """Return queue offset, message id and whether the producer waits for the disk."""
-        # One unpacking is a third of reading the fields by name.
+        # Unpacking the tuple once takes a third of the time of reading the fields by name.
         _, _, _, _, _, _, _, _, sys_flag, born_ms, flag, text, reconsume_times, _, _, _ = send
         data, code, keys, waits, named = self._recoder.recode(text)
         if sys_flag & TRANSACTION_MASK and not is_prepared(named):
@@ -284,13 +296,14 @@ class Sender:
                 self._act_on(message, named, now_ms)
             result = self._store.put(message, now_ms)
             if message.topic is not route.topic and result.status is _OK:
-                # Counted where it waits, or where it ended; and where it goes when it goes.
+                # Count it for the topic it waits or ended in. A message that waits is counted
+                # for its own topic when it is delivered.
                 self._stats.count_put(message.topic, result.size)
                 return result.queue_offset, self._answers.message_id(result.log_offset), waits
         status, queue_offset, log_offset, size = result
         if status is not _OK:
             self._check(status)
-        # As ``count`` does, without the call.
+        # This is ``count`` without the cost of a call.
         nums, sizes = route.put_nums, route.put_size
         nums.sum += 1
         nums.times += 1
@@ -299,10 +312,10 @@ class Sender:
         return queue_offset, self._answers.message_id(log_offset), waits
 
     def _take_batch(self, conn: ServerConn, send: SendV2, body: bytes, serialize: int) -> None:
-        """Store a batch: a small one now, a large one in runs when others have had their turn.
+        """Store a batch: a small one at once, a large one in runs between other requests.
 
         Raises:
-            Refused: the body is no batch, or asks for what no batch may.
+            Refused: the body is not a batch, or the batch is too large, delayed or transactional.
         """
         ends = self._recoder.batch_suffix(send.properties)
         if len(body) > self._body_size_max or ends.is_delayed or send.sys_flag & TRANSACTION_MASK:
@@ -325,11 +338,11 @@ class Sender:
         *,
         waits: bool,
     ) -> Generator[None, None, None]:
-        """Read the rest of a batch, then store it, a run in each slice.
+        """Read the rest of a batch, then store it, with one run in each slice.
 
-        Others may store messages between two runs. As theirs, a run has the time at which it is
-        stored. Nothing is stored before all of the batch is read; only a store that takes no
-        more ends a batch in its middle, which is answered as if nothing of it were stored.
+        Other messages may be stored between two runs, so each run gets its own store time.
+        Nothing is stored before the whole batch is read. A batch is stored in part only when the
+        store stops taking messages; the answer then is the same as if nothing were stored.
         """
         runs = [first]
         codes: list[ResponseCode] = []
@@ -386,7 +399,7 @@ class Sender:
         return result
 
     def _give_up(self, message: PutMessage, send: SendV2, group: str, now_ms: int) -> None:
-        """Turn a message that was tried often enough into one for the dead letter topic."""
+        """Send a message to the dead letter topic if it reached its maximum of retries."""
         found = self._groups.find(group, now_ms=now_ms)
         if found is None:
             text = names.see_faq(f"subscription group not exist, {group} ")
@@ -402,7 +415,7 @@ class Sender:
             message.queue_id = 0
 
     def _act_on(self, message: PutMessage, named: Mapping[str, str], now_ms: int) -> None:
-        """Do what the properties of a message ask the broker to do."""
+        """Redirect a message whose properties ask for a transaction or a delay."""
         if is_prepared(named):
             self._prepare(message, named)
             return
@@ -417,7 +430,7 @@ class Sender:
         if self._config.reject_transaction_message:
             text = f"the broker[{self._config.broker_ip1}] sending transaction message is forbidden"
             raise Refused(ResponseCode.NO_PERMISSION, text)
-        # A delay begins with the commit; only nonsense is refused now.
+        # The delay begins with the commit; here the level is only checked.
         self._levels.level_of(named.get(DELAY, "0"))
         prepare(message, named)
         self._check_properties(message)
@@ -428,7 +441,7 @@ class Sender:
 
     @staticmethod
     def _warn_of_flag(conn: ServerConn, sys_flag: int) -> None:
-        """Say that a message is stored as its flag asks, as in Java, though it says no more."""
+        """Log that a message has a transaction flag but no TRAN_MSG; it is stored, as in Java."""
         if sys_flag & TRANSACTION_MASK != TRANSACTION_COMMIT:
             LOG.warning(
                 "%s sends a message with the transaction flag and without TRAN_MSG; it is stored, "
@@ -444,12 +457,12 @@ class Sender:
         sizes.times += 1
 
     def _check(self, status: PutStatus) -> None:
-        """Raise with Java's code and text when a message was not put."""
+        """Raise ``Refused`` with Java's code and text when a message was not put."""
         match status:
             case PutStatus.PUT_OK:
                 return
             case PutStatus.SERVICE_NOT_AVAILABLE:
-                # Java does not count these as failed: nothing was tried.
+                # Java does not count these as failed puts, because nothing was tried.
                 why = self._store.failure or "shut down"
                 text = self._role_refusal() or store_refuses(self._store, why)
                 raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, text)
@@ -473,7 +486,7 @@ class Sender:
 
 
 def _keeping(conn: ServerConn, size: int, steps: Iterator[None]) -> Iterator[None]:
-    """Go through ``steps``; ``size`` bytes are in flight for the connection until their end."""
+    """Yield from ``steps``; until their end ``size`` bytes count as in flight for ``conn``."""
     conn.keep(size)
     try:
         yield from steps

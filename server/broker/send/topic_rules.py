@@ -1,6 +1,6 @@
-"""What a topic decides for every send to it, kept until a topic changes.
+"""Routes: what is the same for every send to a topic, cached until a topic changes.
 
-Rule: a route exists only for a topic that may be sent to; whoever changes a topic or the
+Rule: a route exists only for a topic that accepts sends; code that changes a topic or the
 broker's permission calls ``forget``.
 
 Source: broker/processor/AbstractSendMessageProcessor.java#msgCheck (the order of checks
@@ -30,7 +30,7 @@ LOG = logging.getLogger(__name__)
 
 
 class SendFields(Protocol):
-    """The fields of a send header, whichever of its three forms it came in."""
+    """The fields of a send header, for all three request codes (10, 310, 320)."""
 
     @property
     def producer_group(self) -> str: ...
@@ -62,7 +62,7 @@ class SendFields(Protocol):
 
 @dataclass(slots=True, frozen=True)
 class Route:
-    """What one topic decides for every send to it."""
+    """What is the same for every send to one topic."""
 
     config: TopicConfig
     topic: str
@@ -89,7 +89,7 @@ class Routes:
     """The routes of one broker, by topic.
 
     Args:
-        refusal: says why a broker stores nothing; empty when it does.
+        refusal: returns why the broker stores no messages; empty when it stores them.
     """
 
     def __init__(
@@ -110,19 +110,20 @@ class Routes:
         """Return the known route of a topic, or None."""
 
     def forget(self) -> None:
-        """Drop every route; to be called when a topic or the broker's permission changed."""
+        """Drop every route; call it when a topic or the broker's permission has changed."""
         self._routes.clear()
 
     def close(self) -> None:
-        """Refuse every send from now on; the broker stops."""
+        """Refuse every send from now on, because the broker stops."""
         self._is_open = False
         self.forget()
 
     def make(self, conn: ServerConn, send: SendFields, now_ms: int) -> Route:
-        """Return the route of a send, its topic made when there is none and it may be.
+        """Return the route of a send; create its topic if it is missing and that is allowed.
 
         Raises:
-            Refused: the name, the permission or the missing topic forbids it.
+            Refused: the broker does not accept sends now, the topic's name or the permission
+                forbids it, or the topic is missing and may not be created.
         """
         if not self._is_open:
             raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, "the broker is stopping")
@@ -163,7 +164,7 @@ class Routes:
             self._stats.counter(TOPIC_PUT_SIZE, topic),
         )
         if topic not in self._topics.unsaved:
-            # A route that is kept is one whose answers wait for no state file.
+            # Answers of a cached route do not wait for topics.json to be saved.
             self._routes[topic] = route
         return route
 
@@ -198,11 +199,12 @@ def _human_time(time_ms: int) -> str:
 
 
 def choose_queue(conn: ServerConn, queue_id: int, route: Route) -> int:
-    """Return a write queue for a send that names none.
+    """Return the id of a random write queue for a send with a negative queue id.
 
     Raises:
-        Refused: it names one that does not exist.
+        Refused: the queue id is too high, or the topic has no write queue.
     """
+
     if queue_id >= route.queue_limit:
         text = (
             f"request queueId[{queue_id}] is illegal, {topic_text(route.config)} "

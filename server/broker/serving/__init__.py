@@ -1,6 +1,6 @@
-"""How requests of one turn of the event loop become one write and then their answers.
+"""Group commit, answers, cold reads and flow control, which sends and pulls share.
 
-Frames that were read come in; ``group_commit`` stores what they put with one write and one
-sync, and answers leave as bytes. ``cold_reads`` moves reads of the disk to threads,
-``overload`` refuses early. Start with ``group_commit.Turn``.
+``group_commit`` stores all messages that arrive in one pass of the event loop with one write and
+one sync, and then sends the answers. ``answers`` formats them, ``cold_reads`` moves reads from
+disk to threads, and ``overload`` refuses sends early. Start with ``group_commit.Turn``.
 """

@@ -1,10 +1,10 @@
-"""The frames that answer sends and pulls, formatted in one go.
+"""Format the frames that answer sends and pulls.
 
-Two answers make up nearly all that a broker says, so they are written as text with the
-numbers filled in, in the layout of ``remoting.serialize`` (tested against it). Everything
-else goes through ``Command``.
+Nearly all answers of a broker are one of two kinds, so these are written as JSON text with the
+numbers filled in, in the layout of ``remoting.serialize`` (a test compares the two). All other
+answers are encoded with ``Command``.
 
-Rule: an answer is in the serialisation of its request.
+Rule: an answer has the serialization of its request.
 
 Source: broker/processor/SendMessageProcessor.java, PullMessageProcessor.java.
 """
@@ -24,30 +24,30 @@ _CODE: Final = struct.Struct(">h")
 _HEADER_SIZE_MASK: Final = 0xFFFFFF
 _HEAD_SIZE: Final = 8
 _STORED: Final = (0, 10)
-"""Codes that say that a message is stored."""
+"""The codes of answers to a message that was stored: SUCCESS and FLUSH_DISK_TIMEOUT."""
 _JSON: Final = int(SerializeType.JSON)
 _END: Final = f'"serializeTypeCurrentRPC":"JSON","version":{VERSION}}}'
 _LANGUAGE: Final = LanguageCode.PYTHON.name
 
 
 class SendAnswers:
-    """Answers to sends.
+    """Formats the answers to sends.
 
     Args:
-        region: the broker's regionId, told with every answer.
-        trace_on: whether producers should trace.
+        region: the broker's regionId, which every answer carries.
+        trace_on: whether producers should send message traces.
         store_host: the packed host that offset message ids begin with.
     """
 
     def __init__(self, *, region: str, trace_on: bool, store_host: bytes) -> None:
         self._id_format = f"{store_host.hex().upper()}%016X"
-        # A method of this class around it would cost as much again, for every message.
+        # A method around this call would double its cost for every message.
         self.message_id: Callable[[int], str] = self._id_format.__mod__
         """Returns the offset id of a message at a log offset."""
         self.tell(region=region, trace_on=trace_on)
 
     def tell(self, *, region: str, trace_on: bool) -> None:
-        """Tell this region, and whether producers should trace, from now on."""
+        """Set the region and the trace switch that answers carry from now on."""
         self._ext = {TRACE_ON: "true" if trace_on else "false", MSG_REGION: region}
         # A region with a quote or backslash in it would break the text below.
         quotable = region.isascii() and region.isprintable() and not set(region) & {'"', "\\"}
@@ -55,7 +55,7 @@ class SendAnswers:
             f'"TRACE_ON":"{self._ext[TRACE_ON]}","MSG_REGION":"{region}"' if quotable else None
         )
 
-        # The same as in ``stored``; bytes, to be filled in with bytes.
+        # The same text as in ``stored``, as bytes that are filled in with bytes.
         self._known = (
             b'{"code":0,"extFields":{"queueId":"%%b",%b,"msgId":"%b","queueOffset":"%%d"},'
             b'"flag":1,"language":"%b","opaque":%%b,%b'
@@ -71,13 +71,20 @@ class SendAnswers:
 
     def message_ids(self, log_offsets: Sequence[int]) -> str:
         """Return the offset ids of the messages of a batch, as its answer lists them."""
-        # One format for all is half the cost of one for each.
+        # One format operation for all takes half the time of one for each.
         return ",".join([self._id_format] * len(log_offsets)) % tuple(log_offsets)
 
     def stored(
         self, serialize: int, opaque: int, *, queue_id: int, queue_offset: int, message_id: str
     ) -> bytes:
-        """Return the frame that says a message was stored, and where."""
+        """Return the frame that says that a message was stored, and where.
+
+        Args:
+            serialize: serialization code of the request.
+            opaque: number of the request, which the answer repeats.
+            queue_offset: of the message or of the first one of a batch, in entries.
+            message_id: offset id, or the ids of a batch joined with commas.
+        """
         if serialize == _JSON and self._common is not None:
             header = (
                 f'{{"code":0,"extFields":{{"queueId":"{queue_id}",{self._common},'
@@ -97,7 +104,13 @@ class SendAnswers:
     def stored_known(
         self, opaque: bytes, *, queue_id: bytes, queue_offset: int, log_offset: int
     ) -> bytes:
-        """Return what ``stored`` does for JSON, from the digits of the request."""
+        """Return what ``stored`` returns for JSON, from digits copied out of the request.
+
+        Args:
+            opaque: digits of the request's opaque; ``queue_id`` likewise.
+            queue_offset: of the message, in entries.
+            log_offset: of the message, in bytes; it becomes the offset id.
+        """
         if self._known is None:
             message_id = self.message_id(log_offset)
             return self.stored(
@@ -112,14 +125,21 @@ class SendAnswers:
         return _HEAD.pack(4 + size, size) + header
 
     def refused(self, serialize: int, opaque: int, *, code: int, remark: str) -> bytes:
-        """Return the frame that says why a message was not stored."""
+        """Return the frame that says why a message was not stored.
+
+        Args:
+            serialize: serialization code of the request.
+            opaque: number of the request, which the answer repeats.
+            code: response code.
+            remark: the reason, which the producer's exception shows.
+        """
         return _frame(serialize, opaque, code=code, remark=remark, ext=self._ext)
 
 
 def with_code(stored: bytes, code: int) -> bytes:
-    """Return the frame of a stored message with another code (10: stored, disk not sure).
+    """Return the answer to a stored message with another code (10: not known to be on disk).
 
-    One that says that nothing is stored stays as it is.
+    An answer that says that the message was not stored keeps its code.
     """
     mark = _HEAD.unpack_from(stored)[1]
     header = stored[_HEAD_SIZE:]
@@ -144,7 +164,19 @@ def pulled(
     chunks: Sequence[Chunk] = (),
     suggested_broker_id: int = 0,
 ) -> bytes:
-    """Return the frame that answers a pull, records joined behind the header once."""
+    """Return the frame that answers a pull; the records are copied once, behind the header.
+
+    Args:
+        serialize: serialization code of the request.
+        opaque: number of the request, which the answer repeats.
+        code: response code.
+        remark: name of the read's status; it needs no escaping in JSON.
+        next_offset: queue offset of the next pull, in entries.
+        min_offset: first queue offset of the queue, in entries.
+        max_offset: queue offset behind the last entry.
+        chunks: bytes of the records, in order.
+        suggested_broker_id: broker to pull from next; 0 is the master.
+    """
     if serialize != _JSON:
         ext = {
             "suggestWhichBrokerId": str(suggested_broker_id),
@@ -166,7 +198,14 @@ def pulled(
 
 
 def pull_refused(serialize: int, opaque: int, *, code: int, remark: str) -> bytes:
-    """Return the frame that refuses a pull before the queue was looked at."""
+    """Return the frame that refuses a pull before its queue was read.
+
+    Args:
+        serialize: serialization code of the request.
+        opaque: number of the request, which the answer repeats.
+        code: response code.
+        remark: the reason, for people.
+    """
     return _frame(serialize, opaque, code=code, remark=remark, ext={})
 
 

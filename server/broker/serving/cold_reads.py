@@ -1,14 +1,14 @@
-"""Reads that would wait for a disk, done by threads so that the loop never does.
+"""Let threads read bytes that are not in the page cache, so that the loop does not block.
 
     pull ─ in the page cache ──────────────────────────> answered at once
-         └ not (ColdRead) ─ thread reads it ─ loop ────> asked again, now from memory
+         └ not (ColdRead) ─ a thread reads it ─ loop ──> tried again, now from memory
 
-Rule: a thread only brings bytes into the page cache; what a pull is answered is decided on
-the loop, each time anew, as if the pull had come then. After a number of tries the loop
-waits itself: memory that is so short would never let the pull through. Where the file
-system cannot tell what is cached (tmpfs), nothing is ever cold. Of a pull of much that is in
-memory the loop reads a piece at a time, as long as sockets or sends wait for it. Whoever has
-much to do for other reasons does a slice of it and asks to be called ``soon``.
+Rule: a thread only brings bytes into the page cache. The loop decides what a pull is answered,
+and decides it anew at each try, as if the pull had just come. After ``tries_max`` tries the loop
+itself waits for the disk, because with so little memory the pull might never succeed. Where the
+file system cannot tell what is cached (tmpfs), every read counts as cached. A large pull from
+memory is read in slices while sockets or sends wait for the loop (``Pieces``). Other long work
+does one slice and asks to be called again with ``soon``.
 """
 
 import asyncio
@@ -23,32 +23,32 @@ from server.store.commitlog.log_read import Begun, Pieces
 from server.store.disk.nowait import ColdRead
 
 TRIES_MAX: Final = 40
-"""A pull reads a queue file and at most 32 places of the log."""
+"""This is enough for one pull, which reads a queue file and at most 32 places of the log."""
 THREADS: Final = 4
 
 Again = Callable[[int], object]
-"""Called on the loop with ``now_ms`` when the bytes are in memory."""
+"""Called on the loop with ``now_ms`` when the work can go on."""
 
 
 class ColdReads:
-    """The threads of one broker that wait for cold reads."""
+    """The threads of one broker that read what is not in the page cache."""
 
     def __init__(self, clock: Clock) -> None:
         self.count = 0
-        """Reads that were left to a thread."""
+        """Reads that a thread has done, or is doing."""
         self.pieces = Pieces(lambda: False)
-        """How the loop reads much."""
+        """Splits large reads of the loop into slices."""
         self._clock = clock
         self._loop: asyncio.AbstractEventLoop | None = None
         self._workers: ThreadPoolExecutor | None = None
 
     @property
     def tries_max(self) -> int:
-        """How often a pull comes again before the loop waits; 0 while there are no threads."""
+        """How often a pull is tried before the loop waits itself; 0 while there are no threads."""
         return TRIES_MAX if self._workers is not None else 0
 
     def open(self, loop: asyncio.AbstractEventLoop, turn: Turn) -> None:
-        """Work for this loop from now on."""
+        """Start the threads; ``again`` is called on this loop from now on."""
         self._loop = loop
         if isinstance(loop, ServerLoop):
             is_waited_for = loop.is_waited_for
@@ -56,7 +56,7 @@ class ColdReads:
         self._workers = ThreadPoolExecutor(THREADS, thread_name_prefix="cold-read")
 
     def warm(self, cold: ColdRead, again: Again) -> None:
-        """Let a thread read what was not in memory, then call ``again``."""
+        """Let a thread read what is not in the page cache, then call ``again``."""
         if self._workers is None or self._loop is None:
             cold.drop()
             return
@@ -64,15 +64,15 @@ class ColdReads:
         self._run(cold.warm, again)
 
     def soon(self, again: Again) -> None:
-        """Call ``again`` when those who wait for the loop now have had their turn."""
+        """Call ``again`` on the next pass of the loop, after what is ready now."""
         if self._loop is not None:
-            # A timer's turn comes behind that of the sockets.
+            # The loop handles timers after sockets.
             self._loop.call_later(0, self._ended, again)
 
     def go_on(self, begun: Begun, again: Again) -> None:
-        """Call ``again`` when those who wait for the loop have had their turn."""
+        """Call ``again`` when other work has run and the split read ``begun`` may go on."""
         if self._loop is not None:
-            # A timer's turn comes behind that of the sockets.
+            # The loop handles timers after sockets.
             self._loop.call_later(0, self._go_on, begun, again)
 
     def _go_on(self, begun: Begun, again: Again) -> None:
@@ -82,9 +82,9 @@ class ColdReads:
             self.go_on(begun, again)
 
     def run(self, work: Callable[[], None], then: Again) -> None:
-        """Let a thread do what waits for a disk, then call ``then``.
+        """Let a thread do work that waits for a disk, then call ``then``.
 
-        Where there are no threads both are done at once.
+        If there are no threads, both are done at once.
         """
         if self._workers is None or self._loop is None:
             work()
@@ -98,12 +98,12 @@ class ColdReads:
             future.add_done_callback(lambda done: self._ended(then))
 
     def _ended(self, then: Again) -> None:
-        # Whoever asked is gone when the broker stops.
+        # Do nothing if the broker has stopped meanwhile.
         if self._workers is not None:
             then(self._clock.now_ms())
 
     def close(self) -> None:
-        """Wait for the threads; nobody is called any more."""
+        """Wait for the threads to end; nothing is called back from now on."""
         workers, self._workers = self._workers, None
         if workers is not None:
             workers.shutdown()

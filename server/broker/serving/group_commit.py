@@ -1,18 +1,20 @@
-"""One turn of the loop: every frame that was read, then one write, then the answers.
+"""Group commit: one write and one sync for all messages of a turn, then their answers.
 
-    frame, frame, … ── put (buffered) ── remember the answer
+    frame, frame, … ── put (buffered) ── answer formatted and kept
                                               │ end of the turn
         store.write ── ASYNC_FLUSH ───────────┴── answers leave
              │
              └─ SYNC_FLUSH ── begin_flush ── fdatasync in a thread ── end_flush ── answers leave
-                              puts go on meanwhile and wait for the next flush: group commit
+                              puts go on meanwhile and wait for the next flush
 
-Rule: an answer is formatted when its message is put and leaves only when the message is as
-safe as the configuration promises: with SYNC_MASTER a slave has to have it, too (``hold``).
-When write or flush fails, nothing of that batch is acknowledged: a failed write is answered
-14, a failed flush 10 (stored, durability unknown), and so is one that takes longer than
-syncFlushTimeout. A flush that found no descriptor left in the process is answered 10, too, and
-tried again. How much may wait is ``overload``'s.
+A turn is one pass of the event loop, in which many frames may be read.
+
+Rule: an answer is formatted when its message is put. It leaves only when the message is as safe
+as the configuration promises; with SYNC_MASTER a slave must have it, too (``hold``). When a write
+fails, all messages of the turn are answered 14. When a flush fails or takes longer than
+syncFlushTimeout, they are answered 10 (stored, but not known to be on disk). A flush that finds
+no free file descriptor in the process is answered 10, too, and is tried again. ``overload``
+limits how many messages may wait.
 
 Source: store/CommitLog.java#handleDiskFlush; performance notes of this project.
 """
@@ -36,11 +38,11 @@ from server.store.store import MessageStore
 LOG = logging.getLogger(__name__)
 
 FLUSH_AGAIN_S: Final = 0.2
-"""How long a flush waits that found no descriptor left in the process."""
+"""Seconds until a flush that found no free file descriptor is tried again."""
 
 
 class Sink(Protocol):
-    """Where an answer goes: a connection, or who holds it back for a slave."""
+    """Where an answer goes: a connection, or an object that first waits for something else."""
 
     def send(self, frame: bytes) -> None:
         """Queue one frame."""
@@ -48,26 +50,26 @@ class Sink(Protocol):
 
 
 Ack = tuple[Sink, bytes, int, int]
-"""Where it goes, the answer's frame, opaque, serialisation."""
+"""Where the answer goes, its frame, opaque, serialization."""
 Hold = Callable[[list[Ack], int, int, int], list[Ack]]
-"""Lets answers wait for a slave, too: given the end of the log before this turn and after it,
-and ``now_ms``."""
+"""Makes answers wait for a slave, too. It takes the answers, the log offsets at which the turn's
+messages begin and end, and ``now_ms``."""
 Done = Callable[[ResponseCode], None]
-"""Told SUCCESS once a message is safe, or the code of what went wrong."""
+"""Called with SUCCESS when a message is safe, or with the code of the failure."""
 
 
 class Sends(Protocol):
-    """What a turn needs of the connections, all of them."""
+    """How a turn writes to all connections at once."""
 
     def hold(self) -> None:
-        """Leave what is sent from now on to ``flush``."""
+        """Queue what is sent from now on until ``flush``."""
 
     def flush(self) -> None:
-        """Write what is queued now."""
+        """Write what is queued to the sockets now."""
 
 
 class NoSends:
-    """Connections that write by themselves."""
+    """Stands in where connections write without batching."""
 
     def hold(self) -> None:
         """Do nothing."""
@@ -77,13 +79,14 @@ class NoSends:
 
 
 class Turn:
-    """Collects what one turn of the loop puts into the store, and releases the answers.
+    """Commits the messages that are put in one turn, and sends the answers.
 
     Args:
-        overload: told how long the disk takes.
-        times: told how long messages took to be stored.
+        sync_flush: whether answers wait for the disk (SYNC_FLUSH).
+        overload: is told how long the disk takes.
+        times: is told how long messages took to be stored.
         after_write: called with ``now_ms`` when messages became visible (wakes held pulls).
-        sends: the connections' answers, which do not wait for one more turn.
+        sends: writes answers to the sockets at once, not on the next pass of the loop.
     """
 
     def __init__(
@@ -100,7 +103,7 @@ class Turn:
     ) -> None:
         self.overload = overload
         self.hold: Hold | None = None
-        """Who lets answers wait for a slave; with SYNC_MASTER."""
+        """Makes answers wait for a slave; set only with SYNC_MASTER."""
         self.on_written: Callable[[], None] = lambda: None
         """Called when the log has grown."""
         self._times = times
@@ -116,11 +119,11 @@ class Turn:
         self._acks: list[Ack] = []
         self._done: list[Done] = []
         self._hasty_acks: list[Ack] = []
-        # Written, waiting for the disk; only with SYNC_FLUSH.
+        # With SYNC_FLUSH: these are written and wait for the next sync.
         self._unsafe_acks: list[Ack] = []
         self._unsafe_done: list[Done] = []
         self._unsafe_since_ms = 0
-        # The disk is at them just now.
+        # With SYNC_FLUSH: these wait for the sync that is running.
         self._flushing: asyncio.Future[None] | None = None
         self._flushing_acks: list[Ack] = []
         self._flushing_done: list[Done] = []
@@ -128,7 +131,7 @@ class Turn:
         self._later: asyncio.TimerHandle | None = None
 
     def open(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Work on this loop from now on."""
+        """Run commits on this loop from now on."""
         self._loop = loop
         if self._sync_flush:
             self._flusher = ThreadPoolExecutor(max_workers=1, thread_name_prefix="flush")
@@ -136,10 +139,13 @@ class Turn:
     def ack(
         self, conn: Sink, answer: bytes, *, opaque: int, serialize: int, waits: bool = True
     ) -> None:
-        """Let ``answer`` leave when what was put up to now is safe.
+        """Send ``answer`` when everything that was put up to now is safe.
 
         Args:
-            waits: False lets it leave when it is written, also with SYNC_FLUSH or SYNC_MASTER.
+            conn: where the answer goes.
+            opaque: number of the request, for the answer that is sent if the write fails.
+            serialize: serialization code of the request, for the same answer.
+            waits: False sends it after the write, even with SYNC_FLUSH or SYNC_MASTER.
         """
         if waits or (self.hold is None and not self._sync_flush):
             self._acks.append((conn, answer, opaque, serialize))
@@ -149,24 +155,24 @@ class Turn:
             self.schedule()
 
     def when_safe(self, done: Done) -> None:
-        """Call ``done`` when what was put up to now is safe, or failed."""
+        """Call ``done`` when everything that was put up to now is safe, or has failed."""
         self._done.append(done)
         if not self._scheduled:
             self.schedule()
 
     def schedule(self) -> None:
-        """Commit at the end of this turn; for a put that nobody waits for."""
+        """Commit at the end of this turn; needed after a put without ``ack`` or ``when_safe``."""
         if not self._scheduled and self._loop is not None:
             self._scheduled = True
             self._loop.call_soon(self.commit)
 
     @property
     def is_due(self) -> bool:
-        """True while something was put that is not written yet."""
+        """Tell whether a commit is scheduled, because something that was put is not written."""
         return self._scheduled
 
     def commit(self) -> None:
-        """Write what was put and release, or hand on, the answers."""
+        """Write what was put; send the answers, or keep them until the disk or a slave has it."""
         self._scheduled = False
         acks, self._acks = self._acks, []
         done, self._done = self._done, []
@@ -200,7 +206,11 @@ class Turn:
         self._judge(now_ms)
 
     def expire(self, now_ms: int, *, timeout_ms: int) -> None:
-        """Answer 10 to whoever waits too long for the disk; call it now and then."""
+        """Answer 10 to sends that wait too long for the disk; call it periodically.
+
+        Args:
+            timeout_ms: how long a send may wait (syncFlushTimeout).
+        """
         if self._flushing is not None and now_ms - self._flush_began_ms >= timeout_ms:
             acks, self._flushing_acks = self._flushing_acks, []
             if self._unsafe_acks and now_ms - self._unsafe_since_ms >= timeout_ms:
@@ -220,11 +230,11 @@ class Turn:
         )
 
     def sync_ms(self, now_ms: int) -> int:
-        """Return how long the disk has been at a sync that sends wait for; 0 without one."""
+        """Return how long the running sync has taken so far, in ms; 0 when none runs."""
         return 0 if self._flushing is None else max(0, now_ms - self._flush_began_ms)
 
     def clock_set(self, step_ms: int) -> None:
-        """Let the disk seem as slow as it is, though the clock was set by ``step_ms``."""
+        """Shift the start times of syncs by ``step_ms``, by which the clock was changed."""
         self._flush_began_ms += step_ms
         self._unsafe_since_ms += step_ms
 
@@ -234,7 +244,7 @@ class Turn:
             self._loop.call_later(STALE_FOR_S, lambda: self._judge(now_ms()))
 
     async def close(self) -> None:
-        """Commit what is left and wait for the flush that runs."""
+        """Commit what is left and wait for the running flush."""
         self.commit()
         if self._later is not None:
             self._later.cancel()
@@ -290,13 +300,14 @@ class Turn:
         self._judge(now_ms)
 
     def _flush_later(self) -> None:
-        """Sync again what is written, after the process had no descriptor for it."""
+        """Try a sync again, after the process had no free file descriptor for it."""
         if self._loop is not None:
             now_ms = self._clock.now_ms
             self._later = self._loop.call_later(FLUSH_AGAIN_S, lambda: self._begin_flush(now_ms()))
 
     def _release_now(self, acks: list[Ack], done: list[Done], now_ms: int) -> None:
-        # Without this, the first answer would have the loop turn once more to send nothing.
+        # Without ``hold`` the first answer would schedule a pass of the loop that has nothing
+        # left to send after ``flush``.
         self._sends.hold()
         try:
             self._release(acks, done)
@@ -313,7 +324,7 @@ class Turn:
 
     @staticmethod
     def _doubt(acks: list[Ack], done: list[Done]) -> None:
-        """Answer that messages are written and perhaps not on disk."""
+        """Answer 10: the messages are written, but perhaps not on disk."""
         code = ResponseCode.FLUSH_DISK_TIMEOUT
         for conn, answer, _, _ in acks:
             conn.send(with_code(answer, code))

@@ -1,13 +1,14 @@
-"""Overload: when sends are refused at once, so that nothing queues without bound.
+"""Flow control: refuse sends at once when too much waits, so that no queue grows without bound.
 
-    waits for the disk   messages >= sendThreadPoolQueueCapacity, or 64 MiB  -> [OVERLOAD]
-    one disk sync        longer than osPageCacheBusyTimeOutMills             -> [REJECTREQUEST]
-    one log write        longer than waitTimeMillsInSendQueue: what piled up
-                         in the sockets meanwhile is old                    -> [TIMEOUT_CLEAN_QUEUE]
+    waiting for the disk >= sendThreadPoolQueueCapacity messages, or 64 MiB -> [OVERLOAD]
+    one disk sync        longer than osPageCacheBusyTimeOutMills            -> [REJECTREQUEST]
+    one log write        at least waitTimeMillsInSendQueue: the sends that
+                         piled up in the sockets meanwhile are old         -> [TIMEOUT_CLEAN_QUEUE]
 
-Rule: code 2 and Java's texts. Judged once a turn and once a flush by comparing integers; a
-send only looks at ``refusal``. What was taken before stays taken: it is acknowledged when
-the disk has it. The first two end with the flush, the third after 10 ms.
+Rule: a refused send gets code 2 and Java's text. The state is evaluated once a turn and once a
+flush by comparing integers; a send only looks at ``refusal``. Messages that were accepted before
+are acknowledged when the disk has them. The first two states end with the flush, the third one
+after 10 ms.
 
 Source: broker/latency/BrokerFastFailure.java, remoting/netty/NettyRemotingAbstract.java
 #processRequestCommand, store/DefaultMessageStore.java#isOSPageCacheBusy.
@@ -16,36 +17,37 @@ Source: broker/latency/BrokerFastFailure.java, remoting/netty/NettyRemotingAbstr
 from typing import Final
 
 UNFLUSHED_SIZE_MAX: Final = 64 << 20
-"""Bytes of log that may wait for one disk sync; about what a slow disk takes in a second."""
+"""Bytes of log that may wait for one disk sync; a slow disk writes about that much a second."""
 STALE_FOR_S: Final = 0.01
-"""How long sends count as old after a write that took too long; Java looks as often."""
+"""Seconds for which sends count as old after a slow write; Java checks its queue as often."""
 _CONTROL: Final = "start flow control for a while"
 TOO_MUCH_WAITS: Final = f"[OVERLOAD]system busy, {_CONTROL}"
 DISK_IS_BUSY: Final = f"[REJECTREQUEST]system busy, {_CONTROL}"
 
 
 class Overload:
-    """Says whether one broker takes sends just now.
+    """Decides whether one broker accepts sends at the moment.
 
     Args:
         count_max: messages that may wait for the disk.
         busy_ms: how long one disk sync may take.
-        stale_ms: how long one write may hold up the sends behind it; None for ever.
+        stale_ms: how long one write may delay the sends behind it; None for any time.
     """
 
     def __init__(self, *, count_max: int, busy_ms: int, stale_ms: int | None) -> None:
         self.refusal = ""
-        """The remark for a send that comes now; empty when it is taken."""
+        """The remark of the refusal of a send that comes now; empty when sends are accepted."""
         self._count_max = count_max
         self.busy_ms = busy_ms
         self.stale_ms = stale_ms
 
     def judge(self, *, waiting_count: int, waiting_size: int, sync_ms: int) -> None:
-        """Look at what waits for the disk.
+        """Decide by what waits for the disk whether sends are refused.
 
         Args:
-            waiting_size: bytes of log.
-            sync_ms: how long the sync that runs has taken so far, 0 without one.
+            waiting_count: messages that wait.
+            waiting_size: bytes of log that wait.
+            sync_ms: how long the running sync has taken so far; 0 when none runs.
         """
         if sync_ms > self.busy_ms:
             self.refusal = DISK_IS_BUSY
@@ -55,9 +57,12 @@ class Overload:
             self.refusal = ""
 
     def written(self, elapsed_ms: int, *, count: int) -> bool:
-        """Look at a write that ended; True when sends are refused for ``STALE_FOR_S``.
+        """Refuse sends if a write took too long, and return whether it did.
+
+        The caller evaluates the state again after ``STALE_FOR_S``.
 
         Args:
+            elapsed_ms: how long the write took.
             count: messages that it stored.
         """
         if self.stale_ms is None or elapsed_ms < self.stale_ms:

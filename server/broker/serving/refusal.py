@@ -1,15 +1,15 @@
-"""The one way to say no to a send or a pull: a response code and Java's text."""
+"""The exception that refuses a send or a pull with a response code and Java's text."""
 
 from remoting.codes import ResponseCode
 from server.store.store import MessageStore
 
 
 class Refused(Exception):
-    """A request is answered with this code and remark; nothing was stored or read.
+    """A request is refused with this code and remark; nothing was stored or read.
 
     Attributes:
         code: response code.
-        remark: the text a user will read.
+        remark: the text that the user reads.
     """
 
     def __init__(self, code: ResponseCode, remark: str) -> None:
@@ -19,10 +19,11 @@ class Refused(Exception):
 
 
 def store_refuses(store: MessageStore, why: str) -> str:
-    """Return the remark of code 14: our reason, then Java's text with the disk's ratios.
+    """Return the remark of code 14: the real reason, then Java's text with the disk's ratios.
 
-    Java's text guesses, and names a full disk first whatever the cause is.
+    Java's text only lists possible reasons, and names a full disk first in every case.
     """
+
     used = store.cleaner.disk_used()
     return (
         f"{why}; service not available now. It may be caused by one of the following reasons: the "

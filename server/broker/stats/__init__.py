@@ -1,4 +1,4 @@
-"""What a broker counts, for `mqadmin` and for the real console.
+"""The statistics of a broker, for `mqadmin` and for the real RocketMQ console.
 
 Counts of messages and bytes come in; totals, rates and percentiles go out. Start with
 ``counters.Statistics``.

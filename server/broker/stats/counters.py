@@ -1,16 +1,16 @@
-"""What a broker counts: totals since start, rates of the last seconds, hour and day.
+"""The statistics of a broker: totals since the start, rates of the last minute, hour and day.
 
     count (hot path) -> Counter.sum, .times
     sample every 10 s -> minute   every 10 min -> hour   every hour -> day
     the store's own count of records -> put.count, once a second
 
-Rule: the hot path only adds to a Counter it holds; sampling and reading do the rest. A
-rate is (newest - oldest sample) over the time between them, as in Java, so it is 0 until
-two samples are there.
+Rule: the hot path only adds to a Counter that it holds; the rest is computed when samples are
+taken or read. A rate is (newest - oldest sample) divided by the time between them, as in Java, so
+it is 0 until there are two samples.
 
 ``PutTimes`` holds how long messages took to be stored, in the bands and percentiles that Java's
-broker shows. It takes one addition for each group commit, because one write and one sync store
-all messages of it, and it shows the last whole minute.
+broker shows. One group commit adds to it once, because one write and one sync store all of its
+messages. It shows the last whole minute.
 
 Source: common/stats/StatsItem.java, store/stats/BrokerStatsManager.java,
 store/StoreStatsService.java#setPutMessageEntireTimeMax, #findPutMessageEntireTimePX.
@@ -37,7 +37,7 @@ _EDGES: Final = [
 
 
 class PutTimes:
-    """The times of one broker since its start, and in the last whole minute."""
+    """How long puts took: the longest since the start, and all of the last whole minute."""
 
     def __init__(self, now_ms: int) -> None:
         self.longest_ms = 0
@@ -59,7 +59,7 @@ class PutTimes:
             self.longest_ms = elapsed_ms
 
     def roll(self, now_ms: int) -> None:
-        """Show the minute that ended, once it has; call it every second."""
+        """Show the current minute and begin a new one, if it has ended; call it every second."""
         if now_ms - self._rolled_ms <= ROLL_MS:
             return
         self._rolled_ms = now_ms
@@ -67,14 +67,18 @@ class PutTimes:
         self._shown_edges, self._edges = self._edges, [0] * len(_EDGES)
 
     def text(self) -> str:
-        """Return messages by band as Java prints them, ``null`` before the first minute."""
+        """Return the count of each band as Java prints it; ``null`` in the first minute."""
         if not self._shown_bands:
             return "null"
         pairs = zip(_BANDS, self._shown_bands, strict=True)
         return "".join(f"{name}:{count} " for name, count in pairs)
 
     def percentile(self, part: float) -> float:
-        """Return within how many ms this part of the messages was stored, between the edges."""
+        """Return the time in ms within which a part of the messages was stored, interpolated.
+
+        Args:
+            part: of all messages, 0 to 1.
+        """
         wanted = int(sum(self._shown_edges) * part)
         passed = low = 0
         for edge, count in zip(_EDGES, self._shown_edges, strict=True):
@@ -101,7 +105,7 @@ TPS_SECONDS: Final = (10, 60, 600)
 
 
 class Snapshot(NamedTuple):
-    """One statistic over one period: Java's sum, tps and avgpt (sum a call)."""
+    """One statistic over one period: Java's sum, tps (per second) and avgpt (per call)."""
 
     sum: int
     tps: float
@@ -131,7 +135,7 @@ def _compute(samples: Iterable[_Sample]) -> Snapshot:
 
 @dataclass(slots=True, eq=False)
 class Counter:
-    """One counted thing: the sum of what was added, and how often."""
+    """One statistic: the sum of what was added, and how many times."""
 
     sum: int = 0
     times: int = 0
@@ -157,7 +161,7 @@ class Counter:
         return _compute(self._day)
 
     def sample(self, now_ms: int, *, hour: bool, day: bool) -> None:
-        """Take the values of now into the periods."""
+        """Add the present values as a sample to the minute, and to hour and day if told so."""
         sample = _Sample(now_ms, self.sum, self.times)
         self._minute.append(sample)
         if hour:
@@ -167,21 +171,21 @@ class Counter:
 
 
 class Rates:
-    """Calls a second of one kind, over the last 10, 60 and 600 seconds."""
+    """Rate of one kind of event per second, over the last 10, 60 and 600 seconds."""
 
     def __init__(self) -> None:
         self.count = 0
         self._samples: deque[tuple[int, int]] = deque(maxlen=TPS_SECONDS[-1] + 1)
 
     def sample(self, now_ms: int) -> None:
-        """Take the count of now; once a second."""
+        """Add the present count as a sample; call it once a second."""
         self._samples.append((now_ms, self.count))
 
     def text(self, *, missing: str = "") -> str:
-        """Return the three rates as Java prints them, with blanks between.
+        """Return the three rates as Java prints them, separated by blanks.
 
         Args:
-            missing: stands for a rate without enough samples, but for the first.
+            missing: text for the second and third rate while they lack samples.
         """
         return " ".join(self._rate(seconds, missing) for seconds in TPS_SECONDS)
 
@@ -201,7 +205,7 @@ class Today(NamedTuple):
 
 
 class Statistics:
-    """Every counter of one broker; days are those of the local clock."""
+    """Every counter of one broker; days begin at midnight of the local time zone."""
 
     def __init__(self, *, now_ms: int, cluster: str) -> None:
         self.boot_ms = now_ms
@@ -216,7 +220,7 @@ class Statistics:
         self.transferred = Rates()
         self.put_times = PutTimes(now_ms)
         self.longest_get_ms = 0
-        """Of the pulls that had to wait for a disk; the others take no whole ms."""
+        """Longest time of a pull that waited for the disk; others take less than a ms."""
         self.put_failed_count = 0
         self.put_day = Today(0, 0)
         self.get_day = Today(0, 0)
@@ -225,40 +229,44 @@ class Statistics:
         self._forgotten_put_count = 0
 
     def counter(self, name: str, key: str) -> Counter:
-        """Return a counter, made when it is not there; callers on a hot path keep it."""
+        """Return a counter, and create it if it is missing; callers on a hot path keep it."""
         found = self._counters.get((name, key))
         if found is None:
             found = self._counters[name, key] = Counter()
-            # Nothing was counted at the last sample, so that is where its periods begin.
+            # Its periods begin at the time of the last sample, when its sum was still 0.
             found.sample(self._sampled_ms, hour=True, day=True)
         return found
 
     def find(self, name: str, key: str) -> Counter | None:
-        """Return a counter that something was counted in, None for any other."""
+        """Return a counter that has counted something; None if there is no such counter."""
         if name == BROKER_PUT_NUMS:
             self._count_broker_puts()
         found = self._counters.get((name, key))
         return found if found is not None and (found.times or found.sum) else None
 
     def group_get_tps(self, topic: str, group: str) -> float:
-        """Return the messages a second that a group read from a topic in the last minute."""
+        """Return how many messages per second a group read from a topic in the last minute."""
         found = self._counters.get((GROUP_GET_NUMS, f"{topic}@{group}"))
         return 0.0 if found is None else found.minute().tps
 
     def count_put(self, topic: str, size: int) -> None:
-        """Count a message of a client that was put into a topic; not for the hot path."""
+        """Count a client's message that was put into a topic, outside of the hot path.
+
+        Args:
+            size: bytes of the record.
+        """
         self.counter(TOPIC_PUT_NUMS, topic).add(1)
         self.counter(TOPIC_PUT_SIZE, topic).add(size)
 
     def count_given_back(self, group: str, topic: str) -> None:
-        """Count a message that a consumer gave back."""
+        """Count a message that a consumer sent back."""
         self.counter(SEND_BACK_PUT_NUMS, f"{topic}@{group}").add(1)
 
     def second(self, now_ms: int, *, put_count: int) -> None:
-        """Take samples; to be called about once a second.
+        """Take samples; call it about once a second.
 
         Args:
-            put_count: records stored since the start, the broker's own included.
+            put_count: records stored since the start, including the broker's own.
         """
         self.put.count = put_count
         self.get_total.count = self.get_found.count + self.get_missed.count
@@ -288,7 +296,7 @@ class Statistics:
             counter.sample(now_ms, hour=hour, day=day)
 
     def _count_broker_puts(self) -> None:
-        """Bring the broker's own counter of messages of clients up to date."""
+        """Set BROKER_PUT_NUMS to the sum over all topics."""
         self.broker_put.sum = self._forgotten_put_count + sum(
             counter.sum for (name, _), counter in self._counters.items() if name == TOPIC_PUT_NUMS
         )
@@ -306,5 +314,5 @@ def _topic_of(name: str, key: str) -> str:
 
 
 def _local_day(now_ms: int) -> int:
-    """Return the number of the day of the local clock; Java's totals turn at its midnight."""
+    """Return the number of the local day; Java's daily totals change at local midnight."""
     return datetime.fromtimestamp(now_ms / 1000).toordinal()
