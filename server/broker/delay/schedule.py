@@ -39,9 +39,9 @@ from typing import Final
 from remoting.codes import ResponseCode
 from server.broker.delay.delivered import DeliveredTail, restored
 from server.broker.serving.cold_reads import ColdReads
-from server.broker.serving.refusal import Refused
 from server.broker.stored_properties import in_java_order
 from server.runtime.clock import Times
+from server.runtime.request import RequestRefused
 from server.store.disk.nowait import ColdRead
 from server.store.results import GetResult, GetStatus, PutMessage, PutResult
 from server.store.store import MessageStore
@@ -116,7 +116,7 @@ _NONE: Final = frozenset({GetStatus.NO_MESSAGE_IN_QUEUE, GetStatus.NO_MATCHED_LO
 _MOVED: Final = _NONE | {GetStatus.OFFSET_TOO_SMALL, GetStatus.OFFSET_OVERFLOW_BADLY}
 
 Put = Callable[[PutMessage, int], PutResult]
-"""Puts a message at ``now_ms``; raises Refused."""
+"""Puts a message at ``now_ms``; raises RequestRefused."""
 WhenSafe = Callable[[Callable[[ResponseCode], None]], None]
 
 
@@ -139,11 +139,11 @@ class DelayLevels:
         """Return the level that the text of a DELAY property asks for, 0 for no delay.
 
         Raises:
-            Refused: the text is not an int32.
+            RequestRefused: the text is not an int32.
         """
         if _NUMBER.fullmatch(text) is None or not -(1 << 31) <= int(text) < 1 << 31:
             remark = f'java.lang.NumberFormatException: For input string: "{text[:80]}"'
-            raise Refused(ResponseCode.SYSTEM_ERROR, remark + ", property DELAY")
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, remark + ", property DELAY")
         return min(max(int(text), 0), self.highest)
 
 
@@ -485,7 +485,7 @@ class DelayService:
         else:
             try:
                 log_offset = self._put(message, now_ms).log_offset
-            except Refused as refused:
+            except RequestRefused as refused:
                 LOG.warning("delay level %d waits: %s", level.level, refused)
                 return False
         level.queue_offset = next_offset

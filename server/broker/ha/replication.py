@@ -42,10 +42,10 @@ from server.broker.ha.slave_synchronize import MasterCalls, MasterRange, SlaveSy
 from server.broker.ha.sync_master_wait import hold
 from server.broker.ports import open_fast_port
 from server.broker.serving.group_commit import Ack
-from server.broker.serving.refusal import Refused
 from server.broker.state import Broker
 from server.runtime.admin_gate import address_list
 from server.runtime.hostaddress import is_loopback
+from server.runtime.request import RequestRefused
 from server.runtime.service import Services
 from storefmt.errors import StoreError
 
@@ -399,12 +399,14 @@ class Replication:
         """Return the role of a promoted slave: ``role``, or if that is None its master's role.
 
         Raises:
-            Refused: the master's role is not known, or ``role`` is SLAVE.
+            RequestRefused: the master's role is not known, or ``role`` is SLAVE.
         """
         known = BrokerRole.__members__.get(self.fence.file.master_role)
         if role is BrokerRole.SLAVE or (role is None and known is None):
             text = "nobody has told this slave whether its master was ASYNC_MASTER or SYNC_MASTER"
-            raise Refused(ResponseCode.SYSTEM_ERROR, f"not promoted: {text}; say it with --role")
+            raise RequestRefused(
+                ResponseCode.SYSTEM_ERROR, f"not promoted: {text}; say it with --role"
+            )
         return role or known or BrokerRole.ASYNC_MASTER
 
     async def promote(self, role: BrokerRole | None, *, force: bool) -> str:
@@ -415,8 +417,8 @@ class Replication:
             force: promote it even if ``staleness`` has an objection.
 
         Raises:
-            Refused: this broker leads already, it is stale and ``force`` is False, or the role
-                is not known.
+            RequestRefused: this broker leads already, it is stale and ``force`` is False, or the
+                role is not known.
             OSError: a port cannot be opened, or a file cannot be written.
         """
         config, store = self._broker.config, self._broker.store
@@ -424,7 +426,7 @@ class Replication:
             return await self._lead_again(role, force=force)
         stale = self.staleness()
         if stale and not force:
-            raise Refused(ResponseCode.SYSTEM_ERROR, f"not promoted: {stale}")
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"not promoted: {stale}")
         role = self._role_after(role)
         LOG.warning(
             "promotion to %s at log offset %d was ordered%s", role.name, store.raw.whole_offset,
@@ -467,15 +469,17 @@ class Replication:
         """Let a fenced master accept messages again, with a higher epoch than any it heard of.
 
         Raises:
-            Refused: this broker is not fenced, or ``force`` is False.
+            RequestRefused: this broker is not fenced, or ``force`` is False.
             OSError: the HA port cannot be opened, or a file cannot be written.
         """
         config = self._broker.config
         if not self.fence.is_fenced or role not in (None, config.broker_role):
-            raise Refused(ResponseCode.SYSTEM_ERROR, f"this broker is {config.broker_role.name}")
+            raise RequestRefused(
+                ResponseCode.SYSTEM_ERROR, f"this broker is {config.broker_role.name}"
+            )
         if not force:
             text = f"not promoted: {self._broker.sender.refusal}; --force fences that master"
-            raise Refused(ResponseCode.SYSTEM_ERROR, text)
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
         if self._letting_go is not None:
             await self._letting_go
         now_ms = self._broker.clock.now_ms()
@@ -496,19 +500,19 @@ class Replication:
             force: demote a master even if it is not fenced.
 
         Raises:
-            Refused: this master is not fenced and ``force`` is False, or this is a slave whose
-                log is not known to diverge from its master's.
+            RequestRefused: this master is not fenced and ``force`` is False, or this is a slave
+                whose log is not known to diverge from its master's.
             OSError: the order could not be written.
         """
         config, file = self._broker.config, self._file
         if config.is_slave:
             if not cut_tail or file.parts_at is None:
                 text = "this broker is a slave, and its log is not known to part from its master's"
-                raise Refused(ResponseCode.SYSTEM_ERROR, text)
+                raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
             broker_id = config.broker_id
         elif not self.fence.is_fenced and not force:
             text = "this broker is a master and has not heard of a promotion: promote a slave first"
-            raise Refused(ResponseCode.SYSTEM_ERROR, f"not demoted: {text}")
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"not demoted: {text}")
         if not config.is_slave:
             # A later promotion of this broker gives it its present role again.
             self.fence.follows(self.fence.file.epoch, config.broker_role.name)
@@ -524,7 +528,7 @@ class Replication:
         """Return code and remark of the answer to an order to demote."""
         try:
             return ResponseCode.SUCCESS, self.demote(broker_id, cut_tail=cut_tail, force=force)
-        except Refused as refused:
+        except RequestRefused as refused:
             return refused.code, refused.remark
         except OSError as error:
             LOG.exception("demotion")
@@ -534,7 +538,7 @@ class Replication:
         """Return code and remark of the answer to an order to promote."""
         try:
             return ResponseCode.SUCCESS, await self.promote(role, force=force)
-        except Refused as refused:
+        except RequestRefused as refused:
             return refused.code, refused.remark
         except OSError as error:
             LOG.exception("promotion")

@@ -18,11 +18,10 @@ from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import ReplyMessage, SendMessage, SendMessageResponse, SendMessageV2
 from server.broker.send.topic_rules import Route, SendFields
-from server.broker.serving.refusal import Refused
 from server.broker.state import Broker
 from server.broker.stored_properties import in_java_order, index_keys
 from server.runtime.registry import handles
-from server.runtime.request import Request
+from server.runtime.request import Request, RequestRefused
 from server.store.results import PutMessage
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.properties import (
@@ -66,7 +65,7 @@ class _Reply(NamedTuple):
 def _take(broker: Broker, request: Request, fields: SendFields) -> Command | None:
     try:
         route, queue_id = broker.sender.aim(request.conn, fields, request.now_ms)
-    except Refused as refused:
+    except RequestRefused as refused:
         response = request.command.response(refused.code, remark=refused.remark)
         response.ext.update(_told_with_every_send(broker))
         return response
@@ -164,7 +163,7 @@ def _store(broker: Broker, reply: _Reply) -> SendMessageResponse | None:
     )
     try:
         result = broker.sender.put(message, now_ms=broker.clock.now_ms())
-    except Refused as refused:
+    except RequestRefused as refused:
         LOG.warning("a reply to topic %s was not stored: %s", route.topic, refused.remark)
         return None
     broker.sender.count(route, 1, result.size)

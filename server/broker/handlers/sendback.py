@@ -8,10 +8,9 @@ from remoting.command import Command
 from remoting.headers import ConsumerSendMsgBack
 from server.broker.cold_handler import reads_cold
 from server.broker.send.send_back import given_back
-from server.broker.serving.refusal import Refused
 from server.broker.state import Broker
 from server.runtime.registry import handles
-from server.runtime.request import Request
+from server.runtime.request import Request, RequestRefused
 
 
 @handles(RequestCode.CONSUMER_SEND_MSG_BACK)
@@ -33,7 +32,7 @@ def consumer_send_back(broker: Broker, request: Request) -> Command | None:
         if message is None:
             return request.command.response()
         broker.sender.put(message, now_ms=request.now_ms)
-    except Refused as refused:
+    except RequestRefused as refused:
         return request.command.response(refused.code, remark=refused.remark)
     broker.stats.count_given_back(fields.group, fields.origin_topic or message.topic)
 

@@ -25,7 +25,6 @@ from remoting.command import UNSET_REMARK, Command
 from remoting.headers import EndTransaction, ResumeCheckHalfMessage
 from server.broker.cold_handler import reads_cold
 from server.broker.delay.schedule import redirect
-from server.broker.serving.refusal import Refused
 from server.broker.state import Broker
 from server.broker.transaction.half_messages import (
     Event,
@@ -40,7 +39,7 @@ from server.broker.transaction.half_messages import (
 )
 from server.broker.transaction.open_messages import OpenLook
 from server.runtime.registry import handles
-from server.runtime.request import Request
+from server.runtime.request import Request, RequestRefused
 from server.store.disk.nowait import ColdRead
 from server.store.results import PutMessage
 from storefmt.config.fastjson import Json, dumps
@@ -87,7 +86,7 @@ def end_transaction(broker: Broker, request: Request) -> Command | None:
             broker.sender.put(message, now_ms=request.now_ms)
         op = decided(half, store_host=broker.store_host, now_ms=request.now_ms)
         broker.sender.put(op, now_ms=request.now_ms)
-    except Refused as refused:
+    except RequestRefused as refused:
         return request.command.response(refused.code, remark=refused.remark)
     _answer_when_safe(broker, request, remark=None if event is Event.COMMIT else UNSET_REMARK)
     return None
@@ -111,7 +110,7 @@ def resume_check_half_message(broker: Broker, request: Request) -> Command | Non
     step(state, Event.RESUME)
     try:
         broker.sender.put(resumed(half), now_ms=request.now_ms)
-    except Refused:
+    except RequestRefused:
         return request.command.response(ResponseCode.SYSTEM_ERROR, remark=_NOT_RESUMED)
     _answer_when_safe(broker, request)
     return None
@@ -151,16 +150,16 @@ def _find(broker: Broker, fields: EndTransaction) -> tuple[Record, Half]:
     """Return the half message that a decision is about, and its state.
 
     Raises:
-        Refused: there is no such half message, or group or queue offset do not match.
+        RequestRefused: there is no such half message, or group or queue offset do not match.
     """
     half = _record(broker, fields.commit_log_offset)
     state = None if half is None else state_of(half)
     if half is None or state not in (Half.PREPARED, Half.RENEWED):
-        raise Refused(ResponseCode.SYSTEM_ERROR, _NOT_FOUND)
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, _NOT_FOUND)
     if producer_group(half.properties) != fields.producer_group:
-        raise Refused(ResponseCode.SYSTEM_ERROR, "The producer group wrong")
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, "The producer group wrong")
     if half.queue_offset != fields.tran_state_table_offset:
-        raise Refused(ResponseCode.SYSTEM_ERROR, "The transaction state table offset wrong")
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, "The transaction state table offset wrong")
     return half, state
 
 

@@ -42,8 +42,8 @@ from server.broker.filters.tags import (
     is_tag_type,
 )
 from server.broker.names import is_readable
-from server.broker.serving.refusal import Refused
 from server.broker.topics import Topics
+from server.runtime.request import RequestRefused
 from storefmt.config.tables import SubscriptionGroup
 
 LOG = logging.getLogger(__name__)
@@ -119,34 +119,34 @@ class PullChecks:
         """Return the filter of a pull that is allowed.
 
         Raises:
-            Refused: a check failed; code and text are Java's.
+            RequestRefused: a check failed; code and text are Java's.
         """
         config, name = self._config, pull.consumer_group
         if config.is_slave and (why := self.slave_refusal()):
-            raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, why)
+            raise RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, why)
         if not is_readable(config.broker_permission):
             text = f"the broker[{config.broker_ip1}] pulling message is forbidden"
-            raise Refused(ResponseCode.NO_PERMISSION, text)
+            raise RequestRefused(ResponseCode.NO_PERMISSION, text)
         group = self._groups.find(name, now_ms=now_ms)
         if group is None:
             text = names.see_faq(f"subscription group [{name}] does not exist, ")
-            raise Refused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, text)
+            raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, text)
         if not group.consume_enable:
             text = f"subscription group no permission, {name}"
-            raise Refused(ResponseCode.NO_PERMISSION, text)
+            raise RequestRefused(ResponseCode.NO_PERMISSION, text)
         topic = self._topics.get(pull.topic)
         if topic is None:
             text = names.see_faq(f"topic[{pull.topic}] not exist, apply first please! ")
-            raise Refused(ResponseCode.TOPIC_NOT_EXIST, text)
+            raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, text)
         if not is_readable(topic.perm):
             text = f"the topic[{pull.topic}] pulling message is forbidden"
-            raise Refused(ResponseCode.NO_PERMISSION, text)
+            raise RequestRefused(ResponseCode.NO_PERMISSION, text)
         if not 0 <= pull.queue_id < topic.read_queue_nums:
             text = (
                 f"queueId[{pull.queue_id}] is illegal, topic:[{pull.topic}] topicConfig."
                 f"readQueueNums:[{topic.read_queue_nums}] consumer:[/{conn.address}]"
             )
-            raise Refused(ResponseCode.SYSTEM_ERROR, text)
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
         carries = pull.sys_flag & SUBSCRIPTION
         tests = self._given(pull) if carries else self._registered(pull, group)
         if config.filter_support_retry:
@@ -158,10 +158,10 @@ class PullChecks:
         text, kind = pull.subscription or "", pull.expression_type
         if kind is None or kind == TAG:
             if is_malformed(text):
-                raise Refused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, _UNPARSED)
+                raise RequestRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, _UNPARSED)
             return MessageFilter(accepts_expression(text))
         if not text:
-            raise Refused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, _UNPARSED)
+            raise RequestRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, _UNPARSED)
         if not kind:
             # For a blank type Java splits the expression into no tags, so no message matches.
             return EVERYTHING if text == ALL else MessageFilter(_nothing)
@@ -170,7 +170,7 @@ class PullChecks:
             expression = compiled(text, kind, strict=self._config.strict_filters)
         except BadExpression as error:
             if self._config.strict_filters or isinstance(error, TooLong):
-                raise Refused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error)) from None
+                raise RequestRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error)) from None
             self._warn(pull, f"filter {text!r} cannot be compiled and filters nothing: {error}")
             return EVERYTHING
         if expression.ignored:
@@ -195,18 +195,18 @@ class PullChecks:
         group = self._consumers.group(name)
         if group is None:
             text = names.see_faq("the consumer's group info not exist")
-            raise Refused(ResponseCode.SUBSCRIPTION_NOT_EXIST, text)
+            raise RequestRefused(ResponseCode.SUBSCRIPTION_NOT_EXIST, text)
         is_broadcast = group.message_model is MessageModel.BROADCASTING
         if is_broadcast and not settings.consume_broadcast_enable:
             text = f"the consumer group[{name}] can not consume by broadcast way"
-            raise Refused(ResponseCode.NO_PERMISSION, text)
+            raise RequestRefused(ResponseCode.NO_PERMISSION, text)
         subscription = group.subscriptions.get(pull.topic)
         if subscription is None:
             text = names.see_faq("the consumer's subscription not exist")
-            raise Refused(ResponseCode.SUBSCRIPTION_NOT_EXIST, text)
+            raise RequestRefused(ResponseCode.SUBSCRIPTION_NOT_EXIST, text)
         if subscription.sub_version < pull.sub_version:
             text = "the consumer's subscription not latest"
-            raise Refused(ResponseCode.SUBSCRIPTION_NOT_LATEST, text)
+            raise RequestRefused(ResponseCode.SUBSCRIPTION_NOT_LATEST, text)
         key = (name, pull.topic)
         known = self._tests.get(key)
         if known is not None and known[0] is subscription:
@@ -222,10 +222,10 @@ class PullChecks:
         if found is None:
             text = "The broker's consumer filter data is not exist!Your expression may be wrong!"
             text += self._why_too_long(subscription)
-            raise Refused(ResponseCode.FILTER_DATA_NOT_EXIST, text)
+            raise RequestRefused(ResponseCode.FILTER_DATA_NOT_EXIST, text)
         if found.data.client_version < pull.sub_version:
             text = "the consumer's consumer filter data not latest"
-            raise Refused(ResponseCode.FILTER_DATA_NOT_LATEST, text)
+            raise RequestRefused(ResponseCode.FILTER_DATA_NOT_LATEST, text)
         self._check_enabled(subscription.expression_type)
         if subscription.class_filter_mode:
             return EVERYTHING
@@ -248,7 +248,9 @@ class PullChecks:
 
     def _check_enabled(self, expression_type: str | None) -> None:
         if not self._config.enable_property_filter:
-            raise Refused(ResponseCode.SYSTEM_ERROR, names.filter_unsupported(expression_type))
+            raise RequestRefused(
+                ResponseCode.SYSTEM_ERROR, names.filter_unsupported(expression_type)
+            )
 
 
 def _nothing(tag_code: int) -> bool:

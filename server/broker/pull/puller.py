@@ -30,9 +30,9 @@ from server.broker.pull.pull_check import PullChecks, PullFields
 from server.broker.pull.pull_hold import ANSWER_WORK, WAIT_MS_MAX, HeldPull, Hold
 from server.broker.serving.answers import pull_refused, pulled
 from server.broker.serving.cold_reads import ColdReads
-from server.broker.serving.refusal import Refused
 from server.broker.stats.counters import GROUP_GET_NUMS, GROUP_GET_SIZE, Counter, Statistics
 from server.broker.stored_properties import in_java_order
+from server.runtime.request import RequestRefused
 from server.store.commitlog.log_read import OthersWait
 from server.store.commitlog.log_window import WORK_MAX
 from server.store.disk.nowait import ColdRead
@@ -82,7 +82,7 @@ def _nothing(tag_code: int) -> bool:
     return False
 
 
-def _refuse(conn: ServerConn, serialize: int, opaque: int, refused: Refused) -> None:
+def _refuse(conn: ServerConn, serialize: int, opaque: int, refused: RequestRefused) -> None:
     conn.send(pull_refused(serialize, opaque, code=refused.code, remark=refused.remark))
 
 
@@ -128,7 +128,7 @@ class Puller:
         """
         try:
             wants = self._checks.check(conn, pull, now_ms)
-        except Refused as refused:
+        except RequestRefused as refused:
             _refuse(conn, serialize, opaque, refused)
             return
         waiting = Waiting(conn, opaque, serialize, pull, wants)
@@ -238,7 +238,7 @@ class Puller:
             waiting = held.pull
             try:
                 wants = self._checks.check(waiting.conn, waiting.pull, now_ms)
-            except Refused as refused:
+            except RequestRefused as refused:
                 _refuse(waiting.conn, waiting.serialize, waiting.opaque, refused)
             else:
                 self._again(waiting._replace(wants=wants), None, now_ms, 0, 0)

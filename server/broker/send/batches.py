@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator
 from typing import Final, cast
 
 from remoting.codes import ResponseCode
-from server.broker.serving.refusal import Refused
 from server.broker.stored_properties import BatchSuffix, Recoder, split_keys
+from server.runtime.request import RequestRefused
 from server.store.results import RunMessage
 from storefmt.errors import RecordDamaged
 from storefmt.formats import layout
@@ -53,7 +53,7 @@ def read_batch(
             batch is empty.
 
     Raises:
-        Refused: the body is not a batch, is empty, or holds a message that is not allowed.
+        RequestRefused: the body is not a batch, is empty, or holds a message that is not allowed.
     """
     messages: list[RunMessage] = []
     unpack, add = _HEAD.unpack_from, messages.append
@@ -90,7 +90,7 @@ def read_batch(
             match, tags, many_keys, unique = recoder.entry
         properties = own + (suffix if not own or own.endswith(_SEPARATOR) else separated)
         if len(properties) > PROPERTIES_SIZE_MAX:
-            raise Refused(ResponseCode.MESSAGE_ILLEGAL, illegal)
+            raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, illegal)
         body = view[body_at : own_at - 2]
         add(_new_message(RunMessage, (body, properties, flag, code, keys)))
         if len(messages) == RUN_COUNT_MAX and pos < end:
@@ -100,7 +100,7 @@ def read_batch(
             # Other batches may have changed the recoder's expression since the yield.
             match, tags, many_keys, unique = recoder.entry
     if not messages:
-        raise Refused(ResponseCode.MESSAGE_ILLEGAL, illegal)
+        raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, illegal)
     yield _run(messages, ends, recoder)
 
 
@@ -114,10 +114,12 @@ def _as_stored(message: RunMessage, recoder: Recoder) -> RunMessage:
     return message._replace(tags_code=code, keys=keys)
 
 
-def _no_batch(data: bytes, pos: int) -> Refused:
+def _no_batch(data: bytes, pos: int) -> RequestRefused:
     """Return the refusal that says what is wrong with the message at byte ``pos``."""
     try:
         split_batch(data, start=pos)
     except RecordDamaged as error:
-        return Refused(ResponseCode.SYSTEM_ERROR, f"the body is no batch of messages: {error}")
+        return RequestRefused(
+            ResponseCode.SYSTEM_ERROR, f"the body is no batch of messages: {error}"
+        )
     raise AssertionError("a body is a batch to one reader and none to the other")

@@ -20,9 +20,9 @@ from server.broker import names
 from server.broker.clients.groups import Groups
 from server.broker.delay.schedule import DelayLevels, redirect
 from server.broker.names import is_writable
-from server.broker.serving.refusal import Refused
 from server.broker.stored_properties import in_java_order, index_keys
 from server.broker.topics import UNIT_SUB_FLAG, Topics
+from server.runtime.request import RequestRefused
 from server.store.results import PutMessage
 from server.store.store import MessageStore
 from storefmt.config.tables import SubscriptionGroup
@@ -61,7 +61,7 @@ def given_back(
         permission: the permission of the broker (``brokerPermission``).
 
     Raises:
-        Refused: the group or message does not exist, or writing is forbidden.
+        RequestRefused: the group or message does not exist, or writing is forbidden.
     """
     group = _group(fields, groups, permission, now_ms)
     if group.retry_queue_nums <= 0:
@@ -74,7 +74,7 @@ def given_back(
     )
     if not is_writable(retry.perm):
         text = f"the topic[{retry.topic_name}] sending message is forbidden"
-        raise Refused(ResponseCode.NO_PERMISSION, text)
+        raise RequestRefused(ResponseCode.NO_PERMISSION, text)
     record = _record(fields, store)
     named = parse_properties(record.properties_raw)
     named.setdefault(RETRY_TOPIC, record.topic)
@@ -103,13 +103,13 @@ def _group(
     group = groups.find(fields.group, now_ms=now_ms)
     if group is None:
         text = names.see_faq(f"subscription group not exist, {fields.group} ")
-        raise Refused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, text)
+        raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, text)
     # The retry topic's name is longer than the group's, so it can be too long for a topic.
     fault = names.topic_fault(names.retry_topic(fields.group))
     if fault is not None:
-        raise Refused(ResponseCode.SYSTEM_ERROR, fault)
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, fault)
     if not is_writable(permission):
-        raise Refused(ResponseCode.NO_PERMISSION, "the broker sending message is forbidden")
+        raise RequestRefused(ResponseCode.NO_PERMISSION, "the broker sending message is forbidden")
     return group
 
 
@@ -121,9 +121,9 @@ def _record(fields: ConsumerSendMsgBack, store: MessageStore) -> Record:
             # get a new, correct CRC and be delivered as if nothing were wrong with it.
             return decode_record(data, check_crc=fields.delay_level >= 0)
         except RecordDamaged as error:
-            raise Refused(ResponseCode.SYSTEM_ERROR, str(error)) from None
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from None
     text = f"look message by offset failed, {fields.offset}"
-    raise Refused(ResponseCode.SYSTEM_ERROR, text)
+    raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
 
 
 def _message(record: Record, named: dict[str, str], *, topic: str, queue_id: int) -> PutMessage:

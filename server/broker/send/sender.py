@@ -30,12 +30,13 @@ from server.broker.send.send_forms import SendForms, stored
 from server.broker.send.topic_rules import Route, Routes, SendFields, choose_queue
 from server.broker.serving.answers import SendAnswers
 from server.broker.serving.group_commit import Sink, Turn
-from server.broker.serving.refusal import Refused, store_refuses
+from server.broker.serving.overload import store_refuses
 from server.broker.stats.counters import Statistics
 from server.broker.stored_properties import Recoder
 from server.broker.topics import Topics
 from server.broker.transaction.half_messages import is_prepared, prepare
 from server.runtime.clock import Clock
+from server.runtime.request import RequestRefused
 from server.runtime.slices import Slices
 from server.store.results import PutMessage, PutResult, PutRun, PutStatus, RunMessage, RunResult
 from server.store.store import MessageStore
@@ -134,7 +135,7 @@ class Sender:
         """
         try:
             if self._overload.refusal:
-                raise Refused(ResponseCode.SYSTEM_BUSY, self._overload.refusal)
+                raise RequestRefused(ResponseCode.SYSTEM_BUSY, self._overload.refusal)
             route = self._routes.get(send.topic)
             queue_id = send.queue_id
             if route is None or not 0 <= queue_id < route.queue_limit:
@@ -143,12 +144,14 @@ class Sender:
                 self._take_batch(conn, send._replace(queue_id=queue_id), body, serialize)
                 return
             found = self._put_one(conn, send, route, body, queue_id, now_ms)
-        except Refused as refused:
+        except RequestRefused as refused:
             self._refuse(conn, send, serialize, refused)
         else:
             self._acknowledge(conn, send, serialize, route, queue_id, *found)
 
-    def _refuse(self, conn: ServerConn, send: SendV2, serialize: int, refused: Refused) -> None:
+    def _refuse(
+        self, conn: ServerConn, send: SendV2, serialize: int, refused: RequestRefused
+    ) -> None:
         if not send.is_oneway:
             answer = self._answers.refused(
                 serialize, send.opaque, code=refused.code, remark=refused.remark
@@ -232,7 +235,7 @@ class Sender:
         """Return the route of a send and the id of the queue that it goes to.
 
         Raises:
-            Refused: the topic or the queue does not accept sends.
+            RequestRefused: the topic or the queue does not accept sends.
         """
         route = self._routes.get(send.topic) or self._routes.make(conn, send, now_ms)
         queue_id = send.queue_id
@@ -248,7 +251,7 @@ class Sender:
         """Put a message that the broker itself made; the caller schedules the commit or waits.
 
         Raises:
-            Refused: the store does not accept the message.
+            RequestRefused: the store does not accept the message.
         """
         result = self._store.put(message, now_ms)
         self._check(result.status)
@@ -258,7 +261,7 @@ class Sender:
         """Put a delayed or transactional message of a client, and count it for its topic.
 
         Raises:
-            Refused: the store does not accept the message.
+            RequestRefused: the store does not accept the message.
         """
         result = self.put(message, now_ms=now_ms)
         self._stats.count_put(message.topic, result.size)
@@ -281,7 +284,7 @@ class Sender:
             self._warn_of_flag(conn, sys_flag)
         if len(body) > self._body_size_max or len(data) > PROPERTIES_SIZE_MAX:
             self._stats.put_failed_count += 1
-            raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
+            raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
         fields = (
             route.topic, route.topic_bytes, queue_id, body, data, flag, sys_flag | route.sys_flag,
             born_ms, conn.peer_host, self._store_host, reconsume_times or 0, 0, code, keys,
@@ -315,11 +318,12 @@ class Sender:
         """Store a batch: a small one at once, a large one in runs between other requests.
 
         Raises:
-            Refused: the body is not a batch, or the batch is too large, delayed or transactional.
+            RequestRefused: the body is not a batch, or the batch is too large, delayed or
+                transactional.
         """
         ends = self._recoder.batch_suffix(send.properties)
         if len(body) > self._body_size_max or ends.is_delayed or send.sys_flag & TRANSACTION_MASK:
-            raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
+            raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
         runs = read_batch(body, ends=ends, recoder=self._recoder, illegal=self._illegal)
         first = next(runs)
         steps = self._take_runs(conn, send, serialize, first, runs, waits=ends.waits)
@@ -364,7 +368,7 @@ class Sender:
                 queue_offset = put.queue_offset if queue_offset < 0 else queue_offset
                 put_size += put.size
                 log_offsets += put.log_offsets
-        except Refused as refused:
+        except RequestRefused as refused:
             self._refuse(conn, send, serialize, refused)
         else:
             self.count(route, len(log_offsets), put_size)
@@ -403,7 +407,7 @@ class Sender:
         found = self._groups.find(group, now_ms=now_ms)
         if found is None:
             text = names.see_faq(f"subscription group not exist, {group} ")
-            raise Refused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, text)
+            raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, text)
         most = found.retry_max_times
         if send.max_reconsume_times is not None:
             most = send.max_reconsume_times
@@ -429,7 +433,7 @@ class Sender:
     def _prepare(self, message: PutMessage, named: Mapping[str, str]) -> None:
         if self._config.reject_transaction_message:
             text = f"the broker[{self._config.broker_ip1}] sending transaction message is forbidden"
-            raise Refused(ResponseCode.NO_PERMISSION, text)
+            raise RequestRefused(ResponseCode.NO_PERMISSION, text)
         # The delay begins with the commit; here the level is only checked.
         self._levels.level_of(named.get(DELAY, "0"))
         prepare(message, named)
@@ -437,7 +441,7 @@ class Sender:
 
     def _check_properties(self, message: PutMessage) -> None:
         if len(message.properties) > PROPERTIES_SIZE_MAX:
-            raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
+            raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
 
     @staticmethod
     def _warn_of_flag(conn: ServerConn, sys_flag: int) -> None:
@@ -457,7 +461,7 @@ class Sender:
         sizes.times += 1
 
     def _check(self, status: PutStatus) -> None:
-        """Raise ``Refused`` with Java's code and text when a message was not put."""
+        """Raise ``RequestRefused`` with Java's code and text when a message was not put."""
         match status:
             case PutStatus.PUT_OK:
                 return
@@ -465,24 +469,24 @@ class Sender:
                 # Java does not count these as failed puts, because nothing was tried.
                 why = self._store.failure or "shut down"
                 text = self._role_refusal() or store_refuses(self._store, why)
-                raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, text)
+                raise RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, text)
             case _:
                 self._stats.put_failed_count += 1
         match status:
             case PutStatus.MESSAGE_ILLEGAL | PutStatus.PROPERTIES_SIZE_EXCEEDED:
-                raise Refused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
+                raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
             case PutStatus.CREATE_MAPPED_FILE_FAILED:
                 text = "create mapped file failed, server is busy or broken."
                 if self._store.failure:
                     text = f"{self._store.failure}; {text}"
-                raise Refused(ResponseCode.SYSTEM_ERROR, text)
+                raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
             case PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED:
-                raise Refused(ResponseCode.SYSTEM_ERROR, _TOO_MANY_LIGHT_QUEUES)
+                raise RequestRefused(ResponseCode.SYSTEM_ERROR, _TOO_MANY_LIGHT_QUEUES)
             case PutStatus.OS_PAGE_CACHE_BUSY:
                 text = "[PC_SYNCHRONIZED]broker busy, start flow control for a while"
-                raise Refused(ResponseCode.SYSTEM_ERROR, text)
+                raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
             case _:
-                raise Refused(ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR")
+                raise RequestRefused(ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR")
 
 
 def _keeping(conn: ServerConn, size: int, steps: Iterator[None]) -> Iterator[None]:

@@ -19,9 +19,9 @@ from remoting.codes import ResponseCode
 from server.broker import names
 from server.broker.config import BrokerConfig
 from server.broker.names import is_writable, perm_text
-from server.broker.serving.refusal import Refused
 from server.broker.stats.counters import TOPIC_PUT_NUMS, TOPIC_PUT_SIZE, Counter, Statistics
 from server.broker.topics import MULTI_TAG, UNIT_FLAG, UNIT_SUB_FLAG, Topics
+from server.runtime.request import RequestRefused
 from storefmt.config.tables import TopicConfig
 from storefmt.formats.sysflag import MULTI_TAGS
 from storefmt.names import RETRY_PREFIX
@@ -122,28 +122,28 @@ class Routes:
         """Return the route of a send; create its topic if it is missing and that is allowed.
 
         Raises:
-            Refused: the broker does not accept sends now, the topic's name or the permission
+            RequestRefused: the broker does not accept sends now, the topic's name or the permission
                 forbids it, or the topic is missing and may not be created.
         """
         if not self._is_open:
-            raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, "the broker is stopping")
+            raise RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, "the broker is stopping")
         accepts_from_ms = self._config.start_accept_send_request_time_stamp
         if now_ms < accepts_from_ms:
             text = f"broker unable to service, until {_human_time(accepts_from_ms)}"
-            raise Refused(ResponseCode.SYSTEM_ERROR, text)
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
         if why := self._refusal():
-            raise Refused(ResponseCode.SERVICE_NOT_AVAILABLE, why)
+            raise RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, why)
         topic = send.topic
         config = self._topics.get(topic)
         if config is not None and config.order and not is_writable(self._config.broker_permission):
             text = f"the broker[{self._config.broker_ip1}] sending message is forbidden"
-            raise Refused(ResponseCode.NO_PERMISSION, text)
+            raise RequestRefused(ResponseCode.NO_PERMISSION, text)
         fault = names.topic_fault(topic)
         if fault is not None:
-            raise Refused(ResponseCode.SYSTEM_ERROR, fault)
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, fault)
         if topic in names.SEND_REFUSED_TOPICS:
             text = f"Sending message to topic[{topic}] is forbidden."
-            raise Refused(ResponseCode.NO_PERMISSION, text)
+            raise RequestRefused(ResponseCode.NO_PERMISSION, text)
         if config is None:
             config = self._create(send, now_ms)
         if not is_writable(config.perm):
@@ -185,7 +185,7 @@ class Routes:
             )
         if made is None:
             text = names.see_faq(f"topic[{topic}] not exist, apply first please!")
-            raise Refused(ResponseCode.TOPIC_NOT_EXIST, text)
+            raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, text)
         return made
 
 
@@ -202,7 +202,7 @@ def choose_queue(conn: ServerConn, queue_id: int, route: Route) -> int:
     """Return the id of a random write queue for a send with a negative queue id.
 
     Raises:
-        Refused: the queue id is too high, or the topic has no write queue.
+        RequestRefused: the queue id is too high, or the topic has no write queue.
     """
 
     if queue_id >= route.queue_limit:
@@ -210,8 +210,8 @@ def choose_queue(conn: ServerConn, queue_id: int, route: Route) -> int:
             f"request queueId[{queue_id}] is illegal, {topic_text(route.config)} "
             f"Producer: {conn.address}"
         )
-        raise Refused(ResponseCode.SYSTEM_ERROR, text)
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
     if route.write_queues <= 0:
         text = f"topic[{route.topic}] has no write queue to choose from"
-        raise Refused(ResponseCode.SYSTEM_ERROR, text)
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
     return random.randrange(route.write_queues)

@@ -27,8 +27,7 @@ from typing import Final, Protocol
 
 from remoting.codes import ResponseCode
 from server.broker.serving.answers import SendAnswers, with_code
-from server.broker.serving.overload import STALE_FOR_S, Overload
-from server.broker.serving.refusal import store_refuses
+from server.broker.serving.overload import STALE_FOR_S, Overload, store_refuses
 from server.broker.stats.counters import PutTimes
 from server.runtime.clock import Clock
 from server.store.commitlog.flush import FlushJob

@@ -16,6 +16,8 @@ Source: broker/latency/BrokerFastFailure.java, remoting/netty/NettyRemotingAbstr
 
 from typing import Final
 
+from server.store.store import MessageStore
+
 UNFLUSHED_SIZE_MAX: Final = 64 << 20
 """Bytes of log that may wait for one disk sync; a slow disk writes about that much a second."""
 STALE_FOR_S: Final = 0.01
@@ -72,3 +74,17 @@ class Overload:
             f"period in queue: {elapsed_ms}ms, size of queue: {count}"
         )
         return True
+
+
+def store_refuses(store: MessageStore, why: str) -> str:
+    """Return the remark of code 14: the real reason, then Java's text with the disk's ratios.
+
+    Java's text only lists possible reasons, and names a full disk first in every case.
+    """
+
+    used = store.cleaner.disk_used()
+    return (
+        f"{why}; service not available now. It may be caused by one of the following reasons: the "
+        f"broker's disk is full [CL: {used:5.2f} CQ: {used:5.2f} INDEX: {used:5.2f}], messages "
+        f"are put to the slave, message store has been shut down, etc."
+    )

@@ -34,7 +34,6 @@ from remoting.codes import ResponseCode
 from remoting.command import Command
 from server.broker.clients.offsets import NO_OFFSET, Offsets
 from server.broker.serving.cold_reads import ColdReads
-from server.broker.serving.refusal import Refused
 from server.broker.topics import Topics
 from server.broker.transaction.half_messages import (
     GROUP,
@@ -54,6 +53,7 @@ from server.broker.transaction.half_messages import (
     step,
 )
 from server.runtime.clock import Clock
+from server.runtime.request import RequestRefused
 from server.store.disk.nowait import ColdRead
 from server.store.results import GetStatus, PutMessage, PutResult
 from server.store.store import MessageStore
@@ -120,7 +120,7 @@ READ_SIZE: Final = 256 * 1024
 OP_READ_COUNT: Final = 128
 
 Put = Callable[[PutMessage, int], PutResult]
-"""Puts a message at ``now_ms``; raises Refused."""
+"""Puts a message at ``now_ms``; raises RequestRefused."""
 WhenSafe = Callable[[Callable[[ResponseCode], None]], None]
 Ask = Callable[[str, Command], None]
 """Sends a question to one live producer of a group."""
@@ -227,7 +227,7 @@ class TransactionChecks:
                 continue
             try:
                 event, put = self._take(walk, record, questions, now_ms)
-            except Refused as refused:
+            except RequestRefused as refused:
                 LOG.warning("half messages are checked again later: %s", refused)
                 more = False
                 break

@@ -11,8 +11,8 @@ from remoting.codes import ResponseCode
 from server.broker.delay.delivered import restored
 from server.broker.delay.schedule import RETRY_MS, DelayLevels, DelayService, redirect
 from server.broker.serving.cold_reads import ColdReads
-from server.broker.serving.refusal import Refused
 from server.runtime.clock import Times
+from server.runtime.request import RequestRefused
 from server.store.commitlog.log_scan import Found
 from server.store.disk.nowait import ColdRead
 from server.store.results import GetResult, GetStatus, PutMessage, PutResult, PutStatus
@@ -86,7 +86,7 @@ class Desk:
         self.jumped_ms = 0
         self.put: list[PutMessage] = []
         self.unsafe: list[Callable[[ResponseCode], None]] = []
-        self.refusal: Refused | None = None
+        self.refusal: RequestRefused | None = None
         self.service = DelayService(
             cast(MessageStore, store),
             LEVELS,
@@ -210,7 +210,7 @@ def test_message_that_was_not_stored_is_put_again() -> None:
 
 def test_refused_put_waits_and_tries_again() -> None:
     desk = Desk(Store(waiting(b"a", store_ms=0, queue_offset=0)))
-    desk.refusal = Refused(ResponseCode.SERVICE_NOT_AVAILABLE, "disk full")
+    desk.refusal = RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, "disk full")
     desk.deliver(SECOND)
     desk.refusal = None
 
@@ -311,7 +311,7 @@ def test_level_is_cut_to_those_there_are(text: str, level: int) -> None:
 
 @pytest.mark.parametrize("text", ["soon", "1.5", "", " 1", "9" * 20, "2147483648", "+-1", "١"])
 def test_level_that_is_no_number_is_refused(text: str) -> None:
-    with pytest.raises(Refused, match="NumberFormatException"):
+    with pytest.raises(RequestRefused, match="NumberFormatException"):
         LEVELS.level_of(text)
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from remoting.codes import ResponseCode
 from server.broker.send.batches import read_batch
-from server.broker.serving.refusal import Refused
 from server.broker.stored_properties import Recoder
+from server.runtime.request import RequestRefused
 from server.store.results import RunMessage
 from storefmt.errors import RecordDamaged
 from storefmt.formats.batch import BatchEntry, join_batch, split_batch
@@ -57,7 +57,7 @@ def test_cut_and_changed_bodies_are_refused_where_they_are_no_batch() -> None:
         try:
             expected = [(one.flag, one.body) for one in split_batch(data)]
         except RecordDamaged:
-            with pytest.raises(Refused) as refused:
+            with pytest.raises(RequestRefused) as refused:
                 read(data)
             assert refused.value.code == ResponseCode.SYSTEM_ERROR
             assert "no batch of messages" in refused.value.remark
@@ -73,7 +73,7 @@ def test_cut_and_changed_bodies_are_refused_where_they_are_no_batch() -> None:
     ],
 )
 def test_messages_that_no_batch_may_hold_are_illegal(data: bytes) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RequestRefused) as refused:
         read(data)
 
     assert (refused.value.code, refused.value.remark) == (ResponseCode.MESSAGE_ILLEGAL, "no")

@@ -7,9 +7,9 @@ import pytest
 from remoting.aio.server import ServerConn
 from server.broker.config import BrokerConfig
 from server.broker.send.topic_rules import Routes, choose_queue, topic_text
-from server.broker.serving.refusal import Refused
 from server.broker.stats.counters import Statistics
 from server.broker.topics import BuiltIn, Topics, topic_config
+from server.runtime.request import RequestRefused
 from tests.server.broker.desk import send
 from tests.server.doubles import FakeConn
 
@@ -67,7 +67,7 @@ def test_broker_without_write_permission_refuses_ordered_topics_only() -> None:
     topics.set_ordered(["Orders"], now_ms=3)
 
     known.make(CONN, send(), 4)
-    with pytest.raises(Refused, match="sending message is forbidden") as refused:
+    with pytest.raises(RequestRefused, match="sending message is forbidden") as refused:
         known.make(CONN, send(topic="Orders"), 4)
 
     assert refused.value.code == 16
@@ -78,9 +78,9 @@ def test_topic_without_write_queues_has_none_to_choose() -> None:
     topics.put(topic_config("T", queue_count=0), now_ms=2)
     route = known.make(CONN, send(), 3)
 
-    with pytest.raises(Refused, match="no write queue"):
+    with pytest.raises(RequestRefused, match="no write queue"):
         choose_queue(CONN, -1, route)
-    with pytest.raises(Refused, match=r"queueId\[0\] is illegal"):
+    with pytest.raises(RequestRefused, match=r"queueId\[0\] is illegal"):
         choose_queue(CONN, 0, route)
 
 

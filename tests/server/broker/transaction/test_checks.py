@@ -5,9 +5,9 @@ import random
 import pytest
 
 from remoting.codes import ResponseCode
-from server.broker.serving.refusal import Refused
 from server.broker.transaction.checks import STEP_COUNT_MAX
 from server.broker.transaction.half_messages import check_times
+from server.runtime.request import RequestRefused
 from server.store.errors import StoreFull
 from server.store.results import PutMessage
 from storefmt.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC
@@ -190,7 +190,7 @@ def test_refused_copy_ends_the_round_and_the_next_one_tries_again() -> None:
     world.send("k")
     world.now_ms += TIMEOUT_MS
     world.flush()
-    world.refusal = Refused(ResponseCode.SERVICE_NOT_AVAILABLE, "disk full")
+    world.refusal = RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, "disk full")
 
     refused = world.round()
     world.refusal = None

@@ -8,10 +8,10 @@ from remoting.codes import ResponseCode
 from remoting.command import Command
 from remoting.headers import CheckTransactionState
 from server.broker.clients.offsets import Offsets
-from server.broker.serving.refusal import Refused
 from server.broker.topics import BuiltIn, Topics
 from server.broker.transaction.checks import HOUR_MS, CheckRules, TransactionChecks
 from server.broker.transaction.half_messages import GROUP, committed, decided, prepare
+from server.runtime.request import RequestRefused
 from server.store.config import StoreConfig
 from server.store.errors import StoreFailed
 from server.store.results import PutMessage, PutResult, PutStatus
@@ -52,7 +52,7 @@ class World:
     disk: SimDisk = field(default_factory=SimDisk)
     saved: ConsumerOffsets = field(default_factory=ConsumerOffsets)
     questions: list[tuple[str, Command]] = field(default_factory=list)
-    refusal: Refused | None = None
+    refusal: RequestRefused | None = None
 
     def __post_init__(self) -> None:
         self.open()
