@@ -46,6 +46,8 @@ class RawLog:
     """Access to the bytes of one store's log.
 
     Args:
+        config: the settings of the store.
+        opened: the parts of the open store.
         appender: holds the entries of records until the next ``write``.
         safe_file: records where the log begins.
     """

@@ -44,7 +44,11 @@ CRC_MASK: Final = 0x7FFFFFFF
 @handles(RequestCode.REGISTER_BROKER)
 @in_slices
 def register_broker(state: NamesrvState, request: Request) -> Steps[Command]:
-    """Register a broker and its topics; answer a slave with the address of its master."""
+    """Register a broker and its topics; answer a slave with the address of its master.
+
+    Raises:
+        RequestRefused: a name, an address or a topic is not valid.
+    """
     command = request.command
     header = command.header(RegisterBroker)
     # 0 means that the broker did not compute it.

@@ -21,7 +21,11 @@ from server.runtime.request import Request, RequestRefused
 
 @handles(RequestCode.PUT_KV_CONFIG)
 def put_kv_config(state: NamesrvState, request: Request) -> Command:
-    """Set one key; it is on the disk before the answer is sent."""
+    """Set one key; it is on the disk before the answer is sent.
+
+    Raises:
+        RequestRefused: the namespace, key or value is not valid.
+    """
     header = request.command.header(PutKVConfig)
     try:
         state.kv.put(header.namespace, header.key, header.value)

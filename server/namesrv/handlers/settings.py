@@ -33,7 +33,11 @@ def get_namesrv_config(state: NamesrvState, request: Request) -> Command:
 
 @handles(RequestCode.UPDATE_NAMESRV_CONFIG)
 def update_namesrv_config(state: NamesrvState, request: Request) -> Command:
-    """Change the settings given as ``key=value`` lines, all of them or none."""
+    """Change the settings given as ``key=value`` lines, all of them or none.
+
+    Raises:
+        RequestRefused: a key may not be changed, or a value is not valid.
+    """
     keys = keys_of(type(state.config))
     changes: list[tuple[str, object]] = []
     for value in _values(request):
