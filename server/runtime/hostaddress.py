@@ -21,7 +21,7 @@ def local_ip() -> str:
                 probe.connect(far)
                 return str(probe.getsockname()[0])
         except OSError:
-            continue  # no route in this family
+            continue  # There is no route in this family.
     return "127.0.0.1"
 
 

@@ -1,6 +1,6 @@
 """The table of request codes and the functions that answer them.
 
-A handler is a plain function in a family file of a ``handlers`` package::
+A handler is a plain function in a module of a ``handlers`` package::
 
     @handles(RequestCode.GET_MAX_OFFSET)
     def get_max_offset(app: BrokerApp, request: Request) -> Command | None: ...

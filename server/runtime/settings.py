@@ -175,7 +175,7 @@ class Settings:
                 self._errors.append(unknown_key(value, [*known, *java_keys]))
 
     def build(self, config_type: type[ConfigT], **defaults: object) -> ConfigT:
-        """Return a config with every value that was given for its keys.
+        """Return a config that has every value given for its keys.
 
         Args:
             config_type: the dataclass.
@@ -285,7 +285,7 @@ def _text(value: object) -> str:
 
 
 def _read_yaml(path: Path, text: str) -> list[Value]:
-    import yaml  # only here: the usual broker.conf must not pay for it
+    import yaml  # Imported here, since the usual broker.conf does not need it.
 
     try:
         content = yaml.safe_load(text)

@@ -364,7 +364,7 @@ class Reader:
         return base + max(nearest, 0) // ENTRY_SIZE
 
     def _file_by_time(self, queue: ConsumeQueue, timestamp_ms: int) -> tuple[int, int]:
-        """Return the entries (first, end) of the file to search."""
+        """Return the first entry and the end of the entries in the file to search."""
         count = queue.file_entry_count
         # Numbers of the first and last file; every file but the last is full.
         low, high = queue.min_offset // count, (queue.max_offset - 1) // count
