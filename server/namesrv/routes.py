@@ -179,12 +179,8 @@ class RouteTable:
         meanwhile has to register again.
 
         Args:
-            broker: names, addresses and id of the broker.
+            broker, data_version, conn_id, now_ms, filter_servers: see ``register``.
             announced: the result of ``announce`` for its topics.
-            data_version: the version of its topics.
-            conn_id: the connection it registers on.
-            now_ms: the wall clock.
-            filter_servers: addresses of its filter servers.
             epoch: time (ms) at which the newest promotion that the broker knows of was ordered;
                 0 for none.
 
