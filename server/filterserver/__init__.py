@@ -1,5 +1,5 @@
-"""The filter server: runs filter modules of consumers in a process of its own.
+"""The filter server: runs filter modules of consumers in a separate process.
 
-Modules and pulls of consumers come in; the messages that a module wants go out. Start with
-``app``; ``compiling`` and ``module`` bound what a module may use.
+Consumers' modules and pulls come in; the messages that a module accepts go out. Start with
+``app``; ``compiling`` and ``module`` limit the resources that a module may use.
 """

@@ -1,6 +1,6 @@
 """The command line of a filter server: ``python -m server.filterserver``.
 
-Rule: as with the other servers: flags, file and environment in, one ready line out.
+Rule: as with the other servers, flags, file and environment go in, and one ready line comes out.
 
 Source: filtersrv/FiltersrvStartup.java (4.2).
 """
@@ -23,7 +23,7 @@ PROGRAM: Final = "mqfiltersrv"
 
 
 def main(argv: Sequence[str] | None = None, environment: Mapping[str, str] | None = None) -> int:
-    """Run a filter server until a signal comes, and return its exit code."""
+    """Run a filter server until a signal arrives, and return its exit code."""
     flags = read_flags(
         sys.argv[1:] if argv is None else argv,
         program=PROGRAM,

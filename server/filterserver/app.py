@@ -1,15 +1,16 @@
-"""A filter server: consumers pull through it, and get what their own filter lets through.
+"""A filter server: consumers pull through it and get the messages that their filter accepts.
 
-    consumer ─ 302, a module ─> ask the broker (302) ─ may this key? ─> compile ─> filters
-    consumer ─ 11 ─> filter there? ─> the same request to the broker ─> its answer
+    consumer ─ 302, a module ─> ask the broker (302) ─ allowed? ─> compile ─> filters
+    consumer ─ 11 ─> filter known? ─> the same request to the broker ─> its answer
                           FOUND, some kept ─── FOUND with those
-                          FOUND, none kept ─── 20, go on behind them
-                          anything else ────── as it came
-    every 10 s ─ 301, my address ─> broker ─> name servers ─> routes of consumers
+                          FOUND, none kept ─── 20, pull again from the next offset
+                          anything else ────── passed on unchanged
+    every 10 s ─ 301, own address ─> broker ─> name servers ─> routes of consumers
 
-Rule: this server has no rights of its own. A pull goes to the broker as the consumer sent it,
-with the consumer's group, offsets and signature, so that the broker checks, waits and commits
-as ever. An answer loses messages, and nothing else of it changes but the code where none is left.
+Rule: this server has no rights of its own. It forwards a pull to the broker as the consumer sent
+it, with the consumer's group, offsets and signature, so that the broker checks permissions, holds
+pulls and commits offsets as usual. Messages are removed from an answer; nothing else in it changes
+except the code if no message is left.
 
 Source: filtersrv/FiltersrvController.java, processor/DefaultRequestProcessor.java (4.2).
 """
@@ -46,15 +47,15 @@ LOG = logging.getLogger(__name__)
 REGISTER_MS: Final = 10_000
 ASK_TIMEOUT_S: Final = 5.0
 HOLD_GRACE_S: Final = 10.0
-"""A broker may answer a pull that much later than it was asked to."""
+"""Time by which the broker's answer to a held pull may exceed the requested hold."""
 HOLD_S_MAX: Final = 600.0
 PENDING_MAX: Final = 5_000
-"""Requests that wait for the broker; it lets 10,000 pulls of one connection wait."""
+"""Most requests that wait for the broker, which allows 10,000 held pulls per connection."""
 NONE_LEFT: Final = "NO_MATCHED_MESSAGE"
 
 
 class FilterServerApp:
-    """A filter server that can be started and stopped once.
+    """A filter server that can be started once and stopped once.
 
     Raises:
         BadCall: wasmtime is not installed.
@@ -74,9 +75,9 @@ class FilterServerApp:
             size_max=config.filter_module_size_max, count_max=config.filter_count_max
         )
         self._client = RemotingClient(tls=config.tls.client)
-        # One: a filter that takes its time delays others and not the loop.
+        # With a single thread a slow filter delays other filters and not the event loop.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="filters")
-        # One as well: a module that takes long to compile delays other uploads and no pull.
+        # With a thread of its own a slow compilation delays other uploads and no pull.
         self._compile_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="compiling")
         handlers = Handlers(
             {
@@ -100,14 +101,14 @@ class FilterServerApp:
 
     @property
     def pending_count(self) -> int:
-        """Requests that wait for the broker or for a filter."""
+        """Number of requests that wait for the broker or for a filter."""
         return len(self._tasks)
 
     async def start(self) -> int:
-        """Open the port and return its number; the broker is told right behind it.
+        """Open the port and return its number; the registration with the broker follows.
 
         Raises:
-            OSError: the port cannot be had.
+            OSError: the port cannot be opened.
         """
         port = await self._server.start(self._config.bind_address, self._config.listen_port)
         self._address = join_address(self._config.filter_server_ip, port)
@@ -115,7 +116,7 @@ class FilterServerApp:
         return port
 
     async def stop(self) -> None:
-        """Close every connection; the broker takes the address off the routes."""
+        """Close every connection; the broker then removes the address from the routes."""
         await self._services.stop()
         for task in self._tasks:
             task.cancel()
@@ -128,7 +129,11 @@ class FilterServerApp:
     # Requests.
 
     def upload(self, request: Request) -> None:
-        """Take a filter, when the broker says that its consumer may have one."""
+        """Store a consumer's filter if the broker allows it.
+
+        Raises:
+            RequestRefused: the upload is too large or damaged, or too many requests wait.
+        """
         header = request.command.header(RegisterMessageFilterClass)
         try:
             self._filters.check(header, request.command.body)
@@ -137,7 +142,11 @@ class FilterServerApp:
         self._later(request, self._upload(request, header))
 
     def pull(self, request: Request) -> None:
-        """Answer a pull with what the group's filter keeps."""
+        """Answer a pull with the messages that the group's filter accepts.
+
+        Raises:
+            RequestRefused: the group has no filter here, or too many requests wait.
+        """
         header = request.command.header(PullMessage)
         module = self._filters.find(header.consumer_group, header.topic)
         if module is None:
@@ -178,7 +187,7 @@ class FilterServerApp:
         return response
 
     async def _ask(self, command: Command, *, timeout_s: float) -> Command:
-        """Let the broker answer a request, word for word as it came."""
+        """Forward a request unchanged to the broker, and return its answer."""
         return await self._client.invoke(
             self._config.connect_which_broker,
             dataclasses.replace(command, flag=command.flag & ~FLAG_ONEWAY),

@@ -1,15 +1,16 @@
-"""Compiles a consumer's module in a process of its own, which may be killed.
+"""Compiles a consumer's module in a separate process that can be killed.
 
     server ─ module on stdin ─> python -m server.filterserver.compiling ─ stdout ─> machine code
                                  │ CPU time     RLIMIT_CPU: the kernel ends it with SIGXCPU
                                  │ memory       RLIMIT_AS: the compiler aborts
                                  └ wall clock   the server kills it
 
-Rule: compiling cannot be interrupted inside a process, and a small module can make it take minutes
-and gigabytes (many locals that live through many loops). So the server never compiles: it only
-loads what the child process wrote, and a module for which the child needs too much is refused.
+Rule: a compilation cannot be interrupted from inside its process, and a small module can make it
+take minutes and gigabytes (with many locals that live through many loops). So the server itself
+never compiles: it only loads the result of the child process. A module for which the child
+exceeds its limits is refused.
 
-Source: ours.
+Source: our own.
 """
 
 import resource
@@ -22,36 +23,36 @@ if TYPE_CHECKING:
     import wasmtime
 
 EXIT_REFUSED: Final = 3
-"""The child ended because of the module, and the last line of stderr says why."""
+"""Exit code of the child if the module is at fault; the last line of stderr says why."""
 _BINARY: Final = b"\0asm"
 _NO_MEMORY: Final = (b"memory allocation of", b"MemoryError", b"Cannot allocate memory")
 
 
 class BadModule(Exception):
-    """A module that cannot be a filter, or does not act as one; the text says why."""
+    """A module cannot be a filter, or does not behave like one; the text says why."""
 
 
 class CompileLimits(NamedTuple):
-    """What compiling one module may use, the start of the process (some 0.1 s) included."""
+    """Limits of one compilation, including the start of the process (some 0.1 s)."""
 
     cpu_s: int = 3
     memory_size: int = 512 << 20
     """Bytes of address space; Python and wasmtime alone take some 45 MB."""
     timeout_ms: int = 10_000
-    """Wall clock; longer than the CPU time, since the machine may be busy."""
+    """Wall clock; it is longer than the CPU time because the machine may be busy."""
 
 
 def make_engine() -> "wasmtime.Engine":
     """Return a new engine; machine code fits only an engine with the same settings."""
-    # Heavy and optional: a filter server says what to install where it is missing.
+    # wasmtime is large and optional; if it is missing, the filter server says what to install.
     import wasmtime
 
     config = wasmtime.Config()
     config.consume_fuel = True
-    # One module takes one processor, and no memory for the stacks of threads.
+    # One module may use one processor, and no memory for stacks of further threads.
     config.parallel_compilation = False
     for feature in ("threads", "memory64", "multi_memory", "gc", "exceptions"):
-        # What the limits of a filter do not reach, or a filter does not need.
+        # The limits of a filter do not cover these features, or a filter does not need them.
         setattr(config, f"wasm_{feature}", False)
     return wasmtime.Engine(config)
 
@@ -60,7 +61,7 @@ def compile_apart(source: bytes, limits: CompileLimits) -> bytes:
     """Return the serialized machine code of a module, compiled in a child process.
 
     Raises:
-        BadModule: it cannot be compiled, or not within the limits.
+        BadModule: the module cannot be compiled, or not within the limits.
     """
     arguments = [str(limits.cpu_s), str(limits.memory_size)]
     try:
@@ -84,7 +85,7 @@ def compile_apart(source: bytes, limits: CompileLimits) -> bytes:
 
 
 def _reason(code: int, errors: bytes, limits: CompileLimits) -> str:
-    """Say why a child process ended without machine code."""
+    """Return why a child process ended without machine code."""
     if code == -signal.SIGXCPU:
         return (
             f"compiling the module takes more than {limits.cpu_s} s of CPU time "
@@ -102,12 +103,12 @@ def _reason(code: int, errors: bytes, limits: CompileLimits) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of an error's text, its type where it has none."""
+    """Return the first line of an error's text, or its type if it has no text."""
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def _limit(kind: int, soft: int, hard: int) -> None:
-    """Lower a limit of this process; one that is lower already stays."""
+    """Lower a limit of this process; a limit that is already lower stays."""
     allowed = resource.getrlimit(kind)[1]
     if allowed != resource.RLIM_INFINITY:
         soft, hard = min(soft, allowed), min(hard, allowed)
@@ -115,13 +116,13 @@ def _limit(kind: int, soft: int, hard: int) -> None:
 
 
 def main() -> int:
-    """Compile the module on stdin, binary or text, to stdout; argv has seconds and bytes."""
+    """Compile the module on stdin (binary or text) to stdout; argv has seconds and bytes."""
     import wasmtime
 
     cpu_s, memory_size = map(int, sys.argv[1:])
     source = sys.stdin.buffer.read()
     _limit(resource.RLIMIT_CORE, 0, 0)
-    # At the hard limit the signal would be SIGKILL, which may come from anybody.
+    # At the hard limit the kernel would send SIGKILL, which might also come from others.
     _limit(resource.RLIMIT_CPU, cpu_s, cpu_s + 1)
     _limit(resource.RLIMIT_AS, memory_size, memory_size)
     try:

@@ -1,4 +1,4 @@
-"""The settings of one filter server, under the keys of 4.2 where it had them.
+"""The settings of one filter server, under the keys of RocketMQ 4.2 if they existed there.
 
 Source: filtersrv/FiltersrvConfig.java (4.2), remoting/netty/NettyServerConfig.java.
 """
@@ -28,31 +28,31 @@ class FilterServerConfig:
     connect_which_broker: str = setting("127.0.0.1:10911", important=True)
     """The broker whose messages are filtered."""
     filter_server_ip: str = computed(local_ip, key="filterServerIP", important=True)
-    """The address consumers are told."""
+    """The address that consumers get from the routes."""
     bind_address: str = setting("0.0.0.0", important=True)
     listen_port: int = setting(0, low=0, high=65535, important=True)
-    """0 takes a free port."""
+    """The port; 0 chooses a free one."""
     access_key: str | None = setting(None)
     secret_key: str | None = setting(None)
-    """Of an admin, where the broker has access control: only the registration is signed."""
+    """Keys of an administrator, if the broker has access control; they sign the registration."""
     filter_module_size_max: int = setting(256 << 10, low=1)
     filter_count_max: int = setting(256, low=1)
     filter_fuel: int = setting(2_000_000, low=1)
-    """Instructions that a module may use for one message."""
+    """Fuel for one message; an instruction takes about one unit."""
     filter_memory_size: int = setting(16 << 20, low=1 << 16, high=1 << 30)
     filter_compile_cpu_seconds: int = setting(3, low=1)
-    """CPU time that compiling one module may take, in a process of its own."""
+    """CPU time that compiling one module may take, in a separate process."""
     filter_compile_memory_size: int = setting(512 << 20, low=64 << 20)
-    """Address space of that process."""
+    """Address space of that process in bytes."""
     filter_compile_timeout_millis: int = setting(10_000, low=1)
     tls: Tls = field(default_factory=Tls)
 
 
 def filter_server_config(values: Iterable[Value]) -> FilterServerConfig:
-    """Return the configuration that raw settings describe.
+    """Return the configuration described by raw settings.
 
     Raises:
-        SettingsError: a value that cannot be used, a line for each.
+        SettingsError: some values cannot be used; the text has one line for each.
     """
     plain, tls = split_tls(values)
     settings = Settings(plain, known=keys_of(FilterServerConfig).keys())
@@ -70,7 +70,7 @@ def filter_server_config(values: Iterable[Value]) -> FilterServerConfig:
 
 
 def printed(config: FilterServerConfig, *, important_only: bool) -> list[tuple[str, str]]:
-    """Return key and text of every setting, the secret key hidden."""
+    """Return key and text of every setting, with the secret key hidden."""
     return [
         (key, HIDDEN if key == "secretKey" and text else text)
         for key, text in format_settings(config, important_only=important_only)

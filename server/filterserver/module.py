@@ -1,21 +1,21 @@
-"""One filter of a consumer: a WebAssembly module that says which messages are wanted.
+"""One filter of a consumer: a WebAssembly module that decides which messages are wanted.
 
     (memory (export "memory") …)
     allocate(size i32) -> position i32         room for one message
     matches(properties i32, size i32, body i32, size i32) -> i32      0: not wanted
 
     message ─ properties as stored, then the body ─> memory at allocate's position
-            ─ matches ─ 0 ──────────────────────────── left out
+            ─ matches ─ 0 ──────────────────────────── removed
                       └ anything else ──────────────── kept
-                      └ trap, out of fuel or memory ── kept, and told once in the log
+                      └ trap, out of fuel or memory ── kept, and logged once
 
-Rule: a module sees one message and nothing else. It gets a new instance for each, so no answer
-depends on another message; it imports nothing, so it has no clock, no files and no network;
-fuel ends a loop and the memory has a limit, and ``compiling`` limits what it costs to compile. A
-message that a module fails on is kept: a message too many can be looked at again by the consumer,
-one that is left out is lost to it.
+Rule: a module sees one message and nothing else. It gets a new instance for each message, so no
+result depends on another message. It imports nothing, so it has no clock, files or network. Fuel
+ends an endless loop, the memory is limited, and ``compiling`` limits the cost of compiling it. If
+a module fails on a message, the message is kept: the consumer can check an unwanted message
+itself, but would never see one that is removed.
 
-Source: ours; in 4.2 (filtersrv/FilterClassInfo.java) this was a Java class without any limit.
+Source: our own; in 4.2 (filtersrv/FilterClassInfo.java) this was a Java class without limits.
 """
 
 import logging
@@ -52,7 +52,7 @@ _EXPORTS: Final[Mapping[str, object]] = {
 
 @runtime_checkable
 class FunctionType(Protocol):
-    """The type of a function, whichever library tells it."""
+    """The type of an exported function in wasmtime's terms."""
 
     @property
     def params(self) -> Sequence[object]: ...
@@ -61,12 +61,12 @@ class FunctionType(Protocol):
 
 
 class Limits(NamedTuple):
-    """What a module may use for one message, and before that to be compiled."""
+    """What a module may use for one message, and for its compilation."""
 
     fuel: int
-    """About one for each instruction."""
+    """Units of work; an instruction takes about one."""
     memory_size: int
-    """Bytes."""
+    """Bytes of memory."""
     compiling: CompileLimits = CompileLimits()
 
 
@@ -79,7 +79,7 @@ class FilterEngine:
 
     def __init__(self, limits: Limits) -> None:
         try:
-            # Heavy, optional, and wanted by nobody but a filter server.
+            # wasmtime is large and optional, and only a filter server needs it.
             import wasmtime
         except ImportError as error:
             raise BadCall(
@@ -90,18 +90,18 @@ class FilterEngine:
         self.engine = make_engine()
 
     def compile(self, source: bytes) -> "FilterModule":
-        """Return the filter in ``source``: a binary module, or its text form.
+        """Return the filter compiled from ``source``, a module in binary or text form.
 
         Raises:
-            BadModule: it cannot be compiled within the limits, imports or lacks something, or
-                does not start.
+            BadModule: the module cannot be compiled within the limits, has an import, lacks an
+                export, or does not start.
         """
         wasmtime = self.wasmtime
         code = compile_apart(source, self.limits.compiling)
         try:
             module = wasmtime.Module.deserialize(self.engine, code)
         except wasmtime.WasmtimeError as error:
-            # The child has another wasmtime where that was replaced under a running server.
+            # wasmtime was replaced while the server runs, so the child used another version.
             raise BadModule(
                 f"the compiled module does not load: {first_line(error)}; restart the filter server"
             ) from error
@@ -123,7 +123,7 @@ class FilterModule:
         self._has_failed = False
 
     def instance(self) -> "tuple[wasmtime.Store, Mapping[str, AsExtern]]":
-        """Return a new instance with all its fuel."""
+        """Return a new instance with its full fuel."""
         engine, wasmtime = self._engine, self._engine.wasmtime
         store = wasmtime.Store(engine.engine)
         store.set_limits(
@@ -137,10 +137,10 @@ class FilterModule:
         return store, wasmtime.Instance(store, self._module, []).exports(store)
 
     def keep(self, records: bytes) -> bytes:
-        """Return those of the records that are wanted, as they came.
+        """Return the wanted ones of these records, unchanged.
 
         Raises:
-            RecordDamaged: these are no records.
+            RecordDamaged: the bytes are not records.
         """
         kept, pos = [], 0
         for record in decode_records(records, check_crc=False):
@@ -150,7 +150,7 @@ class FilterModule:
         return b"".join(kept)
 
     def takes(self, record: Record) -> bool:
-        """Tell whether a message is wanted; True where the module fails on it."""
+        """Tell whether a message is wanted; True if the module fails on it."""
         wasmtime = self._engine.wasmtime
         try:
             body = inflate(record.body, record.sys_flag, size_max=BODY_SIZE_MAX)
@@ -180,7 +180,11 @@ class FilterModule:
 
 
 def _check(module: "wasmtime.Module") -> None:
-    """Raise BadModule where a module does not look like a filter."""
+    """Check that a module looks like a filter.
+
+    Raises:
+        BadModule: it has an import, or lacks an export.
+    """
     for wanted in module.imports:
         raise BadModule(
             f"the module imports {wanted.module}.{wanted.name}; a filter has no imports"
@@ -192,7 +196,7 @@ def _check(module: "wasmtime.Module") -> None:
 
 
 def _shape(kind: object) -> object:
-    """Return parameters and results of a function, the name of the type of anything else."""
+    """Return a function's parameters and results, or the name of any other type."""
     if isinstance(kind, FunctionType):
         return tuple(map(str, kind.params)), tuple(map(str, kind.results))
     return type(kind).__name__

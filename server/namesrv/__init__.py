@@ -1,5 +1,5 @@
-"""The name server: which brokers there are, and which topics each of them has.
+"""The name server: the routing table of brokers and their topics.
 
-Registrations of brokers and questions of clients come in; routes go out. Start with
-``routes.RouteTable``; ``handlers`` has a function for each request code.
+Brokers' registrations and clients' requests come in; routes go out. Start with
+``routes.RouteTable``; ``handlers`` has one function for each request code.
 """

@@ -3,8 +3,8 @@
     RemotingServer ─ frame ─ Dispatcher ─ handlers/*.py ─ RouteTable, KvConfig
            └─ connection closed ─────────────────────────── RouteTable
 
-Rule: this file connects; what a request means is in ``handlers``, what is known is in
-``routes`` and ``kvconfig``. A broker silent for 120 s is dropped, looked for every 10 s.
+Rule: this file only connects the parts. ``handlers`` defines what a request means; ``routes`` and
+``kvconfig`` hold the data. Every 10 s, brokers that were silent for 120 s are dropped.
 
 Source: namesrv/NamesrvController.java, namesrv/NamesrvStartup.java,
 namesrv/routeinfo/BrokerHousekeepingService.java.
@@ -41,13 +41,15 @@ EXPIRY_FIRST_MS: Final = 5_000
 
 
 class NamesrvApp:
-    """A name server that can be started and stopped once.
+    """A name server that can be started once and stopped once.
 
     Args:
-        resources: what its connections may take; what the process may, where nothing is given.
+        config: the settings of the name server.
+        clock: the source of time.
+        resources: what its connections may use; None for the limits of this process.
 
     Raises:
-        ConfigDamaged: kvConfig.json is there and cannot be read.
+        ConfigDamaged: kvConfig.json exists and cannot be read.
     """
 
     def __init__(
@@ -80,7 +82,7 @@ class NamesrvApp:
         """Open the port and return its number.
 
         Raises:
-            OSError: the port cannot be had.
+            OSError: the port cannot be opened.
         """
         config = self.state.config
         port = await self._server.start(config.bind_address, config.listen_port)
@@ -89,14 +91,14 @@ class NamesrvApp:
         return port
 
     async def stop(self) -> None:
-        """Close every connection; the key values are on the disk already."""
+        """Close every connection; the key values are already on the disk."""
         await self._services.stop()
         self.state.slices.close()
         await self._server.stop()
 
 
 def main(argv: Sequence[str] | None = None, environment: Mapping[str, str] | None = None) -> int:
-    """Run ``mqnamesrv`` until a signal comes, and return its exit code."""
+    """Run ``mqnamesrv`` until a signal arrives, and return its exit code."""
     flags = read_flags(
         sys.argv[1:] if argv is None else argv,
         program=PROGRAM,

@@ -1,7 +1,7 @@
 """The settings of one name server, under RocketMQ's own keys.
 
-Rule: as in a broker, an attribute exists only where the server acts on it; other keys of
-Java's name server are accepted with a warning.
+Rule: as in the broker's configuration, an attribute exists only if the server uses it; other
+keys of Java's name server are accepted with a warning.
 
 Source: common/namesrv/NamesrvConfig.java, remoting/netty/NettyServerConfig.java.
 """
@@ -29,7 +29,7 @@ from server.runtime.tls import Tls, split_tls, tls_settings
 LOG = logging.getLogger(__name__)
 
 CHANGEABLE: Final = frozenset({"orderMessageEnable"})
-"""Keys that UPDATE_NAMESRV_CONFIG may change; never a path."""
+"""Keys that UPDATE_NAMESRV_CONFIG may change; paths are never among them."""
 
 
 def _default_config_store_path() -> str:
@@ -45,44 +45,45 @@ class NamesrvConfig:
     """Settings of the name server and its network."""
 
     listen_port: int = setting(9876, low=0, high=65535, important=True)
-    """0 takes a free port."""
+    """The port; 0 chooses a free one."""
     bind_address: str = setting("0.0.0.0", important=True)
-    """Ours: the interface to listen on; Java 4.9 always listens on all of them."""
+    """Our own key: the interface to listen on; Java 4.9 always listens on all interfaces."""
     kv_config_path: str = computed(_default_kv_config_path, important=True)
     config_store_path: str = computed(_default_config_store_path)
-    """The ``-c`` file where there is one. Nothing is ever written there; Java writes its settings
-    into it when one is changed."""
+    """The ``-c`` file if there is one. The server never writes this file; Java writes its settings
+    to it when one is changed."""
     order_message_enable: bool = setting(False)
-    """Whether a route carries the order configuration of its topic."""
+    """Whether a route contains the order configuration of its topic."""
     allowed_addresses: str = setting("*")
-    """Ours: who may connect, as patterns with commas between them."""
+    """Our own key: patterns of addresses that may connect, separated by commas."""
     broker_addresses: str = setting("*")
-    """Ours: who may register a broker."""
+    """Our own key: addresses that may register a broker."""
     admin_addresses: str = setting("")
-    """Ours: who may change key values, permissions and settings, besides this machine."""
+    """Our own key: addresses besides this machine that may change key values, permissions and
+    settings."""
     tls: Tls = field(default_factory=Tls)
     connections_max: int = setting(65_536, low=1)
-    """Ours: connections beyond it are answered SYSTEM_BUSY and closed."""
+    """Our own key: further connections are answered SYSTEM_BUSY and closed."""
     connections_per_address_max: int = setting(0, low=0)
-    """Ours: the same for those of one address; 0 for no such limit."""
+    """Our own key: the same limit for the connections of one address; 0 for no limit."""
     in_flight_size_max: int = computed(in_flight_size, low=IN_FLIGHT_SIZE_MIN)
-    """Ours: bytes of unfinished frames and unread answers of all connections, as in a broker."""
+    """Our own key: bytes of unfinished frames and unread answers of all connections."""
     server_channel_max_idle_time_s: int = setting(120, key="serverChannelMaxIdleTimeSeconds", low=1)
     not_used: dict[str, str] = field(default_factory=dict)
-    """Settings that RocketMQ has and that change nothing here, as they were given."""
+    """Given settings that RocketMQ has and that have no effect here, with their text."""
 
     def told(self) -> dict[str, str]:
-        """Return every key of 4.9.7 and of ours, with its value; no key holds a secret."""
+        """Return every key of 4.9.7 and of our own with its value; none of them is a secret."""
         home = os.environ.get("ROCKETMQ_HOME", "")
         others = {**namesrv_defaults(), "rocketmqHome": home, **self.not_used}
         return dict(sorted({**others, **dict(format_settings(self))}.items()))
 
 
 def namesrv_config(values: Iterable[Value]) -> NamesrvConfig:
-    """Return the configuration that raw settings describe.
+    """Return the configuration described by raw settings.
 
     Raises:
-        SettingsError: a value that cannot be used, a line for each.
+        SettingsError: some values cannot be used; the text has one line for each.
     """
     plain, tls = split_tls(values)
     settings = Settings(plain, known=keys_of(NamesrvConfig).keys(), java_keys=NAMESRV_KEYS)

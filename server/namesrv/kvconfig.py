@@ -1,9 +1,9 @@
-"""Keys and values that administrators keep on a name server, by namespace.
+"""Keys and values that administrators store on a name server, by namespace.
 
     {"configTable":{"ORDER_TOPIC_CONFIG":{"OrderTopic":"broker-a:4"}}}     kvConfig.json
 
-Rule: a change is on the disk before it is answered, and a change that the disk refused
-did not happen. A name server that cannot read its file does not start.
+Rule: a change is on the disk before it is answered, and a change that the disk refused has no
+effect. A name server that cannot read its file does not start.
 
 Source: namesrv/kvconfig/KVConfigManager.java, KVConfigSerializeWrapper.java.
 """
@@ -18,7 +18,7 @@ from storefmt.config import fastjson
 from storefmt.errors import ConfigDamaged
 
 ORDER_TOPIC_CONFIG: Final = "ORDER_TOPIC_CONFIG"
-"""Namespace of ordered topics: topic -> ``broker:queues`` pairs joined by semicolons."""
+"""Namespace of ordered topics: each topic has ``broker:queues`` pairs joined by semicolons."""
 
 NAME_SIZE_MAX: Final = 255
 VALUE_SIZE_MAX: Final = 65_535
@@ -27,16 +27,16 @@ Table = dict[str, dict[str, str]]
 
 
 class BadKey(ValueError):
-    """A namespace, key or value that is empty where it must not be, or too long."""
+    """A namespace or key is empty or too long, or a value is too long."""
 
 
 class KvConfig:
-    """The key values of one name server, with their file.
+    """The key values of one name server and their file.
 
     Args:
-        path: the file; its directory is made by the first change.
-        table: what the file holds.
-        files: the file operations; tests put failing ones here.
+        path: the file; the first change creates its directory.
+        table: the content of the file.
+        files: the file operations; tests pass failing ones.
     """
 
     def __init__(self, path: Path, table: Table, *, files: Files = REAL_FILES) -> None:
@@ -46,26 +46,27 @@ class KvConfig:
 
     @classmethod
     def open(cls, path: Path, *, files: Files = REAL_FILES) -> "KvConfig":
-        """Read the file, or its ``.bak``; without a file there are no keys yet.
+        """Read the file or its ``.bak``; if neither exists, there are no keys yet.
 
         Raises:
-            ConfigDamaged: there is a file, and neither it nor its ``.bak`` can be read.
+            ConfigDamaged: at least one of them exists and neither can be read.
+            OSError: a damaged file cannot be renamed.
         """
         return cls(path, load_state_file(path, decode, files=files) or {}, files=files)
 
     def get(self, namespace: str, key: str) -> str | None:
-        """Return the value of a key, None where it is not set."""
+        """Return the value of a key, or None if it is not set."""
         return self._table.get(namespace, {}).get(key)
 
     def namespace(self, namespace: str) -> Mapping[str, str] | None:
-        """Return all keys of a namespace, None where nothing was ever put into it."""
+        """Return all keys of a namespace, or None if it was never used."""
         return self._table.get(namespace)
 
     def put(self, namespace: str, key: str, value: str) -> None:
-        """Set one key, durably.
+        """Set one key durably.
 
         Raises:
-            BadKey: empty or too long.
+            BadKey: the namespace or key is empty or too long, or the value is too long.
             OSError: the disk refused; the key keeps its old value.
         """
         for what, text in (("namespace", namespace), ("key", key)):
@@ -76,10 +77,10 @@ class KvConfig:
         self._save(self._table | {namespace: self._table.get(namespace, {}) | {key: value}})
 
     def delete(self, namespace: str, key: str) -> None:
-        """Remove one key, durably; an empty namespace stays, as in Java.
+        """Remove one key durably; an empty namespace remains, as in Java.
 
         Raises:
-            OSError: the disk refused; the key is still there.
+            OSError: the disk refused; the key is still set.
         """
         held = self._table.get(namespace)
         if held is not None and key in held:
@@ -93,7 +94,7 @@ class KvConfig:
 
 
 def encode(table: Table) -> str:
-    """Return the text of the file, compact as Java writes it."""
+    """Return the text of the file, as compact as Java writes it."""
     return KVConfigSerializeWrapper(config_table=table).encode().decode()
 
 
@@ -101,7 +102,7 @@ def decode(text: bytes) -> Table:
     """Return the table in the text of a file.
 
     Raises:
-        ConfigDamaged: not JSON, or not namespaces of keys of texts.
+        ConfigDamaged: the text is not JSON, or not an object of namespaces with keys and values.
     """
     plain = fastjson.loads(text)
     found = plain.get("configTable") if isinstance(plain, dict) else None

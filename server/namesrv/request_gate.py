@@ -1,13 +1,13 @@
-"""Who may ask a name server what: everybody, brokers, administrators.
+"""Decides which addresses may send what to a name server.
 
-    connect                 allowedAddresses   everybody unless set
-    register, unregister    brokerAddresses    everybody unless set
-    change anything else    adminAddresses     this machine unless set
+    connect                 allowedAddresses   default: everybody
+    register, unregister    brokerAddresses    default: everybody
+    change anything else    adminAddresses     default: this machine only
 
-Rule: this machine may always. There are no accounts on a name server, as in 4.9: whoever may
-register can say of any address that it is a broker, so list your brokers where you can.
+Rule: this machine may always do everything. A name server has no accounts, as in 4.9: whoever may
+register can announce any address as a broker, so list the addresses of your brokers if possible.
 
-Source: ours; Java's name server takes everything from everybody (CVE-2023-37582).
+Source: our own; Java's name server takes every request from everybody (CVE-2023-37582).
 """
 
 from collections.abc import Callable
@@ -36,10 +36,10 @@ BROKER_CODES: Final = frozenset({
 
 
 def make_gate(config: NamesrvConfig) -> Callable[[Request], None]:
-    """Return what lets a request pass, or raises RequestRefused.
+    """Return a function that lets a request pass or raises RequestRefused.
 
     Raises:
-        SettingsError: a list of addresses that cannot be read.
+        SettingsError: a list of addresses cannot be read.
     """
     key = "adminAddresses"
     allowed = address_list(config.admin_addresses, key=key)
@@ -58,6 +58,10 @@ def make_gate(config: NamesrvConfig) -> Callable[[Request], None]:
 
 
 def make_door(config: NamesrvConfig) -> Callable[[str], bool]:
-    """Return what says whether an address may connect at all."""
+    """Return a function that tells whether an address may connect.
+
+    Raises:
+        SettingsError: the list of addresses cannot be read.
+    """
     allowed = address_list(config.allowed_addresses, key="allowedAddresses")
     return lambda ip: is_loopback(ip) or allowed.matches(ip)

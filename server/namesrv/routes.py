@@ -1,14 +1,14 @@
-"""The routing table: which broker is alive and which queues of a topic it has.
+"""The routing table: which brokers are alive, and which queues of each topic they have.
 
     topic   -> broker name -> queue counts, permission
     broker  -> cluster, broker id -> address            (id 0 is the master)
     cluster -> broker names
-    address -> when it last registered, on which connection, with which data version
+    address -> last registration: time, connection, data version
 
-Rule: pure state, no clock and no socket: every change gets ``now_ms``, connections are
-numbers. Topics are added or changed by a registration, never removed by one. The place of a
-master is kept for the newest promotion: a master that tells a lower epoch than any broker of
-its name has told is refused (a broker that tells none has epoch 0).
+Rule: the table is pure state without clock or socket: every change gets ``now_ms``, and
+connections are numbers. A registration adds or changes topics and never removes any. The place of
+a master belongs to the newest promotion: a master whose epoch is lower than the highest one that
+any broker of its name has reported is refused (a broker that reports none has epoch 0).
 
 Source: namesrv/routeinfo/RouteInfoManager.java.
 """
@@ -23,10 +23,10 @@ from remoting.headers import RegisterBroker
 from storefmt.config.tables import DataVersion, TopicConfig
 
 BROKER_EXPIRES_MS: Final = 120_000
-"""A broker that has not registered for so long is dropped."""
+"""A broker that has not registered for this long is dropped."""
 
 EPOCHS_MAX: Final = 65_536
-"""Broker names of which the epoch is kept; they stay when their brokers are gone."""
+"""Most broker names whose epoch is kept; it is kept even after their brokers are gone."""
 
 MASTER_ID: Final = 0
 PERM_WRITE: Final = 2
@@ -37,19 +37,19 @@ UNIT_SUB_FLAG: Final = 2
 NAME_SIZE_MAX: Final = 255
 ADDRESS_SIZE_MAX: Final = 255
 TOPICS_PER_SLICE: Final = 1_000
-"""Topics that are looked at before others have their turn."""
+"""Topics that are processed before other requests get their turn."""
 
 
 class BadRegistration(ValueError):
-    """A broker announces something that cannot be a name, an address or a topic."""
+    """A broker registers with something that cannot be a name, an address or a topic."""
 
 
 class OldEpoch(ValueError):
-    """A master registers for a broker name whose newest promotion it has not heard of."""
+    """A master registers without knowing of the newest promotion of its broker name."""
 
 
 class Unit(Enum):
-    """Which topics a unit list asks for: the flags they have, of those looked at."""
+    """The topics that a unit list contains: (flags that must be set, flags to examine)."""
 
     UNIT = (UNIT_FLAG, UNIT_FLAG)
     UNIT_SUB = (UNIT_SUB_FLAG, UNIT_SUB_FLAG)
@@ -57,21 +57,21 @@ class Unit(Enum):
 
 
 class Master(NamedTuple):
-    """Where the master of a group is; both None where there is none, or for itself."""
+    """Addresses of a broker group's master; both are None for the master itself or without one."""
 
     address: str | None
     ha_address: str | None
 
 
 class Lost(NamedTuple):
-    """A broker that was dropped, and the connection it came on."""
+    """A broker that was dropped, and the connection it registered on."""
 
     address: str
     conn_id: int
 
 
 class _Queues(NamedTuple):
-    """What one broker has of one topic."""
+    """The queues of one topic on one broker."""
 
     read_count: int
     write_count: int
@@ -103,20 +103,20 @@ class _Alive(NamedTuple):
 
 
 class RouteTable:
-    """Everything brokers have told, and every question about it."""
+    """All registrations of brokers, and every query on them."""
 
     def __init__(self) -> None:
         self._topics: dict[str, dict[str, _Queues]] = {}
         self._brokers: dict[str, _Broker] = {}
-        # Broker names in order of their first registration: a dict is an ordered set.
+        # Broker names in order of their first registration; the dict serves as an ordered set.
         self._clusters: dict[str, dict[str, None]] = {}
         self._alive: dict[str, _Alive] = {}
-        # A name that nobody has registered under any more keeps its epoch: its old master may
-        # be the first to come back.
+        # A name keeps its epoch when none of its brokers is registered, because its former
+        # master may be the first to come back.
         self._epochs: dict[str, int] = {}
 
     def epoch(self, broker_name: str) -> int:
-        """Return the highest epoch that a broker of this name has told; 0 for none."""
+        """Return the highest epoch that brokers of this name have reported; 0 for none."""
         return self._epochs.get(broker_name, 0)
 
     def register(
@@ -130,7 +130,21 @@ class RouteTable:
         filter_servers: tuple[str, ...] = (),
         epoch: int = 0,
     ) -> Master:
-        """Take in a registration at once; as ``registering``."""
+        """Process a registration at once; ``registering`` does it in slices.
+
+        Args:
+            broker: names, addresses and id of the broker.
+            topics: its topics by name.
+            data_version: the version of its topics.
+            conn_id: the connection it registers on.
+            now_ms: the wall clock.
+            filter_servers: addresses of its filter servers.
+            epoch: see ``registering``.
+
+        Raises:
+            BadRegistration: a name, address or topic is not valid.
+            OldEpoch: the master was replaced by a promotion; its address is dropped.
+        """
         steps = self.registering(
             broker,
             announce(topics),
@@ -158,20 +172,22 @@ class RouteTable:
         filter_servers: tuple[str, ...] = (),
         epoch: int = 0,
     ) -> Generator[None, None, Master]:
-        """Take in what a broker announces, and tell a slave where its master is, in slices.
+        """Process a registration in slices; return the master's addresses to a slave.
 
-        Topics count only from a master, and only when ``data_version`` is not the one of
-        its last registration, or when it is new. The version is taken when all of them are; a
-        broker that is forgotten meanwhile registers anew.
+        Topics are taken only from a master, and only if it is new or ``data_version`` differs from
+        its last registration. The version is stored after all topics; a broker that is dropped
+        meanwhile has to register again.
 
         Args:
-            announced: what ``announce`` returned for its topics.
-            epoch: when the newest promotion that the broker knows of was ordered (ms); 0 for
-                none.
+            broker, data_version, conn_id, now_ms, filter_servers: see ``register``.
+            announced: the result of ``announce`` for its topics.
+            epoch: time (ms) at which the newest promotion that the broker knows of was ordered;
+                0 for none.
 
         Raises:
-            BadRegistration: a name or address that cannot be one; nothing was changed.
-            OldEpoch: a master was replaced by a promotion; its address is forgotten.
+            BadRegistration: a name or address is not valid and nothing was changed; or the
+                broker was dropped meanwhile.
+            OldEpoch: the master was replaced by a promotion; its address is dropped.
         """
         _check(broker)
         name, address = broker.broker_name, broker.broker_addr
@@ -186,7 +202,7 @@ class RouteTable:
             )
         self._clusters.setdefault(broker.cluster_name, {})[name] = None
         group = self._brokers.setdefault(name, _Broker(name, broker.cluster_name))
-        # One address has one id: a slave that became the master leaves its old place.
+        # An address has only one id: a slave that became the master gives up its old id.
         for broker_id in [i for i, a in group.addresses.items() if a == address]:
             if broker_id != broker.broker_id:
                 del group.addresses[broker_id]
@@ -208,13 +224,19 @@ class RouteTable:
         self._epochs.pop(broker_name, None)
         self._epochs[broker_name] = epoch
         if len(self._epochs) > EPOCHS_MAX:
-            # Brokers that are there tell theirs again with their next registration.
+            # Registered brokers report their epoch again with their next registration.
             del self._epochs[next(iter(self._epochs))]
 
     def unregister(self, cluster: str, broker_name: str, *, broker_id: int, address: str) -> None:
-        """Forget one address at once; its topics go with the last address of its name.
+        """Drop one address immediately; its topics go with the last address of its name.
 
-        An id that another address has taken over in the meantime stays. (Java drops it.)
+        If another address has taken over the id meanwhile, that address stays. (Java drops it.)
+
+        Args:
+            cluster: the cluster that the broker names.
+            broker_name: the broker's name.
+            broker_id: the id it was registered with.
+            address: the broker's address.
         """
         group = self._brokers.get(broker_name)
         if group is not None and group.addresses.get(broker_id) == address:
@@ -223,7 +245,7 @@ class RouteTable:
         self._alive.pop(address, None)
 
     def connection_closed(self, conn_id: int) -> list[Lost]:
-        """Drop every broker whose last registration came on that connection."""
+        """Drop every broker whose last registration came on this connection."""
         return self._drop(a for a, alive in self._alive.items() if alive.conn_id == conn_id)
 
     def expire(self, now_ms: int) -> list[Lost]:
@@ -232,22 +254,22 @@ class RouteTable:
         return self._drop(a for a, alive in self._alive.items() if alive.last_ms < oldest_ms)
 
     def data_version(self, address: str) -> DataVersion | None:
-        """Return the data version of the last registration of an address."""
+        """Return the data version of an address's last registration, or None."""
         alive = self._alive.get(address)
         return None if alive is None else alive.data_version
 
     def is_changed(self, address: str, data_version: DataVersion) -> bool:
-        """Return whether a broker's topics differ from what it last registered."""
+        """Return whether a broker's data version differs from its last registration."""
         return self.data_version(address) != data_version
 
     def touch(self, address: str, now_ms: int) -> None:
-        """Count a broker as alive that only asked whether it has to register."""
+        """Count a broker as alive that only asked whether it has to register again."""
         alive = self._alive.get(address)
         if alive is not None:
             self._alive[address] = alive._replace(last_ms=now_ms)
 
     def route(self, topic: str) -> TopicRouteData | None:
-        """Return brokers and queues of a topic; None where no live broker has it."""
+        """Return brokers and queues of a topic; None if no registered broker has it."""
         queues = self._topics.get(topic, {})
         brokers = [self._brokers[name] for name in queues if name in self._brokers]
         if not brokers:
@@ -272,7 +294,7 @@ class RouteTable:
 
     @property
     def topic_count(self) -> int:
-        """How many topics there are."""
+        """Number of topics."""
         return len(self._topics)
 
     def topics(self) -> TopicList:
@@ -280,13 +302,13 @@ class RouteTable:
         return TopicList(topic_list=list(self._topics))
 
     def topics_of_cluster(self, cluster: str) -> TopicList:
-        """Return the topics that have queues on a broker of ``cluster``; a thread may ask."""
+        """Return the topics with queues on a broker of ``cluster``; may run in a thread."""
         names = frozenset(self._clusters.get(cluster, ()))
         topics = list(self._topics.items())
         return TopicList(topic_list=[t for t, q in topics if not names.isdisjoint(q)])
 
     def unit_topics(self, unit: Unit) -> TopicList:
-        """Return the topics whose flags are what ``unit`` asks for; a thread may ask."""
+        """Return the topics whose flags match ``unit``; may run in a thread."""
         wanted, mask = unit.value
         return TopicList(
             topic_list=[
@@ -297,7 +319,7 @@ class RouteTable:
         )
 
     def system_topics(self) -> TopicList:
-        """Return cluster and broker names, which are topics too, and one broker to ask."""
+        """Return cluster and broker names, which are topics too, and one broker's address."""
         names: dict[str, None] = {}
         for cluster, brokers in self._clusters.items():
             names[cluster] = None
@@ -306,18 +328,18 @@ class RouteTable:
         return TopicList(topic_list=list(names), broker_addr=next(addresses, None))
 
     def wipe_write_perm(self, broker_name: str) -> Generator[None, None, int]:
-        """Take the write permission from all topics of a broker; return how many it has."""
+        """Remove the write permission of all topics of a broker; return their number."""
         return self._set_perm(broker_name, None)
 
     def add_write_perm(self, broker_name: str) -> Generator[None, None, int]:
-        """Give read and write permission to all topics of a broker; return how many.
+        """Give read and write permission to all topics of a broker; return their number.
 
-        The permission becomes exactly 6, as in Java: the inherit bit of TBW102 is lost.
+        The permission becomes exactly 6, as in Java: the inherit flag of TBW102 is lost.
         """
         return self._set_perm(broker_name, PERM_READ_WRITE)
 
     def delete_topic(self, topic: str, cluster: str | None = None) -> None:
-        """Forget a topic, or only its queues on the brokers of one cluster."""
+        """Delete a topic, or only its queues on the brokers of one cluster."""
         if not cluster:
             self._topics.pop(topic, None)
             return
@@ -358,7 +380,7 @@ class RouteTable:
         return lost
 
     def _forget_if_empty(self, group: _Broker, cluster: str) -> None:
-        """Forget a group without addresses: its name, its place in a cluster, its topics."""
+        """Delete a broker group that has no address, with its place in a cluster and its topics."""
         if group.addresses:
             return
         del self._brokers[group.name]
@@ -391,10 +413,10 @@ def _broker_data(broker: _Broker) -> BrokerData:
 
 
 def announce(topics: Mapping[str, TopicConfig]) -> Announced:
-    """Return the queues of each topic that a broker announces; a thread may ask.
+    """Return the queues of each topic that a broker announces; may run in a thread.
 
     Raises:
-        BadRegistration: a topic has no name, or one that cannot be one.
+        BadRegistration: the name of a topic is not valid.
     """
     for topic in topics.values():
         _check_text("topic", topic.topic_name, NAME_SIZE_MAX)

@@ -1,6 +1,6 @@
-"""What the handlers of a name server work on.
+"""The state that the handlers of a name server use.
 
-Rule: handlers get this, never the app: the app knows them, they do not know the app.
+Rule: handlers get this object and never the app, since the app depends on the handlers.
 """
 
 import logging
@@ -24,10 +24,10 @@ class NamesrvState:
     routes: RouteTable = field(default_factory=RouteTable)
     slices: Slices = field(default_factory=Slices)
     broker_conns: dict[int, ServerConn] = field(default_factory=dict)
-    """Connections that brokers registered on, by their id."""
+    """Connections that brokers registered on, by connection id."""
 
     def connection_closed(self, conn: ServerConn) -> None:
-        """Drop the brokers that registered on a connection, now that it is gone."""
+        """Drop the brokers that registered on a connection which has been closed."""
         self.broker_conns.pop(conn.id, None)
         for lost in self.routes.connection_closed(conn.id):
             LOG.warning("broker %s lost: its connection %s closed", lost.address, conn.address)

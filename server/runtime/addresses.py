@@ -1,12 +1,13 @@
-"""Patterns of peer addresses, as white lists of RocketMQ's ACL write them.
+"""Patterns of peer addresses, in the syntax of white lists in RocketMQ's ACL.
 
     *   10.1.2.3   10.1.2.*   10.1.*.*   10.1.2.1-20   10.1.2.{1,2}   10.1.2.3,10.1.2.4
     *:*:*:*:*:*:*:*   fe80::1   fe80::5:*   fe80::5:1-20   fe80::1-20:*   fe80::5:{1,2f}
 
-A pattern becomes boxes, a box the lowest and highest value of each of its 4 or 8 parts.
+A pattern is converted to boxes; a box has the lowest and highest value of each of the 4 or 8
+parts of an address.
 
-Rule: a pattern matches what it says and nothing else; what cannot be read is an error, never
-an open door. (Java passes over whatever follows the first range of an IPv4 pattern.)
+Rule: a pattern matches exactly the addresses it describes. A pattern that cannot be read is an
+error and never admits anybody. (Java ignores everything after the first range in an IPv4 pattern.)
 
 Source: acl/plain/RemoteAddressStrategyFactory.java, acl/common/AclUtils.java.
 """
@@ -21,11 +22,11 @@ _EVERYBODY: Final = ("*", "*.*.*.*", "*:*:*:*:*:*:*:*")
 _V4_PARTS: Final = 4
 _V6_PARTS: Final = 8
 _V6_TAIL_MAX: Final = 2
-"""Parts of an IPv6 pattern that may be a range or a star, counted from its end."""
+"""Number of parts at the end of an IPv6 pattern that may be a range or a star."""
 
 
 class BadAddress(ValueError):
-    """A pattern that cannot be read; the text is Java's."""
+    """A pattern that cannot be read; the text of the error is Java's."""
 
     def __init__(self, pattern: str) -> None:
         super().__init__(f"Netaddress examine Exception netaddress is {pattern}")
@@ -35,7 +36,7 @@ class AddressPattern:
     """One pattern; a blank one matches nobody.
 
     Raises:
-        BadAddress: it is none.
+        BadAddress: the pattern cannot be read.
     """
 
     __slots__ = ("_boxes", "_everybody", "text")
@@ -48,7 +49,7 @@ class AddressPattern:
             self._boxes = frozenset(_boxes(text.strip()))
 
     def matches(self, ip: str) -> bool:
-        """Return whether a peer's address is meant; text that is no address never is."""
+        """Return whether the pattern matches an address; False if ``ip`` is not an address."""
         if self._everybody:
             return True
         if not self._boxes:
@@ -65,10 +66,10 @@ class AddressPattern:
 
 
 class AddressList:
-    """Several patterns, written with commas between them outside of braces.
+    """Several patterns, separated by commas outside of braces.
 
     Raises:
-        BadAddress: one of them cannot be read.
+        BadAddress: one of the patterns cannot be read.
     """
 
     def __init__(self, patterns: Iterable[str]) -> None:
@@ -76,24 +77,28 @@ class AddressList:
 
     @classmethod
     def read(cls, text: str) -> "AddressList":
-        """Return the list in the text of a setting, as ``127.0.0.1,10.1.2.{1,2}``."""
+        """Return the list in the text of a setting, such as ``127.0.0.1,10.1.2.{1,2}``.
+
+        Raises:
+            BadAddress: one of the patterns cannot be read.
+        """
         return cls(split_patterns(text))
 
     def __bool__(self) -> bool:
         return bool(self._patterns)
 
     def matches(self, ip: str) -> bool:
-        """Return whether any pattern means ``ip``."""
+        """Return whether any of the patterns matches ``ip``."""
         return any(pattern.matches(ip) for pattern in self._patterns)
 
     @property
     def is_everybody(self) -> bool:
-        """True when one of the patterns is a star alone."""
+        """Whether one of the patterns matches every address."""
         return any(pattern.text.strip() in _EVERYBODY for pattern in self._patterns)
 
 
 def split_patterns(text: str) -> list[str]:
-    """Return the patterns of a comma separated text; a comma in braces separates nothing."""
+    """Return the patterns in a text, which are separated by commas outside of braces."""
     found, depth, start = [], 0, 0
     for at, sign in enumerate(text):
         if sign == "{":
@@ -138,7 +143,7 @@ def _exact(text: str) -> Box:
 
 def _range_v4(text: str) -> Box:
     words = [word.strip() for word in text.split(".")]
-    # Java needs a number in front: a pattern that begins with a star alone matches nobody there.
+    # Java requires a number in the first part: there a pattern such as *.1.2.3 matches nobody.
     if len(words) != _V4_PARTS or not words[0].isdecimal():
         raise BadAddress(text)
     return tuple(_span(word, text, base=10, top=255) for word in words)
@@ -150,7 +155,7 @@ def _range_v6(text: str) -> Box:
     while words and ("*" in words[-1] or "-" in words[-1]) and len(tail) < _V6_TAIL_MAX:
         tail.insert(0, _span(words.pop().strip(), text, base=16, top=0xFFFF))
     head = ":".join(words)
-    # "fe80::*": what the two colons leave out ends right before the range.
+    # In "fe80::*" the parts that the two colons stand for end directly before the range.
     filled = head + (":" if head.endswith(":") else ":0" * len(tail))
     try:
         box = _exact(filled)
@@ -160,12 +165,12 @@ def _range_v6(text: str) -> Box:
 
 
 def _span(word: str, text: str, *, base: int, top: int) -> tuple[int, int]:
-    """Return the lowest and highest value that one part stands for."""
+    """Return the lowest and highest value that one part of a pattern allows."""
     if word == "*":
         return 0, top
     low, dash, high = word.partition("-")
     high = high if dash else low
-    # int() alone would take signs, blanks and underscores as well.
+    # int() alone would also accept signs, blanks and underscores.
     if not (low.isalnum() and high.isalnum() and word.isascii()):
         raise BadAddress(text)
     try:

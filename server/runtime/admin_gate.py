@@ -1,14 +1,14 @@
-"""Who may administer a server that has no accounts: this machine, and whoever it lists.
+"""Admits administrators to a server without accounts: this machine, and listed addresses.
 
     request ─ code of an administrator? ─ no ──────────────── passes
                        └ yes ─ loopback, own address ──────── passes
                              └ adminAddresses ─────────────── passes
                              └ anybody else ── code 16, and how to allow it
 
-Rule: a server that cannot tell who asks takes no order from the network. What is open to
-everybody says so at the start, in one warning.
+Rule: a server that cannot tell who sends a request takes no administration from the network.
+If a setting lets everybody administer, one warning at the start says so.
 
-Source: ours; Java takes every request from everybody (CVE-2023-33246, CVE-2023-37582).
+Source: our own; Java takes every request from everybody (CVE-2023-33246, CVE-2023-37582).
 """
 
 import logging
@@ -25,12 +25,12 @@ LOG = logging.getLogger(__name__)
 
 
 class LocalGate:
-    """Keeps the requests of administrators for this machine and those listed.
+    """Admits administrators' requests only from this machine and from listed addresses.
 
     Args:
         codes: request codes that need an administrator.
         allowed: further addresses that may send them.
-        setting: key of the setting that ``allowed`` comes from.
+        setting: the key of the setting that ``allowed`` comes from.
     """
 
     def __init__(self, codes: Collection[int], *, allowed: AddressList, setting: str) -> None:
@@ -39,7 +39,11 @@ class LocalGate:
         self._setting = setting
 
     def __call__(self, request: Request) -> None:
-        """Let a request pass, or raise RequestRefused."""
+        """Let a request pass or refuse it.
+
+        Raises:
+            RequestRefused: the address may not send this request code.
+        """
         if request.command.code not in self._codes:
             return
         conn = request.conn
@@ -52,21 +56,21 @@ class LocalGate:
 
 
 def is_local(conn: ServerConn) -> bool:
-    """Return whether a peer is on this machine: on loopback, or at the address it came to."""
+    """Return whether a peer uses loopback or the same address that it connected to."""
     return is_loopback(conn.peer[0]) or conn.peer[0] == conn.local_ip
 
 
 def warn_if_open(allowed: AddressList, *, key: str) -> None:
-    """Say once that everybody may administer, when a setting allows that."""
+    """Log one warning if a setting allows everybody to administer."""
     if allowed.is_everybody:
         LOG.warning("%s is *: everybody who can connect may administer this server", key)
 
 
 def address_list(text: str, *, key: str) -> AddressList:
-    """Return the patterns in a setting.
+    """Return the patterns in the text of a setting; ``key`` names it in errors.
 
     Raises:
-        SettingsError: one of them cannot be read.
+        SettingsError: one of the patterns cannot be read.
     """
     try:
         return AddressList.read(text)

@@ -1,30 +1,30 @@
-"""Where servers take the time from.
+"""The clocks of a server.
 
-    now_ms      the wall clock: what is written into messages and files; people may set it
-    steady_ms   goes on by itself, whatever the wall clock is set to: how long something took
+    now_ms      the wall clock, for times in messages and files; an operator may set it
+    steady_ms   a clock that nobody sets, for measuring how long something took
 
-Rule: no core reads the clock; ``now_ms`` is an argument of every call, and only an
-``app`` asks a :class:`Clock`. Tests hand in one that they move by hand.
+Rule: no core reads a clock; ``now_ms`` is an argument of every call, and only an ``app`` asks
+a :class:`Clock`. Tests pass a clock that they advance themselves.
 """
 
 import time
 from typing import Final, NamedTuple, Protocol
 
-# The one that goes on while the machine sleeps, where there is one.
+# CLOCK_BOOTTIME also counts while the machine sleeps; not every system has it.
 _STEADY: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 _TOGETHER_MS: Final = 20
 _TRIES: Final = 5
 
 
 class Clock(Protocol):
-    """Tells the time."""
+    """A source of wall clock time and steady time."""
 
     def now_ms(self) -> int:
         """Return milliseconds since 1970 (UTC)."""
         ...
 
     def steady_ms(self) -> int:
-        """Return milliseconds since some moment; never set forward or back."""
+        """Return milliseconds since some fixed moment; this clock is never set."""
         ...
 
 
@@ -48,11 +48,11 @@ class Times(NamedTuple):
 
 
 def read_together(clock: Clock) -> Times:
-    """Return both clocks, read with as good as no time between."""
+    """Return both clocks, read at practically the same moment."""
     for _ in range(_TRIES):
         steady_ms = clock.steady_ms()
         times = Times(clock.now_ms(), steady_ms)
-        # A process that was stopped between the two would look like a clock that was set.
+        # A pause of the process between the two reads would look like a change of the wall clock.
         if clock.steady_ms() - steady_ms <= _TOGETHER_MS:
             break
     return times

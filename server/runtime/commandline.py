@@ -2,8 +2,8 @@
 
     -c FILE  -n HOST:PORT;…  -p print every setting  -m print the important ones  -h
 
-Rule: the order of priority is fixed here, once: NAMESRV_ADDR is a default as in Java,
-then the file, then ``ROCKETMQ_<key>`` variables, then flags.
+Rule: the priority of settings is defined only here. From lowest to highest: NAMESRV_ADDR (a
+default, as in Java), the file, ``ROCKETMQ_<key>`` variables, and flags.
 
 Source: srvutil/ServerUtil.java, broker/BrokerStartup.java, namesrv/NamesrvStartup.java.
 """
@@ -18,7 +18,7 @@ from server.runtime.settings import Value, read_environment, read_file
 
 
 class Printing(Enum):
-    """What a start-up flag asks to print instead of starting."""
+    """What the flags ask to print instead of starting the server."""
 
     NOTHING = "start the server"
     ALL = "every setting"
@@ -26,7 +26,7 @@ class Printing(Enum):
 
 
 class Flags(NamedTuple):
-    """What the command line says."""
+    """The flags of one command line."""
 
     config_file: Path | None
     namesrv_addr: str | None
@@ -39,12 +39,12 @@ def read_flags(argv: Sequence[str], *, program: str, about: str, registers: bool
 
     Args:
         argv: the command line.
-        program: its name in help and errors.
+        program: the program's name in help and errors.
         about: one sentence for the help.
-        registers: whether the program has name servers (``-n``).
+        registers: whether the program registers with name servers (``-n``).
 
     Raises:
-        SystemExit: help was asked for (0), or a flag is wrong (2).
+        SystemExit: help was requested (0), or a flag is wrong (2).
     """
     parser = argparse.ArgumentParser(
         prog=program,
@@ -77,7 +77,7 @@ def read_flags(argv: Sequence[str], *, program: str, about: str, registers: bool
 
 
 def gather(flags: Flags, environment: Mapping[str, str]) -> list[Value]:
-    """Return the settings of all sources, in rising priority.
+    """Return the settings of all sources in order of rising priority.
 
     Raises:
         SettingsError: the configuration file cannot be read.

@@ -1,17 +1,17 @@
-"""Takes each frame of a connection to its handler and its answer back.
+"""Passes each frame of a connection to its handler, and returns the handler's answer.
 
-    raw frame ─ peek code ─ raw handler ──────────────── answers by itself
+    raw frame ─ peek code ─ raw handler ──────────────── sends its own answer
                     └────── decode ── response? ──────── on_response
-                                └─ gate ─ ordinary handler ─ answer, or None: none yet
-                                └──── no handler ─────── code 3 (broker), silence (namesrv)
+                                └─ gate ─ ordinary handler ─ answer, or None: answered later
+                                └──── no handler ─────── code 3 (broker), no answer (namesrv)
 
-Rule: a peer never stops the server. A frame that cannot be read closes its own
-connection; a handler that raises is answered with code 1 and the text of the
-exception, and logged once a minute per code and type: with its traceback when the fault
-is ours, in one line when the peer sent a bad header or body.
+Rule: no peer can stop the server. A frame that cannot be read closes its own connection. If a
+handler raises, the answer is code 1 with the text of the exception, and it is logged at most
+once a minute per code and type: with a traceback if the fault is ours, in one line if the peer
+sent a bad header or body.
 
-Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand; that the name
-server stays silent on an unknown code was seen with a real 4.9.7.
+Source: remoting/netty/NettyRemotingAbstract.java#processRequestCommand. A real 4.9.7 name
+server was seen to send no answer to an unknown code.
 """
 
 import logging
@@ -34,11 +34,11 @@ LOG = logging.getLogger(__name__)
 
 LOG_AGAIN_MS = 60_000
 LOG_KINDS_MAX = 1_000
-"""Different codes and errors that are logged; whoever makes up codes fills no memory."""
+"""Most pairs of code and error that are logged, so that made-up codes fill no memory."""
 
 
 class UnknownCode(Enum):
-    """What a server does with a request code that it has no handler for."""
+    """What a server does with a request code that has no handler."""
 
     REFUSE = "answer code 3, as a broker does"
     IGNORE = "answer nothing, as a name server does"
@@ -48,13 +48,13 @@ class Dispatcher(Generic[AppT]):
     """Runs the handlers of one server.
 
     Args:
-        handlers: what ``collect`` found.
-        app: handed to every handler as its first argument.
-        clock: read once a frame.
-        unknown: what to do with a code nobody handles.
-        gate: asked before each request that no raw handler answered; it raises
-            RequestRefused. Who has to see every request leaves out the raw handlers.
-        on_response: takes answers to requests that this server sent to a client.
+        handlers: the result of ``collect``.
+        app: the first argument of every handler.
+        clock: read once per frame.
+        unknown: what to do with a code that has no handler.
+        gate: called before each request that no raw handler has answered; it raises
+            RequestRefused. For a gate that must see every request, pass no raw handlers.
+        on_response: receives answers to requests that this server sent to a client.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Dispatcher(Generic[AppT]):
         self._logged_ms: dict[tuple[int, str], int] = {}
 
     def on_frame(self, conn: ServerConn, raw: RawFrame) -> None:
-        """Handle one frame; never raises, whatever the peer sent."""
+        """Process one frame; never raises, whatever the peer sent."""
         now_ms = self._clock.now_ms()
         command: Command | None = None
         try:
@@ -109,7 +109,7 @@ class Dispatcher(Generic[AppT]):
 
     def _unknown_code(self, request: Request) -> None:
         code = request.command.code
-        # Once per code, ever: an old client may ask again every few seconds.
+        # Each code is logged only once, since an old client may repeat it every few seconds.
         if (code, "") not in self._logged_ms and self._may_log(code, "", request.now_ms):
             LOG.warning("%s sent request code %d, which nobody handles", request.conn.address, code)
         if self._unknown is UnknownCode.REFUSE:
@@ -128,7 +128,7 @@ class Dispatcher(Generic[AppT]):
         error: Exception,
         now_ms: int,
     ) -> None:
-        """Answer code 1 with the text of ``error``, as Java answers an exception."""
+        """Answer with code 1 and the text of ``error``, as Java answers an exception."""
         try:
             command = command or decode_frame(raw)
         except BadFrame as bad:

@@ -1,12 +1,12 @@
-"""The event loop of a server: one poll of the sockets a turn.
+"""The event loop of a server, which polls the sockets once per turn.
 
     poll ── callbacks of what was read ── (no poll) ── the turn's commit ── poll …
 
-Rule: asyncio polls between any two rounds of callbacks. What a read schedules for the end
-of its turn has to run before anything else is read, so a poll between the two finds no use:
-it is answered "nothing" here, once, without asking the system. Never twice in a row, so
-that sockets are looked at however many callbacks there are. Who has much to do in one callback
-may ask whether a socket waits for it to end.
+Rule: asyncio polls between any two rounds of callbacks. The work that a read schedules for the
+end of its turn has to run before anything else is read, so a poll between the two would be
+useless. The selector answers it with "nothing ready" without asking the system, but never twice
+in a row, so that sockets are polled however many callbacks there are. A long callback may ask
+whether a socket is waiting.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import selectors
 
 
 class TurnSelector(selectors.DefaultSelector):
-    """The system's selector, which leaves out the poll right after one that found something."""
+    """The system's selector, which skips the poll directly after one that found something."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -24,11 +24,11 @@ class TurnSelector(selectors.DefaultSelector):
         self._peek.register(self.fileno(), select.POLLIN)
 
     def is_waited_for(self) -> bool:
-        """Tell whether a socket is ready; it stays so for the next ``select``."""
+        """Tell whether a socket is ready; the next ``select`` still reports it."""
         return bool(self._peek.poll(0))
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """Return what is ready; nothing when asked not to wait (0) just after a find."""
+        """Return what is ready; nothing if ``timeout`` is 0 and the last call found something."""
         if timeout == 0 and self._found:
             self._found = False
             return []

@@ -1,27 +1,27 @@
-"""The address other machines reach this one at.
+"""The address at which other machines reach this one.
 
 Rule: nothing is sent; the kernel is only asked which source address it would use.
 
-Source: remoting/common/RemotingUtil.java#getLocalAddress, which walks the interfaces and
-avoids 192.168.*; asking for the default route gives the same on machines with one.
+Source: remoting/common/RemotingUtil.java#getLocalAddress, which goes through the interfaces
+and avoids 192.168.*. On a machine with one default route its address is the same.
 """
 
 import socket
 
-# Documentation addresses (RFC 5737, RFC 3849): routed like any other, owned by nobody.
+# Documentation addresses (RFC 5737, RFC 3849) are routed like others and belong to nobody.
 _FAR_V4 = ("192.0.2.1", 9)
 _FAR_V6 = ("2001:db8::1", 9)
 
 
 def local_ip() -> str:
-    """Return this machine's address on its default route, else 127.0.0.1."""
+    """Return this machine's address on its default route, or 127.0.0.1 without a route."""
     for family, far in ((socket.AF_INET, _FAR_V4), (socket.AF_INET6, _FAR_V6)):
         try:
             with socket.socket(family, socket.SOCK_DGRAM) as probe:
                 probe.connect(far)
                 return str(probe.getsockname()[0])
         except OSError:
-            continue  # no route in this family
+            continue  # There is no route in this family.
     return "127.0.0.1"
 
 
@@ -31,7 +31,7 @@ def is_loopback(ip: str) -> bool:
 
 
 def is_any_address(ip: str) -> bool:
-    """Return whether a bind address means every interface."""
+    """Return whether a bind address stands for all interfaces."""
     return ip in ("", "0.0.0.0", "::")
 
 

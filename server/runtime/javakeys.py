@@ -1,8 +1,8 @@
 """Every configuration key that RocketMQ 4.9.7 reads from a broker or name server file.
 
-Rule: a key listed here and used by no config of ours is accepted with a warning, so that
-a working broker.conf keeps working; a key not listed is a mistake (``settings``). A key that
-no config of ours has stands here with Java's default, so that tools are told every key.
+Rule: a key that is listed here and used by none of our configs is accepted with a warning, so
+that a working broker.conf keeps working; a key that is not listed is an error (``settings``).
+Such an unused key is listed with Java's default, so that tools get every key.
 
 Source: the setters of common/BrokerConfig.java, store/config/MessageStoreConfig.java,
 remoting/netty/NettyServerConfig.java, remoting/netty/NettyClientConfig.java and
@@ -84,7 +84,7 @@ def _defaults(table: str) -> dict[str, str]:
 
 
 BROKER_KEYS: Final = _keys(_BROKER)
-"""Keys of a broker.conf; one flat key space over four Java classes."""
+"""Keys of a broker.conf: a single flat set of keys from four Java classes."""
 
 _NAMESRV = """
     clusterTest=false configStorePath kvConfigPath listenPort orderMessageEnable
@@ -101,10 +101,10 @@ NAMESRV_KEYS: Final = _keys(_NAMESRV)
 
 
 def broker_defaults(cpu_count: int) -> dict[str, str]:
-    """Return the defaults of the keys of a broker that change nothing here, as Java has them.
+    """Return Java's defaults of the broker keys that have no effect here.
 
     Args:
-        cpu_count: of this machine; sizes of thread pools depend on it.
+        cpu_count: processors of this machine; sizes of thread pools depend on it.
     """
     sends = min(cpu_count, 4)
     return _defaults(_BROKER) | {
@@ -120,5 +120,5 @@ def broker_defaults(cpu_count: int) -> dict[str, str]:
 
 
 def namesrv_defaults() -> dict[str, str]:
-    """Return the same for a name server."""
+    """Return Java's defaults of the name server keys that have no effect here."""
     return _defaults(_NAMESRV)

@@ -1,15 +1,14 @@
-"""Replaces a small state file so that a crash leaves the old or the new content.
+"""Replaces a small state file so that a crash leaves either the old or the new content.
 
     1. write  topics.json.tmp, fsync
     2. rename topics.json     -> topics.json.bak
     3. rename topics.json.tmp -> topics.json, fsync the directory
 
-Rule: at every moment ``path`` or ``path.bak`` holds a complete content; a reader takes
-``.bak`` when ``path`` is missing or damaged. Step 2 must never put a damaged file in the
-place of the good ``.bak``: who reads in order to write later (``load_state_file``) puts the
-damaged one aside first.
+Rule: at every moment ``path`` or ``path.bak`` holds a complete content; a reader uses ``.bak``
+if ``path`` is missing or damaged. Step 2 must never replace a good ``.bak`` by a damaged file:
+a reader that will write later (``load_state_file``) first moves the damaged file away.
 
-Source: common/MixAll.java#string2File, which writes the same names without fsync.
+Source: common/MixAll.java#string2File, which uses the same names but no fsync.
 """
 
 import logging
@@ -26,7 +25,7 @@ _Value = TypeVar("_Value")
 
 
 class Files(Protocol):
-    """The file operations used here; tests put one in that fails or forgets."""
+    """The file operations used here; tests replace them by ones that fail or lose data."""
 
     def write_synced(self, path: Path, data: bytes) -> None:
         """Write a whole file and wait until it is on the disk."""
@@ -37,7 +36,7 @@ class Files(Protocol):
         ...
 
     def exists(self, path: Path) -> bool:
-        """Return whether the file is there."""
+        """Return whether the file exists."""
         ...
 
     def sync_directory(self, path: Path) -> None:
@@ -60,7 +59,7 @@ class RealFiles:
         source.replace(target)
 
     def exists(self, path: Path) -> bool:
-        """Return whether the file is there."""
+        """Return whether the file exists."""
         return path.exists()
 
     def sync_directory(self, path: Path) -> None:
@@ -78,14 +77,14 @@ REAL_FILES = RealFiles()
 def load_state_file(
     path: Path, decode: Callable[[bytes], _Value], *, files: Files = REAL_FILES
 ) -> _Value | None:
-    """Return what a file of ``write_atomic`` holds, or its ``.bak``; None where neither is.
+    """Return the content of a file written by ``write_atomic``, or of its ``.bak``.
 
-    Where only the ``.bak`` can be read, that is logged and the other one is kept as
-    ``.damaged``.
+    The result is None if neither exists. If only the ``.bak`` can be read, a warning is logged
+    and the damaged file is kept as ``.damaged``.
 
     Raises:
-        ConfigDamaged: one of the two is there and neither can be read.
-        OSError: the damaged file cannot be put aside.
+        ConfigDamaged: at least one of the two exists and neither can be read.
+        OSError: the damaged file cannot be renamed.
     """
     passed_over: list[str] = []
     found = load_config(path, decode, passed_over=passed_over)
@@ -103,13 +102,17 @@ def load_state_file(
 def write_atomic(
     path: Path, text: str, *, files: Files = REAL_FILES, keeps_old: bool = True
 ) -> None:
-    """Replace the content of ``path`` by ``text`` (UTF-8), the old one goes to ``.bak``.
+    """Replace the content of ``path`` by ``text`` (UTF-8); the old content goes to ``.bak``.
 
-    Takes one file fsync and one directory fsync: call it from a worker thread where
-    the loop must not wait. The directory has to exist.
+    This takes one fsync of the file and one of its directory, so call it in a worker thread if
+    the event loop must not wait. The directory has to exist.
 
     Args:
-        keeps_old: whether there is a ``.bak``; without one ``path`` is there at every moment.
+        path: the file to replace.
+        text: the new content.
+        files: the file operations.
+        keeps_old: whether to keep the old content as ``.bak``; if not, ``path`` exists at every
+            moment.
 
     Raises:
         OSError: the disk refused; ``path`` or ``path.bak`` still holds the old content.

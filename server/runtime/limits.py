@@ -1,11 +1,11 @@
-"""What the operating system lets this process have, and what a server makes of it.
+"""The limits that the operating system sets for this process, and how a server shares them.
 
-    descriptors   RLIMIT_NOFILE, raised to its hard limit    1/4 + 64, at most 1,024, stay with
-                                                             the store; connections have the rest
+    descriptors   RLIMIT_NOFILE, raised to its hard limit    1/4 + 64, at most 1,024, are kept
+                                                             for the store; connections get the rest
     memory        least of: physical, cgroup (v2, v1),       a quarter for bytes in flight, and
-                  RLIMIT_AS without what is mapped           a quarter for connections
+                  RLIMIT_AS minus what is mapped             a quarter for connections
 
-Rule: asked once, at the start. A limit that cannot be read is none.
+Rule: limits are read once, at the start. A limit that cannot be read counts as absent.
 
 Source: getrlimit(2), cgroups(7), Documentation/admin-guide/cgroup-v2.rst of Linux.
 """
@@ -23,14 +23,14 @@ LOG = logging.getLogger(__name__)
 
 KEPT_FREE_MAX: Final = 1_024
 CONNECTION_SIZE: Final = 16 << 10
-"""Bytes that a connection takes in this process and in its kernel, with nothing in flight."""
+"""Bytes that a connection takes in this process and in the kernel with nothing in flight."""
 IN_FLIGHT_SIZE_MIN: Final = 32 << 20
-"""Two frames of the largest size."""
+"""The size of two frames of the largest size."""
 _PROC: Final = Path("/proc/self")
 
 
 def raise_descriptor_limit() -> int:
-    """Let this process open as many files as it may be allowed; returns how many."""
+    """Raise the limit of open files to its hard limit, if possible; return the limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         try:
@@ -50,8 +50,8 @@ def memory_limit(*, proc: Path = _PROC, cgroups: Path = Path("/sys/fs/cgroup")) 
     """Return how many bytes of memory this process may use.
 
     Args:
-        proc: what the kernel says of this process.
-        cgroups: where the control groups are mounted.
+        proc: the kernel's directory for this process.
+        cgroups: the directory where the control groups are mounted.
     """
     limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     limits += _cgroup_limits(proc, cgroups)
@@ -64,12 +64,12 @@ def memory_limit(*, proc: Path = _PROC, cgroups: Path = Path("/sys/fs/cgroup")) 
 
 
 def in_flight_size() -> int:
-    """Return how many bytes may be in flight by default: a quarter of the memory there is."""
+    """Return the default for bytes in flight: a quarter of the memory limit."""
     return max(IN_FLIGHT_SIZE_MIN, memory_limit() // 4)
 
 
 def process_resources(in_flight_size_max: int) -> Resources:
-    """Return what the ports of this process share.
+    """Return the connections and bytes in flight that the ports of this process share.
 
     Args:
         in_flight_size_max: bytes of unfinished frames and unread answers.
@@ -86,7 +86,7 @@ def process_resources(in_flight_size_max: int) -> Resources:
 
 
 def _cgroup_limits(proc: Path, cgroups: Path) -> Iterator[int]:
-    """Yield the limit of each control group that this process is in, and of those above it."""
+    """Yield the memory limits of this process's control groups and of those above them."""
     for line in _lines(proc / "cgroup"):
         _, controllers, path = line.split(":", 2)
         if controllers == "":
@@ -96,7 +96,7 @@ def _cgroup_limits(proc: Path, cgroups: Path) -> Iterator[int]:
         else:
             continue
         group = root / path.lstrip("/")
-        # In a container the path may be the one outside of it: then the root has the limit.
+        # In a container the path may be that of the host; then the mounted root has the limit.
         for directory in (group, *group.parents):
             if directory.is_relative_to(root):
                 yield from _numbers(directory / name)[:1]
@@ -110,5 +110,5 @@ def _lines(path: Path) -> list[str]:
 
 
 def _numbers(path: Path) -> list[int]:
-    """Return the numbers in a file; none where it is not there, or says ``max``."""
+    """Return the numbers in a file; none if it is absent or contains ``max``."""
     return [int(word) for line in _lines(path) for word in line.split() if word.isdecimal()]

@@ -1,11 +1,11 @@
-"""Runs one server as a process: start, ready line, wait for a signal, clean stop.
+"""Runs one server as a process: start it, print the ready line, wait for a signal, stop it.
 
     exit 0  stopped by SIGTERM or SIGINT
-    exit 1  could not start, one line on stderr says why
+    exit 1  could not start; one line on stderr says why
     exit 2  the command line or a setting is wrong
 
-Rule: the first signal asks for a clean stop, a second one kills, since the handlers are
-gone by then. stdout carries what was asked for, the log goes to stderr.
+Rule: the first signal requests a clean stop. A second one kills the process, because the
+signal handlers have been removed by then. stdout gets requested output, stderr gets the log.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from server.runtime.limits import raise_descriptor_limit
 from server.runtime.settings import SettingsError
 
 SWITCH_S: Final = 0.001
-"""How long a thread runs before another one that waits may; 5 ms by default in Python."""
+"""Time (s) after which a running thread yields to a waiting one; Python's default is 5 ms."""
 EXIT_OK: Final = 0
 EXIT_FAILED: Final = 1
 EXIT_USAGE: Final = 2
@@ -33,14 +33,14 @@ _PORT_ERRORS = (errno.EADDRINUSE, errno.EACCES, errno.EADDRNOTAVAIL)
 
 
 class Server(Protocol):
-    """What can be started and stopped; the name server and the broker are."""
+    """A server that can be started and stopped, such as the name server and the broker."""
 
     async def start(self) -> int:
         """Begin to serve and return the port."""
         ...
 
     async def stop(self) -> None:
-        """End cleanly; what must survive is on the disk afterwards."""
+        """Stop cleanly; afterwards everything that must survive is on the disk."""
         ...
 
 
@@ -52,7 +52,7 @@ async def start(server: Server, *, address: str) -> int:
     """Start ``server`` and return its port; ``address`` is the ``host:port`` it listens on.
 
     Raises:
-        StartFailed: the port is taken or not allowed.
+        StartFailed: the port is in use or not permitted.
     """
     try:
         return await server.start()
@@ -75,21 +75,21 @@ def serve(
     expected: tuple[type[Exception], ...] = (),
     again: asyncio.Event | None = None,
 ) -> int:
-    """Run a server until a signal comes, and return the exit code of the process.
+    """Run a server until a signal arrives, and return the exit code of the process.
 
     Args:
-        make: builds the server, inside the event loop it lives in.
-        program: name in front of error lines.
+        make: builds the server inside its event loop.
+        program: name at the beginning of error lines.
         address: ``host:port`` for the text of a port conflict.
-        ready: makes the line printed on stdout once the port is open.
-        expected: errors of a start that are told in one line, without a traceback.
-        again: set by a server that is to be stopped, and another one to be made and started.
+        ready: returns the line to print on stdout once the port is open.
+        expected: errors of a start that are printed in one line, without a traceback.
+        again: an event; when the server sets it, the server is stopped and a new one is made.
     """
     configure_logging()
-    # A thread that makes the text of a large answer lets the loop go first, soon.
+    # While a thread encodes a large answer, the event loop soon gets its turn.
     sys.setswitchinterval(SWITCH_S)
     raise_descriptor_limit()
-    # BadCall: files of TLS that cannot be used.
+    # A BadCall means that the TLS files cannot be used.
     told: tuple[type[Exception], ...] = (StartFailed, OSError, BadCall, *expected)
     try:
         with asyncio.Runner(loop_factory=new_loop) as runner:
@@ -116,7 +116,7 @@ def stop_event() -> asyncio.Event:
 
 
 def configure_logging() -> None:
-    """Send the log to stderr, a line an event, unless the caller set it up already."""
+    """Send the log to stderr, one line per event, unless the caller has configured logging."""
     logging.basicConfig(
         stream=sys.stderr,
         level=logging.INFO,
@@ -125,7 +125,7 @@ def configure_logging() -> None:
 
 
 def complain(program: str, error: Exception) -> None:
-    """Print an error on stderr, each line behind the name of the program."""
+    """Print an error on stderr, with the name of the program before each line."""
     for line in str(error).splitlines() or [type(error).__name__]:
         print(f"{program}: {line}", file=sys.stderr)
 
@@ -137,7 +137,7 @@ def print_settings(pairs: Iterable[tuple[str, str]]) -> None:
 
 
 def refuse_settings(program: str, error: SettingsError) -> int:
-    """Print what is wrong with the configuration and return the exit code for it."""
+    """Print what is wrong with the configuration and return its exit code."""
     complain(program, error)
     return EXIT_USAGE
 
@@ -145,7 +145,7 @@ def refuse_settings(program: str, error: SettingsError) -> int:
 async def _serve(
     make: Callable[[], Server], *, address: str, ready: Callable[[int], str], again: asyncio.Event
 ) -> None:
-    # Before the start: a signal that comes during a long recovery is not lost.
+    # Created before the start, so that a signal during a long recovery is not lost.
     stop = stop_event()
     while not stop.is_set():
         again.clear()

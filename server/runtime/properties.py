@@ -6,7 +6,7 @@ r"""Java ``.properties`` text: the format of broker.conf and of config requests.
          two         a backslash at the line end joins the next line
     \t \n \r \f \uXXXX and ``\x`` for any other x
 
-Rule: an entry keeps its line number, so that whoever refuses it can say where it is.
+Rule: an entry keeps its line number, so that an error can name the line.
 
 Source: java.util.Properties#load. Java reads the bytes as ISO 8859-1; here they are
 UTF-8, which differs only outside ASCII.
@@ -20,7 +20,7 @@ _BLANK = " \t\f"
 
 
 class Entry(NamedTuple):
-    """One ``key=value`` and the line it starts on, from 1."""
+    """One ``key=value`` pair and the number of the line where it starts, from 1."""
 
     key: str
     value: str
@@ -46,16 +46,16 @@ def parse_properties(text: str) -> list[Entry]:
 
 
 def format_properties(pairs: Iterable[tuple[str, str]]) -> str:
-    r"""Return one line ``key=value`` for each pair, escaped so that it reads back the same.
+    r"""Return one line ``key=value`` for each pair, escaped so that parsing returns the pair.
 
-    Java's ``MixAll#properties2String`` escapes nothing; only values with a backslash, a
-    line break or leading white space look different here.
+    Java's ``MixAll#properties2String`` escapes nothing, so the text differs for values with a
+    backslash, a line break or leading white space, and for keys with a separator.
     """
     return "".join(f"{_escape(key, is_key=True)}={_escape(value)}\n" for key, value in pairs)
 
 
 def _logical_lines(text: str) -> Iterator[tuple[str, int]]:
-    """Yield each line, continuations joined, with the number of its first line."""
+    """Yield each line, joined with its continuation lines, and the number of its first line."""
     joined: str | None = None
     first = 0
     for number, natural in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
@@ -64,7 +64,7 @@ def _logical_lines(text: str) -> Iterator[tuple[str, int]]:
             if not line or line[0] in "#!":
                 continue
             joined, first = "", number
-        # An even count of backslashes at the end is escaped backslashes.
+        # An even number of backslashes at the end consists of escaped backslashes.
         continues = (len(line) - len(line.rstrip("\\"))) % 2 == 1
         joined += line[:-1] if continues else line
         if not continues:
@@ -75,7 +75,7 @@ def _logical_lines(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _split(line: str) -> tuple[int, int]:
-    """Return where the key ends and where the value starts."""
+    """Return the position where the key ends and the position where the value starts."""
     end = 0
     while end < len(line) and line[end] not in "=:" + _BLANK:
         end += 2 if line[end] == "\\" else 1

@@ -1,6 +1,6 @@
-"""Which function answers which request code.
+"""The table of request codes and the functions that answer them.
 
-A handler is a plain function in a family file of a ``handlers`` package::
+A handler is a plain function in a module of a ``handlers`` package::
 
     @handles(RequestCode.GET_MAX_OFFSET)
     def get_max_offset(app: BrokerApp, request: Request) -> Command | None: ...
@@ -8,9 +8,9 @@ A handler is a plain function in a family file of a ``handlers`` package::
     @handles(RequestCode.SEND_MESSAGE_V2, raw=True)
     def send_v2(app: BrokerApp, conn: ServerConn, raw: RawFrame, now_ms: int) -> bool | None: ...
 
-Rule: a code has at most one ordinary handler, and beside it at most one raw one. The
-raw one sees the undecoded frame first; it answers by itself, or returns ``False`` to
-leave the frame to the ordinary one.
+Rule: a code has at most one ordinary handler and at most one raw one. The raw handler gets the
+undecoded frame first; it sends its own answer, or returns ``False`` to leave the frame to the
+ordinary handler.
 """
 
 import importlib
@@ -33,12 +33,12 @@ class Handlers:
     raw: dict[int, Callable[..., object]]
 
     def codes(self) -> set[int]:
-        """Return every request code that is answered."""
+        """Return every request code that has a handler."""
         return self.ordinary.keys() | self.raw.keys()
 
 
 class DuplicateHandler(Exception):
-    """Two functions claim one request code: a mistake of ours, found at start."""
+    """Two functions claim one request code: a programming error, found at the start."""
 
 
 def handles(*codes: int, raw: bool = False) -> Callable[[F], F]:
@@ -66,7 +66,7 @@ def collect(package: ModuleType) -> Handlers:
 def _collect_module(module: ModuleType, found: Handlers) -> None:
     for function in list(vars(module).values()):
         mark = getattr(function, _MARK, None)
-        # An imported handler belongs to the module that defines it.
+        # An imported handler belongs only to the module that defines it.
         if mark is None or function.__module__ != module.__name__:
             continue
         codes, raw = mark

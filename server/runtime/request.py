@@ -1,7 +1,7 @@
-"""One request on its way through a server.
+"""One request, from its arrival at a server to its answer.
 
-Rule: ``reply`` is the only way an answer leaves an ordinary handler, so that a one-way
-request is never answered and a deferred answer goes to the connection that asked.
+Rule: an ordinary handler's answer is sent only by ``reply``, so that a one-way request is never
+answered and a deferred answer goes to the connection that sent the request.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from remoting.command import Command
 
 
 class RequestRefused(Exception):
-    """A handler says no: the peer is answered ``code`` and ``remark``, nothing is logged."""
+    """A handler refuses a request: the answer has ``code`` and ``remark``, nothing is logged."""
 
     def __init__(self, code: int, remark: str) -> None:
         super().__init__(remark)
@@ -21,17 +21,17 @@ class RequestRefused(Exception):
 
 @dataclass(slots=True)
 class Request:
-    """A decoded command, who sent it and when it was read."""
+    """A decoded command, the connection that sent it, and the time at which it was read."""
 
     conn: ServerConn
     command: Command
     now_ms: int
 
     def reply(self, response: Command) -> None:
-        """Send ``response``, now or later; nothing is sent for a one-way request.
+        """Send ``response``, now or later; a one-way request gets no answer.
 
-        The connection may be gone by the time a held request is answered; the answer
-        is then dropped, since nobody is left to read it.
+        If the connection has been closed before a held request is answered, the answer is
+        dropped, since nobody can read it.
         """
         if not self.command.is_oneway and not self.conn.is_closing:
             self.conn.send_command(response)

@@ -1,7 +1,7 @@
 """Periodic work of a server: each service is one task with a name and an interval.
 
-Rule: a service that raises is logged and goes on at its next turn; the interval counts
-from the end of one run to the start of the next, so a slow run never piles up.
+Rule: if a service raises, the error is logged and the service runs again at its next turn. The
+interval lasts from the end of one run to the start of the next, so slow runs never pile up.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from server.runtime.clock import Clock
 LOG = logging.getLogger(__name__)
 
 Action = Callable[[int], Awaitable[None] | None]
-"""What a service does; its argument is ``now_ms``."""
+"""The work of a service; its argument is ``now_ms``."""
 
 
 @dataclass(slots=True)
@@ -23,19 +23,19 @@ class _Service:
     name: str
     interval_ms: Callable[[], int]
     set_ms: int
-    """The interval when it was looked at last."""
+    """The interval when it was last read."""
     wait_ms: int
-    """How long it waits for its next run."""
+    """How long the service waits for its next run."""
     action: Action
     is_running: bool = False
 
 
 class Services:
-    """Starts and stops the periodic work of one server together.
+    """Starts and stops all periodic work of one server.
 
     Args:
-        clock: gives the ``now_ms`` each action gets.
-        sleep: waits for so many seconds; tests put their own here.
+        clock: provides the ``now_ms`` of each action.
+        sleep: waits for the given number of seconds; tests pass their own.
     """
 
     def __init__(
@@ -57,7 +57,11 @@ class Services:
         """Run ``action(now_ms)`` every ``interval_ms``, the first time after ``first_ms``.
 
         Args:
-            interval_ms: or what tells it before each wait, where a setting may change.
+            interval_ms: the interval, or a function that is called for it before each wait if
+                a setting may change it.
+            action: the work of the service.
+            name: the name of its task, which is logged with errors.
+            first_ms: wait before the first run; None for one interval.
         """
         interval = interval_ms if callable(interval_ms) else lambda: interval_ms
         set_ms = interval()
@@ -65,11 +69,11 @@ class Services:
         self._services.append(_Service(name, interval, set_ms, wait_ms, action))
 
     def start(self) -> None:
-        """Start every service; call it from a running loop."""
+        """Start every service; call it in a running event loop."""
         self._tasks = [self._begin(service) for service in self._services]
 
     def intervals_changed(self) -> None:
-        """Let those whose interval is another one now begin to wait anew."""
+        """Restart the wait of each idle service whose interval has changed."""
         for at, (service, task) in enumerate(zip(self._services, self._tasks, strict=False)):
             interval_ms = service.interval_ms()
             if not service.is_running and service.set_ms != interval_ms:

@@ -1,15 +1,14 @@
-"""Typed configuration out of files, the environment and flags.
+"""Typed configuration from files, the environment and flags.
 
     defaults < NAMESRV_ADDR < the -c file < ROCKETMQ_<key> < flags
 
-A config is a plain dataclass, one attribute a key. The key is RocketMQ's own: the
-camelCase of the attribute, or the ``key`` of its metadata. Values are converted by the
-annotation: str, int, bool, Path, an Enum by name, each also ``| None``.
+A config is a plain dataclass with one attribute per key. The key has RocketMQ's own name: the
+camelCase of the attribute, or the ``key`` in its metadata. Values are converted according to
+the annotation: str, int, bool, Path, or an Enum by name, each also ``| None``.
 
-Rule: nothing is swallowed. A malformed value and a key that nobody knows are errors that
-name the file, the line and what is expected; a key that Java's RocketMQ knows and we do
-not use yet is only warned about. (Java keeps the default on a malformed number and
-ignores unknown keys.)
+Rule: no mistake is ignored. A malformed value and an unknown key are errors that name the
+file, the line and what is expected. A key that Java's RocketMQ knows and we do not use only
+causes a warning. (Java keeps the default for a malformed number and ignores unknown keys.)
 
 Source: common/MixAll.java#properties2Object, broker/BrokerStartup.java.
 """
@@ -32,7 +31,7 @@ ENVIRONMENT_PREFIX = "ROCKETMQ_"
 
 
 class Value(NamedTuple):
-    """One raw setting and where it comes from, as ``broker.conf line 3``."""
+    """One raw setting and its source, such as ``broker.conf line 3``."""
 
     key: str
     text: str
@@ -40,7 +39,7 @@ class Value(NamedTuple):
 
 
 class SettingsError(ValueError):
-    """The configuration cannot be used; one line of text for each fault."""
+    """The configuration cannot be used; the text has one line for each fault."""
 
 
 class Key(NamedTuple):
@@ -66,11 +65,11 @@ def setting(
     """Declare one attribute of a config dataclass.
 
     Args:
-        default: its value where nothing is set.
-        key: RocketMQ's name, where it is not the camelCase of the attribute.
+        default: the value if the setting is not given.
+        key: RocketMQ's name if it is not the camelCase of the attribute.
         low: smallest number allowed.
         high: largest number allowed.
-        important: printed by ``-m``.
+        important: whether ``-m`` prints it.
     """
     metadata = {"key": key, "low": low, "high": high, "important": important}
     return dataclasses.field(default=default, metadata=metadata)
@@ -83,7 +82,14 @@ def computed(
     low: int | None = None,
     important: bool = False,
 ) -> DefaultT:
-    """Declare an attribute whose default depends on this machine: ``factory`` finds it."""
+    """Declare an attribute whose default depends on this machine.
+
+    Args:
+        factory: computes the default.
+        key: RocketMQ's name if it is not the camelCase of the attribute.
+        low: smallest number allowed.
+        important: whether ``-m`` prints it.
+    """
     metadata = {"key": key, "low": low, "important": important}
     return dataclasses.field(default_factory=factory, metadata=metadata)
 
@@ -110,7 +116,7 @@ def camel_case(attribute: str) -> str:
 
 
 def read_file(path: Path) -> list[Value]:
-    """Return the settings of a .properties file, or of YAML where the name says so.
+    """Return the settings of a .properties file, or of YAML if its suffix is .yml or .yaml.
 
     Raises:
         SettingsError: the file cannot be read or is malformed.
@@ -131,7 +137,7 @@ def read_file(path: Path) -> list[Value]:
 
 
 def read_environment(environment: Mapping[str, str]) -> list[Value]:
-    """Return ``ROCKETMQ_<key>`` settings; names such as ROCKETMQ_HOME are no keys."""
+    """Return ``ROCKETMQ_<key>`` settings; names such as ROCKETMQ_HOME are not keys."""
     return [
         Value(name.removeprefix(ENVIRONMENT_PREFIX), text, f"environment variable {name}")
         for name, text in sorted(environment.items())
@@ -141,12 +147,12 @@ def read_environment(environment: Mapping[str, str]) -> list[Value]:
 
 
 class Settings:
-    """Raw values from all sources, the later ones winning, before they are typed.
+    """Raw values from all sources before they are converted; later values override earlier ones.
 
     Args:
-        values: in rising priority.
+        values: settings in order of rising priority.
         known: the supported keys of every config that is built from these values.
-        java_keys: keys that RocketMQ has and we do not use (yet).
+        java_keys: keys that RocketMQ has and we do not use.
     """
 
     def __init__(
@@ -159,7 +165,7 @@ class Settings:
         self._values: dict[str, Value] = {}
         self._errors: list[str] = []
         self.not_used: list[Value] = []
-        """Settings that RocketMQ knows and that change nothing here."""
+        """Settings that RocketMQ knows and that have no effect here."""
         for value in values:
             if value.key in known:
                 self._values[value.key] = value
@@ -169,14 +175,14 @@ class Settings:
                 self._errors.append(unknown_key(value, [*known, *java_keys]))
 
     def build(self, config_type: type[ConfigT], **defaults: object) -> ConfigT:
-        """Return a config with every value that was given for its keys.
+        """Return a config that has every value given for its keys.
 
         Args:
             config_type: the dataclass.
-            defaults: attributes that have no default in the class, or another one here.
+            defaults: values of attributes without a default, or to replace a default.
 
         Raises:
-            SettingsError: any value, of whichever config, cannot be used.
+            SettingsError: a given value or key cannot be used, in this config or another.
         """
         arguments = dict(defaults)
         errors = list(self._errors)
@@ -191,12 +197,12 @@ class Settings:
         return config_type(**arguments)
 
     def text(self, key: str) -> str | None:
-        """Return the raw text that was given for ``key``, None where nothing was."""
+        """Return the raw text that was given for ``key``, or None if it was not given."""
         return self._values[key].text if key in self._values else None
 
 
 def unknown_key(value: Value, candidates: Iterable[str]) -> str:
-    """Return a text for a key that nobody knows, with the nearest one that there is."""
+    """Return an error text for an unknown key, with the most similar existing key."""
     lowered = {name.lower(): name for name in candidates}
     near = difflib.get_close_matches(value.key.lower(), lowered, n=1, cutoff=0.6)
     hint = f"did you mean {lowered[near[0]]}?" if near else "see `-p` for the keys there are"
@@ -207,7 +213,7 @@ def convert(value: Value, key: Key) -> object:
     """Return the typed value of one setting.
 
     Raises:
-        SettingsError: names the source, the key and what is expected.
+        SettingsError: the value cannot be used; the text names its source and what is expected.
     """
     text = value.text
     if key.optional and not text:
@@ -230,7 +236,7 @@ def convert(value: Value, key: Key) -> object:
 
 
 def format_settings(config: object, *, important_only: bool = False) -> list[tuple[str, str]]:
-    """Return key and text of every setting of a config, as Java prints them."""
+    """Return key and text of every setting of a config, formatted as Java prints them."""
     return [
         (name, _text(getattr(config, key.attribute)))
         for name, key in keys_of(type(config)).items()
@@ -279,7 +285,7 @@ def _text(value: object) -> str:
 
 
 def _read_yaml(path: Path, text: str) -> list[Value]:
-    import yaml  # only here: the usual broker.conf must not pay for it
+    import yaml  # Imported here, since the usual broker.conf does not need it.
 
     try:
         content = yaml.safe_load(text)

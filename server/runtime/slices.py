@@ -1,8 +1,8 @@
-"""Requests that take long, done in slices so that none of them holds the loop.
+"""Runs long requests in slices so that none of them blocks the event loop.
 
-    handler ── first slice ── at its end ──────────────────> answered at once
-                     ├─ yield ── others ── next slice ─ … ──> answered later
-                     └─ yield from aside(work) ── a thread works ── next slice ─ …
+    handler ── first slice ── the handler ended ────────────────> answered immediately
+                     ├─ yield ── other work ── next slice ─ … ──> answered later
+                     └─ yield from aside(work) ── in a thread ── next slice ─ …
 
     @handles(RequestCode.GET_ALL_TOPIC_CONFIG)
     @in_slices
@@ -10,13 +10,13 @@
         table = broker.topics.table()
         return request.command.response(body=(yield from large(table.encode, count=len(table))))
 
-Rule: such a handler is a generator that yields after each bounded piece of work; what it
-reads may have changed when it goes on. One slice is done in a turn of the loop, however many
-requests are in slices, and they take turns. A thread gets what only turns values into bytes, or
-bytes into values: the interpreter lets the loop go first every millisecond. A failure is answered
-as the dispatcher answers one.
+Rule: such a handler is a generator that yields after each bounded piece of work; what it reads
+may have changed when it continues. One slice runs per turn of the event loop, and the requests
+in slices take turns. A thread gets only work that converts values to bytes or bytes to values;
+the interpreter lets the event loop run every millisecond. A failure is answered as the
+dispatcher answers one.
 
-Source: ours; a Java broker has threads for every kind of request.
+Source: our own; a Java broker has thread pools for each kind of request.
 """
 
 import asyncio
@@ -36,21 +36,21 @@ from storefmt.config import fastjson
 LOG = logging.getLogger(__name__)
 
 RUNNING_COUNT_MAX: Final = 256
-"""Requests that may be in slices; one more is refused as the server's being busy."""
+"""Most requests that may run in slices; further ones are refused with SYSTEM_BUSY."""
 SMALL_COUNT: Final = 128
-"""Values that are turned into bytes at once."""
+"""Most values that are converted to bytes without a thread."""
 SMALL_SIZE: Final = 4_096
-"""Bytes that are turned into values at once."""
+"""Most bytes that are converted to values without a thread."""
 
 _END: Final = object()
 T = TypeVar("T")
 Step = Callable[[], object] | None
-"""What a thread is to do before the next slice; None for nothing."""
+"""Work for a thread before the next slice; None for no such work."""
 Steps = Generator[Step, None, T]
 
 
 def aside(work: Callable[[], T]) -> Steps[T]:
-    """Let a thread do ``work``, and return or raise what it does."""
+    """Run ``work`` in a thread, and return its result or raise its error."""
     found: list[T] = []
 
     def run() -> None:
@@ -65,7 +65,7 @@ def aside(work: Callable[[], T]) -> Steps[T]:
 
 
 def _clear_frames(error: BaseException) -> None:
-    """Free what the calls that failed had in hand: otherwise the loop would, and take long."""
+    """Free the local variables of the failed calls here, since freeing them may take long."""
     below: BaseException | None = error
     while below is not None:
         traceback.clear_frames(below.__traceback__)
@@ -73,20 +73,26 @@ def _clear_frames(error: BaseException) -> None:
 
 
 def large(work: Callable[[], T], *, count: int = 0, size: int = 0) -> Steps[T]:
-    """Return what ``work`` makes of values or bytes; a thread does it when they are many."""
+    """Return the result of ``work``, which runs in a thread if its input is large.
+
+    Args:
+        work: converts values to bytes or bytes to values.
+        count: number of values it converts.
+        size: number of bytes it converts.
+    """
     if count <= SMALL_COUNT and size <= SMALL_SIZE:
         return work()
     return (yield from aside(work))
 
 
 def pieces(values: Sequence[T], count: int) -> Generator[Sequence[T], None, None]:
-    """Yield ``values`` in pieces of ``count``, the last one shorter."""
+    """Yield ``values`` in pieces of ``count``; the last one may be shorter."""
     for begin in range(0, len(values), count):
         yield values[begin : begin + count]
 
 
 class Slices:
-    """The requests of one server that are done in slices."""
+    """The requests of one server that run in slices."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -95,22 +101,22 @@ class Slices:
         self._running_count = 0
 
     def open(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Work on this loop from now on; until then whatever begins is done at once."""
+        """Use this event loop from now on; before that, requests run to their end at once."""
         self._loop = loop
         self._worker = ThreadPoolExecutor(1, "long-requests", initializer=fastjson.be_patient)
 
     def close(self) -> None:
-        """Wait for the thread; nobody is answered any more."""
+        """Wait for the thread; requests that are still in slices get no answer."""
         worker, self._worker = self._worker, None
         self._ready.clear()
         if worker is not None:
             worker.shutdown(cancel_futures=True)
 
     def begin(self, steps: Steps[Command | None], request: Request) -> Command | None:
-        """Do the first slice; return the answer, or None where it comes later or not at all.
+        """Run the first slice; return the answer, or None if it comes later or not at all.
 
         Raises:
-            RequestRefused: too many requests are in slices already, or the handler says no.
+            RequestRefused: too many requests are in slices, or the handler refuses.
         """
         if self._running_count >= RUNNING_COUNT_MAX:
             remark = f"[REJECTREQUEST]{RUNNING_COUNT_MAX} long requests are being worked on"
@@ -130,17 +136,17 @@ class Slices:
         return None
 
     def later(self, piece: Callable[[], None]) -> None:
-        """Do a bounded piece of work when others have had their turn."""
+        """Schedule a bounded piece of work for after other work has had its turn."""
         if self._worker is None or self._loop is None:
             piece()
             return
         self._ready.append(piece)
         if len(self._ready) == 1:
-            # A timer's turn comes behind that of the sockets.
+            # A timer runs after the sockets of the same turn.
             self._loop.call_later(0, self._turn)
 
     def later_all(self, steps: Iterator[None]) -> None:
-        """Go through ``steps`` to their end, one of them in a turn of the loop."""
+        """Run all ``steps``, one in each turn of the event loop."""
 
         def step() -> None:
             if next(steps, _END) is not _END:
@@ -200,7 +206,7 @@ class Slices:
 
 
 class HasSlices(Protocol):
-    """A server whose handlers may be done in slices."""
+    """A server whose handlers may run in slices."""
 
     @property
     def slices(self) -> Slices: ...
@@ -213,7 +219,7 @@ _AnswerT = TypeVar("_AnswerT", Command, Command | None)
 def in_slices(
     handler: Callable[[AppT, Request], Steps[_AnswerT]],
 ) -> Callable[[AppT, Request], Command | None]:
-    """Return a handler that does its work in slices."""
+    """Return a handler that runs the generator ``handler`` in slices."""
 
     @wraps(handler)
     def first(app: AppT, request: Request) -> Command | None:

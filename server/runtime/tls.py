@@ -1,15 +1,15 @@
 """TLS settings of a server, under RocketMQ's own keys.
 
     tls.server.mode                 disabled, permissive (default), enforcing
-    tls.test.mode.enable            true (default): a certificate that signs itself
-    tls.server.keyPath  keyPassword  certPath          where that is false
+    tls.test.mode.enable            true (default): use a self-signed certificate
+    tls.server.keyPath  keyPassword  certPath          used if test mode is false
     tls.server.need.client.auth  authClient  trustCertPath
-    tls.enable  tls.client.*        TLS towards name servers
+    tls.enable  tls.client.*        TLS for connections to name servers
     tls.config.file                 a file with these keys, /etc/rocketmq/tls.properties
 
-Rule: Java takes these as system properties, here they stand in the -c file or the environment;
-what the TLS file says wins, as in Java, where it may not set the mode. A key that begins with
-``tls.`` and is none is an error. No setting here is ever answered or printed.
+Rule: Java takes these keys as system properties; here they are given in the -c file or the
+environment. As in Java, the TLS file overrides them but may not set the mode. An unknown key
+that begins with ``tls.`` is an error. No setting here is ever returned to a client or printed.
 
 Source: remoting/netty/TlsSystemConfig.java, TlsHelper.java#extractTlsConfigFromFile.
 """
@@ -37,14 +37,14 @@ _E = TypeVar("_E", bound=Enum)
 
 
 class Tls(NamedTuple):
-    """How a server does TLS, and how it asks other servers; None asks in plain text."""
+    """How a server uses TLS on its ports and towards other servers (None: plain text)."""
 
     server: ServerTls = ServerTls()
     client: ClientTls | None = None
 
 
 def split_tls(values: Iterable[Value]) -> tuple[list[Value], list[Value]]:
-    """Return the settings that are not about TLS, and those that are."""
+    """Return the settings that do not concern TLS, and those that do."""
     plain: list[Value] = []
     tls: list[Value] = []
     for value in values:
@@ -53,10 +53,10 @@ def split_tls(values: Iterable[Value]) -> tuple[list[Value], list[Value]]:
 
 
 def tls_settings(values: Iterable[Value], *, default_file: Path = DEFAULT_FILE) -> Tls:
-    """Return what settings and the file of ``tls.config.file`` describe.
+    """Return the TLS configuration from settings and the file of ``tls.config.file``.
 
     Raises:
-        SettingsError: a key or a value that cannot be used, or a file that is named and not there.
+        SettingsError: a key or a value cannot be used, or a named file does not exist.
     """
     found = {value.key: value for value in values}
     named = found.get(CONFIG_FILE)

@@ -1,4 +1,4 @@
-"""The message store: commit log, consume queues and index behind ``store.Store``.
+"""The message store: commit log, consume queues and index behind ``store.MessageStore``.
 
 The broker puts messages and asks for reads; records and their positions come out. No module
 here knows the wire protocol. Start with ``store.MessageStore.put``, which leads into

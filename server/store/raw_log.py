@@ -1,6 +1,6 @@
 """The commit log as raw bytes: a master reads them for its slaves, and a slave appends them.
 
-    master   read ── bytes as they are in one file ──> a slave
+    master   read ── unchanged bytes of one file ──> a slave
     slave    append ──> log ──write──> page cache ──flush──> disk, acknowledged
                                           └─ take ──> each whole record ──> queue and index
 
@@ -46,6 +46,8 @@ class RawLog:
     """Access to the bytes of one store's log.
 
     Args:
+        config: the settings of the store.
+        opened: the parts of the open store.
         appender: holds the entries of records until the next ``write``.
         safe_file: records where the log begins.
     """

@@ -54,7 +54,14 @@ RawEntry = tuple[int, int, int, ExtUnit | None]
 
 
 class Reader:
-    """All reads of one store."""
+    """All reads of one store.
+
+    Args:
+        config: the settings of the store.
+        log: the commit log.
+        table: the consume queues.
+        index: the index; None if the store has none.
+    """
 
     def __init__(
         self, config: StoreConfig, log: CommitLog, table: QueueTable, index: Index | None
@@ -89,6 +96,9 @@ class Reader:
         """Return the messages of a queue from ``queue_offset`` on.
 
         Args:
+            topic: the topic of the queue.
+            queue_id: its id.
+            queue_offset: the first message wanted.
             count_max: number of messages wanted; 0 still returns one.
             size_max: bytes wanted, None for the configured limit; the first message is
                 returned whatever its size.
@@ -295,6 +305,15 @@ class Reader:
         """Return up to ``count`` queue entries from ``start`` on.
 
         Fillers are included; the list ends with the queue or with one of its files, as in Java.
+
+        Args:
+            topic: the topic of the queue.
+            queue_id: its id.
+            start: queue offset of the first entry.
+            count: most entries to return.
+
+        Raises:
+            OSError: the disk could not be read.
         """
         queue = self._find(topic, queue_id)
         if queue is None or start < queue.min_offset:
@@ -345,7 +364,7 @@ class Reader:
         return base + max(nearest, 0) // ENTRY_SIZE
 
     def _file_by_time(self, queue: ConsumeQueue, timestamp_ms: int) -> tuple[int, int]:
-        """Return the entries (first, end) of the file to search."""
+        """Return the first entry and the end of the entries in the file to search."""
         count = queue.file_entry_count
         # Numbers of the first and last file; every file but the last is full.
         low, high = queue.min_offset // count, (queue.max_offset - 1) // count
@@ -366,6 +385,8 @@ class Reader:
         Other keys may have the same hash, so the caller must compare them.
 
         Args:
+            topic: the topic of the records.
+            key: one key of the records.
             count_max: the newest records up to this number are returned, at most
                 ``max_msgs_num_batch``.
             begin_ms: oldest store time.

@@ -376,6 +376,7 @@ class MessageStore:
         """Return the messages of a queue from ``queue_offset`` on.
 
         Args:
+            topic, queue_id, queue_offset: the first message wanted.
             count_max, size_max, accept, wants: see ``Reader.get_message``.
             may_wait: if False, raise ``ColdRead`` instead of waiting for the disk.
 
@@ -392,7 +393,14 @@ class MessageStore:
             )  # fmt: skip
 
     def entries(self, topic: str, queue_id: int, *, start: int, count: int) -> list[RawEntry]:
-        """Return queue entries undecoded; see ``Reader.entries``."""
+        """Return up to ``count`` queue entries, including fillers.
+
+        Args:
+            topic, queue_id, start, count: see ``Reader.entries``.
+
+        Raises:
+            OSError: the disk could not be read.
+        """
         return self._reader.entries(topic, queue_id, start, count)
 
     def max_offset(self, topic: str, queue_id: int) -> int:
@@ -439,7 +447,7 @@ class MessageStore:
         """Return the records whose key has the same hash as ``key``.
 
         Args:
-            count_max, begin_ms, end_ms: see ``Reader.query``.
+            topic, key, count_max, begin_ms, end_ms: see ``Reader.query``.
 
         Raises:
             OSError: the disk could not be read.

@@ -1,4 +1,4 @@
-"""Brokers announce themselves: request codes 103, 104, 205, 322 and 327.
+"""Requests of and about brokers: request codes 103, 104, 205, 322 and 327.
 
 Source: namesrv/processor/DefaultRequestProcessor.java, common/MQVersion.java.
 """
@@ -36,7 +36,7 @@ from server.runtime.slices import Steps, in_slices, large
 from storefmt.config.tables import DataVersion
 
 FILTER_SERVERS_VERSION: Final = 37
-"""MQVersion V3_0_11: older brokers send the topics without anything around them."""
+"""MQVersion V3_0_11; older brokers send the topics alone, without filter servers around them."""
 
 CRC_MASK: Final = 0x7FFFFFFF
 
@@ -44,7 +44,11 @@ CRC_MASK: Final = 0x7FFFFFFF
 @handles(RequestCode.REGISTER_BROKER)
 @in_slices
 def register_broker(state: NamesrvState, request: Request) -> Steps[Command]:
-    """Take in a broker and its topics; a slave is told where its master is."""
+    """Register a broker and its topics; answer a slave with the address of its master.
+
+    Raises:
+        RequestRefused: a name, an address or a topic is not valid.
+    """
     command = request.command
     header = command.header(RegisterBroker)
     # 0 means that the broker did not compute it.
@@ -81,7 +85,7 @@ def register_broker(state: NamesrvState, request: Request) -> Steps[Command]:
 
 @handles(RequestCode.UNREGISTER_BROKER)
 def unregister_broker(state: NamesrvState, request: Request) -> Command:
-    """Forget one broker address at once."""
+    """Drop one broker address immediately."""
     header = request.command.header(UnRegisterBroker)
     state.routes.unregister(
         header.cluster_name,
@@ -95,7 +99,7 @@ def unregister_broker(state: NamesrvState, request: Request) -> Command:
 @handles(RequestCode.QUERY_DATA_VERSION)
 @in_slices
 def query_data_version(state: NamesrvState, request: Request) -> Steps[Command]:
-    """Answer whether a broker's topics changed since it registered; if not, it lives on."""
+    """Answer whether a broker's topics have changed; if not, count the broker as alive."""
     header = request.command.header(QueryDataVersion)
     address = header.broker_addr
     body = request.command.body
@@ -114,7 +118,7 @@ def query_data_version(state: NamesrvState, request: Request) -> Steps[Command]:
 @handles(RequestCode.WIPE_WRITE_PERM_OF_BROKER)
 @in_slices
 def wipe_write_perm(state: NamesrvState, request: Request) -> Steps[Command]:
-    """Keep producers away from a broker until it registers changed topics."""
+    """Forbid writes to a broker's topics until it registers changed topics."""
     header = request.command.header(WipeWritePermOfBroker)
     count = yield from state.routes.wipe_write_perm(header.broker_name)
     return request.command.response(header=WipeWritePermOfBrokerResponse(wipe_topic_count=count))
@@ -123,14 +127,14 @@ def wipe_write_perm(state: NamesrvState, request: Request) -> Steps[Command]:
 @handles(RequestCode.ADD_WRITE_PERM_OF_BROKER)
 @in_slices
 def add_write_perm(state: NamesrvState, request: Request) -> Steps[Command]:
-    """Let producers back to a broker."""
+    """Allow reads and writes of a broker's topics again."""
     header = request.command.header(AddWritePermOfBroker)
     count = yield from state.routes.add_write_perm(header.broker_name)
     return request.command.response(header=AddWritePermOfBrokerResponse(add_topic_count=count))
 
 
 def _telling_epoch(answer: Command, state: NamesrvState, broker_name: str) -> Command:
-    """Add the epoch of a broker name to an answer; nothing where nobody was ever promoted."""
+    """Add the epoch of a broker name to an answer if a broker of this name was ever promoted."""
     epoch = state.routes.epoch(broker_name)
     if epoch:
         answer.ext |= HaEpoch(ha_epoch=epoch).to_ext()
@@ -141,7 +145,7 @@ def _telling_epoch(answer: Command, state: NamesrvState, broker_name: str) -> Co
 def _registration(
     command: Command, *, compressed: bool
 ) -> tuple[tuple[str, ...], DataVersion, Announced]:
-    """Return filter servers, data version and topics; all else of a body is freed here."""
+    """Return filter servers, data version and topics; the rest of the body is freed here."""
     body = _body(command, compressed=compressed)
     topics = body.topic_config_serialize_wrapper
     filter_servers = tuple(body.filter_server_list)

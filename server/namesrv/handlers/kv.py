@@ -21,7 +21,11 @@ from server.runtime.request import Request, RequestRefused
 
 @handles(RequestCode.PUT_KV_CONFIG)
 def put_kv_config(state: NamesrvState, request: Request) -> Command:
-    """Set one key; it is on the disk when this is answered."""
+    """Set one key; it is on the disk before the answer is sent.
+
+    Raises:
+        RequestRefused: the namespace, key or value is not valid.
+    """
     header = request.command.header(PutKVConfig)
     try:
         state.kv.put(header.namespace, header.key, header.value)
@@ -32,7 +36,7 @@ def put_kv_config(state: NamesrvState, request: Request) -> Command:
 
 @handles(RequestCode.GET_KV_CONFIG)
 def get_kv_config(state: NamesrvState, request: Request) -> Command:
-    """Answer one value, or code 22."""
+    """Answer with one value, or code 22 if the key is not set."""
     header = request.command.header(GetKVConfig)
     value = state.kv.get(header.namespace, header.key)
     if value is not None:
@@ -46,7 +50,7 @@ def get_kv_config(state: NamesrvState, request: Request) -> Command:
 
 @handles(RequestCode.DELETE_KV_CONFIG)
 def delete_kv_config(state: NamesrvState, request: Request) -> Command:
-    """Remove one key; a key that is not there is fine too."""
+    """Remove one key; it is no error if the key is not set."""
     header = request.command.header(DeleteKVConfig)
     state.kv.delete(header.namespace, header.key)
     return request.command.response()
@@ -54,7 +58,7 @@ def delete_kv_config(state: NamesrvState, request: Request) -> Command:
 
 @handles(RequestCode.GET_KVLIST_BY_NAMESPACE)
 def get_kv_list(state: NamesrvState, request: Request) -> Command:
-    """Answer all keys of a namespace, or code 22 for one that was never used."""
+    """Answer with all keys of a namespace, or code 22 if it was never used."""
     header = request.command.header(GetKVListByNamespace)
     keys = state.kv.namespace(header.namespace)
     if keys is not None:

@@ -26,19 +26,23 @@ PATHS = ("kvConfigPath", "configStorePath")
 
 @handles(RequestCode.GET_NAMESRV_CONFIG)
 def get_namesrv_config(state: NamesrvState, request: Request) -> Command:
-    """Answer every setting as ``key=value`` lines."""
+    """Answer with every setting, as ``key=value`` lines."""
     body = format_properties(state.config.told().items()).encode()
     return request.command.response(body=body)
 
 
 @handles(RequestCode.UPDATE_NAMESRV_CONFIG)
 def update_namesrv_config(state: NamesrvState, request: Request) -> Command:
-    """Change settings from ``key=value`` lines; all of them or none."""
+    """Change the settings given as ``key=value`` lines, all of them or none.
+
+    Raises:
+        RequestRefused: a key may not be changed, or a value is not valid.
+    """
     keys = keys_of(type(state.config))
     changes: list[tuple[str, object]] = []
     for value in _values(request):
         if value.key in PATHS:
-            # The text of Java, for those who look for it.
+            # This is Java's text, which clients may compare.
             raise RequestRefused(ResponseCode.NO_PERMISSION, "Can not update config path")
         if value.key not in CHANGEABLE:
             raise RequestRefused(

@@ -21,9 +21,9 @@ FAQ_HINT = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
 
 @handles(RequestCode.GET_ROUTEINFO_BY_TOPIC)
 def get_route(state: NamesrvState, request: Request) -> Command:
-    """Answer brokers and queues of a topic, or code 17."""
+    """Answer with brokers and queues of a topic, or code 17."""
     ext = request.command.ext
-    # Not through GetRouteInfo: a missing topic is answered code 17 too, as Java does.
+    # GetRouteInfo would refuse a request without a topic; Java answers code 17 to that, too.
     topic = ext.get("topic", "null")
     route = state.routes.route(topic)
     if route is None:
@@ -41,7 +41,7 @@ def get_route(state: NamesrvState, request: Request) -> Command:
 @handles(RequestCode.GET_BROKER_CLUSTER_INFO)
 @in_slices
 def get_cluster_info(state: NamesrvState, request: Request) -> Steps[Command]:
-    """Answer all brokers and clusters, with bare integer keys whatever the version."""
+    """Answer with all brokers and clusters, with unquoted integer keys for every version."""
     info = state.routes.cluster_info()
     text = yield from large(info.encode, count=len(info.broker_addr_table))
     return request.command.response(body=text)
@@ -50,14 +50,14 @@ def get_cluster_info(state: NamesrvState, request: Request) -> Steps[Command]:
 @handles(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
 @in_slices
 def get_topics(state: NamesrvState, request: Request) -> Steps[Command]:
-    """Answer the names of all topics."""
+    """Answer with the names of all topics."""
     return (yield from _answer(request, state.routes.topics()))
 
 
 @handles(RequestCode.GET_TOPICS_BY_CLUSTER)
 @in_slices
 def get_topics_of_cluster(state: NamesrvState, request: Request) -> Steps[Command]:
-    """Answer the topics of one cluster; an unknown one has none."""
+    """Answer with the topics of one cluster; an unknown cluster has none."""
     header = request.command.header(GetTopicsByCluster)
     return (
         yield from _list(state, request, lambda: state.routes.topics_of_cluster(header.cluster))
@@ -66,7 +66,7 @@ def get_topics_of_cluster(state: NamesrvState, request: Request) -> Steps[Comman
 
 @handles(RequestCode.DELETE_TOPIC_IN_NAMESRV)
 def delete_topic(state: NamesrvState, request: Request) -> Command:
-    """Forget a topic, everywhere or on the brokers of one cluster."""
+    """Delete a topic everywhere, or only on the brokers of one cluster."""
     header = request.command.header(DeleteTopicFromNamesrv)
     state.routes.delete_topic(header.topic, header.cluster_name)
     return request.command.response()
@@ -75,28 +75,28 @@ def delete_topic(state: NamesrvState, request: Request) -> Command:
 @handles(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS)
 @in_slices
 def get_system_topics(state: NamesrvState, request: Request) -> Steps[Command]:
-    """Answer cluster and broker names, and a broker that knows the other system topics."""
+    """Answer with cluster and broker names, and a broker that knows the other system topics."""
     return (yield from _answer(request, state.routes.system_topics()))
 
 
 @handles(RequestCode.GET_UNIT_TOPIC_LIST)
 @in_slices
 def get_unit_topics(state: NamesrvState, request: Request) -> Steps[Command]:
-    """Answer the topics with the unit flag."""
+    """Answer with the topics that have the unit flag."""
     return (yield from _list(state, request, lambda: state.routes.unit_topics(Unit.UNIT)))
 
 
 @handles(RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST)
 @in_slices
 def get_unit_sub_topics(state: NamesrvState, request: Request) -> Steps[Command]:
-    """Answer the topics with the unit subscription flag."""
+    """Answer with the topics that have the unit subscription flag."""
     return (yield from _list(state, request, lambda: state.routes.unit_topics(Unit.UNIT_SUB)))
 
 
 @handles(RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST)
 @in_slices
 def get_unit_sub_not_unit_topics(state: NamesrvState, request: Request) -> Steps[Command]:
-    """Answer the topics with the unit subscription flag that are no unit topics."""
+    """Answer with the topics that have the unit subscription flag and not the unit flag."""
     return (
         yield from _list(state, request, lambda: state.routes.unit_topics(Unit.UNIT_SUB_NOT_UNIT))
     )
@@ -108,6 +108,6 @@ def _answer(request: Request, topics: TopicList) -> Steps[Command]:
 
 
 def _list(state: NamesrvState, request: Request, find: Callable[[], TopicList]) -> Steps[Command]:
-    """Answer topics that have to be looked for among all there are."""
+    """Answer with topics that ``find`` selects from all topics."""
     text = yield from large(lambda: find().encode(), count=state.routes.topic_count)
     return request.command.response(body=text)

@@ -49,6 +49,7 @@ class Cleaner:
     """The retention of one store; see ``Retention`` for the policy.
 
     Args:
+        config: the settings of the store.
         opened: the parts of the open store.
         safe_file: records removals in ``dispatch.json``.
         removed: moves the directories of removed queues away.

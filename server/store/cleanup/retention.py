@@ -12,7 +12,7 @@ age begins when it is full ("sealed"). A file of another broker is as old as its
 says, and never older than an earlier file. The last file is never deleted.
 
 Source: store/DefaultMessageStore.java (CleanCommitLogService), store/MappedFileQueue.java
-#deleteExpiredFileByTime (which goes by modification times and the wall clock).
+#deleteExpiredFileByTime (which compares modification times with the wall clock).
 """
 
 from collections.abc import Callable, Sequence

@@ -7,6 +7,7 @@ Rule: a message costs one struct pack and no system call. The record head is pac
 the layout of ``storefmt``, and the parts of all messages of a write are joined once; a test
 compares the bytes with ``storefmt.formats.message.encode_record``. Queue offsets are assigned
 here and taken back if the write fails.
+
 Source: store/CommitLog.java#doAppend, #encode; store/DefaultMessageStore.java#checkMessage.
 """
 

@@ -94,7 +94,11 @@ class Pieces:
         self._spare = begun.buffer
 
     def let_others(self, begun: Begun) -> None:
-        """Raise ``OthersWait`` if others wait and the limits allow a pause."""
+        """Pause a read if others wait and the limits allow a pause.
+
+        Raises:
+            OthersWait: the read has to pause.
+        """
         has_room = begun.pause_count < PAUSES_MAX and self._begun_count < BEGUN_MAX
         if has_room and self.is_waited_for():
             self._begun_count += 1

@@ -102,12 +102,8 @@ def parse_records(
     """Return the records from ``data[pos:]`` on, and why they end; "" if there may be more.
 
     Args:
-        data: bytes of the log.
-        pos: where in ``data`` the first record begins.
-        log_offset: log offset of that position.
-        left: bytes from there to the end of the file; a record leaves 8 of them free.
-        doubtful_from: log offset from which a record with a NUL in its topic or properties is
-            rejected; see ``LogWalk``.
+        data, pos, log_offset, left: see ``parse_record``; a record leaves 8 bytes free.
+        doubtful_from: log offset from which a NUL in topic or properties is an error.
         count_max: most records to return.
     """
     found: list[Found] = []

@@ -2,10 +2,10 @@
 
     "topic-a" ─> slots, by queue id
                  each ──> first      first entry that has a file
-                          minimum    first entry that points at a kept record
+                          minimum    first entry that points at a retained record
                           written    entry after the last that is in a file
                           unsynced   how many entries before that may not be on the disk
-                          unwritten  how many entries follow that; they end the queue
+                          unwritten  how many entries follow that, up to the end of the queue
                           taken      the same plus messages that are not dispatched yet
                           waiting    place of the unwritten entries in the ``Backlog``
 

@@ -158,6 +158,7 @@ class ConsumeQueue:
         files: the open files that all queues share.
         place: values that the queues of the topic share; the directory of the queue is created
             at the first write.
+        queue_id: the id of the queue in its topic.
         slot: number of the queue in the table, -1 for none.
         first: first entry that has a file.
         min_offset: first entry that points at a retained record.

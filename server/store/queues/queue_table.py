@@ -60,7 +60,14 @@ Taker = ConsumeQueue | int
 
 
 class QueueTable:
-    """All queues; ``queues`` maps (topic, queue id) to each loaded one."""
+    """All queues; ``queues`` maps (topic, queue id) to each loaded one.
+
+    Args:
+        disk: the disk that holds the store.
+        paths: the store's paths.
+        file_size: bytes of a consume queue file.
+        ext_file_size: bytes of a consume queue ext file.
+    """
 
     def __init__(
         self, disk: Disk, paths: StorePaths, *, file_size: int, ext_file_size: int = EXT_FILE_SIZE
@@ -279,7 +286,14 @@ class QueueTable:
         return _written(self.columns.written_now(), awake)
 
     def set_begin(self, topic: str, queue_id: int, *, first: int, minimum: int) -> None:
-        """Make an existing queue begin later; ``first`` and ``minimum`` are in entries."""
+        """Make an existing queue begin later.
+
+        Args:
+            topic: the topic of the queue.
+            queue_id: its id.
+            first: first entry that has a file.
+            minimum: first entry that points at a retained record.
+        """
         queue = self.queues.get((topic, queue_id))
         if queue is not None:
             queue.first, queue.min_offset = first, minimum

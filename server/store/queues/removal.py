@@ -28,6 +28,7 @@ class RemoveJob:
     """Deletes queue directories that were moved away.
 
     Args:
+        disk: the disk that holds the directories.
         moved: the directories under their new names; None for a queue that had none.
         directories: the directories to sync because names in them changed.
         say: records that the queues are removed.

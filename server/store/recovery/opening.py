@@ -63,9 +63,9 @@ def log_file_size(sizes: dict[int, int], config: StoreConfig, point: SafePoint |
         point: the safe point of the last start, which has the size it used.
 
     A size is accepted if a file has it and every file starts at a multiple of it. The configured
-    size is tried first, then the recorded one, then the most frequent ones. If a size is
-    recorded, a single file of another size was cut short. If no size is accepted or recorded,
-    the distance between files is the size.
+    size is tried first, then the recorded one, then multiples of 512, the most frequent first. If
+    a size is recorded, a single file of another size was cut short. If no size is accepted or
+    recorded, the distance between files is the size.
     """
     configured = config.mapped_file_size_commit_log
     noted = point.log_file_size if point is not None else 0

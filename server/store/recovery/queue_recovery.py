@@ -42,7 +42,7 @@ class QueueRecovery:
         config: the store's settings.
         log: the commit log.
         table: the table that gets the queues.
-        point: the safe point that was read; None for a store of the Java broker.
+        point: the safe point that was read; None if there was none, as in a store of Java.
         deleted: log offset by topic below which its records get no entries; topics that turn
             out to be deleted are added.
         knows_deletions: whether ``deleted`` names every deleted topic.

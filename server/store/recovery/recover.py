@@ -48,7 +48,24 @@ _KEYS_WAITING_MAX: Final = 200 * _ENTRIES_A_STEP
 
 
 class Recovery:
-    """One scan of a log whose end, queues or index are not known to be right."""
+    """One scan of a log whose end, queues or index are not known to be right.
+
+    Args:
+        disk: the disk that holds the store.
+        paths: the store's paths.
+        config: the settings of the store.
+        log: the commit log.
+        table: gets the consume queues.
+        index: the index so far; None if the store has none.
+        point: the safe point that was read; None if there was none.
+        checkpoint: the checkpoint that was read.
+        report: gets the findings.
+        trusted: what may be trusted of the safe point; None to scan the whole log.
+        progress: saves how far the recovery has come.
+        seen: the queues that have a directory.
+        is_ours: whether our broker wrote the log last and was not shut down properly.
+        knows_deletions: whether the safe point names every deleted topic.
+    """
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """Decides whether a start may trust the safe point, and which queues it need not compare.
 
-    dispatch.json ours, for these log files?     ──no───┐
+    dispatch.json ours, for these log files?      ──no───┐
         └yes─ each queue ends where it says?      ──no───┤
                └yes─ the index as it says?        ──no───┼──> SafePointWrong:
                       └yes─ the tail agrees?      ──no───┘    scan the whole log
