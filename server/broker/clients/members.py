@@ -1,12 +1,11 @@
-"""Who is connected: the members of producer and consumer groups.
+"""The members of producer and consumer groups, which are connections.
 
-    heartbeat            -> member of its groups; the group's settings are the last ones said
-    unregister, close    -> no member any more
-    120 s of silence     -> no member any more, and the connection is closed
+    heartbeat            -> joins its groups; the last heartbeat sets the group's properties
+    unregister, close    -> leaves them
+    120 s of silence     -> leaves them, and the connection is closed
 
-Rule: a member is a connection, not a client id. Whoever changes a consumer group learns
-from the return value that the others have to be told (request code 40); the table itself
-sends nothing.
+Rule: a member is a connection, not a client id. This module sends nothing: methods that change a
+consumer group return whether the other members have to be notified (request code 40).
 
 Source: broker/client/ConsumerManager.java, ConsumerGroupInfo.java, ProducerManager.java.
 """

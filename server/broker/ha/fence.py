@@ -86,7 +86,7 @@ class Fence:
     ) -> None:
         self.file = file
         self.on_fenced: Callable[[], None] = lambda: None
-        """Called when this broker must stop to act as a master and to be registered as one."""
+        """Called when this broker must stop acting as a master and being registered as one."""
         self.peers: list[Peer] = []
         """The other masters of this name that answered in the last round."""
         self.standing = START[not broker.config.is_slave, file.is_outranked]
