@@ -1,6 +1,6 @@
-"""The broker: requests of clients in, answers and a message store out.
+"""The broker: it answers the requests of clients and keeps their messages in a store.
 
-``app`` starts and stops it, ``state.Broker`` holds all that one broker knows, ``handlers`` has
-a function for each request code, and each task has a room: ``send``, ``pull``, ``delay``,
+``app`` starts and stops it, ``state.Broker`` holds the state of one broker, ``handlers`` has a
+function for each request code, and each task has a package: ``send``, ``pull``, ``delay``,
 ``transaction``, ``clients``, ``filters``, ``acl``, ``ha``. Start with ``handlers/send.py``.
 """

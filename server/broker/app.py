@@ -1,11 +1,11 @@
 """One broker as a running server: sockets, timers, threads, start and stop.
 
     start:  config/*.json -> store opened and recovered -> port -> timers -> registered
-    stop:   unregistered -> port closed -> what was put is written and flushed
+    stop:   unregistered -> messages written and flushed -> port closed
             -> offsets, topics, groups saved -> store closed (abort removed)
 
-Rule: everything runs on one loop; threads do nothing but wait for the disk (flush, state
-files, the store's housekeeping). Nothing is saved before everything is loaded.
+Rule: everything runs on one event loop; threads only wait for the disk (flush, state files,
+housekeeping of the store). No file is saved before all files are loaded.
 
 Source: broker/BrokerController.java, broker/BrokerStartup.java.
 """
@@ -69,8 +69,10 @@ class BrokerApp:
     """A broker that can be started and stopped once.
 
     Args:
-        restart: lets this one be stopped and another one be started; None where nobody does.
-        resources: what its connections may take; what the process may, where nothing is given.
+        config: the settings; changed while the broker runs.
+        clock: the wall clock and the steady clock.
+        restart: restarts the broker; None where no process would start it again.
+        resources: limits of its connections; None for those of the process.
     """
 
     def __init__(
@@ -90,7 +92,7 @@ class BrokerApp:
         self._services = Services(clock)
         self._client = RemotingClient(tls=config.tls.client)
         self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="housekeeping")
-        # Deletes old log files and makes new ones; the first may take long, so two.
+        # One thread deletes old log files, which may take long, while the other creates new ones.
         self._log_files = ThreadPoolExecutor(max_workers=2, thread_name_prefix="log-files")
         self._server = server_of(
             config,
@@ -111,23 +113,27 @@ class BrokerApp:
 
     @property
     def broker(self) -> Broker:
-        """The broker's state; only between start and stop."""
+        """The broker's state.
+
+        Raises:
+            RuntimeError: the broker is not started.
+        """
         if self._broker is None:
             raise RuntimeError("the broker is not started")
         return self._broker
 
     async def start(self) -> int:
-        """Open the store, listen, register; return the port.
+        """Open the store, listen and register; return the port.
 
         Raises:
             StoreError: the store directory, one of its state files or brokerIP1 cannot be used.
-            OSError: the port cannot be had.
+            OSError: the port cannot be opened.
         """
         config, now_ms = self._config, self._clock.now_ms()
         pack_host(config.broker_ip1, config.listen_port)
         loop = asyncio.get_running_loop()
         paths = StorePaths(Path(config.store.store_path_root_dir))
-        # Written by every start, and so are the state files.
+        # Every start of this broker writes this file, and the state files as well.
         was_used = (paths.root / SAFE_POINT).exists()
         await loop.run_in_executor(self._disk, self._settings.load)
         ha_file = await loop.run_in_executor(self._disk, before_start, config)
@@ -139,8 +145,9 @@ class BrokerApp:
             any_port = config.listen_port == 0
             broker = await self._open(store, paths, was_used=was_used or store.written_offset > 0)
             if was_used and not config.is_slave:
-                # What the real broker deleted before it crashed has queues again, too: in a
-                # store that was its alone nobody can tell, and such topics are only named.
+                # In a store that only the real broker has used, a topic that it deleted before a
+                # crash may have queues again, and cannot be told from a lost one. So there such
+                # topics are only logged.
                 broker.make_lost_topics(now_ms=now_ms)
             replication = Replication(
                 broker, client=self._client, file=ha_file, epochs=epochs, restart=self._restart
@@ -159,9 +166,9 @@ class BrokerApp:
         registration = self._registration = self._make_registration(broker, replication)
         replication.schedule(self._services)
         self._start_services(broker, registration)
-        # Whoever replaced this master is heard of before anybody is told of this one.
+        # Ask whether another master was promoted before this one registers.
         await replication.fence.round(self._clock.now_ms())
-        # Waited for: whoever sees the port open may ask a name server right away.
+        # Wait for this, because a client that can connect may ask a name server right away.
         registered = asyncio.Event()
         registration.soon(registered.set)
         await registered.wait()
@@ -190,13 +197,13 @@ class BrokerApp:
         return registration
 
     async def _open(self, store: MessageStore, paths: StorePaths, *, was_used: bool) -> Broker:
-        """Load the state, open the port and connect the two."""
+        """Load the state, open the port and connect the two with a dispatcher."""
         config, loop = self._config, asyncio.get_running_loop()
         stored = load_state(paths, config.store)
-        # A slave gets its tables from its master.
+        # A slave copies its tables from its master, so it loses nothing.
         for loss in losses(paths, stored, config.store) if was_used and not config.is_slave else ():
             LOG.warning("%s", loss)
-        # The port is part of every message id, so it is known before there is a broker.
+        # The port is part of every message id, so it is opened before the broker is created.
         config.listen_port = await self._server.start(config.bind_address, config.listen_port)
         broker = self._broker = Broker(
             config,
@@ -228,15 +235,15 @@ class BrokerApp:
             gate=gate,
             on_response=broker.calls.on_response,
         )
-        # Connections made from here on hand their frames over without a call in between.
+        # Connections accepted from here on pass their frames directly to the dispatcher.
         self._server.on_frame = dispatcher.on_frame
         return broker
 
     async def stop(self) -> None:
-        """End in order; everything acknowledged is on disk afterwards.
+        """Stop the parts in order; afterwards all acknowledged messages are on the disk.
 
         Raises:
-            StoreFailed: the disk did not take the last messages.
+            StoreFailed: the last messages could not be written or flushed.
             OSError: a state file could not be written.
         """
         broker = self.broker
@@ -256,10 +263,10 @@ class BrokerApp:
         await broker.turn.close()
         if self._replication is not None:
             await self._replication.stop()
-        # What is saved about delayed messages has to be on the disk before.
+        # Flush first: delayOffset.json may only count deliveries that are on the disk.
         await self._run_job(broker.store.begin_flush())
         broker.settle()
-        # The last answers may wait for the topics that their messages made.
+        # The last answers may wait until topics.json has the topics that their messages created.
         await self._files.settle()
         await self._server.stop()
         try:
@@ -273,7 +280,7 @@ class BrokerApp:
 
     @staticmethod
     def _too_early(conn: ServerConn, raw: RawFrame) -> None:
-        """Close who connected between the port's opening and the end of the start."""
+        """Close a connection that sends before the start has ended."""
         conn.close()
 
     def _on_close(self, conn: ServerConn) -> None:
@@ -383,7 +390,7 @@ class BrokerApp:
         self._services.start()
 
     def _expect_deadline(self, deadline_ms: int) -> None:
-        """Arm one timer for the earliest deadline of a waiting pull."""
+        """Set the timer to the earliest deadline of a held pull."""
         if self._expiry is not None:
             if self._expiry_ms <= deadline_ms:
                 return
@@ -394,8 +401,8 @@ class BrokerApp:
 
     def _expire_pulls(self) -> None:
         self._expiry = None
-        # A timer may fire a tick early; one ms covers it, so that it need not fire twice. Where
-        # more pulls are due than may be answered at once, the next timer is due immediately.
+        # A timer may fire a little early; adding one ms avoids a second timer. If more pulls are
+        # due than one slice answers, the next timer fires immediately.
         self.broker.puller.answer_expired(self._clock.now_ms() + 1)
         deadline_ms = self.broker.hold.next_deadline_ms()
         if deadline_ms is not None:
@@ -413,7 +420,7 @@ class BrokerApp:
             if count:
                 self.broker.turn.schedule()
             if not delay.is_caught_up or (count and delay.next_look_ms() <= times.steady_ms):
-                # A backlog goes on at once, after what clients have sent meanwhile.
+                # Continue a backlog on the next pass of the loop, after requests of clients.
                 asyncio.get_running_loop().call_soon(self._deliver_more)
 
     def _deliver_more(self) -> None:
@@ -451,7 +458,7 @@ class BrokerApp:
             return
         pages = (store.written_offset - store.flushed_offset) // PAGE_SIZE
         is_thorough = now_ms - self._flushed_ms >= config.flush_commit_log_thorough_interval_ms
-        # A slave flushes by itself, before it acknowledges.
+        # On a slave, replication flushes before it acknowledges.
         if not store.is_copy and (pages >= config.flush_commit_log_least_pages or is_thorough):
             self._flushed_ms = now_ms
             await self._run_job(store.begin_flush())
@@ -464,7 +471,7 @@ class BrokerApp:
             cleaner.end(job)
 
     async def _run_job(self, job: SyncJob | None, threads: Executor | None = None) -> None:
-        """Let a thread do what waits for the disk, then tell the store."""
+        """Let a thread run a job that waits for the disk, then report its end to the store."""
         if job is None:
             return
         await asyncio.get_running_loop().run_in_executor(threads or self._disk, job.run)
@@ -477,7 +484,7 @@ class BrokerApp:
 
 
 def main() -> int:
-    """Run ``mqbroker`` until a signal comes, and return its exit code."""
+    """Run ``mqbroker`` until a signal stops it, and return the exit code."""
     return run(lambda config, restart: BrokerApp(config, SystemClock(), restart=restart))
 
 

@@ -1,14 +1,14 @@
-"""Handlers that read from the log, so that the loop never waits for a disk in them.
+"""Run handlers that read from the log without blocking the loop on the disk.
 
     @reads_cold  handler ── all in the page cache ──> answered at once
-                         └ ColdRead ─ thread reads it ─ loop ────> handler again
+                         └ ColdRead ─ a thread reads it ─ loop ──> the handler is called again
 
-    beside_reads a gate that reads what it judges is part of the handler, and read likewise
-    each(reads)  many reads that do not need each other, in slices: what is cold of a slice is read
-                 at once
+    beside_reads for requests whose permission check reads the log: the check runs with the handler
+    each(reads)  many independent reads, in slices; one thread reads all that is cold in a slice
 
-Rule: such a handler changes nothing before its last read, so that it may begin again. A
-handler that is called again answers by ``reply``, errors as the dispatcher does: code 1.
+Rule: such a handler changes nothing before its last read, so that it can be called again. A
+handler that is called again answers with ``reply``; an error is answered with code 1, as by the
+dispatcher.
 """
 
 import logging
@@ -35,7 +35,7 @@ READS_PER_SLICE: Final = 32
 
 
 def reads_cold(handler: Handler) -> Handler:
-    """Return ``handler`` so that it is called again when what it reads is in memory."""
+    """Wrap ``handler`` so that after a cold read it is called again."""
 
     def attempt(broker: Broker, request: Request, tries: int) -> Command | None:
         try:
@@ -46,7 +46,7 @@ def reads_cold(handler: Handler) -> Handler:
             return None
 
     def again(broker: Broker, request: Request, tries: int, now_ms: int) -> None:
-        # As if it had come now: what it stores is younger than what others stored meanwhile.
+        # The request counts as received now, so that store times stay in the order of the log.
         request.now_ms = now_ms
         try:
             answer = attempt(broker, request, tries)
@@ -77,10 +77,14 @@ def _behind(gate: Gate, handler: Callable[..., object]) -> Handler:
 
 
 def beside_reads(gate: Gate, found: Handlers) -> tuple[Gate, Handlers]:
-    """Return a gate that never waits for a disk, and the handlers behind it.
+    """Return a gate that never waits for the disk, and the handlers to use with it.
 
-    A request whose message the gate has to read is judged as part of its handler, which a
-    cold read begins again.
+    If the gate has to read a message to check a request, the check runs as part of the handler,
+    so that it is repeated after a cold read.
+
+    Args:
+        gate: raises RequestRefused for a request that is not allowed.
+        found: the handlers, by request code.
     """
 
     def judge(request: Request) -> None:
@@ -88,14 +92,14 @@ def beside_reads(gate: Gate, found: Handlers) -> tuple[Gate, Handlers]:
             gate(request)
 
     judged = {code: _behind(gate, found.ordinary[code]) for code in READS_LOG}
-    # Every request is looked at, so none goes to those who take undecoded frames.
+    # Every request has to be checked, so the raw handlers, which skip the gate, are left out.
     return judge, Handlers({**found.ordinary, **judged}, {})
 
 
 def each(broker: Broker, reads: Iterable[Callable[[], _T]]) -> Steps[list[_T]]:
-    """Return what each read gives, in order; for a handler that is done in slices.
+    """Return the result of each read, in order, for a handler that runs in slices.
 
-    What is cold of a slice is read at once, by a thread.
+    A thread reads everything that is cold in a slice together.
     """
     found: list[_T] = []
     waiting = iter(reads)
@@ -115,7 +119,7 @@ def each(broker: Broker, reads: Iterable[Callable[[], _T]]) -> Steps[list[_T]]:
 
 
 def _read(reads: Iterable[Callable[[], _T]], results: list[_T]) -> ColdRead | None:
-    """Add what each read gives; return what is cold of all of them."""
+    """Append the result of each read; return what is cold in all of them, or None."""
     cold: ColdRead | None = None
     for read in reads:
         try:

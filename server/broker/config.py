@@ -1,11 +1,11 @@
 """The settings of one broker, under RocketMQ's own keys.
 
-A broker.conf has one flat key space; here :class:`BrokerConfig` takes the keys of the
-broker and the network, its ``store`` (``server.store.config``) those of the store.
+The keys of a broker.conf are one flat list. :class:`BrokerConfig` has those of the broker and the
+network, and its ``store`` (``server.store.config``) has those of the store.
 
-Rule: an attribute exists only where the broker acts on it. A key that Java has and we do
-not is accepted with a warning (``server.runtime.javakeys``), a role or a value that we
-cannot serve is refused by name.
+Rule: an attribute exists only if this broker uses it. A key that only Java uses is accepted with
+a warning (``server.runtime.javakeys``). A role or value that this broker does not support is
+refused, and the error names it.
 
 Source: common/BrokerConfig.java, store/config/MessageStoreConfig.java,
 remoting/netty/NettyServerConfig.java.
@@ -41,9 +41,9 @@ from storefmt.paths import StorePaths
 LOG = logging.getLogger(__name__)
 
 NAME_SIZE_MAX = 127
-"""Broker and cluster names are topics too, and a record holds no longer topic."""
+"""Longest broker or cluster name; they are also topics, and a record limits a topic to this."""
 HELD_COUNT_MAX: Final = 65_536
-"""Pulls that may wait in all, by default: one for each connection that may be open."""
+"""Default limit of all held pulls together: one for each connection that may be open."""
 
 NOT_TO_BE_IGNORED: Final[Mapping[str, tuple[str, ...]]] = {
     "enableDLegerCommitLog": ("false",),
@@ -52,8 +52,8 @@ NOT_TO_BE_IGNORED: Final[Mapping[str, tuple[str, ...]]] = {
     "readOnlyCommitLogStorePaths": ("",),
     "storePathDLedgerCommitLog": ("",),
 }
-"""Keys not supported yet whose other values change who may do what, or where data lies:
-a warning would not do. The values listed mean the same here and in Java."""
+"""Unsupported keys that are refused unless they have one of the values listed, which mean the same
+here as in Java. A warning is not enough: other values decide where data lies or who has access."""
 
 IMPORTANT_OF_STORE: Final = frozenset(
     {
@@ -86,7 +86,7 @@ MAY_BE_ZERO_IN_STORE: Final = frozenset(
 
 
 INT_MAX: Final = (1 << 31) - 1
-"""What Java reads as the value of a key of its store."""
+"""Highest value of an integer setting of the store, which is an int32 in Java."""
 
 HIGHEST_IN_STORE: Final = {
     "accessMessageInMemoryMaxRatio": 100,
@@ -95,18 +95,18 @@ HIGHEST_IN_STORE: Final = {
 
 
 def default_home() -> Path | None:
-    """Return the directory that has ``conf``, None where the environment names none."""
+    """Return ROCKETMQ_HOME, the directory that contains ``conf``, or None if it is not set."""
     home = os.environ.get("ROCKETMQ_HOME")
     return Path(home) if home else None
 
 
 def default_store_path() -> Path:
-    """Return where a broker keeps its data unless told otherwise, as Java does."""
+    """Return the default storePathRootDir, which is Java's."""
     return Path.home() / "store"
 
 
 class BrokerRole(Enum):
-    """The part a broker plays in its group."""
+    """The role of a broker in replication."""
 
     ASYNC_MASTER = "a master that does not wait for its slaves"
     SYNC_MASTER = "a master that waits for a slave"
@@ -114,7 +114,7 @@ class BrokerRole(Enum):
 
 
 class SlaveStart(Enum):
-    """What of its master's log an empty slave asks for."""
+    """Where the log of an empty slave begins (slaveStartsAt)."""
 
     LAST_FILE = "the last file and what follows, as in Java"
     FIRST_FILE = "all that the master has"
@@ -126,7 +126,10 @@ def _default_store() -> StoreConfig:
 
 @dataclass(slots=True)
 class BrokerConfig:
-    """Settings of the broker and its network; times in ms, sizes in bytes."""
+    """Settings of the broker and its network; times in ms, sizes in bytes.
+
+    A setting whose docstring begins with "Extension" does not exist in RocketMQ 4.9.
+    """
 
     broker_name: str = computed(socket.gethostname, important=True)
     broker_cluster_name: str = setting("DefaultCluster", important=True)
@@ -137,9 +140,9 @@ class BrokerConfig:
     broker_ip1: str = computed(local_ip, key="brokerIP1", important=True)
     broker_ip2: str = computed(local_ip, key="brokerIP2")
     bind_address: str = setting("0.0.0.0")
-    """Ours: the interface to listen on; Java 4.9 always listens on all of them."""
+    """Extension: the interface to listen on; Java 4.9 always listens on all of them."""
     listen_port: int = setting(10911, low=0, high=65535, important=True)
-    """0 takes a free port."""
+    """The port for clients; 0 takes a free port."""
     namesrv_addr: str | None = setting(None, important=True)
     broker_permission: int = setting(6, low=0, high=7)
     default_topic_queue_nums: int = setting(8, low=1, high=65536)
@@ -160,38 +163,39 @@ class BrokerConfig:
     )
     slave_read_enable: bool = setting(False)
     ha_listen_port: int = setting(0, low=0, high=65535)
-    """Where slaves connect; 0 takes listenPort + 1, which Java always does."""
+    """The HA port, to which slaves connect; 0 takes listenPort + 1, as Java always does."""
     ha_master_address: str = setting("", important=True)
-    """Where a slave connects to, ``host:port``; empty for what the name server says."""
+    """The master's HA port, ``host:port``; empty to ask the name server for it."""
     ha_send_heartbeat_interval_ms: int = setting(5_000, key="haSendHeartbeatInterval", low=1)
     ha_housekeeping_interval_ms: int = setting(20_000, key="haHousekeepingInterval", low=1)
     ha_transfer_batch_size: int = setting(32 << 10, low=1)
     ha_slave_fallbehind_max: int = setting(256 << 20, low=1)
-    """Bytes that a slave may be behind and still be waited for."""
+    """Bytes that a slave may be behind so that SYNC_MASTER still waits for it."""
     slave_timeout_ms: int = setting(3_000, key="slaveTimeout", low=1)
     offset_check_in_slave: bool = setting(False)
     slave_addresses: str = setting("")
-    """Ours: who may connect as a slave, besides this machine."""
+    """Extension: addresses that may connect as slaves, besides this machine."""
     broker_addresses: str = setting("")
-    """Ours: the other brokers of this name, ``host:port`` joined by ``;``, which a master asks
-    whether another one was promoted; for name servers that do not tell."""
+    """Extension: the other brokers of this name, ``host:port`` joined by ``;``. A master asks them
+    whether another one was promoted; needed with name servers that do not tell epochs."""
     slave_starts_at: SlaveStart = SlaveStart.LAST_FILE
-    """Ours: where an empty slave begins."""
+    """Extension: where the log of an empty slave begins."""
     slave_resync: bool = setting(False)
-    """Ours: cut a slave's log, when it starts, where it was found to part from its master's."""
+    """Extension: when a slave starts, cut its log where it was found to diverge from its
+    master's."""
     long_polling_enable: bool = setting(True)
     short_polling_time_ms: int = setting(1_000, key="shortPollingTimeMills", low=1)
     held_pull_count_max: int = setting(HELD_COUNT_MAX, low=0)
-    """Ours: pulls that may wait for messages in all; one more is answered at once."""
+    """Extension: most pulls that may wait for messages; further ones are answered at once."""
     notify_consumer_ids_changed_enable: bool = setting(True)
     enable_property_filter: bool = setting(False)
     """Let consumers filter by SQL92 expressions."""
     filter_support_retry: bool = setting(False)
-    """Hold messages that come again against the filter of their real topic."""
+    """Test messages of retry topics with the filter of their real topic."""
     strict_filters: bool = setting(False)
-    """Ours: refuse filters of which Java drops a part, and know LIKE."""
+    """Extension: refuse filters of which Java ignores a part, and allow LIKE."""
     enable_calc_filter_bit_map: bool = setting(False)
-    """Note for each message which registered filters it matches; with enableConsumeQueueExt."""
+    """Store for each message which registered filters it matches; needs enableConsumeQueueExt."""
     expect_consumer_num_use_filter: int = setting(32, low=1)
     max_error_rate_of_bloom_filter: int = setting(20, low=1, high=99)
     filter_data_clean_time_span_ms: int = setting(
@@ -201,14 +205,14 @@ class BrokerConfig:
         5_000, key="flushConsumerOffsetInterval", low=1
     )
     flush_delay_offset_interval_ms: int = setting(200, key="flushDelayOffsetInterval", low=1)
-    """How often progress of delayed messages is looked at and saved; 10,000 in Java, where a
-    crash delivers the messages of the last ten seconds again."""
+    """How often changed delay offsets are saved; 10,000 in Java, where after a crash the messages
+    of the last ten seconds are delivered again."""
     send_thread_pool_queue_capacity: int = setting(10_000, low=1)
     """Messages that may wait for the disk with SYNC_FLUSH before sends are refused (code 2)."""
     broker_fast_failure_enable: bool = setting(True)
     wait_time_in_send_queue_ms: int = setting(1_000, key="waitTimeMillsInSendQueue", low=1)
-    """How long one write may hold up the sends behind it before these are refused (code 2);
-    200 in Java, where the sends wait in a queue of their own."""
+    """How long one write may delay the sends behind it before these are refused (code 2); 200 in
+    Java, where sends wait in the queue of a thread pool."""
     start_accept_send_request_time_stamp: int = setting(0, low=0)
     """Time in ms before which every send is refused (code 1)."""
     default_query_max_num: int = setting(32, low=1)
@@ -218,65 +222,65 @@ class BrokerConfig:
     force_register: bool = setting(True)
     acl_enable: bool = setting(False, important=True)
     acl_strict: bool = setting(True)
-    """Ours: False leaves open what 4.9.7 leaves open, see docs/security.md."""
+    """Extension: False allows everything that 4.9.7 allows, see docs/security.md."""
     rocketmq_home: Path | None = dataclasses.field(default_factory=default_home)
-    """Its ``conf`` has the accounts of the access control."""
+    """Its directory ``conf`` contains the account files."""
     admin_addresses: str = setting("")
-    """Ours: who may administer a broker without accounts, besides its own machine."""
+    """Extension: addresses that may administer a broker without ACL, besides its own machine."""
     server_channel_max_idle_time_s: int = setting(120, key="serverChannelMaxIdleTimeSeconds", low=1)
     connections_max: int = setting(65_536, low=1)
-    """Ours: connections beyond it are answered SYSTEM_BUSY and closed."""
+    """Extension: most open connections; further ones are answered SYSTEM_BUSY and closed."""
     connections_per_address_max: int = setting(0, low=0)
-    """Ours: the same for those of one address; 0 for no such limit."""
+    """Extension: the same for the connections of one address; 0 for no such limit."""
     in_flight_size_max: int = computed(in_flight_size, low=IN_FLIGHT_SIZE_MIN)
-    """Ours: bytes of unfinished frames and unread answers of all connections; when there are
-    more, the connections that hold most are closed. A quarter of the memory that there is."""
+    """Extension: most bytes of unfinished frames and unread answers of all connections together;
+    beyond that the connections with the most are closed. The default is a quarter of the memory."""
     server_socket_backlog: int = setting(1_024, low=1)
     tls: Tls = dataclasses.field(default_factory=Tls)
     store: StoreConfig = dataclasses.field(default_factory=_default_store)
     not_used: dict[str, str] = dataclasses.field(default_factory=dict)
-    """Settings that RocketMQ has and that change nothing here, as they were given."""
+    """Settings of RocketMQ that this broker does not use, with the values that were given."""
 
     @property
     def broker_addr(self) -> str:
-        """The address clients are told: ``brokerIP1:listenPort``."""
+        """The address for clients, ``brokerIP1:listenPort``, as registered."""
         return join_address(self.broker_ip1, self.listen_port)
 
     @property
     def ha_server_addr(self) -> str:
-        """The address slaves are told: ``brokerIP2`` and where it listens for them."""
+        """The address for slaves, ``brokerIP2`` and the HA port, as registered."""
         return join_address(self.broker_ip2, self.ha_listen_port or self.listen_port + 1)
 
     @property
     def is_slave(self) -> bool:
-        """Tell whether this broker is a copy of another one."""
+        """Tell whether this broker is a slave."""
         return self.broker_role is BrokerRole.SLAVE
 
     @property
     def namesrv_addrs(self) -> list[str]:
-        """The name servers to register with."""
+        """The name servers to register with, each ``host:port``."""
         return _addresses(self.namesrv_addr)
 
     @property
     def other_brokers(self) -> list[str]:
-        """The other brokers of this name that are known by their addresses."""
+        """The other brokers of this name in brokerAddresses, each ``host:port``."""
         return _addresses(self.broker_addresses)
 
 
 def broker_config(values: Iterable[Value]) -> BrokerConfig:
-    """Return the configuration that raw settings describe.
+    """Return the configuration for raw settings.
 
-    Settings that only Java acts on are logged as one warning.
+    One warning lists all settings that only Java uses.
 
     Raises:
-        SettingsError: a value or a combination that cannot be used, a line for each.
+        SettingsError: a value or a combination cannot be used; the text has a line for each.
     """
     known = keys_of(BrokerConfig).keys() | keys_of(StoreConfig).keys()
     plain, tls = split_tls(values)
     settings = Settings(plain, known=known, java_keys=BROKER_KEYS)
     config = settings.build(BrokerConfig, tls=tls_settings(tls))
     config.store = settings.build(StoreConfig, store_path_root_dir=default_store_path())
-    # Who binds one interface is reached there, and usually nowhere else.
+    # A broker that binds one interface can usually be reached only there.
     if not is_any_address(config.bind_address):
         config.broker_ip1 = settings.text("brokerIP1") or config.bind_address
         config.broker_ip2 = settings.text("brokerIP2") or config.bind_address
@@ -293,7 +297,7 @@ def broker_config(values: Iterable[Value]) -> BrokerConfig:
 
 
 def _ignored_in_vain(not_used: Iterable[Value], store: StoreConfig) -> Iterator[str]:
-    """Yield a text for each unsupported setting that must not be passed over."""
+    """Yield an error for each unsupported setting that must not be ignored."""
     for value in not_used:
         harmless = NOT_TO_BE_IGNORED.get(value.key)
         if harmless is not None and value.text not in harmless:
@@ -310,7 +314,7 @@ def _commitlog_of(store: StoreConfig) -> Path:
 
 
 def faults(config: BrokerConfig) -> Iterator[str]:
-    """Yield what each value alone allows and the broker cannot serve."""
+    """Yield an error for each value that the type allows and the broker cannot use."""
     if config.is_slave and config.broker_id == 0:
         yield "brokerId is 0, expected 1 or more for a slave"
     elif not config.is_slave and config.broker_id != 0:
@@ -365,7 +369,7 @@ def _is_address(address: str) -> bool:
 
 
 def printed(config: BrokerConfig, *, important_only: bool = False) -> list[tuple[str, str]]:
-    """Return key and text of every setting, or of the important ones."""
+    """Return key and text of every setting, or only of those that Java marks as important."""
     store = format_settings(config.store)
     return [
         *format_settings(config, important_only=important_only),

@@ -1,15 +1,15 @@
-"""The names a broker gives a meaning to, and which names it takes at all.
+"""The topics and groups with a special meaning, the check of names, and permissions.
 
-    %RETRY%<group>   messages a consumer group gave back
-    %DLQ%<group>     messages it gave up
-    TBW102           the template of auto-created topics
-    SCHEDULE_TOPIC_XXXX   where delayed messages wait, one queue a level
+    %RETRY%<group>        messages that a consumer group sent back
+    %DLQ%<group>          dead letters: messages that reached the group's maximum of retries
+    TBW102                the template of auto-created topics
+    SCHEDULE_TOPIC_XXXX   delayed messages that wait, with one queue per level
 
-Rule: every topic and group that comes from outside passes ``topic_fault`` or
-``group_fault`` before it becomes a key, a path or a message. The texts are Java's.
+Rule: every topic and group of a request is checked with ``topic_fault`` or ``group_fault`` before
+it becomes a key, a path or a message. The texts are Java's.
 
-A permission has three bits: 4 to read, 2 to write, 1 to inherit (topics may be created after
-this one).
+A permission has three bits: 4 to read, 2 to write, 1 to inherit (the topic may be the template of
+new topics).
 
 Source: common/constant/PermName.java, common/topic/TopicValidator.java, common/MixAll.java,
 common/help/FAQUrl.java.
@@ -42,22 +42,22 @@ READ_WRITE: Final = READ | WRITE
 
 
 def is_readable(perm: int) -> bool:
-    """True when messages may be pulled."""
+    """Tell whether messages may be pulled."""
     return bool(perm & READ)
 
 
 def is_writable(perm: int) -> bool:
-    """True when messages may be sent."""
+    """Tell whether messages may be sent."""
     return bool(perm & WRITE)
 
 
 def is_inherited(perm: int) -> bool:
-    """True when a topic may serve as a template."""
+    """Tell whether a topic may be the template of new topics."""
     return bool(perm & INHERIT)
 
 
 def perm_text(perm: int) -> str:
-    """Return three characters as Java prints them: ``RW-``, ``R--``, ``RWX``."""
+    """Return a permission as Java prints it, for example ``RW-``, ``R--`` or ``RWX``."""
     return (
         ("R" if perm & READ else "-")
         + ("W" if perm & WRITE else "-")
@@ -71,7 +71,7 @@ SYSTEM_TOPICS: Final = frozenset({
     AUTO_CREATE_TOPIC, SCHEDULE_TOPIC, BENCHMARK_TOPIC, HALF_TOPIC, TRACE_TOPIC,
     OP_HALF_TOPIC, CHECK_MAX_TIME_TOPIC, SELF_TEST_TOPIC, OFFSET_MOVED_TOPIC,
 })  # fmt: skip
-"""Nobody may create or delete these; a broker adds its own name and its cluster's."""
+"""No request may create or delete these; a broker adds its own name and its cluster's."""
 
 SEND_REFUSED_TOPICS: Final = frozenset({
     SCHEDULE_TOPIC, HALF_TOPIC, OP_HALF_TOPIC, CHECK_MAX_TIME_TOPIC, SELF_TEST_TOPIC,
@@ -88,35 +88,35 @@ SYSTEM_GROUPS: Final = (
     "CID_ONSAPI_PERMISSION",
     "CID_ONSAPI_OWNER",
 )
-"""Groups every broker has from the start."""
+"""Groups that every broker has from the start."""
 
 NAMED_MAX: Final = 5
-"""Topics that one line of the log names."""
+"""Most topics that are named in one log line."""
 _FAQ: Final = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
 
 
 def see_faq(text: str) -> str:
-    """Return ``text`` with the pointer that Java's remarks end in."""
+    """Return ``text`` with the link to the FAQ with which Java's remarks end."""
     return text + _FAQ
 
 
 def retry_topic(group: str) -> str:
-    """Return the topic of the messages ``group`` gave back."""
+    """Return the retry topic of a consumer group."""
     return RETRY_PREFIX + group
 
 
 def dlq_topic(group: str) -> str:
-    """Return the topic of the messages ``group`` gave up."""
+    """Return the dead letter topic of a consumer group."""
     return DLQ_PREFIX + group
 
 
 def some(topics: Sequence[str]) -> str:
-    """Return the first of many names, for one line of the log."""
+    """Return the first ``NAMED_MAX`` names as text for one log line."""
     return ", ".join(topics[:NAMED_MAX]) + (", ..." if len(topics) > NAMED_MAX else "")
 
 
 def topic_fault(topic: str | None) -> str | None:
-    """Return Java's remark for a name that cannot be a topic, None for a good one."""
+    """Return Java's remark if a name cannot be a topic, or None if it can."""
     if topic is None or not topic.strip():
         return "The specified topic is blank."
     try:
@@ -129,7 +129,7 @@ def topic_fault(topic: str | None) -> str | None:
 
 
 def group_fault(group: str | None) -> str | None:
-    """Return a remark for a name that cannot be a group, None for a good one."""
+    """Return a remark if a name cannot be a group, or None if it can."""
     if group is None or not group.strip():
         return "the specified group is blank"
     try:
@@ -150,5 +150,5 @@ def _has_legal_characters(name: str) -> bool:
 
 
 def filter_unsupported(expression_type: str | None) -> str:
-    """Return the text for a filter on a broker without ``enablePropertyFilter``."""
+    """Return Java's remark for a filter when ``enablePropertyFilter`` is not set."""
     return f"The broker does not support consumer to filter message by {expression_type}"

@@ -1,8 +1,8 @@
-"""The ports of a broker: listenPort, and listenPort - 2, where a master takes the same requests.
+"""The ports of a broker: listenPort, and the fast port listenPort - 2 of a master.
 
-Rule: the same settings say who may connect to either. Java's slaves ask the second one for the
-topics, and its clients with vipChannelEnabled use no other. A broker whose second port is taken
-serves everybody else all the same.
+Rule: both ports accept the same requests with the same limits. Java's slaves ask for the topics on
+the fast port, and its clients with vipChannelEnabled use only that one. If the fast port is not
+available, the broker runs without it.
 
 Source: broker/BrokerController.java (fastRemotingServer), common/MixAll.java#brokerVIPChannel.
 """
@@ -28,7 +28,10 @@ def server_of(
     """Return a server with a broker's settings; it does not listen yet.
 
     Args:
-        resources: what it shares with the other ports of its process.
+        config: the settings.
+        on_frame: handles each frame.
+        on_close: called when a connection has closed.
+        resources: limits that it shares with the other ports of its process.
     """
     return RemotingServer(
         on_frame=on_frame,
@@ -49,7 +52,14 @@ async def open_fast_port(
     on_close: Callable[[ServerConn], None],
     resources: Resources | None = None,
 ) -> RemotingServer | None:
-    """Return the server on the second port, None where the port cannot be had."""
+    """Return a server that listens on the fast port, or None if the port is not available.
+
+    Args:
+        config: the settings.
+        on_frame: handles each frame.
+        on_close: called when a connection has closed.
+        resources: limits that it shares with the other ports of its process.
+    """
     server = server_of(config, on_frame=on_frame, on_close=on_close, resources=resources)
     port = config.listen_port - 2
     try:

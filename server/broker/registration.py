@@ -1,15 +1,16 @@
-"""Tells the name servers that this broker is there and which topics it has.
+"""Register this broker and its topics with the name servers.
 
     at start, 10 s later, every 30 s, and when a topic changes:
         REGISTER_BROKER (103) with all topics -> every name server at the same time
-    answer of the first: the ordered topics -> topic table
+    first answer: the ordered topics -> topic table
     at stop: UNREGISTER_BROKER (104)
 
-A master that was replaced tells nothing any more, and is taken off where it still is the master.
+A fenced master does not register any more, and unregisters from the name servers that still have
+it as the master.
 
-Rule: a change is told once it is made; what changes while a registration is on its way is
-told by the next one, which starts right behind it. A name server that does not answer is
-tried again with the next round, and one line a change of state says so.
+Rule: a change is registered as soon as it is made. Changes during a registration are sent with
+the next one, which follows at once. A name server that does not answer is tried again in the next
+round; this is logged only when it begins and when it ends.
 
 Source: broker/BrokerController.java#registerBrokerAll, broker/out/BrokerOuterAPI.java.
 """
@@ -53,21 +54,23 @@ UNREGISTER_TIMEOUT_S: Final = 3.0
 CLUSTER_INFO_TIMEOUT_S: Final = 3.0
 
 OnMaster = Callable[[str | None, str | None], None]
-"""Told the master's addresses, for clients and for slaves; None for those not known."""
+"""Called with the master's addresses, for clients and for slaves; None if not known."""
 Registered = Callable[[], None]
-"""Told when every name server answered, or did not in time."""
+"""Called when every name server has answered or its timeout is over."""
 
 
 class Registration:
     """Keeps one broker registered.
 
     Args:
-        topics: what to tell, and where the ordered topics go.
-        filter_servers: to tell, too.
+        config: the settings.
+        topics: the topics to register; the ordered ones are marked there.
+        filter_servers: the filter servers to register.
         client: connections to the name servers.
-        on_master: told where a slave's master is, after every answer.
-        epoch: returns the epoch to tell; 0 to tell none, as Java.
-        on_epoch: told the epoch in an answer, and which name server gave it.
+        clock: gives the time of changes.
+        on_master: called with the master's addresses after every answer to a slave.
+        epoch: returns the epoch to send; 0 to send none, as Java.
+        on_epoch: called with the epoch in an answer, and the name server that sent it.
         is_fenced: tells whether another master was promoted in place of this one.
     """
 
@@ -101,7 +104,7 @@ class Registration:
         self._stopped = False
 
     def soon(self, registered: Registered | None = None) -> None:
-        """Register with what is true now; ``registered`` is called when that has been told."""
+        """Register the present state soon; ``registered`` is called when that is done."""
         if registered is not None:
             self._waiting.append(registered)
         self._due = True
@@ -111,18 +114,18 @@ class Registration:
             self._task = asyncio.get_running_loop().create_task(self._run(), name="registration")
 
     async def round(self, now_ms: int) -> None:
-        """Register once more, to be called every ``registerNameServerPeriod``."""
+        """Register if needed; call this every ``registerNameServerPeriod``."""
         if not self._is_fenced() and (self._config.force_register or await self._is_needed()):
             self.soon()
         if self._task is not None:
             await asyncio.shield(self._task)
 
     def leave(self) -> None:
-        """Take a master that was replaced off the name servers that still name it."""
+        """Unregister a fenced master from the name servers that still have it as the master."""
         self._leaving = asyncio.get_running_loop().create_task(self._leave(), name="leaving")
 
     async def stop(self) -> None:
-        """Take the broker off every name server."""
+        """Unregister from every name server."""
         self._stopped = True
         if self._task is not None:
             self._task.cancel()
@@ -142,7 +145,7 @@ class Registration:
         named = []
         for at, info in zip(addresses, infos, strict=True):
             data = None if info is None else info.broker_addr_table.get(config.broker_name)
-            # A Java name server takes the place away from whoever has it, the new master too.
+            # A Java name server removes whichever broker has the id, even the new master.
             if data is not None and data.broker_addrs.get(config.broker_id) == config.broker_addr:
                 named.append(at)
         await self._unregister(named)
@@ -164,7 +167,7 @@ class Registration:
     async def _run(self) -> None:
         while self._due and not self._is_fenced():
             self._due = False
-            # Changes of one turn share one registration.
+            # Changes in the same pass of the loop share one registration.
             await asyncio.sleep(0)
             waiting = self._take_waiting()
             try:
@@ -187,7 +190,7 @@ class Registration:
         config = self._config
         body = self._body()
         encode = body.encode_compressed if config.compressed_register else body.encode
-        # A thread does it: very many topics take long.
+        # Use a thread, because encoding very many topics takes long.
         data = await asyncio.get_running_loop().run_in_executor(None, encode)
         header = RegisterBroker(
             broker_name=config.broker_name,
@@ -206,7 +209,7 @@ class Registration:
         )
         answered = next((answer for answer in answers if answer is not None), None)
         if config.is_slave:
-            # Which topics are ordered comes with the master's topics.
+            # A slave copies the ordered topics with the other topics of the master.
             for answer in answers:
                 if answer is not None:
                     told = answer.header(RegisterBrokerResponse)
@@ -216,7 +219,7 @@ class Registration:
             self._topics.set_ordered(ordered, now_ms=self._clock.now_ms())
 
     def _telling_epoch(self, command: Command) -> Command:
-        """Add the epoch of this broker, where there was a promotion."""
+        """Add the epoch of this broker to a request, if there was a promotion."""
         if epoch := self._epoch():
             command.ext |= HaEpoch(ha_epoch=epoch).to_ext()
         return command
@@ -225,7 +228,7 @@ class Registration:
         table = self._topics.table()
         topics = table.topics
         if self._config.broker_permission & READ_WRITE != READ_WRITE:
-            # A broker that may not be read or written says so for each of its topics.
+            # A broker that may not be read or written registers its permission for each topic.
             topics = {
                 name: dataclasses.replace(
                     topic_config(name, queue_count=0, perm=self._config.broker_permission),
@@ -242,7 +245,7 @@ class Registration:
         )
 
     async def _is_needed(self) -> bool:
-        """Ask whether any name server has other topics than these."""
+        """Ask whether a name server has another data version of the topics."""
         config = self._config
         header = QueryDataVersion(
             broker_name=config.broker_name,
@@ -266,7 +269,7 @@ class Registration:
         timeout_s: float,
         addresses: list[str] | None = None,
     ) -> list[Command | None]:
-        """Return each name server's answer, None from one that did not answer well."""
+        """Return each name server's answer, or None if it failed."""
         if addresses is None:
             addresses = self._config.namesrv_addrs
         return list(
@@ -302,7 +305,7 @@ class Registration:
 
 
 async def cluster_info(client: RemotingClient, namesrv: str) -> ClusterInfo | None:
-    """Return the brokers that a name server knows, None where it does not say."""
+    """Return the brokers that a name server knows, or None if it does not answer."""
     command = Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
     try:
         answer = await client.invoke(namesrv, command, timeout_s=CLUSTER_INFO_TIMEOUT_S)

@@ -1,6 +1,6 @@
-"""The command line of ``mqbroker``: flags and files in, one running broker out.
+"""The command line of ``mqbroker``: read flags and files, then run a broker.
 
-Rule: nothing is started before every setting is known to be good.
+Rule: nothing is started before all settings were checked.
 
 Source: broker/BrokerStartup.java.
 """
@@ -35,10 +35,10 @@ def run(
     """Run the broker that ``make`` builds until a signal comes; return the exit code.
 
     Args:
-        make: builds a broker, inside the event loop it lives in; given what lets it be stopped
-            and another one be built, with the settings as they are in the files.
-        argv: the flags; those of the process when None.
-        environment: the variables; those of the process when None.
+        make: builds a broker in its event loop. It gets the configuration, and a function that
+            stops this broker and builds another one with the same configuration.
+        argv: the flags; None for those of the process.
+        environment: the environment variables; None for those of the process.
     """
     flags = read_flags(
         sys.argv[1:] if argv is None else argv,
@@ -54,7 +54,7 @@ def run(
         return EXIT_OK
     again = asyncio.Event()
     return serve(
-        # A broker changes its settings while it runs.
+        # Each broker gets a copy, because it changes its settings while it runs.
         lambda: make(copy.deepcopy(config), again.set),
         program=PROGRAM,
         again=again,
@@ -65,7 +65,7 @@ def run(
 
 
 def log_opening(broker: Broker) -> None:
-    """Log what opening the store found and did, and where its files do not agree."""
+    """Log what the recovery of the store found, and where its files do not agree."""
     store = broker.store
     for note in store.recovery.notes:
         LOG.info("store: %s", note)
@@ -83,7 +83,7 @@ def log_opening(broker: Broker) -> None:
         if broker.topics.get(topic) is None and not broker.topics.is_system(topic)
     )
     if unknown:
-        # Java says nothing either way, also when topics.json is gone.
+        # Java logs nothing in this case, not even when topics.json is missing.
         LOG.warning(
             "topics.json does not know %d topics that have messages (%s); nobody finds these until "
             "it is put back or the topics are made again",
@@ -92,7 +92,7 @@ def log_opening(broker: Broker) -> None:
 
 
 def ready_line(config: BrokerConfig, port: int) -> str:
-    """Return what is printed once the broker serves, in the words of Java's."""
+    """Return the line that is printed when the broker is ready; it begins like Java's."""
     name, told = config.broker_name, join_address(config.broker_ip1, port)
     line = f"The broker[{name}, {told}] boot success. serializeType=JSON"
     if config.namesrv_addrs:

@@ -1,13 +1,13 @@
-"""Everything one broker knows, in one place: what every handler gets.
+"""The state of one broker in one object, which every handler gets.
 
     Broker ── config, store
-           ├─ topics, groups, offsets      on disk as JSON (saves.py)
-           ├─ consumers, producers, locks  gone with the process, as in Java
+           ├─ topics, groups, offsets      saved as JSON (``files.saves``)
+           ├─ consumers, producers, locks  lost when the process ends, as in Java
            ├─ sender, puller, hold, delay, turn     messages in and out
-           └─ calls, stats, registration
+           └─ calls, stats, transactions, filters
 
-Rule: this module builds and connects the parts and has no I/O of its own; sockets, timers
-and the order of start and stop are in ``app``.
+Rule: this module creates and connects the parts and has no I/O of its own; ``app`` has the
+sockets, the timers and the order of start and stop.
 
 Source: broker/BrokerController.java.
 """
@@ -61,14 +61,15 @@ from storefmt.names import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC, is_light
 LOG = logging.getLogger(__name__)
 
 MEMBERS_PER_SLICE = 256
-"""Members of a group that are told of a change before others have their turn."""
+"""Members of a group that are notified in one slice, before other requests can run."""
 
 
 Promote = Callable[[BrokerRole | None, bool], Awaitable[tuple[int, str]]]
-"""Returns code and remark of the answer."""
+"""Promotes this broker. Takes the role (None for that of its master) and ``force``; returns code
+and remark of the answer."""
 Demote = Callable[[int, bool, bool], tuple[int, str]]
-"""Makes a broker a slave, given its id, whether to cut its log, and whether to insist; returns
-code and remark of the answer."""
+"""Demotes this broker. Takes the broker id, ``cut_tail`` and ``force``; returns code and remark of
+the answer."""
 
 
 async def _no_promotion(role: BrokerRole | None, force: bool) -> tuple[int, str]:
@@ -83,11 +84,14 @@ class Broker:
     """The state of one running broker.
 
     Args:
-        store: open and recovered.
-        files: where topics and groups are marked as changed.
-        sends: what is queued for all connections.
-        on_topics_changed: told after every change of what name servers are told.
-        settings: changes of the settings; those of ``config`` as it is when None.
+        config: the settings.
+        store: the store, opened and recovered.
+        clock: the wall clock and the steady clock.
+        files: saves the tables that changed.
+        stored: the content of the state files.
+        sends: writes answers to all connections.
+        on_topics_changed: called after every change that name servers have to know.
+        settings: the changes of settings; None for those of ``config`` without any change.
     """
 
     def __init__(
@@ -106,7 +110,7 @@ class Broker:
         self.config = config
         self.settings = settings or LiveSettings(config)
         self.when_settings_change: list[Callable[[], None]] = []
-        """Called after each change of settings, by those who keep a copy of some."""
+        """Functions that are called after each change of settings."""
         self.store = store
         self.clock = clock
         self.files = files
@@ -137,17 +141,17 @@ class Broker:
         self.puller = self._make_puller()
         self.delay = self._make_delay(stored.delay_offsets)
         self.promote: Promote = _no_promotion
-        """Makes this broker the master; the role and whether to insist."""
+        """Promotes this broker; set by replication, as are the next two."""
         self.demote: Demote = _no_demotion
         self.ha_numbers: Callable[[], dict[str, str]] = dict
-        """What the runtime information tells of replication."""
+        """Returns the entries of the runtime information that are about replication."""
         self.access: AccessControl | None = None
-        """Who may do what, where aclEnable says that there are accounts."""
+        """The access control; None if aclEnable is not set."""
         self.transactions = self._make_checks()
         self.expect_deadline: Callable[[int], None] = lambda deadline_ms: None
-        """Told the deadline of each pull that begins to wait."""
+        """Called with the deadline (ms) of each pull that is held."""
         self.when_registered: Callable[[Callable[[], None]], None] = lambda told: told()
-        """Calls back when every name server was told what is true now."""
+        """Calls back when the present state is registered with every name server."""
         store.on_dispatch = self._dispatched
         self._set_bit_maps()
 
@@ -248,12 +252,12 @@ class Broker:
 
     @property
     def version_text(self) -> str:
-        """The version of the settings, as JSON."""
+        """The data version of the settings, as JSON."""
         version = self.settings_version
         return f'{{"counter":{version.counter},"timestamp":{version.timestamp_ms}}}'
 
     def put_unanswered(self, message: PutMessage, now_ms: int) -> None:
-        """Store a message that nobody waits for."""
+        """Store a message of the broker itself, without waiting for the result."""
         self.store.put(message, now_ms)
         self.turn.schedule()
 
@@ -261,13 +265,13 @@ class Broker:
         return self.sender.put(message, now_ms=now_ms)
 
     def check_transactions(self, now_ms: int) -> Awaitable[None] | None:
-        """Return one round of checks, to be awaited; None on a slave."""
+        """Return one round of transaction checks, to be awaited; None on a slave."""
         if self.store.is_copy:
             return None
         return run_round(self.transactions, self.clock, cold=self.cold)
 
     def settle(self) -> None:
-        """Count as done what is on the disk by now."""
+        """Advance delay offsets and transaction checks to what is on the disk by now."""
         self.delay.settle()
         self.transactions.settle()
 
@@ -288,10 +292,10 @@ class Broker:
             self.calls.oneway(conn, question)
 
     def _may_be_asked(self, question: Command, producer: Member) -> bool:
-        """Tell whether a producer may see the half message that a question carries.
+        """Tell whether a producer may see the half message in a check request.
 
-        Anybody may say that it is in a producer group; with accounts only who may send to the
-        topic of the message is believed.
+        Any client can claim to be in a producer group. So with ACL the producer also needs
+        permission to send to the topic of the message.
         """
         if self.access is None:
             return True
@@ -305,7 +309,7 @@ class Broker:
         return True
 
     def notify_members(self, group: str) -> None:
-        """Tell every member of a consumer group to look at the members again."""
+        """Notify every member of a consumer group that its members have changed (code 40)."""
         found = self.consumers.group(group)
         if found is None or not self.config.notify_consumer_ids_changed_enable:
             return
@@ -323,7 +327,7 @@ class Broker:
                 self.slices.later(partial(notify, members))
 
     def connection_closed(self, conn: ServerConn) -> None:
-        """Forget a connection; the groups it was in learn of it."""
+        """Remove a closed connection from everything, and notify the groups that it was in."""
         self.hold.drop_owner(conn)
         self.calls.drop(conn)
         self.producers.drop(conn)
@@ -334,33 +338,35 @@ class Broker:
             self.notify_members(group)
 
     def filter_servers_changed(self) -> None:
-        """Let the name servers know; their routes carry the filter servers."""
+        """Register with the name servers again, because routes list the filter servers."""
         self._on_topics_changed()
 
     def group_left(self, group: str) -> None:
-        """Note that a member left a consumer group: without members its filters are dead."""
+        """Note that a member left a consumer group; without members its filters are dead."""
         if self.consumers.group(group) is None:
             self.filters.unregister(group, now_ms=self.clock.now_ms())
 
     def delete_topic(self, topic: str, *, now_ms: int, done: Callable[[str], None]) -> None:
-        """Remove a topic and its queues; offsets of its groups stay, as in Java.
+        """Delete a topic and its queues; as in Java, the offsets of its groups are kept.
 
         Args:
-            done: called when that is durable, with "", or with why it is not.
+            topic: the topic.
+            now_ms: time of the change.
+            done: called with "" when the deletion is durable, or with the reason why not.
         """
         if not self.topics.delete(topic, now_ms=now_ms) and not self.store.has(topic):
             done("")
             return
-        # Nothing that is still pending may go into a queue that is about to be deleted.
+        # Commit first, so that no pending message goes into a queue that is being deleted.
         self.turn.commit()
         self.drop_queues(topic, done=done)
 
     def make_lost_topics(self, *, now_ms: int) -> None:
-        """Make each topic again that has messages and that topics.json does not know.
+        """Create again each topic that has messages and is missing in topics.json.
 
-        A message is acknowledged when topics.json has its topic, so there is none after a crash.
-        There is where the file was lost, and on a slave that is promoted before it was told of a
-        topic whose messages it has. A topic that was deleted stays deleted.
+        A crash does not cause this, because a message is acknowledged only when topics.json has
+        its topic. It happens when the file was lost, and when a slave is promoted before it copied
+        a topic whose messages it has. Topics that were deleted are not created.
         """
         counts: dict[str, int] = {}
         for topic, queue_id in self.store.queues():
@@ -394,11 +400,13 @@ class Broker:
         log_end: int | None = None,
         done: Callable[[str], None] = lambda why: None,
     ) -> None:
-        """Remove the queues of a topic.
+        """Delete the queues of a topic.
 
         Args:
-            log_end: records below it never come back; the end of the log when None.
-            done: called when that is durable, with "", or with why it is not.
+            topic: the topic.
+            log_end: log offset below which its records never get queue entries again; None for
+                the end of the log.
+            done: called with "" when the deletion is durable, or with the reason why not.
         """
         _, job = self.store.begin_delete(topic, log_end)
         self.puller.drop_topic(topic, now_ms=self.clock.now_ms())
@@ -418,7 +426,7 @@ class Broker:
         self.cold.run(job.run, ended)
 
     def settings_changed(self, *, now_ms: int) -> None:
-        """Let changed settings take effect."""
+        """Apply settings that have changed to the parts that keep copies of them."""
         self.settings_version = DataVersion(
             timestamp_ms=now_ms, counter=self.settings_version.counter + 1
         )
@@ -452,7 +460,7 @@ class Broker:
             self.topics.saved(change_count)
 
     def when_safe(self, done: Done) -> None:
-        """Call ``done`` when what was put is safe and its topic, where it was made, is saved."""
+        """Call ``done`` when what was put is safe and topics.json has every new topic."""
         if self.topics.unsaved:
             done = done_when_saved(self.files, "topics", done)
         self.turn.when_safe(done)
@@ -468,13 +476,13 @@ class Broker:
                 )
 
     def _clock_set(self, step_ms: int) -> None:
-        """Let everybody wait, and live, as long as before the wall clock was set."""
+        """Shift all deadlines and times, because the wall clock was changed by ``step_ms``."""
         LOG.warning("the clock of this machine was set by %.1f s", step_ms / 1000)
         for timed in (
             self.hold, self.locks, self.consumers, self.producers, self.filter_servers, self.turn,
         ):  # fmt: skip
             timed.clock_set(step_ms)
-        # Whoever waits for the first deadline looks again which one it is.
+        # Let the timer of held pulls fire now, so that it is set to the shifted deadline.
         self.expect_deadline(0)
 
     def _after_write(self, now_ms: int) -> None:

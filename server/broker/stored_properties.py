@@ -1,15 +1,15 @@
-r"""A producer's property text, written again as Java's broker writes it.
+r"""Rewrite the properties of a message as Java's broker stores them.
 
     KEYS\1k\2WAIT\1true\2TAGS\1a   ->   KEYS\1k\2CLUSTER\1c\2TAGS\1a
 
-On the way in: parts without a name or value are dropped, of equal names the last counts.
-On the way out: CLUSTER is set, WAIT is left out (except on the delay and batch paths), and
-the order is that of a ``java.util.HashMap``.
+When read: parts without a name or value are dropped, and of equal names the last one counts.
+When written: CLUSTER is set, WAIT is removed (except for delayed messages and batches), and the
+order is that of a ``java.util.HashMap``.
 
-Rule: producers repeat their few lists of names with every message, so a list that was seen
-becomes one expression that finds the values and one template that writes them. What these
-cannot say (a name twice, a part without a value, a property the broker acts on) takes the
-slow path, a plain dict. Both give the same bytes (tested).
+Rule: producers use the same few lists of names in all messages. So for each list of names there
+is a ``Shape``: a regular expression that finds the values and a template that writes them. Texts
+that a shape cannot handle (a repeated name, a part without a value, a property on which the broker
+acts) are handled with a dict, which is slower. Both give the same bytes (tested).
 
 Source: broker/processor/SendMessageProcessor.java#asyncSendMessage,
 common/message/MessageDecoder.java, store/index/IndexService.java#buildIndex.
@@ -46,43 +46,45 @@ _recoded: Final = tuple.__new__
 
 
 class Recoded(NamedTuple):
-    """Properties as they are stored, and what the broker needs to know of them."""
+    """Properties as they are stored, and what the broker needs from them."""
 
     data: bytes
     tags_code: int
     keys: tuple[str, ...]
     """Index keys, the unique key first."""
     waits: bool
-    """False when the producer does not want to wait for the disk."""
+    """False if the producer does not want to wait for the disk."""
     named: Mapping[str, str] | None
-    """All properties by name, in the map's insertion order, when one of them says that
-    the broker has to act (DELAY, TRAN_MSG, INNER_MULTI_DISPATCH); None otherwise."""
+    """All properties by name, in the map's insertion order, if the broker has to act on one of
+    them (DELAY, TRAN_MSG, INNER_MULTI_DISPATCH); None otherwise."""
 
 
 class BatchSuffix(NamedTuple):
-    """The properties of a batch, which follow those of each of its messages."""
+    """The properties of a batch, which are appended to those of each of its messages."""
 
     data: bytes
     waits: bool
-    """False when the producer does not want to wait for the disk."""
+    """False if the producer does not want to wait for the disk."""
     is_delayed: bool
-    """True when the batch asks for delay, which none may."""
+    """True if the batch has a delay level, which is not allowed."""
     is_indexed: bool
-    """True when it names tags or keys: of equal names the last counts, so those of the batch."""
+    """True if it has tags or keys, which then replace those of each message."""
 
 
 class Shape(NamedTuple):
-    """How texts with one list of names are read and written."""
+    """How to read and write the properties of texts with the same list of names."""
 
     match: Callable[[str], re.Match[str] | None]
     """Finds the values, in the order of the names."""
     match_ascii: Callable[[bytes, int, int], re.Match[bytes] | None]
-    """The same in bytes from one position to another, where the values are ASCII."""
+    """The same in bytes between two positions, for values in ASCII."""
     pick: Callable[[tuple[str, ...]], tuple[str, ...]]
+    """Picks the values that are stored, in stored order."""
     template: str
-    """The stored text, ``%s`` for each picked value."""
+    """The stored text, with ``%s`` for each picked value."""
     places: tuple[int, ...]
-    """Which values are picked."""
+    """The indices of the picked values. The fields below are the indices of the values of TAGS,
+    KEYS, UNIQ_KEY and WAIT, -1 for a missing one."""
     tags: int
     keys: int
     unique: int
@@ -90,7 +92,7 @@ class Shape(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """How messages of a batch are read: ``Shape.match_ascii`` and groups of it, 0 for none."""
+    """How to read messages of a batch: ``Shape.match_ascii`` and group numbers, 0 for none."""
 
     match: Callable[[bytes, int, int], re.Match[bytes] | None]
     tags: int
@@ -102,17 +104,17 @@ _NO_ENTRY: Final = _Entry(re.compile(b"(?!)").fullmatch, 0, 0, 0)
 
 
 def in_java_order(named: Mapping[str, str]) -> str:
-    """Return property text in the iteration order of a HashMap filled in this order."""
+    """Return the text of properties in the order of a HashMap that was filled in this order."""
     return format_properties({name: named[name] for name in hashmap_order(list(named))})
 
 
 def index_keys(named: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the keys a message is indexed under, the unique key first."""
+    """Return the keys under which a message is indexed, the unique key first."""
     return split_keys(named.get(UNIQUE_KEY, ""), named.get(KEYS, ""))
 
 
 def split_keys(unique: str, keys: str) -> tuple[str, ...]:
-    """Return the index keys in the values of UNIQ_KEY and KEYS; "" for a missing one."""
+    """Return the index keys for the values of UNIQ_KEY and KEYS, "" for a missing one."""
     if not keys:
         return (unique,) if unique else ()
     if " " not in keys:
@@ -122,7 +124,7 @@ def split_keys(unique: str, keys: str) -> tuple[str, ...]:
 
 
 class Recoder:
-    """Rewrites property texts for one broker.
+    """Rewrites the properties of messages for one broker.
 
     Args:
         cluster: value of the CLUSTER property.
@@ -133,10 +135,10 @@ class Recoder:
         self._shapes: dict[tuple[str, ...], Shape | None] = {}
         self._last: Shape | None = None
         self.entry = _NO_ENTRY
-        """How the last message of a batch that ``batch_entry`` saw is read, without it."""
+        """How to read batch messages that look like the last one given to ``batch_entry``."""
 
     def recode(self, text: str | None) -> Recoded:
-        """Return the stored form of a normal send's properties."""
+        """Return the stored form of the properties of a single message."""
         if not text:
             return self._by_name({})
         shape = self._last
@@ -163,7 +165,7 @@ class Recoder:
         )
 
     def batch_suffix(self, text: str | None) -> BatchSuffix:
-        """Return what ends the properties of every message of a batch, and what it says."""
+        """Return what is appended to the properties of every message of a batch."""
         named = parse_properties(text or "")
         named[CLUSTER] = self._cluster
         return BatchSuffix(
@@ -174,8 +176,10 @@ class Recoder:
         )
 
     def batch_entry(self, raw: bytes) -> tuple[int, tuple[str, ...]]:
-        """Return tag code and index keys of one message of a batch; nothing else of it is
-        acted on, so one with DELAY is delivered at once, as in Java."""
+        """Return tag code and index keys of one message of a batch.
+
+        No other property is acted on, so a message with DELAY is delivered at once, as in Java.
+        """
         try:
             text = raw.decode()
         except UnicodeDecodeError:
@@ -197,14 +201,14 @@ class Recoder:
         return tags_code(values[shape.tags]) if shape.tags >= 0 else 0, keys
 
     def shape_of(self, text: str) -> Shape | None:
-        """Return how a text is read, None when it has to be read by name."""
+        """Return the shape of a text, or None if the text has to be read by name."""
         # Clients of 5.x end the text with a separator.
         parts = text.removesuffix(PROPERTY_SEPARATOR).split(PROPERTY_SEPARATOR)
         names = tuple(part.partition(NAME_VALUE_SEPARATOR)[0] for part in parts)
         if names in self._shapes:
             return self._shapes[names]
         if len(self._shapes) >= _SHAPES_MAX:
-            # Somebody makes up property names; start again rather than grow.
+            # A client uses ever new property names: start again to bound the memory.
             self._shapes.clear()
         shape = None
         is_plain = len(set(names)) == len(names) and all(names)
@@ -228,7 +232,7 @@ class Recoder:
 
 
 def _is_delayed(named: Mapping[str, str]) -> bool:
-    """True when DELAY is above 0; nonsense counts, so that nobody takes it for 0."""
+    """Tell whether DELAY is above 0; a value that is not a number counts as a delay, too."""
     level = named.get(DELAY, "0")
     return not level.removeprefix("-").isdecimal() or int(level) > 0
 
@@ -239,7 +243,7 @@ def _find(names: Sequence[str], name: str) -> int:
 
 def _make_shape(names: tuple[str, ...], cluster: str) -> Shape:
     """Return the expression and the template for one list of names."""
-    # A value is anything up to the next separator, also with another 01 in it.
+    # A value is anything up to the next separator and may contain another \1.
     heads = [re.escape(name) + NAME_VALUE_SEPARATOR for name in names]
     values = PROPERTY_SEPARATOR.join(f"{head}([^{PROPERTY_SEPARATOR}]+)" for head in heads)
     pattern = re.compile(f"{values}{PROPERTY_SEPARATOR}?", re.DOTALL)
@@ -264,16 +268,16 @@ def _make_shape(names: tuple[str, ...], cluster: str) -> Shape:
 
 
 def _quoted(text: str) -> str:
-    """Return text as it stands in a template."""
+    """Return text as it is written in a template."""
     return text.replace("%", "%%")
 
 
 def _picker(places: list[int]) -> Callable[[tuple[str, ...]], tuple[str, ...]]:
-    """Return what takes the values at these places, in their order."""
+    """Return a function that takes the values at these indices, in this order."""
     if len(places) > 1:
         return itemgetter(*places)
     if not places:
         return lambda values: ()
-    # itemgetter of one place gives the bare value.
+    # An itemgetter of one index returns the bare value instead of a tuple.
     place = places[0]
     return lambda values: (values[place],)

@@ -1,19 +1,18 @@
-"""The topics of one broker: which there are, how they are made and changed.
+"""The topics of one broker: how they are created and changed.
 
-    a send to a topic that is not there
-      -> template topic (TBW102) exists and has the inherit bit
-      -> min(queues the producer asked for, template's write queues), perm without inherit
+    a send to a topic that does not exist, and a template (TBW102) with the inherit bit
+      -> min(queues that the producer asks for, write queues of the template), its permission
+         without the inherit bit
 
-Rule: values are frozen, a change replaces the entry, moves the data version and calls
-``on_change``; whoever caches an entry drops it there. System topics are entries like all
-others, but no request may create or delete them.
+Rule: entries are immutable. A change replaces the entry, increases the data version and calls
+``on_change``, which clears caches of entries. System topics are ordinary entries, but no request
+may create or delete them.
 
-A topic that a message has made counts as ``unsaved`` until topics.json has it on the disk; an
-answer to a message for such a topic waits for that (``saves.SavedFirst``). So nobody is told
-that a message is stored whose topic a kill or a power cut can take away, and the real broker's
-count of queues, permission and flags are those that come back. To guess them at the next start
-from the queues that are there would give other numbers to producers that already know the
-topic, and could not tell a topic of which nothing but delayed messages is stored.
+A new topic is ``unsaved`` until topics.json on the disk has it, and the answer to a message for
+such a topic waits for that (``saves.SavedFirst``). So after a kill or a power cut every
+acknowledged message has its topic, with the same number of queues, permission and flags. If the
+next start guessed these from the existing queues, producers that know the topic would see other
+numbers, and a topic with delayed messages only would not be found.
 
 Source: broker/topic/TopicConfigManager.java.
 """
@@ -42,13 +41,14 @@ CLUSTER_QUEUE_COUNT: Final = 16
 SINGLE_TAG: Final = "SINGLE_TAG"
 MULTI_TAG: Final = "MULTI_TAG"
 LOST_QUEUE_COUNT: Final = 4
-"""Queues of a topic whose configuration is lost, at least: what clients ask for by themselves."""
+"""Fewest queues of a topic that is created again after its settings were lost; the default of
+clients."""
 UNIT_FLAG: Final = 1
 UNIT_SUB_FLAG: Final = 2
 
 
 def topic_config(name: str, *, queue_count: int, perm: int = READ_WRITE) -> TopicConfig:
-    """Return a topic with as many read as write queues."""
+    """Return the settings of a topic with ``queue_count`` read queues and write queues."""
     return TopicConfig(
         topic_name=name,
         read_queue_nums=queue_count,
@@ -62,7 +62,7 @@ def topic_config(name: str, *, queue_count: int, perm: int = READ_WRITE) -> Topi
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltIn:
-    """What decides which topics a broker has from the start."""
+    """The settings that decide which topics a broker has from the start."""
 
     broker_name: str
     cluster_name: str
@@ -73,12 +73,12 @@ class BuiltIn:
     cluster_topic: bool
     trace_topic: str | None
     schedule_queue_count: int = SCHEDULE_QUEUE_COUNT
+    """Java always creates 18, whatever messageDelayLevel says."""
     has_light: bool = False
-    """enableLmq: every topic of a light name (%LMQ%) is there, with one queue."""
-    """Java always makes 18, whatever messageDelayLevel says."""
+    """enableLmq: every topic with a light name (%LMQ%) exists, with one queue."""
 
     def topics(self) -> list[TopicConfig]:
-        """Return them in the order in which Java makes them."""
+        """Return these topics in the order in which Java creates them."""
         open_perm = INHERIT | READ_WRITE
         found = [topic_config(SELF_TEST_TOPIC, queue_count=1)]
         if self.auto_create:
@@ -111,7 +111,8 @@ class Topics:
 
     Args:
         built_in: the topics every broker has; ``stored`` replaces those of the same name.
-        stored: what topics.json held, or None at the first start.
+        stored: the content of topics.json, or None at the first start.
+        now_ms: time of the data version of a new table.
         on_change: called after every change.
     """
 
@@ -124,11 +125,11 @@ class Topics:
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self.auto_create = built_in.auto_create
-        """Whether a send may make its topic; may change at run time."""
+        """Whether a send may create its topic; may change while running."""
         own = built_in.topics()
         self._topics = {topic.topic_name: topic for topic in own}
         self.system_names = names.SYSTEM_TOPICS | self._topics.keys()
-        """Names no request may create or delete."""
+        """Topics that no request may create or delete."""
         self._version = DataVersion(timestamp_ms=now_ms, counter=0)
         if stored is not None:
             self._topics.update(stored.topics)
@@ -136,17 +137,18 @@ class Topics:
         self._on_change = on_change
         self._has_light = built_in.has_light
         self.change_count = 0
-        """Moves with every change of the table."""
+        """Increases with every change of the table."""
         self.unsaved: dict[str, int] = {}
-        """Topics that topics.json does not have yet as they are, with the change that did it."""
+        """Topics whose present settings are not in topics.json yet, with the number of the change
+        that made them so."""
 
     @property
     def version(self) -> DataVersion:
-        """When the table changed last, and how often."""
+        """The data version: when the table changed last, and how often."""
         return self._version
 
     def table(self) -> TopicTable:
-        """Return a snapshot of all topics with their version."""
+        """Return a snapshot of all topics and the data version."""
         return TopicTable(topics=dict(self._topics), data_version=self._version)
 
     def names(self) -> set[str]:
@@ -154,7 +156,7 @@ class Topics:
         return set(self._topics)
 
     def get(self, topic: str) -> TopicConfig | None:
-        """Return one topic, None when there is none; every light topic is there, unsaved."""
+        """Return a topic, or None; every light topic exists without being saved."""
         if self._has_light and is_light(topic):
             return topic_config(topic, queue_count=1)
         return self._topics.get(topic)
@@ -164,7 +166,7 @@ class Topics:
         return topic in self.system_names or topic.startswith(SYSTEM_PREFIX)
 
     def put(self, topic: TopicConfig, *, now_ms: int) -> None:
-        """Create a topic or replace its configuration; a light one is as it is."""
+        """Create a topic or replace its settings; light topics cannot be changed."""
         if self._has_light and is_light(topic.topic_name):
             return
         self._topics[topic.topic_name] = topic
@@ -172,13 +174,13 @@ class Topics:
         self._changed(now_ms)
 
     def saved(self, change_count: int) -> None:
-        """Learn that topics.json is on the disk with all changes up to this one."""
+        """Note that topics.json is on the disk with all changes up to this number."""
         self.unsaved = {
             topic: change for topic, change in self.unsaved.items() if change > change_count
         }
 
     def delete(self, topic: str, *, now_ms: int) -> bool:
-        """Remove a topic; return False when there was none."""
+        """Remove a topic; return False if there was none."""
         if self._topics.pop(topic, None) is None:
             return False
         self._changed(now_ms)
@@ -187,14 +189,17 @@ class Topics:
     def create_by_template(
         self, topic: str, template: str, *, queue_count: int, sys_flag: int, now_ms: int
     ) -> TopicConfig | None:
-        """Return ``topic``, made after ``template`` when it is not there.
+        """Return ``topic``, and create it from ``template`` if it is missing.
 
         Args:
-            queue_count: what the producer asks for; the template's write queues are the most.
+            topic: the topic.
+            template: name of the topic whose permission and filter type are copied.
+            queue_count: what the producer asks for; limited to the template's write queues.
             sys_flag: unit flags of the new topic.
+            now_ms: time of the change.
 
         Returns:
-            None when the template is missing or does not allow it.
+            None if the topic and the template are missing, or the template does not allow it.
         """
         found = self._topics.get(topic)
         if found is not None:
@@ -216,7 +221,14 @@ class Topics:
     def create_for_group(
         self, topic: str, *, queue_count: int, sys_flag: int = 0, now_ms: int
     ) -> TopicConfig:
-        """Return a retry or dead letter topic, made when it is not there."""
+        """Return a retry, dead letter or transaction topic, and create it if it is missing.
+
+        Args:
+            topic: the topic.
+            queue_count: read queues and write queues of a new topic.
+            sys_flag: unit flags of a new topic.
+            now_ms: time of the change.
+        """
         found = self._topics.get(topic)
         if found is None:
             found = dataclasses.replace(
@@ -226,7 +238,7 @@ class Topics:
         return found
 
     def set_ordered(self, ordered: Iterable[str], *, now_ms: int) -> None:
-        """Mark exactly these topics as ordered (the name servers' answer to a registration)."""
+        """Mark exactly these topics as ordered; a name server's answer to a registration."""
         wanted = set(ordered)
         changed = False
         for name, topic in list(self._topics.items()):
@@ -237,14 +249,14 @@ class Topics:
             self._changed(now_ms)
 
     def adopt(self, table: TopicTable) -> None:
-        """Take the topics and the version of a master."""
+        """Replace the topics and the data version by those of a master."""
         self._topics = dict(table.topics)
         self._version = table.data_version
         self.change_count += 1
         self._on_change()
 
     def touch(self, now_ms: int) -> None:
-        """Move the data version although no topic changed (the broker's permission did)."""
+        """Increase the data version although no topic changed, so that the broker registers."""
         self._changed(now_ms)
 
     def _changed(self, now_ms: int) -> None:

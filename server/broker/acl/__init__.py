@@ -1,5 +1,5 @@
-"""Access control: accounts from ``plain_acl.yml`` and what each request needs.
+"""Access control (ACL): accounts from ``plain_acl.yml`` and the permissions of requests.
 
-A request with its signature comes in and is let through or refused. Start with ``gate``;
-``rules`` lists the rights that each request code asks for.
+A request with its signature is accepted or refused. Start with ``gate``; ``rules`` lists the
+permissions that each request code needs.
 """

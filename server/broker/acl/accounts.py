@@ -1,10 +1,10 @@
-"""Who may do what: the accounts of one broker, read from its files and never changed.
+"""The accounts of one broker and their permissions, as immutable values.
 
     PUB    send to a topic            SUB    pull from a topic, consume as a group
-    DENY   neither, and stronger than any of them
+    DENY   neither; it overrides the others
 
-Rule: permissions of a group lie under its retry topic, in one table with those of topics. What
-cannot be read is an error that says where; the secret key is in no text of this module.
+Rule: permissions of topics and groups are in one table; a group is listed by its retry topic. An
+entry that cannot be parsed raises an error that quotes it, but no error contains a secret key.
 
 Source: acl/common/Permission.java, acl/plain/PlainAccessResource.java,
 acl/plain/PlainPermissionManager.java#buildPlainAccessResource.
@@ -21,11 +21,11 @@ from server.runtime.addresses import AddressPattern, BadAddress
 from storefmt.names import RETRY_PREFIX
 
 KEY_SIZE_MIN: Final = 7
-"""Access and secret keys have at least so many characters."""
+"""Fewest characters of an access key and of a secret key."""
 
 
 class AclError(Exception):
-    """A request or a setting that the access control refuses; the text is Java's."""
+    """The access control refuses a request or an account; the text is Java's."""
 
 
 class Perm(IntFlag):
@@ -51,9 +51,9 @@ class Account:
     """One account.
 
     Attributes:
-        white: peers that need no signature for this account.
-        perms: permission of a topic, or of a group under its retry topic; None where the
-            account names none at all.
+        white: addresses from which this account needs no signature.
+        perms: permissions by topic, or by retry topic for a group; None if the account lists
+            none at all.
     """
 
     access_key: str
@@ -65,7 +65,7 @@ class Account:
     perms: Mapping[str, Perm] | None = None
 
     def lacks(self, resource: str, needed: Perm) -> bool:
-        """Return whether the permission for a topic, or a group's retry topic, is missing."""
+        """Tell whether the permission for a topic, or for a group's retry topic, is missing."""
         default = self.default_group if resource.startswith(RETRY_PREFIX) else self.default_topic
         owned = default if self.perms is None else self.perms.get(resource, default)
         if owned & Perm.DENY:
@@ -76,7 +76,7 @@ class Account:
 
 
 def perm_of(text: str | None) -> Perm:
-    """Return the permission in a text; whatever is none denies."""
+    """Return the permission that a text stands for; DENY if it is not valid."""
     return _WORDS.get((text or "").strip(), Perm.DENY)
 
 
@@ -84,7 +84,7 @@ def account_of(config: PlainAccessConfig) -> Account:
     """Return the account that a file or a request describes.
 
     Raises:
-        AclError: a key that is too short, or an address or permission that cannot be read.
+        AclError: a key is too short, or an address or permission cannot be parsed.
     """
     access_key, secret_key = check_keys(config)
     perms: dict[str, Perm] = {}
@@ -110,14 +110,14 @@ def account_of(config: PlainAccessConfig) -> Account:
 
 
 def check_keys(config: PlainAccessConfig) -> tuple[str, str]:
-    """Return access and secret key; raises AclError where one is missing or too short."""
+    """Return access key and secret key; raise AclError if one is missing or too short."""
     access_key, secret_key = config.access_key, config.secret_key
     if (
         access_key is None
         or secret_key is None
         or min(len(access_key), len(secret_key)) < KEY_SIZE_MIN
     ):
-        # Java's text goes on with the secret key.
+        # Java's text contains the secret key.
         raise AclError(
             f"The accessKey={access_key} and secretKey=****** cannot be null and length should "
             "longer than 6"
@@ -126,7 +126,7 @@ def check_keys(config: PlainAccessConfig) -> tuple[str, str]:
 
 
 def check_perms(resources: Iterable[str] | None) -> None:
-    """Raise AclError where a text is no ``name=PERM``, or names a permission there is not."""
+    """Raise AclError if a text is not ``name=PERM`` with a known permission."""
     for resource in resources or ():
         items = [item for item in resource.split("=") if item]
         if len(items) != 2:

@@ -1,13 +1,13 @@
-"""The access control of one broker: asked before every request, changed by four of them.
+"""The access control of one broker: it checks every request, and requests can change it.
 
     peer on the global white list ─────────────────────────── passes
     access key ─ known? ─ peer on the account's white list ── passes
                         └ signature ─ admin? ─ permissions ── passes
-                          whatever fails: AclError, answered with code 1
+                          any failure: AclError, answered with code 1
 
-Rule: nothing is learnt from a refusal but its reason: signatures are compared in constant time,
-no secret is answered, logged or part of a text. A change is in its file before it is answered,
-and a file that cannot be read leaves what was true before.
+Rule: a refusal reveals only its reason: signatures are compared in constant time, and no secret
+key is returned, logged or part of an error. A change is saved before it is answered. If a changed
+file cannot be read, the accounts stay as they were.
 
 Source: acl/plain/PlainPermissionManager.java#validate, #updateAccessConfig,
 broker/BrokerController.java#initialAcl.
@@ -42,19 +42,19 @@ from storefmt.names import (
 LOG = logging.getLogger(__name__)
 
 HOLDING_TOPICS: Final = frozenset({SCHEDULE_TOPIC, HALF_TOPIC, OP_HALF_TOPIC, CHECK_MAX_TIME_TOPIC})
-"""Messages of every topic wait in these, so no default permission is one for them."""
+"""Topics in which messages of all topics wait; default permissions do not apply to them."""
 
 HIDDEN: Final = "******"
-"""What stands for a secret key wherever one is asked for."""
+"""The text that replaces every secret key in answers."""
 
 
 class AccessControl:
-    """Decides about requests by the files of one home directory.
+    """Checks requests with the accounts of one home directory.
 
     Args:
-        files: the accounts.
-        strict: the rules of ours, or those of Java 4.9.7.
-        topic_at: finds the topic of a message that a request names by its log offset.
+        files: the account files.
+        strict: True for the strict rules of this project, False for those of Java 4.9.7.
+        topic_at: returns the topic of a message that a request refers to by its log offset.
 
     Raises:
         ConfigDamaged: a file cannot be read.
@@ -70,10 +70,10 @@ class AccessControl:
     # Requests.
 
     def check(self, ip: str, command: Command) -> None:
-        """Let a request pass, or raise.
+        """Return if a request is allowed.
 
         Raises:
-            AclError: the peer at ``ip`` may not ask this.
+            AclError: the peer at ``ip`` may not send this request.
         """
         table = self._table
         if any(pattern.matches(ip) for pattern in table.white):
@@ -104,17 +104,17 @@ class AccessControl:
         except RemotingError as error:
             raise AclError(str(error)) from error
         for resource in needed:
-            # Every client may trace what it does.
+            # Every client may send message traces.
             if resource != (TRACE_TOPIC, Perm.PUB):
                 self._check_resource(account, resource)
 
     def require(self, ip: str, access_key: str | None, resource: Resource) -> None:
-        """Check one more permission of a peer whose signature was checked before.
+        """Check an additional permission of a peer whose signature was checked before.
 
-        The rules of 4.9.7 know no such permissions: under them everybody passes.
+        The rules of 4.9.7 have no such permissions, so without strict rules this always passes.
 
         Raises:
-            AclError: the account has no such permission, or is gone.
+            AclError: the account lacks the permission or does not exist any more.
         """
         if not self._strict or any(pattern.matches(ip) for pattern in self._table.white):
             return
@@ -135,7 +135,7 @@ class AccessControl:
     # Files.
 
     def reload(self, now_ms: int) -> None:
-        """Read the files again when one of them changed; a broken one changes nothing."""
+        """Read the files again if one of them changed; if one is damaged, nothing changes."""
         stamp = self._files.stamp()
         if stamp == self._stamp:
             return
@@ -149,12 +149,12 @@ class AccessControl:
 
     @property
     def version(self) -> DataVersion:
-        """The version of plain_acl.yml."""
+        """The data version of plain_acl.yml."""
         return self._table.versions.get(self._files.default, DataVersion())
 
     @property
     def versions(self) -> Mapping[str, DataVersion]:
-        """The version of each file, by its path."""
+        """The data version of each file, by its path."""
         return {str(path): version for path, version in self._table.versions.items()}
 
     @property
@@ -164,16 +164,16 @@ class AccessControl:
 
     @property
     def accounts(self) -> list[PlainAccessConfig]:
-        """The accounts as they are written, each secret key hidden."""
+        """The accounts as written in the files, with their secret keys hidden."""
         return [dataclasses.replace(one, secret_key=HIDDEN) for one in self._table.configs]
 
     def update(self, config: PlainAccessConfig, now_ms: int) -> None:
-        """Create an account, or change what ``config`` says about one.
+        """Create an account, or change the fields of one that ``config`` contains.
 
         Raises:
-            AclError: a key, address or permission that cannot be.
+            AclError: a key, address or permission is not valid.
             ConfigDamaged: the file of the account cannot be read.
-            OSError: the disk refused.
+            OSError: the file cannot be written.
         """
         check_keys(config)
         check_perms(config.topic_perms)
@@ -185,16 +185,16 @@ class AccessControl:
         old = next((one for one in accounts if _key_of(one) == access_key), None)
         new = _merged(old, config)
         account_of(PlainAccessConfig.from_json(new))
-        # Java takes the old one out and puts the new one last.
+        # As in Java, the changed account moves to the end of the list.
         kept = [one for one in accounts if one is not old]
         self._write(path, {**content, ACCOUNTS: [*kept, new]}, now_ms)
 
     def delete(self, access_key: str, now_ms: int) -> bool:
-        """Remove an account; return False where there is none.
+        """Remove an account; return False if there is none.
 
         Raises:
             ConfigDamaged: the file of the account cannot be read.
-            OSError: the disk refused.
+            OSError: the file cannot be written.
         """
         path = self._table.origins.get(access_key)
         if path is None:
@@ -205,16 +205,16 @@ class AccessControl:
         return True
 
     def set_white(self, patterns: Sequence[str], file: str, now_ms: int) -> bool:
-        """Replace the global white list of one file, by default plain_acl.yml.
+        """Replace the global white list of one file; return False if there is no such file.
 
         Args:
-            patterns: who needs no key from now on.
-            file: the full path of one of the files there are; any other is refused.
+            patterns: addresses that need no key from now on.
+            file: the full path of an existing account file; empty for plain_acl.yml.
 
         Raises:
-            AclError: a pattern that cannot be read.
+            AclError: a pattern cannot be parsed.
             ConfigDamaged: the file cannot be read.
-            OSError: the disk refused.
+            OSError: the file cannot be written.
         """
         path = Path(file) if file else self._files.default
         if file and path not in self._files.paths():
@@ -241,7 +241,7 @@ def _key_of(account: Json) -> str | None:
 
 
 def _merged(old: Json, config: PlainAccessConfig) -> Json:
-    """Return an account with what ``config`` says; what it leaves out stays."""
+    """Return an account with the fields of ``config``; fields that it leaves out are kept."""
     merged: dict[Key, Json] = dict(old) if isinstance(old, dict) else {}
     said: dict[Key, Json] = {
         "accessKey": config.access_key,

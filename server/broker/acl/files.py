@@ -1,4 +1,4 @@
-"""The files that hold the accounts of a broker, and what was read from them.
+"""Read and write the account files of a broker.
 
     <home>/conf/acl/**/*.yml, *.yaml   and   <home>/conf/plain_acl.yml
 
@@ -8,8 +8,9 @@
     dataVersion:
     - {counter: 3, timestamp: 1700000000000}
 
-Rule: a file is read whole or not at all, replaced by a rename and readable by its owner only.
-An access key counts where it is met first, plain_acl.yml last. No error quotes a file's lines.
+Rule: a file is used completely or not at all. It is replaced by a rename, and only its owner can
+read it. If several files have the same access key, the first one counts; plain_acl.yml is last.
+No error quotes lines of a file.
 
 Source: acl/plain/PlainPermissionManager.java#load, acl/common/AclUtils.java.
 """
@@ -38,19 +39,19 @@ ACCOUNTS: Final = "accounts"
 VERSION: Final = "dataVersion"
 
 Content = dict[str, Json]
-"""One file as read: its keys, whoever wrote them."""
+"""One file as read, with all of its keys, known or not."""
 
 
 @dataclass(slots=True)
 class AclTable:
-    """Everything the files say.
+    """The content of all account files.
 
     Attributes:
-        white: peers that need no key at all.
+        white: addresses that need no key at all.
         accounts: by access key.
         origins: the file of each access key.
         configs: the accounts as they are written, in the order of the files.
-        versions: the version of each file that has data.
+        versions: the data version of each file that is not empty.
     """
 
     white: list[AddressPattern] = field(default_factory=list)
@@ -61,10 +62,10 @@ class AclTable:
 
 
 class _OwnerOnly(RealFiles):
-    """Secrets are for the owner of the process."""
+    """File operations that let only the owner of the process read a file."""
 
     def write_synced(self, path: Path, data: bytes) -> None:
-        """Write a whole file that nobody else may read, and wait until it is on the disk."""
+        """Write a whole file that only its owner may read, and wait until it is on the disk."""
         path.unlink(missing_ok=True)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "wb") as file:
@@ -74,11 +75,11 @@ class _OwnerOnly(RealFiles):
 
 
 class AclFiles:
-    """The files below one home directory.
+    """The account files of one home directory.
 
     Args:
-        home: the directory that has ``conf``.
-        files: the file operations; tests put failing ones here.
+        home: the directory that contains ``conf``.
+        files: the file operations; tests pass failing ones.
     """
 
     def __init__(self, home: Path, *, files: Files | None = None) -> None:
@@ -87,7 +88,7 @@ class AclFiles:
         self._files = files or _OwnerOnly()
 
     def paths(self) -> list[Path]:
-        """Return the files there are, those of ``conf/acl`` first."""
+        """Return the files that exist, those of ``conf/acl`` first."""
         extra = (self._conf / "acl").rglob("*.y*ml")
         found = sorted(path for path in extra if path.suffix in (".yml", ".yaml"))
         if self.default.exists() or _backup(self.default).exists():
@@ -95,7 +96,7 @@ class AclFiles:
         return found
 
     def stamp(self) -> tuple[tuple[str, int, int, int], ...]:
-        """Return what changes when a file changes, comes or goes."""
+        """Return a value that changes when a file is changed, added or removed."""
         stamps = []
         for path in self.paths():
             try:
@@ -106,10 +107,10 @@ class AclFiles:
         return tuple(stamps)
 
     def load(self) -> AclTable:
-        """Return what all files say.
+        """Return the content of all files.
 
         Raises:
-            ConfigDamaged: one of them cannot be read, or names what cannot be.
+            ConfigDamaged: a file cannot be read, or an entry is not valid.
         """
         table = AclTable()
         for path in self.paths():
@@ -122,10 +123,10 @@ class AclFiles:
         return table
 
     def read(self, path: Path) -> Content:
-        """Return the content of one file, empty where it says nothing.
+        """Return the content of one file; an empty file gives an empty dict.
 
         Raises:
-            ConfigDamaged: it cannot be read, or is no YAML mapping.
+            ConfigDamaged: the file cannot be read, or is not a YAML mapping.
         """
         import yaml  # only here: most brokers have no access control
 
@@ -140,7 +141,7 @@ class AclFiles:
         except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
             mark = getattr(error, "problem_mark", None)
             where = "" if mark is None else f" at line {mark.line + 1}"
-            # The cause would quote the line, and with it a secret.
+            # The cause is suppressed, because it quotes a line that may contain a secret key.
             raise ConfigDamaged(f"{path}: not readable as YAML{where}") from None
         if content is None:
             return {}
@@ -149,10 +150,10 @@ class AclFiles:
         return cast(Content, content)
 
     def write(self, path: Path, content: Mapping[str, Json], *, now_ms: int) -> None:
-        """Replace one file, with the next version in it.
+        """Replace one file, with an increased data version.
 
         Raises:
-            OSError: the disk refused; the old file is still there.
+            OSError: the file cannot be written; the old file is kept.
         """
         import yaml
 
@@ -169,7 +170,7 @@ class AclFiles:
 
 
 def accounts_in(content: Mapping[str, Json]) -> list[Json]:
-    """Return the accounts in the content of a file; ConfigDamaged where they are no list."""
+    """Return the accounts in a file's content; raise ConfigDamaged if they are not a list."""
     return _list(content, ACCOUNTS)
 
 

@@ -1,4 +1,4 @@
-"""What stands before every request of a broker: its accounts, or the rule of this machine.
+"""The check before every request of a broker: its accounts, or the rule for administrators.
 
 Rule: with ``aclEnable`` the accounts decide about every request, from everywhere. Without it
 whatever an administrator writes is taken from this machine only (``server.runtime.admin_gate``).
@@ -28,14 +28,14 @@ from storefmt.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, SCHEDULE_TOPIC
 Gate = Callable[[Request], None]
 
 JAVA_NAME: Final = "org.apache.rocketmq.acl.common.AclException"
-"""In front of every refusal: clients and people look for it."""
+"""The beginning of every refusal, which clients and people look for."""
 
 
 def open_access(config: BrokerConfig, store: MessageStore) -> AccessControl | None:
-    """Return the accounts of a broker, None where it has no access control.
+    """Return the access control of a broker, or None if aclEnable is not set.
 
     Raises:
-        ConfigDamaged: a file of accounts cannot be read.
+        ConfigDamaged: an account file cannot be read.
     """
     if not config.acl_enable or config.rocketmq_home is None:
         return None
@@ -47,7 +47,7 @@ def open_access(config: BrokerConfig, store: MessageStore) -> AccessControl | No
 
 
 def make_gate(config: BrokerConfig, access: AccessControl | None) -> Gate:
-    """Return what lets a request pass, or raises RequestRefused."""
+    """Return a function that raises RequestRefused for a request that is not allowed."""
     if access is None:
         key = "adminAddresses"
         allowed = address_list(config.admin_addresses, key=key)
@@ -64,10 +64,10 @@ def make_gate(config: BrokerConfig, access: AccessControl | None) -> Gate:
 
 
 def require_group(access: AccessControl | None, request: Request, group: str) -> None:
-    """Refuse a request of who has no right to a group; without accounts everybody has.
+    """Check that the sender has SUB permission for a group; without ACL every sender has it.
 
     Raises:
-        RequestRefused: as the gate does.
+        RequestRefused: the sender lacks the permission.
     """
     if access is None:
         return
@@ -79,16 +79,16 @@ def require_group(access: AccessControl | None, request: Request, group: str) ->
 
 
 def topic_at(store: MessageStore, log_offset: int) -> str | None:
-    """Return the topic of the message at a log offset, None where there is none.
+    """Return the topic of the message at a log offset, or None if there is no message.
 
-    A message that waits, for its time or for its transaction, or that nobody decided in time,
-    counts for its real topic.
+    For a delayed message, a half message and one that was checked too often, this is the real
+    topic.
 
-    Bytes inside the body of a message may look like a record of any topic, which reaches over
-    the messages behind it. So a record counts only where the entry of its queue points to it.
+    Bytes inside the body of a message may look like a record of any topic, and even extend over
+    the messages behind it. So a record counts only if the entry of its queue points to it.
 
     Raises:
-        AclError: there is something that no entry of a queue points to.
+        AclError: the record cannot be read, or no entry of a queue points to it.
     """
     data = store.read_record(log_offset) if log_offset >= 0 else None
     if data is None:

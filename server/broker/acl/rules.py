@@ -1,13 +1,13 @@
-"""What a key needs for each request code: permissions for topics and groups, or to be an admin.
+"""What each request code needs: permissions for topics and groups, or an admin account.
 
-    STRICT   the default: what the fields or the message of a request name is checked; every
-             code that is not listed needs an admin
-    JAVA     aclStrict=false, as 4.9.7: nine codes are checked, five need an admin, any key
-             that is known may do the rest
+    STRICT   the default: the topics and groups in a request's fields, body or message are
+             checked; every code that is not listed needs an admin
+    JAVA     aclStrict=false, as in 4.9.7: nine codes are checked, five need an admin, and any
+             known access key may send the rest
 
-Rule: a resource is read from the very field that the handler reads. A message that is named by
-its log offset counts for its topic, a delayed or half message for its real one. A message that
-names other queues in INNER_MULTI_DISPATCH is a send to each of them.
+Rule: a resource is read from the same field that the handler reads. For a log offset the topic of
+the message there counts; for a delayed or half message this is its real topic. A message with
+INNER_MULTI_DISPATCH counts as a send to each queue that the property names.
 
 Source: acl/plain/PlainAccessValidator.java#parse, acl/common/Permission.java#ADMIN_CODE.
 """
@@ -34,7 +34,7 @@ from storefmt.formats.properties import INNER_MULTI_DISPATCH, parse_properties
 from storefmt.names import RETRY_PREFIX
 
 TopicAt = Callable[[int], str | None]
-"""Returns the topic of the message at a log offset, None where there is none."""
+"""Returns the topic of the message at a log offset, or None if there is no message."""
 
 Resource = tuple[str, Perm]
 _COPIED: Final = INNER_MULTI_DISPATCH.encode()
@@ -42,7 +42,7 @@ _Needs = Callable[[Command, TopicAt], Iterable[Resource]]
 
 
 class Level(Enum):
-    """What kind of key a request needs."""
+    """What kind of account a request needs."""
 
     KEY = "any key"
     PERMS = "permissions"
@@ -54,8 +54,9 @@ class Rule:
     """What one request code needs.
 
     Attributes:
-        needs: gives the resources of one request, with the permission each must have.
-        text: the same in words, for the printed table.
+        level: what kind of account it needs.
+        text: the needs in words, for the printed table.
+        needs: returns the resources of one request, each with the permission that it needs.
     """
 
     level: Level
@@ -80,7 +81,7 @@ def _topic(perm: Perm, key: str = "topic") -> tuple[str, _Needs]:
 
 
 def _send(key: str, properties_key: str) -> Rule:
-    """Return the rule of a send; into a retry topic only its own group sends."""
+    """Return the rule of a send; a send to a retry topic needs SUB of its group."""
 
     def needs(command: Command, topic_at: TopicAt) -> list[Resource]:
         topic = command.ext.get(key)
@@ -96,13 +97,13 @@ def _send(key: str, properties_key: str) -> Rule:
 
 
 def _copied_to(properties: str | bytes) -> list[Resource]:
-    """Return what a message needs for the other queues that its properties ask entries in."""
+    """Return what a message needs for the light queues in its property INNER_MULTI_DISPATCH."""
     names = parse_properties(properties).get(INNER_MULTI_DISPATCH, "").split(",")
     return [_sent_to(name) for name in names if name]
 
 
 def _copied_in_batch(body: bytes) -> list[Resource]:
-    """Return the same for the messages of a batch; a body that is no batch is one message's."""
+    """Return the same for the messages of a batch; nothing for a body that is not a batch."""
     try:
         entries = split_batch(body)
     except RecordDamaged:
@@ -164,7 +165,7 @@ def _checked_filter(command: Command, topic_at: TopicAt) -> list[Resource]:
 
 
 def _java_send(topic_key: str, group_key: str) -> Rule:
-    """As Java: whoever sends to any retry topic needs SUB of the group in ``group_key``."""
+    """Return Java's rule: a send to any retry topic needs SUB of the group in ``group_key``."""
 
     def needs(command: Command, topic_at: TopicAt) -> list[Resource]:
         topic, group = command.ext.get(topic_key), command.ext.get(group_key)
@@ -193,7 +194,7 @@ STRICT: Final[Mapping[int, Rule]] = {
     LaterCode.LITE_PULL_MESSAGE: _SUB_BOTH,
     RequestCode.QUERY_MESSAGE: _perms(_topic(Perm.SUB)),
     RequestCode.VIEW_MESSAGE_BY_ID: _perms(_message(Perm.SUB, "offset")),
-    # It tells the filter of the group.
+    # The answer contains the filter of the group, so SUB of the group is needed, too.
     RequestCode.QUERY_CONSUME_QUEUE: _SUB_BOTH,
     RequestCode.CONSUMER_SEND_MSG_BACK: _perms(_group("group"), _message(Perm.SUB, "offset")),
     RequestCode.QUERY_CONSUMER_OFFSET: _SUB_BOTH,
@@ -219,7 +220,7 @@ STRICT: Final[Mapping[int, Rule]] = {
     RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: _perms(_group("group")),
     RequestCode.QUERY_CONSUME_TIME_SPAN: _perms(_topic(Perm.ANY), _group("group")),
 }
-"""What ordinary clients ask; whatever is not here needs an admin."""
+"""The requests of ordinary clients; every other request needs an admin."""
 
 JAVA: Final[Mapping[int, Rule]] = {
     RequestCode.SEND_MESSAGE: _java_send("topic", "group"),
@@ -236,10 +237,10 @@ JAVA: Final[Mapping[int, Rule]] = {
     RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: ADMIN,
     RequestCode.DELETE_SUBSCRIPTIONGROUP: ADMIN,
     RequestCode.DELETE_TOPIC_IN_BROKER: ADMIN,
-    # Not as Java: whoever gets a filter, or a place in routes, may read what it filters.
+    # Unlike Java: a client with an uploaded filter, and a filter server, can read the messages.
     RequestCode.REGISTER_MESSAGE_FILTER_CLASS: _SUB_BOTH,
     RequestCode.REGISTER_FILTER_SERVER: ADMIN,
-    # Not as Java: whoever may change accounts, or see them all, is an admin under any rules.
+    # Unlike Java: changing accounts or listing them always needs an admin.
     RequestCode.UPDATE_AND_CREATE_ACL_CONFIG: ADMIN,
     RequestCode.DELETE_ACL_CONFIG: ADMIN,
     RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG: ADMIN,
@@ -268,16 +269,17 @@ ADMIN_WRITES: Final[frozenset[int]] = frozenset({
     ExtensionCode.PROMOTE_SLAVE,
     ExtensionCode.DEMOTE_MASTER,
 })  # fmt: skip
-"""Without access control these are taken from this machine only. (308 deletes offsets too.)"""
+"""Without access control these are accepted only from this machine and from adminAddresses. 308 is
+among them because it deletes offsets in Java."""
 
 READS_LOG: Final[frozenset[int]] = frozenset({
     RequestCode.END_TRANSACTION,
     RequestCode.VIEW_MESSAGE_BY_ID,
     RequestCode.CONSUMER_SEND_MSG_BACK,
 })  # fmt: skip
-"""What they need depends on a message that they name by its place in the log."""
+"""Requests whose needs depend on the message at a log offset that they name."""
 
 
 def rule_of(code: int, *, strict: bool) -> Rule:
-    """Return what a request code needs."""
+    """Return the rule of a request code, by the strict rules or by Java's."""
     return STRICT.get(code, ADMIN) if strict else JAVA.get(code, KEY)

@@ -1,5 +1,5 @@
-"""Who is connected, and what the broker keeps for clients: groups, positions, locks.
+"""Connected clients, and what the broker keeps for them: groups, offsets, queue locks.
 
-Heartbeats, positions and locks of clients come in; lists of members, positions and questions
-to clients go out. Start with ``members``; ``offsets`` holds where each group is.
+Start with ``members``, which the heartbeats update; ``groups`` has the settings of consumer
+groups, ``offsets`` their consumer offsets, and ``client_requests`` sends requests to clients.
 """

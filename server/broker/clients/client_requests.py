@@ -1,12 +1,12 @@
-"""Requests the broker sends to its clients over the connections they opened.
+"""Requests that the broker sends to its clients, over the connections that they opened.
 
-    call    -> opaque, frame -> answer, or None when none came in time or the client left
-    notice  -> one frame for many clients, nothing comes back
-    oneway  -> frame, nothing comes back
+    call    -> opaque, frame -> the answer, or None if none came in time or the client left
+    notice  -> one frame for many clients, without an answer
+    oneway  -> a frame, without an answer
 
-Rule: the broker counts its own opaques on each connection; they never meet the client's. A
-notice has opaque 0 for everybody, since nobody answers it and the frame is made once.
-Such requests are always JSON, whatever the client uses, as Java sends them.
+Rule: the broker counts its own opaques on each connection, independently of the client's. A
+notice has opaque 0 for all clients, because it is not answered and its frame is encoded only
+once. As in Java, these requests are always JSON, whatever the client uses.
 
 Source: broker/client/net/Broker2Client.java.
 """
@@ -20,23 +20,23 @@ from remoting.conn import PendingRequests
 from remoting.frame import encode_frame
 
 Answered = Callable[[Command | None], None]
-"""Told the client's answer, or None when none will come."""
+"""Called with the client's answer, or with None if none will come."""
 
 
 def notice(command: Command) -> bytes:
-    """Return the frame of a request that many clients get and none of them answers."""
+    """Return the frame of a oneway request that is sent to many clients."""
     command.flag |= FLAG_ONEWAY
     return encode_frame(command)
 
 
 def tell(conn: ServerConn, frame: bytes) -> None:
-    """Send a client the frame of a notice."""
+    """Send the frame of a notice to a client."""
     if not conn.is_closing:
         conn.send(frame)
 
 
 class ClientCalls:
-    """The requests of one broker that wait for a client."""
+    """The requests of one broker to clients, and those that wait for an answer."""
 
     def __init__(self) -> None:
         self._pending: dict[ServerConn, PendingRequests[Answered]] = {}
@@ -44,7 +44,14 @@ class ClientCalls:
     def call(
         self, conn: ServerConn, command: Command, *, deadline_ms: int, answered: Answered
     ) -> None:
-        """Ask a client; ``answered`` is called once, at ``deadline_ms`` at the latest."""
+        """Send a request to a client.
+
+        Args:
+            conn: the connection of the client.
+            command: the request; its opaque is set here.
+            deadline_ms: when ``answered`` is called with None if there is no answer.
+            answered: called exactly once.
+        """
         if conn.is_closing:
             answered(None)
             return
@@ -55,7 +62,7 @@ class ClientCalls:
         conn.send_command(command)
 
     def oneway(self, conn: ServerConn, command: Command) -> None:
-        """Tell a client something; nothing comes back."""
+        """Send a oneway request to a client."""
         if conn.is_closing:
             return
         pending = self._pending.get(conn)
@@ -66,20 +73,20 @@ class ClientCalls:
         conn.send_command(command)
 
     def on_response(self, conn: ServerConn, response: Command) -> None:
-        """Take an answer of a client; one that nobody waits for is dropped."""
+        """Handle an answer of a client; it is dropped if no request waits for it."""
         pending = self._pending.get(conn)
         answered = None if pending is None else pending.take(response.opaque)
         if answered is not None:
             answered(response)
 
     def expire(self, now_ms: int) -> None:
-        """Give up what was not answered in time."""
+        """Answer the requests whose deadline has passed with None."""
         for pending in list(self._pending.values()):
             for answered in pending.expired(now_ms):
                 answered(None)
 
     def drop(self, conn: ServerConn) -> None:
-        """Give up everything that waits for a connection that closed."""
+        """Answer all requests to a connection that closed with None."""
         pending = self._pending.pop(conn, None)
         if pending is not None:
             for answered in pending.drain():

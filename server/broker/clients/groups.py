@@ -1,8 +1,8 @@
-"""The consumer groups of one broker and their settings.
+"""The consumer groups of one broker and their settings (subscription groups).
 
-Rule: as for topics: frozen values, a change replaces the entry, moves the data version
-and calls ``on_change``. A group that is asked for and not there is made when
-``autoCreateSubscriptionGroup`` allows it, or when it is RocketMQ's own.
+Rule: entries are immutable, as for topics. A change replaces the entry, increases the data
+version and calls ``on_change``. A missing group is created on its first use if
+``autoCreateSubscriptionGroup`` is set or if it is a system group of RocketMQ.
 
 Source: broker/subscription/SubscriptionGroupManager.java.
 """
@@ -18,9 +18,10 @@ class Groups:
     """The group table of one broker.
 
     Args:
-        stored: what subscriptionGroup.json held, or None at the first start.
-        auto_create: makes groups as they are asked for.
-        has_light: every group of a light name (%LMQ%) is there, unsaved.
+        stored: the content of subscriptionGroup.json, or None at the first start.
+        auto_create: creates missing groups on first use.
+        now_ms: time of the data version of a new table.
+        has_light: every group with a light name (%LMQ%) exists without being saved.
         on_change: called after every change.
     """
 
@@ -35,7 +36,7 @@ class Groups:
     ) -> None:
         self._has_light = has_light
         self.auto_create = auto_create
-        """Whether a group that is asked for is made; may change at run time."""
+        """Whether a missing group is created on first use; may change while running."""
         self._groups = {
             name: SubscriptionGroup(group_name=name, consume_broadcast_enable=True)
             for name in names.SYSTEM_GROUPS
@@ -48,17 +49,17 @@ class Groups:
 
     @property
     def version(self) -> DataVersion:
-        """When the table changed last, and how often."""
+        """The data version: when the table changed last, and how often."""
         return self._version
 
     def adopt(self, table: GroupTable) -> None:
-        """Take the groups and the version of a master."""
+        """Replace the groups and the data version by those of a master."""
         self._groups = dict(table.groups)
         self._version = table.data_version
         self._on_change()
 
     def table(self) -> GroupTable:
-        """Return a snapshot of all groups with their version."""
+        """Return a snapshot of all groups and the data version."""
         return GroupTable(groups=dict(self._groups), data_version=self._version)
 
     def names(self) -> list[str]:
@@ -66,13 +67,13 @@ class Groups:
         return list(self._groups)
 
     def get(self, group: str) -> SubscriptionGroup | None:
-        """Return one group, None when there is none; never makes one."""
+        """Return a group, or None if it does not exist; it is not created."""
         if self._has_light and is_light(group):
             return SubscriptionGroup(group_name=group)
         return self._groups.get(group)
 
     def find(self, group: str, *, now_ms: int) -> SubscriptionGroup | None:
-        """Return a group, made when it may be; None when there is none."""
+        """Return a group, and create it if it is missing and that is allowed; otherwise None."""
         found = self.get(group)
         if found is not None:
             return found
@@ -84,14 +85,14 @@ class Groups:
         return found
 
     def put(self, group: SubscriptionGroup, *, now_ms: int) -> None:
-        """Create a group or replace its settings; a light one is as it is."""
+        """Create a group or replace its settings; light groups cannot be changed."""
         if self._has_light and is_light(group.group_name):
             return
         self._groups[group.group_name] = group
         self._changed(now_ms)
 
     def delete(self, group: str, *, now_ms: int) -> bool:
-        """Remove a group's settings; return False when there were none."""
+        """Remove a group's settings; return False if there were none."""
         if self._groups.pop(group, None) is None:
             return False
         self._changed(now_ms)

@@ -1,12 +1,11 @@
-"""Who is connected: the members of producer and consumer groups.
+"""The members of producer and consumer groups, which are connections.
 
-    heartbeat            -> member of its groups; the group's settings are the last ones said
-    unregister, close    -> no member any more
-    120 s of silence     -> no member any more, and the connection is closed
+    heartbeat            -> joins its groups; the last heartbeat sets the group's properties
+    unregister, close    -> leaves them
+    120 s of silence     -> leaves them, and the connection is closed
 
-Rule: a member is a connection, not a client id. Whoever changes a consumer group learns
-from the return value that the others have to be told (request code 40); the table itself
-sends nothing.
+Rule: a member is a connection, not a client id. This module sends nothing: methods that change a
+consumer group return whether the other members have to be notified (request code 40).
 
 Source: broker/client/ConsumerManager.java, ConsumerGroupInfo.java, ProducerManager.java.
 """
@@ -29,7 +28,7 @@ LOG = logging.getLogger(__name__)
 
 SILENCE_MS_MAX: Final = 120_000
 _TOLD_COUNT_MAX: Final = 10
-"""Topics that are named in one line of the log."""
+"""Most topics that are named in one log line."""
 
 
 @dataclass(slots=True)
@@ -61,14 +60,14 @@ class ConsumerGroup:
         return [member.client_id for member in self.members.values()]
 
     def find(self, client_id: str) -> Member | None:
-        """Return the member with this client id."""
+        """Return the member with this client id, or None."""
         for member in self.members.values():
             if member.client_id == client_id:
                 return member
         return None
 
     def join(self, member: Member) -> bool:
-        """Add or renew a member; return True when it is new."""
+        """Add or renew a member; return whether its connection is new."""
         known = self.members.get(member.conn)
         if known is None or known.client_id != member.client_id:
             self.members[member.conn] = member
@@ -77,11 +76,11 @@ class ConsumerGroup:
         return False
 
     def subscribe(self, subscriptions: Iterable[SubscriptionData]) -> bool:
-        """Take the subscriptions of one member as those of all.
+        """Replace the subscriptions of the group by those of one member.
 
         Returns:
-            True when a topic came or went. A newer version of a known one is taken and
-            does not count as a change.
+            True if a topic was added or removed. A newer version of a known subscription is
+            stored, but does not count as a change.
         """
         changed = False
         said = {subscription.topic: subscription for subscription in subscriptions}
@@ -109,7 +108,7 @@ class Consumers:
         self._groups: dict[str, ConsumerGroup] = {}
 
     def group(self, name: str) -> ConsumerGroup | None:
-        """Return a group that has members, None for any other."""
+        """Return a group, or None if it has no members."""
         return self._groups.get(name)
 
     def groups_on(self, topic: str) -> list[str]:
@@ -117,12 +116,12 @@ class Consumers:
         return [name for name, group in self._groups.items() if topic in group.subscriptions]
 
     def subscription(self, group: str, topic: str) -> SubscriptionData | None:
-        """Return what a group subscribes to in a topic."""
+        """Return a group's subscription to a topic, or None."""
         found = self._groups.get(group)
         return None if found is None else found.subscriptions.get(topic)
 
     def register(self, data: ConsumerData, *, member: Member) -> bool:
-        """Take a heartbeat; return True when the group's members must look again."""
+        """Handle a heartbeat; return whether the members of the group must be notified."""
         group = self._groups.get(data.group_name)
         if group is None:
             group = self._groups[data.group_name] = ConsumerGroup(
@@ -135,7 +134,7 @@ class Consumers:
         return group.subscribe(data.subscription_data_set) or joined
 
     def unregister(self, name: str, conn: ServerConn) -> bool:
-        """Take a connection out of a group; return True when it was in it."""
+        """Remove a connection from a group; return whether it was a member."""
         group = self._groups.get(name)
         if group is None or group.members.pop(conn, None) is None:
             return False
@@ -144,17 +143,17 @@ class Consumers:
         return True
 
     def drop(self, conn: ServerConn) -> list[str]:
-        """Take a closed connection out of every group; return the groups it was in."""
+        """Remove a closed connection from every group; return the groups that it was in."""
         return [name for name in list(self._groups) if self.unregister(name, conn)]
 
     def clock_set(self, step_ms: int) -> None:
-        """Let nobody seem silent because the clock was set by ``step_ms``."""
+        """Shift all times by ``step_ms``, by which the clock was changed."""
         for group in self._groups.values():
             for member in group.members.values():
                 member.seen_ms += step_ms
 
     def silent(self, now_ms: int) -> list[ServerConn]:
-        """Return the connections that have not sent a heartbeat for too long."""
+        """Return the connections that have sent no heartbeat for too long."""
         return [
             member.conn
             for group in self._groups.values()
@@ -175,12 +174,12 @@ class Producers:
         return self._groups
 
     def members(self, group: str) -> list[Member] | None:
-        """Return the members of a group, None when the group has never been seen."""
+        """Return the members of a group, or None if it has no members."""
         found = self._groups.get(group)
         return None if found is None else list(found.values())
 
     def find(self, client_id: str) -> Member | None:
-        """Return a producer by its client id, whichever group it is in."""
+        """Return the producer with a client id, in any group, or None."""
         for members in self._groups.values():
             for member in members.values():
                 if member.client_id == client_id:
@@ -194,10 +193,10 @@ class Producers:
     def live(
         self, group: str, may: Callable[[Member], bool] = lambda member: True
     ) -> ServerConn | None:
-        """Return one open connection of a group, another one each time; None for none.
+        """Return one open connection of a group, in turn; None if there is none.
 
         Args:
-            may: tells whether a member may get what is sent to it.
+            may: tells whether a member may get the request.
         """
         members = self._groups.get(group, {})
         conns = [conn for conn, one in members.items() if not conn.is_closing and may(one)]
@@ -207,11 +206,11 @@ class Producers:
         return conns[self._turn % len(conns)]
 
     def register(self, group: str, *, member: Member) -> None:
-        """Take a heartbeat."""
+        """Handle a heartbeat."""
         self._groups.setdefault(group, {})[member.conn] = member
 
     def unregister(self, group: str, conn: ServerConn) -> None:
-        """Take a connection out of a group."""
+        """Remove a connection from a group."""
         members = self._groups.get(group)
         if members is not None:
             members.pop(conn, None)
@@ -219,18 +218,18 @@ class Producers:
                 del self._groups[group]
 
     def drop(self, conn: ServerConn) -> None:
-        """Take a closed connection out of every group."""
+        """Remove a closed connection from every group."""
         for group in list(self._groups):
             self.unregister(group, conn)
 
     def clock_set(self, step_ms: int) -> None:
-        """Let nobody seem silent because the clock was set by ``step_ms``."""
+        """Shift all times by ``step_ms``, by which the clock was changed."""
         for members in self._groups.values():
             for member in members.values():
                 member.seen_ms += step_ms
 
     def silent(self, now_ms: int) -> list[ServerConn]:
-        """Return the connections that have not sent a heartbeat for too long."""
+        """Return the connections that have sent no heartbeat for too long."""
         return [
             member.conn
             for members in self._groups.values()

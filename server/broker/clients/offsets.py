@@ -1,9 +1,9 @@
-"""Where each consumer group is in each queue.
+"""The consumer offsets: the next queue offset of each consumer group in each queue.
 
     (topic, group) -> {queue id: next queue offset to read}
 
-Rule: an offset is what the group said last; it may move backwards (a reset) and is not
-compared with the queue. It is never negative: "unknown" is the absence of an entry.
+Rule: an offset is what the group committed last. It may go backwards (a reset) and is not
+compared with the queue. It is never negative; a group without an offset has no entry.
 
 Source: broker/offset/ConsumerOffsetManager.java.
 """
@@ -18,15 +18,15 @@ from storefmt.names import is_light
 NO_OFFSET: Final = -1
 LONG_MAX: Final = 2**63 - 1
 POSITIONS_PER_SLICE: Final = 1_000
-"""Offsets that are compared before others have their turn."""
+"""Offsets that are compared in one slice, before other requests can run."""
 
 
 class Offsets:
     """The offset table of one broker.
 
     Args:
-        stored: what consumerOffset.json held, or lmqConsumerOffset.json.
-        has_light: groups of light names (%LMQ%) have one queue, and are saved apart.
+        stored: the content of consumerOffset.json or lmqConsumerOffset.json; None if missing.
+        has_light: groups with light names (%LMQ%) have one queue and are saved separately.
     """
 
     def __init__(self, stored: ConsumerOffsets | None = None, *, has_light: bool = False) -> None:
@@ -35,7 +35,7 @@ class Offsets:
         if stored is not None:
             self._table = stored.by_queue()
         self.change_count = 0
-        """Moves with every change, so that an unchanged table is not written again."""
+        """Increases with every change, so that an unchanged table is not written again."""
 
     def table(self) -> ConsumerOffsets:
         """Return a snapshot of every offset."""
@@ -48,10 +48,16 @@ class Offsets:
         )
 
     def commit(self, group: str, topic: str, *, queue_id: int, queue_offset: int) -> None:
-        """Set a group's position in one queue, forwards or backwards.
+        """Set a group's offset in one queue; it may go forwards or backwards.
+
+        Args:
+            group: the consumer group.
+            topic: topic of the queue.
+            queue_id: number of the queue, at least 0.
+            queue_offset: next entry to read, at least 0.
 
         Raises:
-            ValueError: the queue or the offset is negative.
+            ValueError: the queue id or the offset is negative.
         """
         if queue_offset < 0 or queue_id < 0:
             raise ValueError(
@@ -65,7 +71,7 @@ class Offsets:
         self.change_count += 1
 
     def get(self, group: str, topic: str, *, queue_id: int) -> int:
-        """Return the next queue offset to read, NO_OFFSET when the group never said one."""
+        """Return the next queue offset to read, NO_OFFSET if the group has none."""
         queues = self._table.get((topic, group))
         return NO_OFFSET if queues is None else queues.get(queue_id, NO_OFFSET)
 
@@ -89,23 +95,30 @@ class Offsets:
         return [group for name, group in self._table if name == topic]
 
     def copy(self, source: str, target: str, *, topic: str) -> None:
-        """Give ``target`` the offsets of ``source`` in a topic; nothing when there are none."""
+        """Copy the offsets of group ``source`` in a topic, if it has any, to group ``target``."""
         queues = self._table.get((topic, source))
         if queues is not None:
             self._table[topic, target] = dict(queues)
             self.change_count += 1
 
     def replace(self, group: str, topic: str, *, queues: Mapping[int, int]) -> None:
-        """Set several queues of a group at once (an offset reset)."""
+        """Set the offsets of several queues of a group at once (an offset reset).
+
+        Args:
+            queues: queue offsets by queue id.
+
+        Raises:
+            ValueError: a queue id or an offset is negative.
+        """
         for queue_id, queue_offset in queues.items():
             self.commit(group, topic, queue_id=queue_id, queue_offset=queue_offset)
 
     def delete_group(self, group: str) -> None:
-        """Forget every offset of a group."""
+        """Delete all offsets of a group."""
         self._delete(lambda _, owner: owner == group)
 
     def delete_topic(self, topic: str) -> None:
-        """Forget every offset in a topic."""
+        """Delete all offsets in a topic."""
         self._delete(lambda name, _: name == topic)
 
     def lowest(
@@ -114,7 +127,9 @@ class Offsets:
         """Return the lowest offset of all groups in each queue of a topic, in slices.
 
         Args:
-            min_offset: first readable offset of a queue id; lower positions do not count.
+            topic: the topic.
+            min_offset: returns the first readable queue offset of a queue id; lower offsets of
+                groups do not count.
             without: groups to leave out. (Java's broker deletes their offsets here.)
         """
         found: dict[int, int] = {}

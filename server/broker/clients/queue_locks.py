@@ -1,11 +1,11 @@
 """Queue locks of orderly consumers: one client of a group holds one queue.
 
     seen by one client:     FREE ──lock──> OWN ──unlock──> FREE
-                            OVER ──lock──> OWN             (another's, 60 s not renewed)
-                            OTHERS: neither lock nor unlock change it
+                            OVER ──lock──> OWN             (another client's, 60 s not renewed)
+                            OTHERS: neither lock nor unlock changes it
 
-Rule: a lock is a promise for LOCK_LIFE_MS after its last renewal and nothing else ends
-it but an unlock of its holder; a closed connection does not, as in Java.
+Rule: a lock is valid for LOCK_LIFE_MS after its last renewal. Only an unlock by its holder ends it
+earlier; as in Java, a closed connection does not.
 
 Source: broker/client/rebalance/RebalanceLockManager.java.
 """
@@ -24,17 +24,17 @@ LOCK_LIFE_MS: Final = 60_000
 
 
 class Seen(Enum):
-    """What a queue is to the client that asks."""
+    """The state of a queue's lock for the client that sends the request."""
 
     FREE = auto()
     OWN = auto()
     OTHERS = auto()
     OVER = auto()
-    """Another's, who did not renew it in time."""
+    """The lock of another client, which did not renew it in time."""
 
 
 class Wish(Enum):
-    """What the client asks for."""
+    """What the client requests."""
 
     LOCK = auto()
     UNLOCK = auto()
@@ -82,7 +82,14 @@ class LockTable:
     def lock(
         self, group: str, client_id: str, *, queues: Iterable[MessageQueue], now_ms: int
     ) -> list[MessageQueue]:
-        """Take or renew locks; return the queues that ``client_id`` holds now."""
+        """Lock queues, or renew their locks; return those of them that ``client_id`` holds now.
+
+        Args:
+            group: the consumer group.
+            client_id: the client that locks.
+            queues: the queues.
+            now_ms: the locks are valid for ``LOCK_LIFE_MS`` from here.
+        """
         locks = self._groups.setdefault(group, {})
         held = []
         for queue in dict.fromkeys(queues):
@@ -103,7 +110,14 @@ class LockTable:
     def unlock(
         self, group: str, client_id: str, *, queues: Iterable[MessageQueue], now_ms: int
     ) -> None:
-        """Free the queues that ``client_id`` holds; others stay as they are."""
+        """Unlock those of the queues that ``client_id`` holds.
+
+        Args:
+            group: the consumer group.
+            client_id: the client that unlocks.
+            queues: the queues.
+            now_ms: decides which locks of other clients have expired.
+        """
         locks = self._groups.get(group)
         if locks is None:
             return
@@ -115,7 +129,7 @@ class LockTable:
             del self._groups[group]
 
     def copy(self) -> "LockTable":
-        """Return a table of the same locks, for a thread to read."""
+        """Return a copy of the table, which a thread can read."""
         copied = LockTable()
         copied._groups = {group: dict(locks) for group, locks in self._groups.items()}
         return copied
@@ -130,13 +144,14 @@ class LockTable:
         ]
 
     def clock_set(self, step_ms: int) -> None:
-        """Let every lock live as long as before, though the clock was set by ``step_ms``."""
+        """Shift all times by ``step_ms``, by which the clock was changed."""
         for locks in self._groups.values():
             for lock in locks.values():
                 lock.renewed_ms += step_ms
 
     def drop_expired(self, now_ms: int, *, age_ms: int = 10 * LOCK_LIFE_MS) -> None:
-        """Forget locks nobody renewed for ``age_ms``, so that the table does not grow."""
+        """Remove locks that were not renewed for ``age_ms``, so that the table does not grow."""
+
         for group, locks in list(self._groups.items()):
             for queue, lock in list(locks.items()):
                 if now_ms - lock.renewed_ms > age_ms:

@@ -1,5 +1,5 @@
-"""What a consumer wants of a topic: tag expressions and SQL92 expressions.
+"""Message filters of consumers: tag expressions and SQL92 expressions.
 
-An expression comes in as text and a test of messages comes out. Start with ``messagefilter``;
-``sql`` parses, ``terms`` and ``values`` evaluate, ``table`` keeps the expressions of groups.
+The text of an expression becomes a test of messages. Start with ``messagefilter``; ``sql``
+parses, ``terms`` and ``values`` evaluate, and ``table`` keeps the expressions of groups.
 """

@@ -1,10 +1,10 @@
-"""Bit maps of messages: which of the registered filters each one matches.
+"""Bit maps of messages: which of the registered filters each message matches.
 
     stored message ──> each filter on its topic: does it match? ──> its bits are set
 
-Rule: all filters of a topic are asked, of dead groups too, so that a group that comes back
-finds what it missed by its bits. A topic without filters has no bit maps, nor has one whose
-filters have too many operands in all: whoever reads evaluates its own expression then.
+Rule: all filters of a topic are evaluated, including those of dead groups, so that the bits are
+right for a group that comes back. A topic has no bit maps if it has no filters or if its filters
+together have too many operands; then each pull evaluates its own expression.
 
 Source: broker/filter/CommitLogDispatcherCalcBitMap.java (4.9.7).
 """
@@ -19,14 +19,15 @@ from server.store.results import DispatchEntry
 from storefmt.formats.properties import parse_properties
 
 BIT_MAP_OPERANDS_MAX: Final = 2_048
-"""Operands of all filters of a topic that are evaluated for each of its messages."""
+"""Most operands of all filters of a topic together; beyond that it gets no bit maps."""
 
 
 class BitMaps:
     """Calculates the bit maps of one broker.
 
     Args:
-        read_record: gives the record at a log offset.
+        table: the registered filters.
+        read_record: returns the record at a log offset.
     """
 
     def __init__(self, table: FilterTable, *, read_record: Callable[[int], bytes | None]) -> None:
@@ -34,7 +35,7 @@ class BitMaps:
         self._read_record = read_record
 
     def of(self, entry: DispatchEntry) -> bytes:
-        """Return the bit map of a stored message, b"" where its topic has no filter.
+        """Return the bit map of a stored message, or b"" if its topic has no bit maps.
 
         Raises:
             OSError: the message cannot be read.

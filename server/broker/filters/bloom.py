@@ -1,11 +1,10 @@
-"""The bloom filter that tells which groups' filters a message matches, bit for bit as Java's.
+"""The bloom filter of the groups whose filters a message matches, bit for bit as in Java.
 
-    positions("group#topic")  ->  k places of m      the bit map of a message has these bits
+    positions("group#topic")  ->  k of m bits        the bit map of a message has these bits
                                                      set for each group whose filter it matches
 
-Rule: k and m follow from the error rate and the expected number of groups; positions come
-out of one 64 bit hash. A place beyond the bit map cannot occur, m being part of the filter.
-Bit 0 is the lowest of the first byte.
+Rule: k and m follow from the error rate and the expected number of groups. The k positions come
+from one 64 bit hash and are always below m. Bit 0 is the lowest bit of the first byte.
 
 Source: filter/util/BloomFilter.java, BitsArray.java (4.9.7);
 MurmurHash3_x64_128 by Austin Appleby (public domain), as guava's murmur3_128().
@@ -22,14 +21,14 @@ _BYTE: Final = 8
 
 
 class BloomFilter:
-    """The geometry of the filter.
+    """The size of the bit map and the number of bits per group.
 
     Args:
-        error_percent: how many of a hundred other messages may seem to match, 1 to 99.
-        group_count: groups with filters that are expected on a topic, at least 1.
+        error_percent: how many of 100 messages that do not match may seem to match, 1 to 99.
+        group_count: expected number of groups with filters on a topic, at least 1.
 
     Raises:
-        ValueError: one of them is out of range.
+        ValueError: one of the arguments is out of range.
     """
 
     def __init__(self, error_percent: int, group_count: int) -> None:
@@ -43,7 +42,7 @@ class BloomFilter:
         self.bit_count = _BYTE * math.ceil(bits / _BYTE)
 
     def positions(self, text: str) -> list[int]:
-        """Return the bits of a text, one for each hash; some may be equal."""
+        """Return the bit positions of a text, ``hash_count`` of them; some may be equal."""
         hash64 = murmur3_64(text.encode("utf-8", "replace"))
         first, second = hash64 & 0xFFFFFFFF, hash64 >> 32
         found = []
@@ -53,7 +52,7 @@ class BloomFilter:
         return found
 
     def fits(self, positions: Iterable[int] | None, bit_count: int) -> bool:
-        """Tell whether positions came from a filter of this geometry."""
+        """Tell whether positions came from a bloom filter with these sizes."""
         found = [] if positions is None else list(positions)
         return (
             bit_count == self.bit_count
@@ -63,7 +62,7 @@ class BloomFilter:
 
 
 def bit_map(bit_count: int, positions: Iterable[int]) -> bytes:
-    """Return the bytes in which the bits at these positions are set."""
+    """Return a bit map of ``bit_count`` bits in which these positions are set."""
     bits = 0
     for position in positions:
         bits |= 1 << position
@@ -71,7 +70,7 @@ def bit_map(bit_count: int, positions: Iterable[int]) -> bytes:
 
 
 def has_all(bits: bytes, positions: Iterable[int]) -> bool:
-    """Tell whether all of these bits are set."""
+    """Tell whether the bits at all of these positions are set."""
     return all(bits[position // _BYTE] >> position % _BYTE & 1 for position in positions)
 
 
@@ -109,7 +108,7 @@ def _finished(value: int) -> int:
 
 
 def bit_text(bits: bytes) -> str:
-    """Return a bit map as tools see it: the highest bit first, a new line behind 64 of them."""
+    """Return a bit map as text for tools: highest bit first, a newline after every 64 bits."""
     parts = []
     for number in range(len(bits) - 1, -1, -1):
         parts.append(f"{bits[number]:08b}")

@@ -1,11 +1,11 @@
-"""The words of an SQL92 filter, one at a time, as the real broker's scanner cuts them.
+"""Split an SQL92 filter into words, one at a time, as the scanner of the real broker does.
 
     price BETWEEN 1 AND 5.5 -- text      NAME BETWEEN INTEGER AND FLOAT
-                                         (a comment ends with its line, or is none)
+                                         (a comment needs the end of its line)
 
-Rule: the longest match wins, words are the same in upper and lower case, and only what the
-parser looks at is cut: an unknown character behind the last word it needs is no error.
-There are no hexadecimal or octal numbers: ``0x1F`` is 0 and a name, ``010`` is 0 and 10.
+Rule: the longest match wins, and keywords may be upper or lower case. Only the words that the
+parser asks for are scanned, so an unknown character behind the last one is not an error. There
+are no hexadecimal or octal numbers: ``0x1F`` is 0 and a name, ``010`` is 0 and 10.
 
 Source: filter/parser/SelectorParser.jj (4.9.7), without the words that 5.x adds.
 """
@@ -18,15 +18,15 @@ from storefmt.errors import StoreError
 
 
 class BadExpression(StoreError):
-    """An expression that cannot be compiled; the text is what a consumer is told."""
+    """An expression that cannot be compiled; the text is sent to the consumer."""
 
 
 class TooLong(BadExpression):
-    """An expression beyond the limits of this broker, which the real one would take."""
+    """An expression that the real broker would accept, but that exceeds limits of this one."""
 
 
 class Kind(StrEnum):
-    """What a word is; the value is how Java prints it in an error."""
+    """The kind of a word; the value is how Java prints it in an error."""
 
     NOT = '"NOT"'
     AND = '"AND"'
@@ -58,7 +58,7 @@ class Kind(StrEnum):
 
 
 class Word(NamedTuple):
-    """One word and where it starts."""
+    """One word and the index of its first character."""
 
     kind: Kind
     text: str
@@ -70,7 +70,7 @@ _RESERVED_STRICT: Final = (*_RESERVED, "LIKE", "ESCAPE")
 _SKIPPED: Final = re.compile(
     r"(?:[ \t\n\r\f]+|--[^\n\r]*(?:\r\n|\n|\r)|/\*[^*]*\*(?:\*|[^*/][^*]*\*)*/)+"
 )
-# Floats come first: what both could start is the float, which is longer.
+# Floats come first: where both a float and an integer match, the float is longer.
 _WORD: Final = re.compile(
     r"""
     (?P<FLOAT>[0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)
@@ -93,10 +93,11 @@ _PARSER: Final = "org.apache.rocketmq.filter.parser"
 
 
 class Lexer:
-    """The words of one expression; ``peek`` is the next, ``take`` goes on.
+    """The words of one expression.
 
     Args:
-        strict: LIKE and ESCAPE are words, and not names.
+        text: the expression.
+        strict: LIKE and ESCAPE are keywords instead of names.
     """
 
     def __init__(self, text: str, *, strict: bool = False) -> None:
@@ -106,17 +107,17 @@ class Lexer:
         self._next: Word | None = None
 
     def peek(self) -> Word:
-        """Return the next word without going on.
+        """Return the next word without consuming it.
 
         Raises:
-            BadExpression: there is no word that begins like this.
+            BadExpression: the next characters begin no word.
         """
         if self._next is None:
             self._next = self._cut()
         return self._next
 
     def take(self) -> Word:
-        """Return the next word and go on; errors as ``peek``."""
+        """Return and consume the next word; raises the same errors as ``peek``."""
         word = self.peek()
         self._next = None
         return word
@@ -126,7 +127,7 @@ class Lexer:
         return self._text[self.peek().pos :]
 
     def expect(self, kind: Kind) -> Word:
-        """Return the next word, which is of this kind, and go on.
+        """Return and consume the next word, which must be of this kind.
 
         Raises:
             BadExpression: it is of another kind.
@@ -136,10 +137,10 @@ class Lexer:
         return self.take()
 
     def unexpected(self, *expected: Kind, at: Word | None = None) -> BadExpression:
-        """Return the error for a word, the next one by default, where others were expected."""
+        """Return the error for a word (the next one by default) that is not of a kind expected."""
         word = self.peek() if at is None else at
         at_end = word.kind is Kind.END
-        # The end of the text is where its last character is.
+        # Java reports the end of the text at the position of the last character.
         line, column = self._place(word.pos - at_end) if word.pos else (1 - at_end, 1 - at_end)
         found = word.kind.value if at_end else f' {word.kind.value} "{escaped(word.text)} "'
         which = "".join(f"{kind.value} ...\n    " for kind in expected)
@@ -164,18 +165,18 @@ class Lexer:
         return Word(Kind[name], text, pos)
 
     def _unknown(self, pos: int) -> BadExpression:
-        """Return Java's text for characters that begin no word."""
+        """Return the error with Java's text for characters that begin no word."""
         text, end = self._text, pos
         if text[pos] == "'" or text.startswith("/*", pos):
             end = len(text)
         elif text[pos] in "/.":
             end = pos + 1
         if end >= len(text) - (end == pos):
-            # Java has seen the end then, and shows what is open only if it is more than one.
+            # Java has reached the end here, and shows the characters only if there are several.
             end = len(text)
             found, after = "<EOF> ", text[pos:] if end - pos > 1 else ""
         else:
-            # Java sees half of a character beyond the BMP.
+            # Of a character beyond the BMP, Java sees only the first UTF-16 unit.
             first = text[end].encode("utf-16-be", "surrogatepass")[:2]
             unit = int.from_bytes(first, "big")
             shown = escaped(text[end]) if unit <= _ASCII_MAX else f"\\u{unit:04x}"
@@ -187,7 +188,7 @@ class Lexer:
         )
 
     def _place(self, pos: int) -> tuple[int, int]:
-        """Return line and column, both from 1; a tab goes on to the next multiple of 8."""
+        """Return line and column, both from 1; a tab advances to the next multiple of 8."""
         before = self._text[:pos].replace("\r\n", "\n").replace("\r", "\n")
         line = before.rpartition("\n")[2]
         column = 0
@@ -197,7 +198,7 @@ class Lexer:
 
 
 def escaped(text: str) -> str:
-    """Return a text as Java's parser shows it in errors."""
+    """Return a text with the escapes that Java's parser uses in errors."""
     shown = []
     for char in text:
         if char in _ESCAPES:

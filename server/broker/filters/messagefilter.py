@@ -1,11 +1,11 @@
-"""What a pull wants, as tests that get more costly one by one.
+"""The filter of a pull, as up to three tests of rising cost.
 
     queue entry ── by_tag(tags code) ──> ext unit ── by_bits(unit) ──> record ── by_properties
                     hash of the tag       bit map of the groups          SQL92
 
-Rule: a message is wanted when every test that there is takes it; none at all takes every
-message. A message of a retry topic is held against the filter of its real topic, and only
-where the broker is told to (filterSupportRetry), because each of them has to be read.
+Rule: a message is wanted if every test that is present accepts it; a filter without tests accepts
+every message. A message of a retry topic is tested with the filter of its real topic, but only if
+filterSupportRetry is set, because each such message has to be read.
 
 Source: broker/filter/ExpressionMessageFilter.java, ExpressionForRetryMessageFilter.java.
 """
@@ -30,7 +30,8 @@ _SIZE: Final = struct.Struct(">i")
 _SIZE_SHORT: Final = struct.Struct(">H")
 _BODY_POS_V4: Final = 84
 _V6_MORE: Final = 12
-# What it costs to read a record, to parse its properties and to look at one operand, as measured.
+# Measured cost of reading a record, parsing its properties and evaluating one operand, in units of
+# about a microsecond.
 _RECORD_WORK: Final = 4
 _SIZE_PER_WORK: Final = 4_096
 _PROPERTIES_SIZE_PER_WORK: Final = 10
@@ -38,7 +39,7 @@ OPERAND_WORK: Final = 2
 
 
 class MessageFilter(NamedTuple):
-    """The tests of one pull."""
+    """The tests of one pull; None accepts every message."""
 
     by_tag: Accepts | None = None
     by_bits: Callable[[ExtUnit], bool] | None = None
@@ -47,7 +48,7 @@ class MessageFilter(NamedTuple):
     """Operands of the expression that ``by_properties`` evaluates."""
 
     def takes_unit(self, unit: ExtUnit) -> bool:
-        """Tell by the bit map of its ext unit whether a message may be wanted."""
+        """Tell by the bit map in its ext unit whether a message may be wanted."""
         return self.by_bits is None or self.by_bits(unit)
 
     def takes_record(self, record: bytes) -> bool:
@@ -56,7 +57,7 @@ class MessageFilter(NamedTuple):
         return test is None or test(parse_properties(raw_properties(record)))
 
     def work_for(self, record: bytes) -> int:
-        """Return what ``takes_record`` costs for a record, in units of some microsecond."""
+        """Return the cost of ``takes_record`` for a record, in units of about a microsecond."""
         properties_size = len(raw_properties(record))
         return (
             _RECORD_WORK
@@ -70,19 +71,19 @@ EVERYTHING: Final = MessageFilter()
 
 
 def carried_filter(expression: Expression) -> MessageFilter:
-    """Return the tests for an expression that a pull carries."""
+    """Return the filter for an expression that a pull carries."""
     return MessageFilter(by_properties=expression.matches, operand_count=expression.operand_count)
 
 
 def registered_filter(found: Filter, table: FilterTable) -> MessageFilter:
-    """Return the tests for what a group said in its heartbeats."""
+    """Return the filter for an expression that a group sent in its heartbeats."""
     if found.expression is None:
         return EVERYTHING
     positions, born_ms = found.positions, found.data.born_time
     size = table.bloom.bit_count // 8
 
     def by_bits(unit: ExtUnit) -> bool:
-        # Bits of messages that are older than the filter, or of another geometry, say nothing.
+        # The bit map is of no use if the message is older than the filter or the sizes differ.
         if unit.store_ms <= born_ms or len(unit.bit_map) != size:
             return True
         return has_all(unit.bit_map, positions)
@@ -93,7 +94,7 @@ def registered_filter(found: Filter, table: FilterTable) -> MessageFilter:
 def subscribed(
     subscription: SubscriptionData, found: Filter | None, table: FilterTable
 ) -> MessageFilter:
-    """Return the tests for a subscription out of a heartbeat, of whatever type."""
+    """Return the filter for a subscription of a heartbeat, of any expression type."""
     if is_tag_type(subscription.expression_type):
         return MessageFilter(accepts_subscription(subscription))
     if subscription.class_filter_mode or found is None:
@@ -102,7 +103,7 @@ def subscribed(
 
 
 def with_retry(tests: MessageFilter, topic: str, table: FilterTable) -> MessageFilter:
-    """Return the tests for a retry topic, whose messages the filter of their real topic sees."""
+    """Return the filter for a retry topic: each message is tested with its real topic's filter."""
     if not topic.startswith(RETRY_PREFIX):
         return tests
     group = topic[len(RETRY_PREFIX) :]
@@ -113,12 +114,12 @@ def with_retry(tests: MessageFilter, topic: str, table: FilterTable) -> MessageF
             return True
         return found.expression.matches(properties)
 
-    # Each message may have another filter, the largest among them.
+    # Each message may have a different filter, so assume the largest one.
     return tests._replace(by_properties=by_properties, operand_count=OPERANDS_MAX)
 
 
 def raw_properties(record: bytes) -> bytes:
-    """Return the properties of a whole record, as they are stored."""
+    """Return the stored bytes of the properties of a whole record."""
     sys_flag = _SIZE.unpack_from(record, 36)[0]
     pos = _BODY_POS_V4
     if sys_flag & BORN_HOST_V6:

@@ -1,4 +1,4 @@
-"""SQL92 filters: an expression as text becomes a test of the properties of a message.
+"""Compile SQL92 filters: the text of an expression becomes a test of message properties.
 
     or         = and (OR and)*
     and        = equality (AND equality)*
@@ -7,11 +7,11 @@
                         | [NOT] IN ('text', ..) | [NOT] LIKE 'text' [ESCAPE 'c'], strict only)*
     unary      = (+ | - | NOT)* (literal | name | "(" or ")")
 
-Rule: the result is that of the real broker, oddities included: what follows a whole
-expression is dropped, ``NOT a = 1`` is ``(NOT a) = 1``, a number as text must have the type
-of the literal, and what cannot be evaluated does not match. A strict expression has to
-end where its text ends, and knows LIKE. Nesting is bounded, because this parser recurses; text
-and operands are bounded, because everybody waits while one is compiled or evaluated.
+Rule: the result is that of the real broker, including its oddities. Text behind a complete
+expression is ignored, ``NOT a = 1`` means ``(NOT a) = 1``, the text of a property must be a number
+of the literal's type, and an expression that cannot be evaluated does not match. A strict
+expression must end where its text ends, and may contain LIKE. Nesting is limited because this
+parser recurses; text and operands are limited because compiling and evaluating blocks the loop.
 
 Source: filter/parser/SelectorParser.jj, filter/SqlFilter.java (4.9.7).
 """
@@ -31,10 +31,10 @@ NESTED_MAX: Final = 64
 EXPRESSION_SIZE_MAX: Final = 4_096
 """Characters of an expression."""
 OPERANDS_MAX: Final = 512
-"""Names and literals in an expression; the texts of IN count as one, a pattern of LIKE by its
-characters."""
+"""Names and literals in an expression. All texts of an IN count as one operand, and every
+character of a LIKE pattern counts as one."""
 COMPILED_COUNT_MAX: Final = 128
-"""Compiled expressions that are kept, besides those of the consumer groups."""
+"""Compiled expressions that are cached, besides those of the consumer groups."""
 _FLOAT_MAX: Final = 1.7976931348623157e308
 _FLOAT_MIN: Final = 5e-324
 
@@ -66,9 +66,9 @@ class Expression(NamedTuple):
     text: str
     term: Term
     ignored: str
-    """What follows the expression in its text and has no effect."""
+    """The text behind the expression, which has no effect."""
     operand_count: int
-    """How many names and literals it has, which is what evaluating it costs."""
+    """How many names and literals it has; this measures the cost of evaluating it."""
 
     def evaluate(self, properties: Properties) -> Truth:
         """Return true, false, or None for unknown.
@@ -88,17 +88,18 @@ class Expression(NamedTuple):
 
 
 def compile_sql(text: str, *, strict: bool = False) -> Expression:
-    """Return the expression that a text begins with.
+    """Compile the expression at the beginning of a text.
 
-    The last results are kept, refusals as well, so that a pull which carries its expression
-    does not have it compiled each time.
+    The last results, including refusals, are cached, so that the expression of a pull is not
+    compiled each time.
 
     Args:
-        strict: refuse what follows it, and know LIKE.
+        text: the expression.
+        strict: refuse text behind the expression, and allow LIKE.
 
     Raises:
-        TooLong: it is longer or has more operands than this broker evaluates.
-        BadExpression: it is none; the text is that of the real broker where it matters.
+        TooLong: the expression is longer or has more operands than this broker evaluates.
+        BadExpression: it cannot be compiled; where clients see it, the text is the real broker's.
     """
     if len(text) > EXPRESSION_SIZE_MAX:
         raise TooLong(
@@ -120,12 +121,12 @@ def _compiled(text: str, strict: bool) -> Expression | BadExpression:
             raise lexer.unexpected(Kind.END)
         return Expression(text, term, lexer.rest(), parser.operand_count)
     except BadExpression as error:
-        # What is kept holds no frames of this call.
+        # Without a traceback, the cached error does not keep the frames of this call alive.
         return error.with_traceback(None)
 
 
 class _Parser:
-    """Recursive descent, a method for each line of the grammar."""
+    """A recursive descent parser with a method for each line of the grammar."""
 
     def __init__(self, lexer: Lexer, *, strict: bool) -> None:
         self._lexer = lexer
@@ -152,7 +153,7 @@ class _Parser:
         parts = [self._all_of()]
         while self._skip(Kind.OR):
             part = self._all_of()
-            # Both sides are looked at before the next is read, as in Java.
+            # As in Java, both sides are checked before the next part is read.
             parts[0] = terms.as_truth(parts[0])
             parts.append(terms.as_truth(part))
         return terms.some(parts) if len(parts) > 1 else parts[0]
@@ -263,7 +264,7 @@ class _Parser:
 
 def _integer(text: str) -> Value:
     digits = text.rstrip("lL")
-    # Nineteen digits are the most a Long has; Python refuses to read very many.
+    # A Long has at most 19 digits, and Python refuses to parse very long numbers.
     value = int(digits) if len(digits) <= len(str(LONG_MAX)) else LONG_MAX + 1
     if value > LONG_MAX:
         raise terms.refused(f'For input string: "{digits}"', "java.lang.NumberFormatException")
@@ -275,6 +276,6 @@ def _float(text: str) -> float:
     if value > _FLOAT_MAX:
         raise terms.refused(f"{text} is greater than {java_double(_FLOAT_MAX)}")
     if value < _FLOAT_MIN:
-        # Java compares with the smallest number above zero: 0.0 is refused, too.
+        # Java compares with the smallest number above zero, so it refuses 0.0, too.
         raise terms.refused(f"{text} is less than 4.9E-324")
     return value

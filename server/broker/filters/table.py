@@ -1,15 +1,15 @@
-"""Which SQL92 expression each consumer group has on each topic: consumerFilter.json.
+"""The SQL92 expression of each consumer group on each topic: consumerFilter.json.
 
-    heartbeat with an expression    -> known, alive       a newer subVersion replaces it
-    same group without the topic    -> dead               the last member of the group left:
-    group left                      -> dead                 all of its filters are dead
-    dead for a day                  -> forgotten, when the file is written
-    broker starts                   -> all are dead until their groups come back
+    heartbeat with an expression        -> alive; a newer subVersion replaces the expression
+    heartbeat without the topic         -> dead
+    the last member of the group leaves -> all filters of the group are dead
+    dead for a day                      -> removed when the file is written
+    the broker starts                   -> all are dead until their groups come back
 
-Rule: a filter is known to the pulls of its group as long as it is in the table, dead or
-not. An expression that cannot be compiled removes what was there, and the pull says so. One that
-is too long for this broker is not taken out of a file either.
-A table that another bloom filter made is not read, because its bits mean nothing now.
+Rule: pulls of a group use its filter as long as it is in the table, dead or not. An expression
+that cannot be compiled removes the old one, and pulls are then refused. An expression that is too
+long for this broker is ignored when the file is read. A file that was written with another bloom
+filter size is ignored, because its bits have no meaning here.
 
 Source: broker/filter/ConsumerFilterManager.java, ConsumerFilterData.java (4.9.7).
 """
@@ -32,15 +32,20 @@ LOG = logging.getLogger(__name__)
 
 _SILENCE_MS = 30_000
 _TOPICS_EXPECTED = 384
-"""Java makes a new map of topics for so many, which gives the order of its keys; the map
-that it reads from a file is made for few."""
+"""Expected number of topics for which Java creates its map, which decides the order of the keys.
+A map that Java reads from a file has no expected number."""
 
 
 def compiled(text: str | None, kind: str | None, *, strict: bool) -> Expression:
-    """Return the expression of a subscription that is not of type TAG.
+    """Return the compiled expression of a subscription that is not of type TAG.
+
+    Args:
+        text: the expression.
+        kind: the expression type.
+        strict: refuse expressions of which the real broker ignores a part, and allow LIKE.
 
     Raises:
-        BadExpression: there is none, it cannot be compiled, or the type is unknown.
+        BadExpression: there is no expression, it cannot be compiled, or the type is unknown.
     """
     if kind != SQL92:
         raise BadExpression(f"no filter is of type {kind}, expected TAG or {SQL92}")
@@ -55,13 +60,13 @@ class Filter:
 
     data: ConsumerFilterData
     expression: Expression | None
-    """None when a file held an expression that cannot be compiled: it filters nothing."""
+    """None for an expression of the file that cannot be compiled; it accepts every message."""
     positions: list[int] = field(default_factory=list)
-    """The bits that its group has in the bit map of a message."""
+    """The bits of its group in the bit map of a message."""
 
     @property
     def is_dead(self) -> bool:
-        """True when no consumer of the group is there."""
+        """Tell whether no consumer of the group uses this filter now."""
         return self.data.dead_time >= self.data.born_time
 
 
@@ -69,21 +74,22 @@ class FilterTable:
     """Every SQL92 filter of one broker.
 
     Args:
+        bloom: gives each group its bits.
         keep_ms: how long a dead filter is kept.
-        strict: refuse expressions of which the real broker drops a part.
+        strict: refuse expressions of which the real broker ignores a part, and allow LIKE.
     """
 
     def __init__(self, bloom: BloomFilter, *, keep_ms: int, strict: bool) -> None:
         self.bloom = bloom
         self.strict = strict
         self.change_count = 0
-        """Goes up with every change."""
+        """Increases with every change."""
         self.keep_ms = keep_ms
         self._topics: dict[str, dict[str, Filter]] = {}
         self._topics_expected = _TOPICS_EXPECTED
 
     def get(self, topic: str, group: str) -> Filter | None:
-        """Return a group's filter on a topic."""
+        """Return a group's filter on a topic, or None."""
         return self._topics.get(topic, {}).get(group)
 
     def on_topic(self, topic: str) -> Collection[Filter]:
@@ -93,7 +99,7 @@ class FilterTable:
     def register(
         self, group: str, subscriptions: Iterable[SubscriptionData], *, now_ms: int
     ) -> None:
-        """Take what a heartbeat of a group subscribes to."""
+        """Register the subscriptions of a group's heartbeat; filters on other topics are dead."""
         said = {subscription.topic: subscription for subscription in subscriptions}
         for subscription in said.values():
             if not is_tag_type(subscription.expression_type) and subscription.sub_string:
@@ -104,7 +110,7 @@ class FilterTable:
                 self._die(found, now_ms)
 
     def unregister(self, group: str, *, now_ms: int) -> None:
-        """Mark the filters of a group that has no member any more as dead."""
+        """Mark all filters of a group as dead, because its last member has left."""
         for groups in self._topics.values():
             found = groups.get(group)
             if found is not None and not found.is_dead:
@@ -160,7 +166,7 @@ class FilterTable:
     # consumerFilter.json
 
     def encode(self, now_ms: int) -> str:
-        """Forget what is dead for too long, and return the text of the file."""
+        """Remove filters that are dead for too long, and return the text of the file."""
         self._forget_dead(now_ms)
         table: dict[Key, Json] = {}
         for topic in hashmap_order(list(self._topics), peak_count=self._topics_expected):
@@ -180,10 +186,10 @@ class FilterTable:
                 del self._topics[topic]
 
     def load(self, text: bytes, *, now_ms: int) -> None:
-        """Take the filters of a file; all are dead until their groups come back.
+        """Load the filters of a file; all are dead until their groups come back.
 
         Raises:
-            ConfigDamaged: the text is no such file.
+            ConfigDamaged: the text is not the content of such a file.
         """
         topics: dict[str, dict[str, Filter]] = {}
         for topic, content in table_of(as_object(loads(text), "the file"), "filterDataByTopic"):

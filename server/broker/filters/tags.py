@@ -1,12 +1,12 @@
-"""What a consumer wants of a topic: a tag expression, and the test it means.
+"""Tag expressions of consumers, and the tests that they stand for.
 
-    *                 everything
+    *                 every message
     TagA || TagB      messages whose tag is one of these
 
-The broker compares the Java hash of the tag, which is all that a queue entry holds; the
-consumer compares the text once more.
+The broker compares the Java hash of the tag, because a queue entry holds nothing else. The
+consumer compares the text afterwards.
 
-Rule: only TAG expressions are understood; any other type is refused by name.
+Rule: this module only handles expressions of type TAG; ``sql`` handles SQL92.
 
 Source: common/filter/FilterAPI.java, filter/ExpressionType.java.
 """
@@ -22,22 +22,22 @@ ALL: Final = "*"
 TAG: Final = "TAG"
 
 Accepts = Callable[[int], bool]
-"""Says of a tag code whether it may be wanted."""
+"""Tells whether a message with this tag code may be wanted."""
 
 
 def is_tag_type(expression_type: str | None) -> bool:
-    """True for the expression type that this broker understands; nothing means TAG."""
+    """Tell whether an expression type is TAG, which is also the default."""
     return expression_type is None or expression_type in ("", TAG)
 
 
 def is_malformed(expression: str | None) -> bool:
-    """True for a TAG expression of separators only, which Java cannot split."""
+    """Tell whether a TAG expression consists of separators only, which Java cannot split."""
     return bool(expression) and not (expression or "").replace("||", "")
 
 
 @lru_cache(maxsize=1024)
 def tags_of(expression: str) -> tuple[str, ...]:
-    """Return the tags in ``A || B``; empty for an expression that wants all."""
+    """Return the tags in ``A || B``; empty for an expression that accepts every message."""
     if not expression or expression == ALL:
         return ()
     words = (word.strip() for word in expression.split("||"))
@@ -46,14 +46,14 @@ def tags_of(expression: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)
 def accepts_expression(expression: str) -> Accepts | None:
-    """Return the test for a tag expression, None when it wants everything."""
+    """Return the test for a tag expression, or None if it accepts every message."""
     if not expression or expression == ALL:
         return None
     return _member_test(frozenset(string_hash(tag) for tag in tags_of(expression)))
 
 
 def accepts_subscription(subscription: SubscriptionData) -> Accepts | None:
-    """Return the test for a subscription out of a heartbeat, None when it wants everything."""
+    """Return the test for a heartbeat's subscription, or None if it accepts every message."""
     if subscription.sub_string == ALL or subscription.class_filter_mode:
         return None
     return _member_test(frozenset(subscription.code_set))

@@ -1,20 +1,20 @@
-"""The parts of an SQL92 filter as functions from properties to values.
+"""The parts (terms) of an SQL92 filter, as functions from properties to values.
 
     price > 5 AND region IS NULL
 
-    every(
-      more_than(prop("price"), constant(5)),       each part is a Term: what it is,
-      is_null(prop("region")))                     its text, and its function
+    every([
+      compared(prop("price"), Comparison.MORE, constant(5)),   each part is a Term: its form,
+      is_null(prop("region"))])                                its function and its text
 
-Rule: what the real broker refuses when it builds an expression is refused here, with its
-text; what it does when it evaluates is in ``values``. NULL is None: neither true nor false.
-AND and OR take many parts, so that a long chain is not a deep tree.
+Rule: an expression that the real broker refuses while building it is refused here with the same
+text; ``values`` has its behaviour while evaluating. NULL is None, which is neither true nor
+false. AND and OR take many parts, so that a long chain is not a deep tree.
 
-LIKE is not in the real 4.9.7 broker; its meaning is that of ISO/IEC 9075. Each piece of a
-pattern is looked for once, so a pattern takes at most pattern size times text size:
+The real 4.9.7 broker has no LIKE; here it means what ISO/IEC 9075 says. Each piece of a pattern
+is searched once, so matching takes at most pattern size times text size:
 
-    'a_c%d'  ->  pieces  a.c | d      the first at the start, the last at the end,
-                                      those between where they are found first
+    'a_c%d'  ->  pieces  a.c | d      the first piece must match at the start, the last one at
+                                      the end, those between match where they are found first
 
 Source: filter/expression/*.java (4.9.7).
 """
@@ -46,13 +46,14 @@ class _Piece(NamedTuple):
 
 
 class LikePattern:
-    """One pattern.
+    """A pattern of LIKE.
 
     Args:
-        escape: makes the ``%``, ``_`` or escape behind it plain; empty for none.
+        pattern: ``%`` matches any text, ``_`` any one character.
+        escape: a ``%``, ``_`` or escape behind it stands for itself; empty for no escape.
 
     Raises:
-        ValueError: the escape is longer than one character or stands before another.
+        ValueError: the escape is longer than one character or precedes another character.
     """
 
     def __init__(self, pattern: str, escape: str = "") -> None:
@@ -75,7 +76,7 @@ class LikePattern:
         )
 
     def matches(self, text: str) -> bool:
-        """Tell whether the whole text is like the pattern."""
+        """Tell whether the whole text matches the pattern."""
         if not self._more:
             return self._first.pattern.fullmatch(text) is not None
         found = self._first.pattern.match(text)
@@ -96,14 +97,14 @@ Properties = Mapping[str, str]
 Evaluate = Callable[[Properties], Value]
 
 DEPTH_MAX: Final = 200
-"""How deep parts may lie in each other; a Java broker goes on until its stack ends."""
+"""How deep parts may be nested; a Java broker has no limit but its stack."""
 _SET_COUNT_MIN: Final = 5
 LIKE_TEXT_SIZE_MAX: Final = 4_096
-"""Characters of a property that LIKE looks at; a message with a longer one is not wanted."""
+"""Most characters of a property for LIKE; a message with a longer one does not match."""
 
 
 class Form(Enum):
-    """What a part is where that matters for what may be done with it."""
+    """The form of a part, which decides where it may be used."""
 
     CONSTANT = "a number or a text"
     TRUTH_CONSTANT = "TRUE, FALSE or NULL"
@@ -122,16 +123,16 @@ class Term(NamedTuple):
     form: Form
     evaluate: Evaluate
     show: Callable[[], str]
-    """Gives the text of the part as Java prints it."""
+    """Returns the text of the part as Java prints it."""
     value: Value = None
-    """Of a constant."""
+    """The value, if it is a constant."""
     name: str = ""
-    """Of a property."""
+    """The name, if it is a property."""
     depth: int = 1
 
 
 def refused(text: str, kind: str = "java.lang.RuntimeException") -> BadExpression:
-    """Return the error for an expression that Java throws for when it builds it."""
+    """Return the error for an expression for which Java throws while building it."""
     return BadExpression(f"{kind}: {text}")
 
 
@@ -152,7 +153,7 @@ def _shown(value: Value) -> str:
 
 
 def prop(name: str) -> Term:
-    """Return the property of that name; None in a message without it."""
+    """Return the property of that name; its value is None in a message without it."""
     return Term(Form.PROPERTY, lambda properties: properties.get(name), lambda: name, name=name)
 
 
@@ -168,10 +169,10 @@ def negative(part: Term) -> Term:
 
 
 def as_truth(part: Term) -> Term:
-    """Return a part that is true or false; a property alone is never true.
+    """Return the part as a truth value; a property alone is never true.
 
     Raises:
-        BadExpression: it is a number or a text.
+        BadExpression: the part is a number or a text.
     """
     if part.form in _TRUTHS:
         return part
@@ -183,14 +184,14 @@ def as_truth(part: Term) -> Term:
     name = part.name
 
     def is_true(properties: Properties) -> Truth:
-        # Java looks for a Boolean, and every property is a text.
+        # Java expects a Boolean here, and every property is a text.
         return False if name in properties else None
 
     return part._replace(form=Form.TRUTH, evaluate=is_true)
 
 
 def negation(part: Term) -> Term:
-    """Return NOT ``part``; errors as ``as_truth``."""
+    """Return NOT ``part``; raises the same errors as ``as_truth``."""
     inner = as_truth(part).evaluate
 
     def negate(properties: Properties) -> Truth:
@@ -201,7 +202,7 @@ def negation(part: Term) -> Term:
 
 
 def every(parts: Sequence[Term]) -> Term:
-    """Return the parts joined by AND; errors as ``as_truth``."""
+    """Return the parts joined by AND; raises the same errors as ``as_truth``."""
     inner = [as_truth(part).evaluate for part in parts]
 
     def evaluate(properties: Properties) -> Truth:
@@ -218,7 +219,7 @@ def every(parts: Sequence[Term]) -> Term:
 
 
 def some(parts: Sequence[Term]) -> Term:
-    """Return the parts joined by OR; errors as ``as_truth``."""
+    """Return the parts joined by OR; raises the same errors as ``as_truth``."""
     inner = [as_truth(part).evaluate for part in parts]
 
     def evaluate(properties: Properties) -> Truth:
@@ -246,7 +247,7 @@ def equal(left: Term, right: Term) -> Term:
     """Return ``left = right``.
 
     Raises:
-        BadExpression: NULL, or TRUE compared with what never is.
+        BadExpression: one side is NULL, or TRUE or FALSE is compared with a number or text.
     """
     for part in (left, right):
         if part.form in _CONSTANTS and part.value is None:
@@ -267,7 +268,7 @@ def _equal(left: Term, right: Term) -> Term:
     def evaluate(properties: Properties) -> Truth:
         one, other = first(properties), second(properties)
         if one is None:
-            # Two missing properties are equal.
+            # As in Java, two missing properties are equal.
             return True if other is None else None
         return False if other is None else not compare(one, other)
 
@@ -275,7 +276,7 @@ def _equal(left: Term, right: Term) -> Term:
 
 
 class Comparison(Enum):
-    """An order that may hold between two values; the value is Java's symbol."""
+    """A comparison of two values by order; the value is Java's symbol."""
 
     MORE = ">"
     MORE_OR_EQUAL = ">="
@@ -292,10 +293,10 @@ _HOLDS: Final[Mapping[Comparison, Callable[[int], bool]]] = {
 
 
 def compared(left: Term, comparison: Comparison, right: Term) -> Term:
-    """Return ``left > right`` and the like.
+    """Return ``left > right``, or another comparison by order.
 
     Raises:
-        BadExpression: one of them is a text, or true or false.
+        BadExpression: one side is a text or a truth value.
     """
     for part in (left, right):
         is_number = part.form is Form.CONSTANT and not isinstance(part.value, str)
@@ -328,7 +329,7 @@ def _compared(first: Evaluate, holds: Callable[[int], bool], second: Evaluate) -
 
 
 def _compared_with(name: str, holds: Callable[[int], bool], number: Value) -> Evaluate:
-    """Return the most frequent comparison, a property with a number, without detours."""
+    """Return a faster test for the most frequent comparison, of a property with a number."""
     if isinstance(number, float):
         value = number
 
@@ -351,7 +352,7 @@ def between(part: Term, low: Term, high: Term) -> Term:
     """Return ``part BETWEEN low AND high``.
 
     Raises:
-        BadExpression: NULL, a text, or two numbers in the wrong order.
+        BadExpression: a limit is NULL or a text, or the limits are in the wrong order.
     """
     if low.form in _CONSTANTS and high.form in _CONSTANTS:
         _check_limits(low.value, high.value)
@@ -384,7 +385,11 @@ def _plain(value: Value) -> str:
 
 
 def not_between(part: Term, low: Term, high: Term) -> Term:
-    """Return ``part NOT BETWEEN low AND high``; the limits may be in the wrong order."""
+    """Return ``part NOT BETWEEN low AND high``; the limits may be in the wrong order.
+
+    Raises:
+        BadExpression: a limit or ``part`` is a text or a truth value.
+    """
     return some([compared(part, Comparison.LESS, low), compared(part, Comparison.MORE, high)])
 
 
@@ -403,13 +408,18 @@ def member(part: Term, texts: Sequence[str], *, negate: bool) -> Term:
         return None if text is None else (text in wanted) is not negate
 
     word = "NOT IN" if negate else "IN"
-    # From five on Java keeps a set, in whose order its text is; here they stay as written.
+    # Java keeps five or more texts in a set and prints them in its order; here they keep theirs.
     shown = texts if len(texts) < _SET_COUNT_MIN else dict.fromkeys(texts)
     return _term(Form.TRUTH, evaluate, lambda: f"{name} {word} ( {', '.join(shown)} )", part)
 
 
 def like(part: Term, pattern: str, escape: str, *, negate: bool) -> Term:
     """Return ``part LIKE pattern``, which only strict expressions have.
+
+    Args:
+        part: the property.
+        pattern: of ``LikePattern``, as is ``escape``.
+        negate: True for NOT LIKE.
 
     Raises:
         BadExpression: ``part`` is not a property, or the escape is not one character that

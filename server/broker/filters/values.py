@@ -3,14 +3,14 @@
     property  -> str, always               5 -> int    5000000000 -> Long
     'text'    -> str    TRUE -> bool       5.0 -> float          NULL -> None
 
-    text with a number   the text is read as exactly that type: "1.5" is no integer
+    text with a number   the text must be of exactly that type: "1.5" is not an integer
     text with text       > >= < <= read both as floats; = compares the texts
-    int, Long, float     the wider of the two
-    a truth value        with text: "true" in any case is true; with a number: not equal
+    int, Long, float     compared as the wider type of the two
+    a truth value        with text: "true" in upper or lower case is true; with a number: not equal
 
-Rule: what cannot be read or compared is a ``Fault``, which ends the evaluation; a message
-for which that happens is not wanted. A number of more than 1,024 characters is not read, where
-Java reads it: that would take long, and no number is so long.
+Rule: a value that cannot be parsed or compared raises ``Fault``, which ends the evaluation, and
+the message does not match. Unlike Java, a number of more than 1,024 characters is not parsed,
+because that would take long and has no use.
 
 Source: filter/expression/ComparisonExpression.java#__compare, UnaryExpression.java#negate.
 """
@@ -24,11 +24,11 @@ Truth = bool | None
 
 
 class Long(int):
-    """A number of 64 bits, where a plain int has 32."""
+    """An integer of 64 bits; a plain int stands for one of 32 bits."""
 
 
 class Fault(Exception):
-    """Two values that the real broker cannot compare, for which it throws."""
+    """A value that the real broker cannot parse or compare, so that it throws."""
 
 
 INT_MAX: Final = (1 << 31) - 1
@@ -42,26 +42,27 @@ _HEXADECIMAL: Final = re.compile(
 )
 _DIGITS_MAX: Final = 64
 NUMBER_SIZE_MAX: Final = 1_024
-"""Characters of a property that is read as a number."""
-# Java trims what is not above a blank.
+"""Most characters of a property that is parsed as a number."""
+# Java trims all characters up to and including the blank.
 _BLANKS: Final = "".join(map(chr, range(0x21)))
 
 
 def read_int(text: str) -> int:
-    """Return what Integer.valueOf reads; Fault when it does not."""
+    """Return what Integer.valueOf returns; raise Fault if it would throw."""
     return _integer(text, INT_MAX)
 
 
 def read_long(text: str) -> int:
-    """Return what Long.valueOf reads; Fault when it does not."""
+    """Return what Long.valueOf returns; raise Fault if it would throw."""
     return _integer(text, LONG_MAX)
 
 
 def _integer(text: str, high: int) -> int:
-    # Java takes digits of any script, but sees no digit in half of a character.
+    # Java accepts digits of any script, but none beyond the BMP, which it sees as two units.
     if len(text) > NUMBER_SIZE_MAX or _INTEGER.fullmatch(text) is None or max(text) > "\uffff":
         raise _unreadable(text)
-    # Python refuses very long numbers; leading zeros are all that may be left out.
+    # Python refuses to parse very long numbers, so drop leading zeros; if it is still too long, it
+    # is out of range.
     digits = text if len(text) <= _DIGITS_MAX else _without_zeros(text)
     value = int(digits) if len(digits) <= _DIGITS_MAX else high + 2
     if not -high - 1 <= value <= high:
@@ -80,7 +81,7 @@ def _without_zeros(text: str) -> str:
 
 
 def read_float(text: str) -> float:
-    """Return what Double.valueOf reads; Fault when it does not."""
+    """Return what Double.valueOf returns; raise Fault if it would throw."""
     if len(text) > NUMBER_SIZE_MAX:
         raise _unreadable(text)
     text = text.strip(_BLANKS)
@@ -98,22 +99,22 @@ def read_float(text: str) -> float:
 
 
 def read_truth(text: str) -> bool:
-    """Return what Boolean.valueOf reads."""
+    """Return what Boolean.valueOf returns."""
     return len(text) == len("true") and text.lower() == "true"
 
 
 def negated(value: Value) -> Value:
-    """Return the negative of a number, None for anything else."""
+    """Return the negative of a number, or None for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if isinstance(value, Long):
-        # The most negative number has no positive twin.
+        # The lowest number of 64 bits has no positive counterpart.
         return Long(-value) if value != -LONG_MAX - 1 else value
     return -value
 
 
 def order(left: float, right: float) -> int:
-    """Return -1, 0 or 1, as Double.compare: NaN is the largest, -0.0 is less than 0.0."""
+    """Return the sign as Double.compare does: NaN is the largest, -0.0 is less than 0.0."""
     if left < right:
         return -1
     if left > right:
@@ -128,18 +129,18 @@ def _rank(value: float) -> int:
 
 
 def compare(left: str | int | float | bool, right: str | int | float | bool) -> int:
-    """Return less, equal or more as a number below, at or above 0.
+    """Return a number below, equal to or above 0 for less, equal or more.
 
-    Values that never can be equal are -1, as in Java.
+    As in Java, the result is -1 for values of types that are never equal.
 
     Raises:
-        Fault: Java throws.
+        Fault: Java would throw.
     """
     if isinstance(left, str):
         return _compare_text(left, right)
     if isinstance(left, bool) or isinstance(right, bool):
         if isinstance(right, str):
-            # Java casts the wrong one of the two.
+            # Java casts the wrong one of the two values, and throws.
             raise Fault("java.lang.ClassCastException: a truth value is compared with a text")
         return int(left) - int(right) if type(left) is type(right) else -1
     if isinstance(right, str):

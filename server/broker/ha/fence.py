@@ -86,7 +86,7 @@ class Fence:
     ) -> None:
         self.file = file
         self.on_fenced: Callable[[], None] = lambda: None
-        """Called when this broker must stop to act as a master and to be registered as one."""
+        """Called when this broker must stop acting as a master and being registered as one."""
         self.peers: list[Peer] = []
         """The other masters of this name that answered in the last round."""
         self.standing = START[not broker.config.is_slave, file.is_outranked]
@@ -184,7 +184,7 @@ class Fence:
     # Other brokers.
 
     async def round(self, now_ms: int) -> None:
-        """Ask the other brokers of this name for their epochs, and tell older masters ours."""
+        """Ask the other brokers of this name for their epochs, and tell its own to older masters."""
         config = self._broker.config
         if config.is_slave:
             return

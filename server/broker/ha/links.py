@@ -137,7 +137,7 @@ class Links:
         return self._waiting[0].begin if self._waiting else log_end
 
     def has_near(self, log_offset: int) -> bool:
-        """Tell whether a connected slave is less than ``behind_max`` bytes behind."""
+        """Tell whether a connected slave is less than ``behind_max`` bytes before a log offset."""
         return bool(self.links) and log_offset - self.acked_offset < self.behind_max
 
     def wait(self, log_offset: int, done: Done, *, begin: int, now_ms: int) -> None:

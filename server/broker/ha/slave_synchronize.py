@@ -238,8 +238,8 @@ class SlaveSync:
         """Ask the master for everything once; return the topics that it does not have any more.
 
         Raises:
-            OSError: the master did not answer, or its answer cannot be read.
-            StoreError: a table cannot be adopted.
+            OSError: the master did not answer.
+            StoreError: the answer cannot be read.
         """
         topics, groups = await master.topics(), await master.groups()
         takes_all, self.takes_all = self.takes_all, False

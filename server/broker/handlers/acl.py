@@ -82,9 +82,13 @@ def delete_account(broker: Broker, request: Request) -> Command:
 
 @handles(RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG)
 def update_white_list(broker: Broker, request: Request) -> Command:
-    """Replace the addresses that need no key, in one of the files there are."""
+    """Replace the global white list (addresses that need no key) in one of the account files.
+
+    Raises:
+        RequestRefused: an address is not valid, or the file does not exist or cannot be written.
+    """
     failed = ResponseCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG_FAILED
-    # mqadmin leaves the file out, though Java's header says that it must be there.
+    # mqadmin leaves aclFileFullPath out, although Java's header declares it as required.
     ext = {"aclFileFullPath": "", **request.command.ext}
     header = UpdateGlobalWhiteAddrsConfig.from_ext(ext)
     addresses = header.global_white_addrs

@@ -20,7 +20,14 @@ _JSON = int(SerializeType.JSON)
 def pull_raw(broker: Broker, conn: ServerConn, raw: RawFrame, now_ms: int) -> bool:
     """Answer a pull whose header has the layout of Java clients, without a full decode.
 
+    Args:
+        broker: the state.
+        conn: the connection of the client.
+        raw: the frame, not decoded.
+        now_ms: when it was read.
+
     Returns:
+
         False for any other layout; the request then goes to ``pull``.
     """
     if raw.serialize != _JSON:

@@ -25,6 +25,12 @@ _JSON = int(SerializeType.JSON)
 def send_v2_raw(broker: Broker, conn: ServerConn, raw: RawFrame, now_ms: int) -> bool:
     """Store a send whose header has the layout of Java clients, without a full decode.
 
+    Args:
+        broker: the state.
+        conn: the connection of the client.
+        raw: the frame, not decoded.
+        now_ms: when it was read.
+
     Returns:
         False for any other layout; the request then goes to ``send_v2``.
     """

@@ -38,7 +38,7 @@ QUEUE_COUNT_MAX = 65_536
 
 @handles(RequestCode.UPDATE_AND_CREATE_TOPIC)
 def create_topic(broker: Broker, request: Request) -> Command | None:
-    """Create a topic or change it; answered when topics.json and name servers have it."""
+    """Create or replace a topic; answered when topics.json and the name servers have it."""
     fields = request.command.header(CreateTopic)
     fault = _fault(broker, fields.topic) or _bad_numbers(fields)
     if fault is not None:

@@ -83,7 +83,7 @@ class SendForms:
         return None
 
     def learn(self, header: bytes, send: SendV2) -> None:
-        """Count a send that went the general way; every ``LEARN_AFTER``-th becomes a form."""
+        """Count a send that went the general way; every ``LEARN_AFTER``-th may become a form."""
         if len(header) > _HEADER_SIZE_MAX:
             return
         front = header[: header.find(_FRONT_END)]

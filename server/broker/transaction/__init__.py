@@ -1,6 +1,6 @@
-"""Transactional messages: half messages, decisions, and checks of those left open.
+"""Transactional messages: half messages, and the checks of those that are still open.
 
-A half message or a decision of its producer (37) comes in; a committed message or a question
-to the producer goes out. Start with ``half_messages``; ``checks`` looks after those that
-nobody decided, and ``open_messages`` lists them for people.
+``half_messages`` makes the records of half messages and of decisions (37); start there.
+``checks`` asks producers about half messages without a decision (39), and ``open_messages`` lists
+these for administrators.
 """

@@ -1,22 +1,22 @@
-"""Looks after half messages that nobody decided: asks their producers, gives up in the end.
+"""Check half messages without a decision: ask their producers, and give up in the end.
 
-    every transactionCheckInterval one round over what the half topic held at its start:
+    every transactionCheckInterval, one round over the half messages that exist at its start:
 
-    op topic   ──d 7──d 8──d 11──┐ read in order, as far as needed
+    op topic   ──d 7──d 8──d 11──┐ read in order
     half topic   7  8  9  10  11 ┘ 7 8 11 decided; 9 old: written again and asked; 10 young: stop
 
-Rule: a round moves over a half message only when it is decided, written again or given up,
-and this progress (the consumer offsets of CID_RMQ_SYS_TRANS, as Java keeps them) is
-committed only when what the round wrote is on the disk. So whatever stops the broker, the
-next round finds every open half message again. A round keeps nothing for the next one and
-works in steps of bounded size; a decided transaction costs it one small record. A step that
-needs what is not in memory ends there, and the next one goes on when a thread has read it.
-``judge`` decides what becomes of one half message by its properties and its age alone. A round
-of ``run_round`` begins when the one before is on the disk and ends when it is there itself.
+Rule: a round passes a half message only when it is decided, written again or given up. This
+progress is the consumer offsets of CID_RMQ_SYS_TRANS, as in Java, and it is committed only when
+everything that the round wrote is on the disk. So after any stop of the broker the next round
+finds every open half message again. A round keeps almost nothing for the next one and works in
+steps of limited size; for a decided transaction it reads one small record. A step that needs
+bytes that are not in the page cache ends, and the next one continues when a thread has read them.
+``judge`` decides what to do with a half message by its properties and its age alone. A round of
+``run_round`` begins when the one before is on the disk, and ends when it is on the disk itself.
 
-Differences from Java, both towards fewer double deliveries: a decision that comes for a
-message spared by its immunity is kept until its copy is met, and an op that a second
-decision of the same message made does not hold the op progress up.
+There are two differences from Java, both for fewer double deliveries. A decision for a message
+that is within its immunity time is kept until the round reaches the message's copy. An op message
+of a second decision for the same message does not block the progress in the op topic.
 
 Source: broker/transaction/queue/TransactionalMessageServiceImpl.java#check,
 #needDiscard, #needSkip, #getImmunityTime,
@@ -74,20 +74,29 @@ _FOR_EVER_MS: Final = (1 << 63) - 1
 
 
 class CheckRules(NamedTuple):
-    """How long a producer has, and how often it is asked."""
+    """When a producer is asked, and how often."""
 
     timeout_ms: int
+    """Age from which a half message is checked (transactionTimeOut)."""
     count_max: int
+    """How often a producer is asked at most (transactionCheckMax)."""
     reserved_ms: int
-    """Age at which the log deletes a message."""
+    """Age at which the log deletes a message (fileReservedTime)."""
     retention_ms: int = _FOR_EVER_MS
-    """The clock by which the log does that; it does not jump."""
+    """The present time of the clock that the log uses for that; this clock does not jump."""
 
 
 def judge(record: Record, named: Mapping[str, str], *, rules: CheckRules, now_ms: int) -> Event:
-    """Return what a round does with a half message that nobody decided.
+    """Return what a round does with a half message without a decision.
 
-    NOT_KNOWN means that it is too young to ask.
+    Args:
+        record: the half message.
+        named: its properties.
+        rules: the limits of age and count.
+        now_ms: its age counts up to here.
+
+    Returns:
+        GIVE_UP, SPARE or ASK; NOT_KNOWN if it is too young to ask.
     """
     if is_asked_enough(named, rules):
         return Event.GIVE_UP
@@ -97,12 +106,12 @@ def judge(record: Record, named: Mapping[str, str], *, rules: CheckRules, now_ms
     immunity = named.get(CHECK_IMMUNITY_TIME_IN_SECONDS)
     if immunity is not None:
         return Event.SPARE if age_ms < _immunity_ms(immunity, rules) else Event.ASK
-    # Born in the future: some clock is wrong, so the age says nothing, and asking helps.
+    # If it was born in the future, a clock is wrong and the age is of no use, so ask.
     return Event.NOT_KNOWN if 0 <= age_ms < rules.timeout_ms else Event.ASK
 
 
 def is_asked_enough(named: Mapping[str, str], rules: CheckRules) -> bool:
-    """Tell whether a producer was asked as often as it may be."""
+    """Tell whether the producers were asked as often as allowed."""
     return TRANSACTION_CHECK_TIMES in named and check_times(named) >= rules.count_max
 
 
@@ -114,7 +123,7 @@ def _immunity_ms(text: str, rules: CheckRules) -> int:
 
 
 STEP_COUNT_MAX: Final = 256
-"""Records a step looks at."""
+"""Most passes of the loop in a step; each one reads records or handles a half message."""
 READ_COUNT: Final = 32
 READ_SIZE: Final = 256 * 1024
 OP_READ_COUNT: Final = 128
@@ -123,25 +132,25 @@ Put = Callable[[PutMessage, int], PutResult]
 """Puts a message at ``now_ms``; raises RequestRefused."""
 WhenSafe = Callable[[Callable[[ResponseCode], None]], None]
 Ask = Callable[[str, Command], None]
-"""Sends a question to one live producer of a group."""
+"""Sends a check request to one connected producer of a group."""
 
 
 @dataclass(slots=True)
 class _Round:
-    """One walk over the half topic."""
+    """The state of one round over the half topic; all offsets are queue offsets."""
 
     half_offset: int
     half_end: int
     op_offset: int
-    """All ops before are of messages that are behind the walk."""
+    """All ops before this one are for half messages that the round has passed."""
     op_read: int
     op_end: int
     resolved: dict[int, int] = field(default_factory=dict)
-    """Half queue offset -> offset of the op that decided it."""
+    """Offset of a half message -> offset of the op that decided it."""
     done: set[int] = field(default_factory=set)
-    """Ops that are done with, from ``op_offset`` on."""
+    """Ops from ``op_offset`` on that are not needed any more."""
     ahead: deque[Record] = field(default_factory=deque)
-    """Half messages that were read already."""
+    """Half messages that were read in advance."""
     failed: bool = False
 
 
@@ -155,10 +164,13 @@ class TransactionChecks:
     """The checks of one broker.
 
     Args:
-        rules: asked for at each step, settings may change.
+        store: has the half topic and the op topic.
+        topics: creates these topics.
+        offsets: keeps the progress as offsets of CID_RMQ_SYS_TRANS.
+        rules: returns the limits; called for each message, because settings may change.
         put: puts a copy of a half message.
         when_safe: calls back when what was put is safe.
-        ask: sends a question to a producer group.
+        ask: sends a check request to a producer group.
         store_host: packed host of this broker.
     """
 
@@ -186,12 +198,12 @@ class TransactionChecks:
         self._progress: deque[_Progress] = deque()
         self._unsafe_count = 0
         self._spared: set[int] = set()
-        """Queue offsets that producers know of messages whose copies are immune."""
+        """First queue offsets, which producers know, of messages within their immunity time."""
         self._may_wait = True
         self._missing: ColdRead | None = None
 
     def begin(self, now_ms: int) -> bool:
-        """Begin a round; return False while the one before is not on the disk yet."""
+        """Begin a round; return False if one is running or not on the disk yet."""
         if not self.settle() or self._round is not None:
             return False
         self._topics.create_for_group(HALF_TOPIC, queue_count=1, now_ms=now_ms)
@@ -201,18 +213,19 @@ class TransactionChecks:
         return True
 
     def step(self, now_ms: int, *, may_wait: bool = True) -> bool:
-        """Do a bounded part of the round; return True while there is more to do.
+        """Do a limited part of the round; return whether there is more to do.
 
         Args:
-            may_wait: False ends the step where it would wait for a disk; ``take_missing``
-                then tells what to read first.
+            now_ms: the age of half messages counts up to here.
+            may_wait: False ends the step where it would wait for the disk; ``take_missing``
+                then returns what a thread has to read first.
         """
         walk = self._round
         if walk is None:
             return False
         self._may_wait = may_wait
         begun_at = walk.half_offset, walk.op_offset
-        # The ops that were read count only when they are on the disk, too.
+        # Ops that this step read must be on the disk, too, before its progress is committed.
         log_end, more = self._store.written_offset, True
         questions: list[tuple[str, Command]] = []
         for _ in range(STEP_COUNT_MAX):
@@ -247,12 +260,12 @@ class TransactionChecks:
         return more
 
     def take_missing(self) -> ColdRead | None:
-        """Return what the last step needed and was not in memory, to be read by a thread."""
+        """Return what the last step needed and a thread has to read; None if nothing."""
         missing, self._missing = self._missing, None
         return missing
 
     def settle(self) -> bool:
-        """Commit the progress whose records are on the disk; return whether that was all."""
+        """Commit the progress whose records are on the disk; return whether none is left."""
         flushed = self._store.flushed_offset
         while self._progress and self._progress[0].log_end <= flushed:
             _, half_offset, op_offset = self._progress.popleft()
@@ -264,11 +277,11 @@ class TransactionChecks:
 
     @staticmethod
     def _has_more(walk: _Round) -> bool:
-        # Ops of messages behind the walk are read too, or their progress would never move.
+        # Ops for half messages that were passed are read, too, so that ``op_offset`` advances.
         return walk.half_offset < walk.half_end or walk.op_read < walk.op_end
 
     def _undecided(self, walk: _Round) -> Record | None:
-        """Return the half message the walk is at, None when the walk moved on instead."""
+        """Return the next half message without a decision, or None after reading or skipping."""
         op = walk.resolved.pop(walk.half_offset, None)
         if op is not None:
             walk.done.add(op)
@@ -290,7 +303,11 @@ class TransactionChecks:
     def _take(
         self, walk: _Round, record: Record, questions: list[tuple[str, Command]], now_ms: int
     ) -> tuple[Event, int]:
-        """Do what an undecided half message needs; return it and the end of what was put."""
+        """Handle a half message without a decision.
+
+        Returns:
+            What was done, and the log offset at which the record that was put ends; 0 for none.
+        """
         named = parse_properties(record.properties_raw)
         state = state_of(record)
         if state is None:
@@ -343,7 +360,7 @@ class TransactionChecks:
     ) -> None:
         self._unsafe_count -= 1
         if code is not ResponseCode.SUCCESS:
-            # What this step wrote may not be there; the next round begins before it.
+            # The records of this step may be missing, so the next round begins before them.
             walk.failed = True
             if self._round is walk:
                 self._round = None
@@ -356,7 +373,7 @@ class TransactionChecks:
     # The two topics.
 
     def _bounds(self, topic: str) -> tuple[int, int]:
-        """Return where to go on in a topic, and its end."""
+        """Return the queue offset to continue from in a topic, and its end."""
         known = self._offsets.get(GROUP, topic, queue_id=QUEUE_ID)
         first = self._store.min_offset(topic, QUEUE_ID)
         end = self._store.max_offset(topic, QUEUE_ID)
@@ -392,10 +409,10 @@ class TransactionChecks:
             walk.half_offset = min(next_offset, walk.half_end)
 
     def _read(self, topic: str, queue_offset: int, count_max: int) -> tuple[list[Record], int]:
-        """Return records from an offset on, and the offset after them; always moves on.
+        """Return records from a queue offset on, and the next offset, which is always higher.
 
         Raises:
-            ColdRead: they are not in memory, and the step may not wait.
+            ColdRead: the records are not in the page cache, and the step may not wait.
         """
         found = self._store.get_message(
             topic, QUEUE_ID, queue_offset,
@@ -428,19 +445,25 @@ class TransactionChecks:
 
 
 PAUSE_S: Final = 0.01
-"""Between two steps; a step takes two or three ms."""
+"""Seconds between two steps; a step takes two or three ms."""
 SETTLE_S: Final = 0.1
 
 
 async def _warmed(missing: ColdRead, cold: ColdReads) -> None:
-    """Return when a thread has read what was not in memory."""
+    """Return when a thread has read what was not in the page cache."""
     is_warm = asyncio.Event()
     cold.warm(missing, lambda at_ms: is_warm.set())
     await is_warm.wait()
 
 
 async def run_round(checks: TransactionChecks, clock: Clock, *, cold: ColdReads) -> None:
-    """Check every half message that is there now."""
+    """Run one round: check every half message that exists now.
+
+    Args:
+        checks: the checks; a round before this one is finished first.
+        clock: gives the time of each step.
+        cold: reads what is not in the page cache.
+    """
     while not checks.begin(clock.now_ms()):
         await asyncio.sleep(SETTLE_S)
     tries = 0

@@ -1,8 +1,8 @@
-r"""Transactional messages: what becomes of a half message, and which records say so.
+r"""The states of a half message, and the records for each step of a transaction.
 
     send      -> RMQ_SYS_TRANS_HALF_TOPIC, queue 0     + REAL_TOPIC, REAL_QID
     commit    -> the real topic and queue              sys flag 8, prepared offset
-    decided   -> RMQ_SYS_TRANS_OP_HALF_TOPIC, queue 0  TAGS=d, body = half queue offset
+    decided   -> RMQ_SYS_TRANS_OP_HALF_TOPIC, queue 0  TAGS=d, body = its half queue offset
     asked     -> the half topic once more              TRANSACTION_CHECK_TIMES + 1
     given up  -> TRANS_CHECK_MAX_TIME_TOPIC, queue 0
 
@@ -10,9 +10,9 @@ r"""Transactional messages: what becomes of a half message, and which records sa
         └──── commit, roll back, give up ────┘
     GIVEN_UP ── resume ──> PREPARED
 
-Rule: a half message is a record and its state is read from it; nothing is kept in memory
-for an open transaction. Whether it was decided is what the op topic says. Committed records
-keep REAL_TOPIC, REAL_QID and TRAN_MSG in their properties, as Java's do.
+Rule: the state of a half message is read from its record; nothing is kept in memory for an open
+transaction. The op topic tells whether it was decided. As in Java, committed records keep
+REAL_TOPIC, REAL_QID and TRAN_MSG in their properties.
 
 Source: broker/transaction/queue/TransactionalMessageBridge.java,
 broker/processor/EndTransactionProcessor.java,
@@ -48,7 +48,7 @@ from storefmt.formats.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK
 from storefmt.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, OP_HALF_TOPIC
 
 GROUP: Final = "CID_RMQ_SYS_TRANS"
-"""Under this name the progress of the checks is kept among the consumer offsets."""
+"""Consumer group whose offsets are the progress of the checks."""
 QUEUE_ID: Final = 0
 
 _HALF_BYTES: Final = HALF_TOPIC.encode()
@@ -60,34 +60,34 @@ _OP_TAGS_CODE: Final = tags_code(_REMOVED_TAG)
 
 
 class Half(Enum):
-    """What a half message is."""
+    """The state of a half message."""
 
     PREPARED = auto()
-    """Stored, its producer was not asked."""
+    """It is stored, and no check has written it again."""
     RENEWED = auto()
-    """Written again by a check, once or more."""
+    """A check has written it again, once or more."""
     COMMITTED = auto()
     """Its message is in the real topic."""
     ROLLED_BACK = auto()
     GIVEN_UP = auto()
-    """In TRANS_CHECK_MAX_TIME_TOPIC: nobody decided in time."""
+    """It is in TRANS_CHECK_MAX_TIME_TOPIC, because no decision came in time."""
 
 
 class Event(Enum):
-    """What happens to a half message."""
+    """What can happen to a half message."""
 
     COMMIT = auto()
     ROLL_BACK = auto()
     NOT_KNOWN = auto()
-    """The producer cannot say yet."""
+    """The producer cannot decide yet, or the message is too young to ask."""
     ASK = auto()
-    """Old enough: written again, and a producer is asked."""
+    """It is old enough: it is written again, and a producer is asked."""
     SPARE = auto()
-    """Its immunity holds: written again, nobody is asked."""
+    """It is within its immunity time: it is written again, and no producer is asked."""
     GIVE_UP = auto()
-    """Asked too often, or older than the log keeps messages."""
+    """Its producers were asked too often, or it is older than the log keeps messages."""
     RESUME = auto()
-    """An operator wants it checked again."""
+    """An administrator wants it to be checked again."""
 
 
 NEXT: Final[Mapping[tuple[Half, Event], Half]] = {
@@ -122,7 +122,7 @@ def step(state: Half, event: Event) -> Half:
 
 
 def state_of(record: Record) -> Half | None:
-    """Return what a record of the log says of a half message, None when it is none."""
+    """Return the state of a half message by its record, or None if it is not a half message."""
     named = record.properties
     if REAL_TOPIC not in named or not named.get(REAL_QUEUE_ID, "").isdecimal():
         return None
@@ -136,21 +136,22 @@ def state_of(record: Record) -> Half | None:
 
 
 def check_times(named: Mapping[str, str]) -> int:
-    """Return how often a half message was looked at, 0 when never, -1 for nonsense."""
+    """Return how often a half message was checked, 0 for never, -1 for an invalid number."""
     text = named.get(TRANSACTION_CHECK_TIMES, "0")
     digits = text.removeprefix("-")
     return int(text) if digits.isascii() and digits.isdecimal() and len(digits) < 10 else -1
 
 
 def is_prepared(named: Mapping[str, str] | None) -> bool:
-    """True when properties say that a message waits for its transaction."""
+    """Tell whether a message is transactional by its properties (TRAN_MSG)."""
     return named is not None and named.get(TRANSACTION_PREPARED, "").lower() == "true"
 
 
 def prepare(message: PutMessage, named: Mapping[str, str]) -> None:
-    """Turn a message that was sent into a half message.
+    """Change a message that was sent into a half message.
 
     Args:
+        message: changed in place.
         named: its properties in the map's insertion order, WAIT included.
     """
     changed = {**named, REAL_TOPIC: message.topic, REAL_QUEUE_ID: str(message.queue_id)}
@@ -161,7 +162,7 @@ def prepare(message: PutMessage, named: Mapping[str, str]) -> None:
 
 
 def committed(half: Record) -> PutMessage:
-    """Return the message that a commit makes of a half message."""
+    """Return the real message of a half message that is committed."""
     named = parse_properties(half.properties_raw)
     topic = named[REAL_TOPIC]
     message = _message(half, named, topic=topic, topic_bytes=topic.encode())
@@ -172,7 +173,7 @@ def committed(half: Record) -> PutMessage:
 
 
 def decided(half: Record, *, store_host: bytes, now_ms: int) -> PutMessage:
-    """Return the op message: this half message needs no check any more."""
+    """Return the op message, which says that this half message needs no check any more."""
     return PutMessage(
         OP_HALF_TOPIC, _OP_BYTES, half.queue_id, b"%d" % half.queue_offset, _OP_PROPERTIES,
         0, 0, now_ms, store_host, store_host, 0, 0, _OP_TAGS_CODE, (),
@@ -180,7 +181,7 @@ def decided(half: Record, *, store_host: bytes, now_ms: int) -> PutMessage:
 
 
 def decided_offset(op: Record) -> int | None:
-    """Return the half queue offset that an op message names, None when it names none."""
+    """Return the half queue offset in an op message, or None if it is not valid."""
     body = op.body
     if op.tags != _REMOVED_TAG or len(body) > 19 or not body.isdigit():
         return None
@@ -188,7 +189,7 @@ def decided_offset(op: Record) -> int | None:
 
 
 def renewed(half: Record, named: Mapping[str, str], *, store_host: bytes) -> PutMessage:
-    """Return the copy that a check writes; Java drops flag and times consumed in it."""
+    """Return the copy that a check writes; as in Java, without flag and reconsume times."""
     message = _message(half, named, topic=HALF_TOPIC, topic_bytes=_HALF_BYTES)
     message.queue_id = half.queue_id
     message.store_host = store_host
@@ -197,38 +198,45 @@ def renewed(half: Record, named: Mapping[str, str], *, store_host: bytes) -> Put
 
 
 def counted(named: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties of a half message after one more look."""
+    """Return the properties of a half message after one more check."""
     return {**named, TRANSACTION_CHECK_TIMES: str(check_times(named) + 1)}
 
 
 def spared(named: Mapping[str, str], *, queue_offset: int) -> dict[str, str]:
-    """Return the properties of a copy that keeps the queue offset its producer knows."""
+    """Return the properties of a copy that keeps the queue offset that its producer knows."""
     return {**named, TRANSACTION_PREPARED_QUEUE_OFFSET: str(first_offset(named, queue_offset))}
 
 
 def first_offset(named: Mapping[str, str], queue_offset: int) -> int:
-    """Return the half queue offset that the producer of a half message was told."""
+    """Return the half queue offset that the producer of a half message knows.
+
+    Args:
+        named: its properties.
+        queue_offset: of this record, which counts if the properties have no valid one.
+    """
     text = named.get(TRANSACTION_PREPARED_QUEUE_OFFSET, "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else queue_offset
 
 
 def given_up(half: Record, named: Mapping[str, str]) -> PutMessage:
-    """Return the record that ends in TRANS_CHECK_MAX_TIME_TOPIC."""
+    """Return the message for TRANS_CHECK_MAX_TIME_TOPIC."""
     return _message(half, named, topic=CHECK_MAX_TIME_TOPIC, topic_bytes=_GIVEN_UP_BYTES)
 
 
 def resumed(half: Record) -> PutMessage:
-    """Return the half message that is to be checked from the beginning."""
+    """Return a half message with its check count reset to 0."""
     named = {**parse_properties(half.properties_raw), TRANSACTION_CHECK_TIMES: "0"}
     return _message(half, named, topic=HALF_TOPIC, topic_bytes=_HALF_BYTES)
 
 
 def question(half: Record, named: Mapping[str, str], copy: PutResult, *, host: bytes) -> Command:
-    """Return the request that asks a producer (39).
+    """Return the check request for a producer (39).
 
     Args:
-        half: the record that was found; the producer gets it under its real topic.
-        copy: where its copy lies; the producer answers with these offsets.
+        half: the half message; the producer gets it under its real topic.
+        named: the properties of its copy.
+        copy: the offsets of its copy, with which the producer answers.
+        host: packed host of this broker, for the offset id.
     """
     unique_key = named.get(UNIQUE_KEY)
     header = CheckTransactionState(
@@ -259,7 +267,7 @@ def question(half: Record, named: Mapping[str, str], copy: PutResult, *, host: b
 
 
 def producer_group(named: Mapping[str, str]) -> str | None:
-    """Return the group whose producers decide."""
+    """Return the producer group that decides, or None if the properties have none."""
     return named.get(PRODUCER_GROUP)
 
 

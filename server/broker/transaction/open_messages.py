@@ -1,7 +1,7 @@
-"""Which half messages wait for a decision now, for people who look after a broker.
+"""List the half messages that wait for a decision now, for administrators.
 
-Rule: one look of bounded cost at what the checks have not passed yet, in steps of a few
-ms. Where more than that is open the answer says that it is not complete.
+Rule: a search reads a limited number of records that the checks have not passed yet, in steps of
+a few ms. If there are more, the answer says that it is not complete.
 """
 
 from typing import Final, NamedTuple
@@ -14,25 +14,25 @@ from storefmt.formats.message import Record, decode_records
 from storefmt.names import HALF_TOPIC, OP_HALF_TOPIC
 
 SCAN_COUNT_MAX: Final = 10_000
-"""Records of each of the two topics that one look reads."""
+"""About how many records of each of the two topics one search reads at most."""
 OPEN_COUNT_MAX: Final = 1_000
 _READ_COUNT: Final = 128
 _READ_SIZE: Final = 256 * 1024
 
 
 class OpenTransactions(NamedTuple):
-    """What one look found."""
+    """The result of one search."""
 
     half_offset: int
-    """Half queue offset that the checks are at."""
+    """Queue offset that the checks have reached in the half topic; ``op_offset`` likewise."""
     op_offset: int
     is_complete: bool
     records: list[Record]
-    """Undecided half messages, oldest first; the newest copy of each."""
+    """Half messages without a decision, the oldest first; of each only the newest copy."""
 
 
 class OpenLook:
-    """One look, in steps: a read of what is not in memory is done by somebody else between."""
+    """One search, in steps between which a thread can read what is not in the page cache."""
 
     def __init__(self, store: MessageStore, offsets: Offsets) -> None:
         self._ops = _Reading(store, OP_HALF_TOPIC, _position(store, offsets, OP_HALF_TOPIC))
@@ -40,13 +40,14 @@ class OpenLook:
         self._begun_at = self._halves.at, self._ops.at
 
     def step(self, *, may_wait: bool = True) -> bool:
-        """Read a bounded number of records; return True while there are more.
+        """Read a limited number of records; return whether there are more.
 
         Args:
-            may_wait: False raises rather than wait for a disk; the next step goes on there.
+            may_wait: False raises ColdRead where the step would wait for the disk; the next step
+                continues there.
 
         Raises:
-            ColdRead: something is not in memory.
+            ColdRead: bytes are not in the page cache.
             RecordDamaged: a record of the half or op topic cannot be read.
         """
         reading = self._ops if self._ops.has_more else self._halves
@@ -54,7 +55,7 @@ class OpenLook:
         return self._ops.has_more or self._halves.has_more
 
     def result(self) -> OpenTransactions:
-        """Return the half messages that nobody decided."""
+        """Return the half messages without a decision."""
         decided = {decided_offset(op) for op in self._ops.records}
         undecided = [half for half in self._halves.records if half.queue_offset not in decided]
         return OpenTransactions(
@@ -70,7 +71,7 @@ def _position(store: MessageStore, offsets: Offsets, topic: str) -> int:
 
 
 class _Reading:
-    """The records of one topic from an offset on, up to its end now."""
+    """The records of one topic from a queue offset up to its present end."""
 
     def __init__(self, store: MessageStore, topic: str, queue_offset: int) -> None:
         self.at = queue_offset
