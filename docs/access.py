@@ -124,11 +124,12 @@ its body, as in every client of 4.9. The following is not part of it, so an atta
 the network traffic can do this:
 
 - The request code is not signed: the attacker can send signed fields under another code. An admin's
-  request for the statistics of a topic (202) has the same field as the deletion of that topic (215).
+  request for the statistics of a topic (202) has the same field as the deletion of that topic
+  (215).
 - The names of fields, and the boundaries between values, are not signed: the attacker can give a
   value to another field that comes at the same place.
-- The time and the connection are not signed: the attacker can send the request again, later and from
-  anywhere.
+- The time and the connection are not signed: the attacker can send the request again, later and
+  from anywhere.
 - The oneway flag, version, language and opaque number are not signed: the attacker can send the
   request without an answer, or mix up answers.
 - Answers, and requests of a broker to its clients, are not signed: the attacker can forge them.
@@ -145,8 +146,8 @@ What to do:
   application needs one.
 - Use a firewall, or `bindAddress`, to keep everybody else away from the ports.
 - A client chooses its client id freely: a reply (326) goes to the client that claimed the id first.
-  Put nothing into a reply that a stranger with a key may not read, or give requesters and repliers a
-  broker of their own.
+  Put nothing into a reply that a stranger with a key may not read, or give requesters and repliers
+  a broker of their own.
 """
 
 _WITHOUT: Final = """\
@@ -167,14 +168,14 @@ _SETTINGS: Final = """\
 
 ## Settings that can be changed at run time
 
-`updateBrokerConfig` (25; in our shell `mqadmin broker config set`) changes the settings below: those
-that 4.9.7 reads whenever it needs them, and some intervals that it reads only at its start. A change
-takes effect at once. A request is accepted as a whole or not at all, and checked like the
+`updateBrokerConfig` (25; in our shell `mqadmin broker config set`) changes the settings below:
+those that 4.9.7 reads whenever it needs them, and some intervals that it reads only at its start. A
+change takes effect at once. A request is accepted as a whole or not at all, and checked like the
 configuration. It is answered when the change is on the disk, in
 `<storePathRootDir>/config/changedSettings.properties`. At the next start this file overrides the
-`-c` file, the environment and flags, and the log names each setting for which it does. When a line of
-it is deleted, or the file together with its `.bak`, the configured value counts again. (4.9.7 writes
-all of its settings into the `-c` file.)
+`-c` file, the environment and flags, and the log names each setting for which it does. When a line
+of it is deleted, or the file together with its `.bak`, the configured value counts again. (4.9.7
+writes all of its settings into the `-c` file.)
 
 {changeable}
 
@@ -183,13 +184,13 @@ The following settings have no effect here. They are accepted, kept and returned
 
 {idle}
 
-Changes of all other settings are refused by name, unless the value stays the same: paths, addresses,
-names, roles, access control, TLS, sizes of files, and what is set once at the start. Unknown keys
-are refused, and the answer names the nearest known key; 4.9.7 ignores them silently. Some settings
-that 4.9.7 changes at run time are set at the start here: `messageIndexEnable`, `enableMultiDispatch`
-and `enableLmq`, since recovery relies on them, and `serverChannelMaxIdleTimeSeconds`. No setting
-that `getBrokerConfig` returns holds a secret. An admin may change settings; without accounts this
-machine and `adminAddresses` may.
+Changes of all other settings are refused by name, unless the value stays the same: paths,
+addresses, names, roles, access control, TLS, sizes of files, and what is set once at the start.
+Unknown keys are refused, and the answer names the nearest known key; 4.9.7 ignores them silently.
+Some settings that 4.9.7 changes at run time are set at the start here: `messageIndexEnable`,
+`enableMultiDispatch` and `enableLmq`, since recovery relies on them, and
+`serverChannelMaxIdleTimeSeconds`. No setting that `getBrokerConfig` returns holds a secret. An
+admin may change settings; without accounts this machine and `adminAddresses` may.
 
 A name server changes only `orderMessageEnable`, until it stops.
 """
@@ -224,12 +225,12 @@ until an eighth is free |
 | time for a TLS handshake | 10 s | closed |
 | time without traffic | `serverChannelMaxIdleTimeSeconds`, 120 s | closed |
 
-*Descriptors*: at the start the soft limit of open files is raised to the hard limit. The store keeps
-fewer files open if the limit is below 4,096. When there is no descriptor (EMFILE, ENFILE) or no
-memory (ENOMEM) for a write, a send is answered SERVICE_NOT_AVAILABLE (14) with the reason, or
-FLUSH_DISK_TIMEOUT (10) if it was written and its sync has to be tried again. Nothing is acknowledged
-before it is safe, and the store goes on as soon as there are descriptors. The server then accepts no
-new connection for a quarter of a second.
+*Descriptors*: at the start the soft limit of open files is raised to the hard limit. The store
+keeps fewer files open if the limit is below 4,096. When there is no descriptor (EMFILE, ENFILE) or
+no memory (ENOMEM) for a write, a send is answered SERVICE_NOT_AVAILABLE (14) with the reason, or
+FLUSH_DISK_TIMEOUT (10) if it was written and its sync has to be tried again. Nothing is
+acknowledged before it is safe, and the store goes on as soon as there are descriptors. The server
+then accepts no new connection for a quarter of a second.
 
 *Memory* is the least of what the machine has, what the control groups of the process allow (v2
 and v1) and its RLIMIT_AS. In flight are the bytes of unfinished frames, of postponed requests, of
@@ -241,13 +242,13 @@ the sum over its connections, so that no connection is closed for what other add
 Both servers do everything on one thread, so no request may make them do much work at once:
 
 - **SQL92** expressions have limits of text and operands (docs/filters.md), and a pull stops
-  filtering when its tests have taken some 10 ms: it answers with what it has, and the client goes on
-  from there. A heartbeat may hold 64 expressions.
+  filtering when its tests have taken some 10 ms: it answers with what it has, and the client goes
+  on from there. A heartbeat may hold 64 expressions.
 - **A heartbeat** may subscribe each group to 4,096 topics, and a request that locks or unlocks
   queues may have a body of 1 MiB, some 10,000 queues. Larger ones are refused with code 1.
-- **Held pulls** are limited to `heldPullCountMax` (65,536) in all. One connection may hold as many as
-  it leaves free places, and 10,000 at most. A pull for which there is no room is answered at once, as
-  if its time were over. Held pulls are answered in order, in slices of some 2 ms.
+- **Held pulls** are limited to `heldPullCountMax` (65,536) in all. One connection may hold as many
+  as it leaves free places, and 10,000 at most. A pull for which there is no room is answered at
+  once, as if its time were over. Held pulls are answered in order, in slices of some 2 ms.
 - **Batches** are read and stored in runs of 1,024 messages, with one answer at the end. Messages of
   other producers may be stored between two runs. A batch that is malformed or too large is refused
   before any message of it is stored.
@@ -256,8 +257,8 @@ Both servers do everything on one thread, so no request may make them do much wo
   large bodies. 256 of them may be under way; one more is answered SYSTEM_BUSY.
 
 `tests/server/test_loop_watchdog.py` checks that the worst input of every request code occupies the
-event loop for less than 20 ms, with 5,000 topics and clients and 8,192 queues in a topic, a batch of
-20,000 messages and a registration of 50,000 topics.
+event loop for less than 20 ms, with 5,000 topics and clients and 8,192 queues in a topic, a batch
+of 20,000 messages and a registration of 50,000 topics.
 
 ## A name server
 
@@ -290,10 +291,10 @@ impostor. For a real certificate set this to `false`, and set `tls.server.certPa
 `tls.server.keyPath` and, if the key has a password, `tls.server.keyPassword`. Each TLS connection
 checks whether the files have changed. `tls.server.need.client.auth=require` with
 `tls.server.authClient=true` and `tls.server.trustCertPath` accepts only clients with a certificate
-(4.9.7 accepts `require` without the other two, and then any certificate; here that is an error). The
-settings are in the `-c` file, or in the file of `tls.config.file` (`/etc/rocketmq/tls.properties`),
-which overrides it and may not set the mode. No name is compared with a certificate, because servers
-are reached by address.
+(4.9.7 accepts `require` without the other two, and then any certificate; here that is an error).
+The settings are in the `-c` file, or in the file of `tls.config.file`
+(`/etc/rocketmq/tls.properties`), which overrides it and may not set the mode. No name is compared
+with a certificate, because servers are reached by address.
 """
 
 
