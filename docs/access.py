@@ -246,9 +246,10 @@ Both servers do everything on one thread, so no request may make them do much wo
   on from there. A heartbeat may hold 64 expressions.
 - **A heartbeat** may subscribe each group to 4,096 topics, and a request that locks or unlocks
   queues may have a body of 1 MiB, some 10,000 queues. Larger ones are refused with code 1.
-- **Held pulls** are limited to `heldPullCountMax` (65,536) in all. One connection may have no more of
-  them than there are free places, and 10,000 at most. A pull for which there is no room is answered
-  at once, as if its time were over. Held pulls are answered in order, in slices of some 2 ms.
+- **Held pulls** are limited to `heldPullCountMax` (65,536) in all. One connection may have no more
+  of them than there are free places, and 10,000 at most. A pull for which there is no room is
+  answered at once, as if its time were over. Held pulls are answered in order, in slices of some 2
+  ms.
 - **Batches** are read and stored in runs of 1,024 messages, with one answer at the end. Messages of
   other producers may be stored between two runs. A batch that is malformed or too large is refused
   before any message of it is stored.

@@ -2,8 +2,9 @@
 
 Names are RocketMQ's own, so that a log line of either side can be searched here.
 
-Rule: this module has only numbers, and nothing that acts on them. A code that 4.9.7 does not know is
-in ``LaterCode`` (RocketMQ 5 clients send it) or ``ExtensionCode`` (ours), never in ``RequestCode``.
+Rule: this module has only numbers, and nothing that acts on them. A code that 4.9.7 does not know
+is in ``LaterCode`` (RocketMQ 5 clients send it) or ``ExtensionCode`` (ours), never in
+``RequestCode``.
 
 Source: common/protocol/RequestCode.java, common/protocol/ResponseCode.java,
 remoting/protocol/LanguageCode.java, remoting/protocol/RemotingSysResponseCode.java (4.9.7).

@@ -77,10 +77,7 @@ class PendingRequests(Generic[_W]):
         return late
 
     def next_deadline_ms(self) -> int | None:
-        """Return the earliest deadline, or None when nothing waits.
-
-        It may belong to a request that was answered meanwhile; then ``expired`` returns nothing.
-        """
+        """Return the earliest deadline of the requests that wait, None when nothing waits."""
         while self._deadlines:
             deadline_ms, opaque = self._deadlines[0]
             found = self._waiting.get(opaque)

@@ -2,8 +2,8 @@
 
     drive(coroutine) ── invoke ── connect, send, read until the answer is there ── result
 
-``DirectClient`` has the methods of ``remoting.aio.client.RemotingClient``, so the same code runs with
-either of them. Its coroutines never wait for an event loop, they block; ``drive`` runs such a
+``DirectClient`` has the methods of ``remoting.aio.client.RemotingClient``, so the same code runs
+with either of them. Its coroutines never wait for an event loop, they block; ``drive`` runs such a
 coroutine to its end. asyncio, threads and TLS take a third of the time of a one-shot command.
 
 Rule: this is for a program that sends some requests and ends. Requests of a server are not answered

@@ -52,7 +52,7 @@ _HALF_PAIR: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _INT32_MIN, _INT32_MAX = -(2**31), 2**31 - 1
 FIELDS_MAX: Final = 1_024
-"""The most pairs in ``extFields``: real clients write fewer than 40, and each takes microseconds."""
+"""Most pairs in ``extFields``: real clients write fewer than 40; each takes microseconds."""
 # Java and this package write this layout when no text needs an escape, which is nearly always.
 _NUMBER: Final = "(0|[1-9][0-9]{0,8})"
 _PLAIN: Final = re.compile(
@@ -111,7 +111,7 @@ def _encode_json(cmd: Command) -> bytes:
 
 
 def _pairs(ext: dict[str, str]) -> str:
-    """Return the inside of ``extFields``: by the fast way, and if it holds rare text by the slow."""
+    """Return the inside of ``extFields``, by the slow way only if it holds rare text."""
     pairs = ",".join(
         [f"{encode_basestring(name)}:{encode_basestring(value)}" for name, value in ext.items()]
     )
@@ -159,11 +159,13 @@ _DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, strict=False
 
 
 def java_text(data: bytes) -> str:
-    """Return the text in bytes; what is no UTF-8 is U+FFFD, as in Java: some clients send GBK."""
+    """Return the text in bytes; as in Java, bytes that are no UTF-8 (some clients send GBK) become
+    U+FFFD.
+    """
     try:
         return data.decode()
     except UnicodeDecodeError:
-        # Java takes half a pair for one character that is none, Python for one a byte.
+        # For half a surrogate pair Java writes one replacement character, Python one a byte.
         return _HALF_PAIR.sub(b"\xef\xbf\xbd", data).decode("utf-8", "replace")
 
 
