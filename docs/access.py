@@ -1,9 +1,9 @@
-"""Prints who may ask what: ``docs/security.md``, by asking the gates themselves.
+"""Prints ``docs/security.md``, which says who may send which request.
 
     every request code x {no key, bad signature, owner, other topics' owner, admin}
 
-Rule: a cell is what the code answers, nothing is written by hand. The test of the documents
-fails when a gate decides differently from what this says.
+Rule: each cell of the tables is the decision of the access control itself; nothing is written by
+hand. The test of the documents fails when the code decides differently from the printed page.
 """
 
 import textwrap
@@ -67,49 +67,52 @@ _BODIES: Final[Mapping[int, bytes]] = {
 }
 
 _INTRODUCTION: Final = """\
-# Who may ask what
+# Who may send which request
 
 {printed}
-What a broker and a name server let pass, by whom. The tables are printed by asking the code.
+This page says which requests a broker and a name server accept, and from whom. The tables are
+printed by the code that decides it.
 
 ## A broker with accounts: `aclEnable=true`
 
 Accounts are in `<rocketmqHome>/conf/plain_acl.yml` and `conf/acl/**/*.yml`, as in RocketMQ 4.9,
-and are read again within 5 s of a change. A request that fails is answered with code 1 and
+and are read again within 5 s of a change. A request that is refused is answered with code 1 and
 `org.apache.rocketmq.acl.common.AclException: ` and the reason in Java's words.
 
-4.9.7 checks permissions for nine request codes, asks five for an admin, and lets any known key do
-the rest: change accounts, reset offsets, read any message by its offset, end the transactions of
+4.9.7 checks permissions for nine request codes, requires an admin for five, and lets any known key
+do the rest: change accounts, reset offsets, read any message by its offset, end the transactions of
 others, send batches to any topic. Here a key may do what the permissions of its topics and groups
-say, and everything else needs an admin. `aclStrict=false` gives back the rules of 4.9.7, for tools
-that use an ordinary key, and a warning at the start; accounts are for admins even then.
+say, and everything else needs an admin. `aclStrict=false` brings back the rules of 4.9.7, for tools
+that use an ordinary key, with a warning at the start; even then only admins may change accounts.
 
-Under both rules: signatures are compared in constant time; a secret key is neither answered (54
-answers `******`) nor logged, and a changed file is readable by its owner only. A signature covers
+Under both rules signatures are compared in constant time. A secret key is neither answered (54
+answers `******`) nor logged, and a changed file can be read by its owner only. A signature covers
 values and body and [nothing else](#rights-that-the-signature-does-not-cover).
-A peer on `globalWhiteRemoteAddresses` needs no key for anything, and one on the
-`whiteRemoteAddress` of an account no signature for that account, as in Java: list none you do not
-trust.
+As in Java, a peer on `globalWhiteRemoteAddresses` needs no key for anything, and a peer on the
+`whiteRemoteAddress` of an account needs no signature for that account, so list only addresses that
+you trust.
 
-Rights are asked for what is read, not only for what a request names:
+Permissions are checked for what a request reads, not only for what it names:
 
 - A key query (12) answers only records whose topic and key are the ones that were asked for, with
-  accounts and without. 4.9.7 answers whatever has the hash of topic and key, which is easily met.
-- A message that is named by its log offset (33, 36, 37) is one to which the entry of a queue
-  points. Bytes in the body of a message that look like a record are none.
-- A message that names other queues in `INNER_MULTI_DISPATCH` needs PUB of each of them, in a
-  batch, a reply and a trace, too.
-- No default permission holds for the topics in which messages of all topics wait:
+  accounts and without. 4.9.7 answers every record with the same hash of topic and key, and such a
+  collision is easy to make.
+- A message can be named by its log offset (33, 36, 37) only if the entry of a queue points to it.
+  Bytes in the body of a message that look like a record do not count.
+- A message that names other queues in `INNER_MULTI_DISPATCH` needs PUB of each of them, also in a
+  batch, a reply and a trace.
+- Default permissions do not apply to the topics in which messages of all topics wait:
   `SCHEDULE_TOPIC_XXXX`, `RMQ_SYS_TRANS_HALF_TOPIC`, `RMQ_SYS_TRANS_OP_HALF_TOPIC` and
-  `TRANS_CHECK_MAX_TIME_TOPIC`. An account that reads them names them.
-- Producer groups have no permissions in 4.9, so whoever has a key may join any of them. With the
-  question for the outcome of a transaction (39) a producer is sent the half message, so only
-  producers whose account has PUB of its topic are asked. Who leaves a producer group (35) is in it,
-  or has SUB of it.
-- What a broker passes on to a client (307, 309) is without the signature of who asked.
+  `TRANS_CHECK_MAX_TIME_TOPIC`. An account that reads them has to name them in its permissions.
+- Producer groups have no permissions in 4.9, so every key may join any of them. The check of a
+  transaction (39) sends the half message to a producer, so only producers whose account has PUB of
+  its topic are asked. A client that removes itself from a producer group (35) has to be in it, or
+  to have SUB of it.
+- A request that a broker passes on to a client (307, 309) does not carry the signature of the
+  sender.
 
-The keys below: *owner* has PUB and SUB of the topic and SUB of the group that the request names,
-*other* has them for another topic and group, *admin* is an admin without permissions.
+In the table *owner* has PUB and SUB of the topic and SUB of the group that the request names,
+*other* has them for another topic and group, and *admin* is an admin without permissions.
 """
 
 _NOT_SIGNED: Final = """\
@@ -117,42 +120,45 @@ _NOT_SIGNED: Final = """\
 ## Rights that the signature does not cover
 
 The signature of a request is made of the values of its fields, in the order of their names, and of
-its body, as every client of 4.9 makes it. Not part of it
-are, with what who can change the network may do about each:
+its body, as in every client of 4.9. The following is not part of it, so an attacker who can change
+the network traffic can do this:
 
-- The request code: send signed fields under another code. An admin's question for the numbers of a
-  topic (202) has the very field of the deletion of that topic (215).
-- The names of fields, and where one value ends and the next begins: give a value to another field
-  that comes at the same place.
-- The time, and which connection it was: send the request again, later and from anywhere.
-- Oneway, version, language, and the number that joins answer and question: ask without an answer,
-  or mix up answers.
-- Answers, and what a broker asks its clients: make them up.
+- The request code is not signed: the attacker can send signed fields under another code. An admin's
+  request for the statistics of a topic (202) has the same field as the deletion of that topic
+  (215).
+- The names of fields, and the boundaries between values, are not signed: the attacker can give a
+  value to another field that comes at the same place.
+- The time and the connection are not signed: the attacker can send the request again, later and
+  from anywhere.
+- The oneway flag, version, language and opaque number are not signed: the attacker can send the
+  request without an answer, or mix up answers.
+- Answers, and requests of a broker to its clients, are not signed: the attacker can forge them.
 
-Which rights a request needs is decided by the code that arrived and by the fields of that code, so
-a request of an ordinary key never does more than the permissions of that key. The signature of an
+The code that arrived, and the fields of that code, decide which permissions a request needs. So a
+request of an ordinary key never does more than the permissions of that key. The signature of an
 admin is worth the most: under another code it changes whatever an admin may change.
 
 What to do:
 
-- Let nobody in between: `tls.server.mode=enforcing` with a certificate that clients check
-  ([TLS](#tls)), and brokers, slaves and tools that use it.
+- Keep attackers out of the connection: set `tls.server.mode=enforcing` with a certificate that
+  clients check ([TLS](#tls)), and let brokers, slaves and tools use it.
 - Use the key of an admin for administration only, from the broker's machine or through TLS. No
   application needs one.
-- Let a firewall, or `bindAddress`, keep the ports from those who have no business there.
-- A client id is whatever a client says: a reply (326) goes to the client that said first that it
-  has the id. Put nothing into a reply that a stranger with a key may not read, or give those who
-  request and those who reply a broker of their own.
+- Use a firewall, or `bindAddress`, to keep everybody else away from the ports.
+- A client chooses its client id freely: a reply (326) goes to the client that claimed the id first.
+  Put nothing into a reply that a stranger with a key may not read, or give requesters and repliers
+  a broker of their own.
 """
 
 _WITHOUT: Final = """\
 
 ## A broker without accounts
 
-Whatever only an administrator sends is taken from the broker's own machine (loopback, or the
-address that it was asked at) and from `adminAddresses`, a comma separated list of patterns as in
-`globalWhiteRemoteAddresses`; anybody else is answered code 16. `adminAddresses=*` gives back what
-4.9.7 does, with a warning at the start. All other codes are open to everybody, as in 4.9.7.
+Requests that only an administrator sends are accepted from the broker's own machine (loopback, or
+the address to which the request was sent) and from `adminAddresses`, a comma separated list of
+patterns as in `globalWhiteRemoteAddresses`. Anybody else gets code 16. `adminAddresses=*` brings
+back the behaviour of 4.9.7, with a warning at the start. All other codes are open to everybody, as
+in 4.9.7.
 
 | code | name |
 | --- | --- |
@@ -162,102 +168,103 @@ _SETTINGS: Final = """\
 
 ## Settings that can be changed at run time
 
-`updateBrokerConfig` (25; `mqadmin broker config set` here) takes the settings below: what 4.9.7
-looks at whenever it needs it, and some intervals that it takes at its start only. A change takes
-effect at once. A request is taken whole or not at all, and checked as the configuration is.
-It is answered when the change is on the disk, in
-`<storePathRootDir>/config/changedSettings.properties`. At the next start this file wins over the
-`-c` file, the environment and flags, and the log names each setting for which it does. Without a
-line of it, or without the file and its `.bak`, what is configured counts again. (4.9.7 writes all
-of its settings into the `-c` file.)
+`updateBrokerConfig` (25; in our shell `mqadmin broker config set`) changes the settings below:
+those that 4.9.7 reads whenever it needs them, and some intervals that it reads only at its start. A
+change takes effect at once. A request is accepted as a whole or not at all, and checked like the
+configuration. It is answered when the change is on the disk, in
+`<storePathRootDir>/config/changedSettings.properties`. At the next start this file overrides the
+`-c` file, the environment and flags, and the log names each setting for which it does. When a line
+of it is deleted, or the file together with its `.bak`, the configured value counts again. (4.9.7
+writes all of its settings into the `-c` file.)
 
 {changeable}
 
-Accepted, kept and told by `getBrokerConfig`, which tells every key of 4.9.7, though nothing here
-depends on them (the answer names them):
+The following settings have no effect here. They are accepted, kept and returned by
+`getBrokerConfig`, which returns every key of 4.9.7, and the answer to a change names them:
 
 {idle}
 
-Everything else is refused by name, unless the value is the one that is there: paths, addresses,
-names, roles, access control, TLS, sizes of files, and what is set once at the start. Unknown keys
-are refused with the nearest one that there is; 4.9.7 passes over them in silence. Of what 4.9.7
-takes at run time these are set at the start here: `messageIndexEnable`, `enableMultiDispatch` and
-`enableLmq`, since they say what recovery finds in the store, and `serverChannelMaxIdleTimeSeconds`.
-No setting that is told holds a secret. Who may change settings: an admin, or without accounts this
-machine and `adminAddresses`.
+Changes of all other settings are refused by name, unless the value stays the same: paths,
+addresses, names, roles, access control, TLS, sizes of files, and what is set once at the start.
+Unknown keys are refused, and the answer names the nearest known key; 4.9.7 ignores them silently.
+Some settings that 4.9.7 changes at run time are set at the start here: `messageIndexEnable`,
+`enableMultiDispatch` and `enableLmq`, since recovery relies on them, and
+`serverChannelMaxIdleTimeSeconds`. No setting that `getBrokerConfig` returns holds a secret. An
+admin may change settings; without accounts this machine and `adminAddresses` may.
 
-A name server changes `orderMessageEnable` only, until it stops.
+A name server changes only `orderMessageEnable`, until it stops.
 """
 
 _NAMESRV: Final = """\
 
 ## Resources
 
-A stranger who can connect uses up neither the descriptors nor the memory of a broker or a name
-server, and does not keep others waiting. 4.9.7 has none of these limits.
+A stranger who can connect cannot use up the descriptors or the memory of a broker or a name server,
+nor keep others waiting. 4.9.7 has none of these limits.
 
-| what | at most | beyond it |
+| what | limit | beyond the limit |
 | --- | --- | --- |
 | connections of a port | `connectionsMax`, 65,536 | the first request is answered \
-SYSTEM_BUSY, then closed; beyond 64 that wait for that, closed at once |
+SYSTEM_BUSY, then the connection is closed; when 64 already wait for that, it is closed at once |
 | connections of one address | `connectionsPerAddressMax`, 0 for no limit (clients behind one \
 gateway share an address) | the same |
-| connections of the process | its descriptors but a quarter and 64 (at most 1,024), which \
-stay with the store; and a quarter of its memory at 16 KiB each | closed at once, one line in \
-the log |
+| connections of the process | its descriptors minus a quarter and 64 (at most 1,024), which \
+are reserved for the store; and a quarter of its memory at 16 KiB each | closed at once, with one \
+line in the log |
 | new connections | 8 of a port in a turn of the event loop | they wait in \
 `serverSocketBacklog` while others are served |
-| connections of slaves | 32, from `slaveAddresses`, of those of the process | closed at once |
+| connections of slaves | 32, from `slaveAddresses`; they count for the process | closed at once |
 | bytes in flight, of all connections | `inFlightSizeMax`, a quarter of the memory, at least \
-32 MiB | the address that holds most gives way: its connections that hold most are closed \
+32 MiB | the address that holds most has to yield: its connections that hold most are closed \
 until an eighth is free |
-| answers that one peer does not read | 64 MiB | its connection is closed; beyond 256 KiB \
-nothing more is read from it |
-| a frame | 16 MiB, as in 4.9.7 | its connection is closed with the first 8 bytes |
+| answers that one peer does not read | 64 MiB | its connection is closed; already beyond \
+256 KiB nothing more is read from it |
+| a frame | 16 MiB, as in 4.9.7 | its connection is closed after the first 8 bytes |
 | the header of a frame | 256 KiB and 1,024 fields | the same |
-| time for a frame, or for the first byte of a connection where TLS is on | 30 s | closed |
+| time for a frame, or for the first byte of a connection if TLS is on | 30 s | closed |
 | time for a TLS handshake | 10 s | closed |
-| silence | `serverChannelMaxIdleTimeSeconds`, 120 s | closed |
+| time without traffic | `serverChannelMaxIdleTimeSeconds`, 120 s | closed |
 
-*Descriptors*: at the start the soft limit of open files is raised to the hard one. The store keeps
-fewer files open where fewer than 4,096 may be. Without a descriptor (EMFILE, ENFILE) or without
-memory (ENOMEM) for a write, a send is answered SERVICE_NOT_AVAILABLE (14) with the reason, or
-FLUSH_DISK_TIMEOUT (10) where it was written and its sync has to be tried again; nothing of it is
-acknowledged before it is safe, and the store goes on as soon as there are descriptors. No new
-connection is taken for a quarter of a second then.
+*Descriptors*: at the start the soft limit of open files is raised to the hard limit. The store
+keeps fewer files open if the limit is below 4,096. When there is no descriptor (EMFILE, ENFILE) or
+no memory (ENOMEM) for a write, a send is answered SERVICE_NOT_AVAILABLE (14) with the reason, or
+FLUSH_DISK_TIMEOUT (10) if it was written and its sync has to be tried again. Nothing is
+acknowledged before it is safe, and the store goes on as soon as there are descriptors. The server
+then accepts no new connection for a quarter of a second.
 
 *Memory* is the least of what the machine has, what the control groups of the process allow (v2
-and v1) and its RLIMIT_AS. In flight are the bytes of unfinished frames, of requests that were put
-off, of answers that were not read, and of what a broker keeps for a connection. What an address
-holds is the sum over its connections, so that nobody is closed for what others hold.
+and v1) and its RLIMIT_AS. In flight are the bytes of unfinished frames, of postponed requests, of
+answers that were not read, and of what a broker keeps for a connection. An address is charged with
+the sum over its connections, so that no connection is closed for what other addresses hold.
 
 ## What one request may cost
 
-Both servers do everything on one thread, so nobody may make them do much at once:
+Both servers do everything on one thread, so no request may make them do much work at once:
 
-- **SQL92** expressions have a limit of text and operands (docs/filters.md), and a pull stops
-  looking when its tests have cost some 10 ms: it answers with what it has, and the client goes on
-  from there. A heartbeat may hold 64 expressions.
+- **SQL92** expressions have limits of text and operands (docs/filters.md), and a pull stops
+  filtering when its tests have taken some 10 ms: it answers with what it has, and the client goes
+  on from there. A heartbeat may hold 64 expressions.
 - **A heartbeat** may subscribe each group to 4,096 topics, and a request that locks or unlocks
-  queues may have a body of 1 MiB, some 10,000 queues. What is larger is refused with code 1.
-- **Pulls that wait** are `heldPullCountMax` (65,536) in all, and one connection may take as many
-  places as it leaves free, 10,000 at most. A pull that finds no room is answered at once, as if its
-  time were over. Waiting pulls are answered in slices of some 2 ms, in order.
-- **Batches** are read and stored in runs of 1,024 messages, with one answer in the end. Others
-  may store messages between two runs. A batch that is no batch, or that is too large, is refused
-  before anything of it is stored.
+  queues may have a body of 1 MiB, some 10,000 queues. Larger ones are refused with code 1.
+- **Held pulls** are limited to `heldPullCountMax` (65,536) in all. One connection may have no more
+  of them than there are free places, and 10,000 at most. A pull for which there is no room is
+  answered at once, as if its time were over. Held pulls are answered in order, in slices of some 2
+  ms.
+- **Batches** are read and stored in runs of 1,024 messages, with one answer at the end. Messages of
+  other producers may be stored between two runs. A batch that is malformed or too large is refused
+  before any message of it is stored.
 - **Long requests** (heartbeats, locks, registrations, lists and statistics of thousands of topics,
-  queues or clients) are worked on in slices of some milliseconds; a thread reads and writes the
-  large bodies. 256 of them may be under way, one more is answered SYSTEM_BUSY.
+  queues or clients) are processed in slices of some milliseconds; a thread reads and writes the
+  large bodies. 256 of them may be under way; one more is answered SYSTEM_BUSY.
 
-`tests/server/test_loop_watchdog.py` holds the worst input of every request code against 20 ms, with
-5,000 topics and clients and 8,192 queues in a topic, a batch of 20,000 messages and a registration
-of 50,000 topics.
+`tests/server/test_loop_watchdog.py` checks that the worst input of every request code occupies the
+event loop for less than 20 ms, with 5,000 topics and clients and 8,192 queues in a topic, a batch
+of 20,000 messages and a registration of 50,000 topics.
 
 ## A name server
 
-Who may connect at all: `allowedAddresses`, by default `*`. Whatever only an administrator sends is
-taken from this machine and from `adminAddresses`:
+`allowedAddresses`, by default `*`, says who may connect at all. Requests that only an administrator
+sends are accepted from this machine and from `adminAddresses`:
 
 | code | name |
 | --- | --- |
@@ -265,8 +272,9 @@ taken from this machine and from `adminAddresses`:
 
 _REGISTER: Final = """\
 
-Whatever only a broker sends is taken from this machine and from `brokerAddresses`, by default `*`:
-a name server has no accounts, and who may register can say of any address that it is a broker.
+Requests that only a broker sends are accepted from this machine and from `brokerAddresses`, by
+default `*`. A name server has no accounts, so whoever may register can declare any address to be a
+broker.
 
 | code | name |
 | --- | --- |
@@ -276,17 +284,18 @@ _TLS: Final = """\
 
 ## TLS
 
-Both servers take TLS and plain connections on one port and tell them apart by the first byte:
-`tls.server.mode` is `permissive` as in 4.9.7, `enforcing` closes plain connections, `disabled`
-those of TLS. The default, `tls.test.mode.enable=true`, is a certificate made at the first need that
-nobody can check: it keeps listeners out and no impostor. For a real one set it to `false`, with
-`tls.server.certPath`, `tls.server.keyPath` and, if the key has one, `tls.server.keyPassword`; the
-files are looked at again with each TLS connection. `tls.server.need.client.auth=require` with
-`tls.server.authClient=true` and `tls.server.trustCertPath` lets in clients with a certificate only
-(4.9.7 takes `require` without the other two and any certificate; here that is an error). The keys
-stand in the `-c` file, or in the file of `tls.config.file` (`/etc/rocketmq/tls.properties`), which
-wins and may not set the mode. No name is compared with a certificate: servers are reached by
-address.
+Both servers accept TLS and plain connections on one port and tell them apart by the first byte.
+`tls.server.mode` is `permissive` as in 4.9.7; `enforcing` closes plain connections, and `disabled`
+closes TLS connections. By default (`tls.test.mode.enable=true`) the server makes a certificate when
+it is first needed, which nobody can check: it protects against eavesdroppers, but not against an
+impostor. For a real certificate set this to `false`, and set `tls.server.certPath`,
+`tls.server.keyPath` and, if the key has a password, `tls.server.keyPassword`. Each TLS connection
+checks whether the files have changed. `tls.server.need.client.auth=require` with
+`tls.server.authClient=true` and `tls.server.trustCertPath` accepts only clients with a certificate
+(4.9.7 accepts `require` without the other two, and then any certificate; here that is an error).
+The settings are in the `-c` file, or in the file of `tls.config.file`
+(`/etc/rocketmq/tls.properties`), which overrides it and may not set the mode. No name is compared
+with a certificate, because servers are reached by address.
 """
 
 

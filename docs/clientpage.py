@@ -35,7 +35,7 @@ PAGES: Final[Mapping[str, tuple[type[Settings], str]]] = {
 
 ELSEWHERE: Final = {
     "accessChannel": "nothing: it says how traces reach Alibaba's cloud",
-    "adjustThreadPoolNumsThreshold": "nothing: in Java it adjusts nothing any more",
+    "adjustThreadPoolNumsThreshold": "nothing: in Java it no longer adjusts anything",
     "clientCallbackExecutorThreads": "nothing: callbacks run in the event loop, not in threads",
     "consumerGroup": "`group` of the constructor",
     "consumerPullTimeoutMillis": "nothing: a pull may take `consumer_timeout_ms_when_suspend`",
@@ -44,11 +44,11 @@ ELSEWHERE: Final = {
     "enableStreamRequestType": "nothing: it adds a mark that no broker of 4.9 looks at",
     "language": "nothing: requests say `PYTHON`",
     "messageListener": "`register_message_listener`",
-    "messageQueueListener": "nothing: `assignment()` tells the queues",
+    "messageQueueListener": "nothing: `assignment()` returns the queues",
     "mqClientApiTimeout": "`timeout_s` of `MQClient`, for every request",
     "namesrvAddr": "`namesrv` of `MQClient`",
     "offsetStore": "`offsets` of a `PushConsumer`",
-    "persistConsumerOffsetInterval": "`PushSettings` have it; who polls commits every "
+    "persistConsumerOffsetInterval": "`PushSettings` have it; a `LitePullConsumer` commits every "
     "`auto_commit_interval_ms`",
     "producerGroup": "`group` of the constructor",
     "pullThreadNums": "nothing: pulls need no threads",
@@ -62,75 +62,82 @@ ELSEWHERE: Final = {
 
 NAMESPACE: Final = """\
 With `ClientSettings(namespace="N")` every topic and group of the producers and consumers of a
-client is the tenant's own: `T` is `N%T` for brokers, name servers and tools, `G` is `N%G`, its
-retry topic `%RETRY%N%G`, its dead letters `%DLQ%N%G`. System topics (`TBW102`, …) and groups
-(`CID_RMQ_SYS_…`) stay as they are. Messages carry the namespace as property `INSTANCE_ID`.
+client belongs to the namespace `N`. For brokers, name servers and tools the topic `T` is `N%T`, and
+the group `G` is `N%G` with the retry topic `%RETRY%N%G` and the dead letter topic `%DLQ%N%G`.
+System topics (`TBW102`, …) and groups (`CID_RMQ_SYS_…`) stay as they are. Messages carry the
+namespace as property `INSTANCE_ID`.
 
-Topics may be given with the namespace or without. Messages, results of sends, queues that are
-fetched or shown to `select`, and traces are without it; `group`, `assignment()`, the queue of a
-listener's context and hooks' groups are with it, and so are the `configured_queues` of
-strategy CONFIG: all as in Java. `Admin` knows no namespace and takes names as they travel."""
+A program may name topics with the namespace or without it. As in Java, the names are without it in
+messages, results of sends, queues that are fetched or passed to `select`, and traces; they are with
+it in `group`, `assignment()`, the queue of a listener's context, the groups of hooks, and the
+`configured_queues` of strategy CONFIG. `Admin` knows no namespace and takes the names that are sent
+to the servers."""
 """What a namespace does."""
 
 BROADCASTING: Final = """\
-Each member keeps its positions in `~/.rocketmq_offsets/IP@INSTANCE/GROUP/offsets.json`, Java's
-file: a process that is started again, or takes the place of a Java consumer, goes on where that
-was. `INSTANCE` is `DEFAULT`, as in Java, unless `ClientSettings` have an `instance_name`; a
-`unit_name` is appended, `IP@INSTANCE@UNIT`. `IP` is `client_ip`, or the address this machine
-sends from. `local_dir` of the consumer names another directory.
+Each member keeps its offsets in `~/.rocketmq_offsets/IP@INSTANCE/GROUP/offsets.json`, the same file
+as Java's. A process that is restarted, or that replaces a Java consumer, continues from there.
+`INSTANCE` is `DEFAULT`, as in Java, unless `ClientSettings` have an `instance_name`; a `unit_name`
+is appended, as in `IP@INSTANCE@UNIT`. `IP` is `client_ip`, or the address from which this machine
+sends. `local_dir` of the consumer names another directory.
 
-Members of one group on one machine need an `instance_name` each. Without, they write one file, as
-in Java: each gets every message, and after a restart all go on where the last to write was."""
-"""Where positions of broadcasting consumers are."""
+Members of one group on one machine each need their own `instance_name`. Without it they write
+the same file, as in Java: each gets every message, and after a restart all continue where the
+member was that wrote the file last."""
+"""Where broadcasting consumers keep their offsets."""
 
 BAD_INPUT: Final = {
-    "no name server answers": "`send` and every question raise `Unreachable` or `TimedOut` naming "
-    "all that were tried, unless the route is known: a route is used until a name server gives "
-    "another, however long that takes, so sends, heartbeats, consumption and positions go on as "
-    "long as the brokers live. A consumer starts without, and begins once one answers.",
-    "a name server that was restarted, or a topic that was deleted": "no route in an answer is no "
-    "new route: the known one is used on, as in Java. What a broker of it refuses is an error.",
+    "no name server answers": "`send` and every request raise `Unreachable` or `TimedOut`, which "
+    "name all servers that were tried, unless the route is known. A known route is used until a "
+    "name server returns another, however long that takes, so sends, heartbeats, consumption and "
+    "commits go on as long as the brokers live. A consumer starts without a name server, and "
+    "begins to consume when one answers.",
+    "a name server that was restarted, or a topic that was deleted": "an answer without a route "
+    "does not replace a known route, as in Java. What a broker of that route refuses is an error.",
     "no name server is given": "`BadRequest` when `MQClient` is made.",
-    "a topic without a route": "`send` makes the topic where the brokers may (`TBW102`), else "
-    "raises `NoRoute`. A consumer asks again with every rebalance.",
+    "a topic without a route": "`send` creates the topic if the brokers allow that (`TBW102`), "
+    "and otherwise raises `NoRoute`. A consumer asks again with every rebalance.",
     "a group or topic name that is not allowed": "`BadRequest`; nothing leaves the process.",
     "a parameter out of its range, or a text for an enumeration": "`BadRequest` when the settings "
     "are made.",
-    "a body that is no bytes, a key, tag or property that is no text": "`BadRequest`; nothing "
+    "a body that is not bytes, or a key, tag or property that is not text": "`BadRequest`; nothing "
     "leaves the process.",
-    "a client in a second event loop or in a fork; a call that waits, in the loop it waits for": (
-        "`BadRequest`: a client lives in one loop of one process."
+    "a client in a second event loop or in a fork; a blocking call in the client's own loop": (
+        "`BadRequest`: a client belongs to one loop of one process."
     ),
     "an SQL92 expression the broker cannot read": "`BrokerRefused` (23) from `start`.",
-    "a listener that raises, or answers what is no status": "logged; the messages come again: "
-    "concurrent ones from the retry topic, orderly ones at once after the pause. After "
-    "`max_reconsume_times` they go to `%DLQ%group`. In broadcasting they are dropped, as in Java.",
+    "a listener that raises, or returns something that is not a status": "it is logged, and the "
+    "messages come again: concurrent ones from the retry topic, orderly ones from the same queue "
+    "after the pause. After `max_reconsume_times` they go to `%DLQ%group`. In broadcasting they "
+    "are dropped, as in Java.",
     "a listener that raises `SystemExit` or a cancellation": "the same; it ends neither the "
     "consumer nor the process.",
-    "a listener that hangs": "after `consume_timeout_min` its messages are given back to the "
-    "broker for another member, and its late answer counts for nothing; an orderly one keeps its "
+    "a listener that hangs": "after `consume_timeout_min` its messages are sent back to the "
+    "broker for another member, and its late result is ignored; an orderly listener keeps its "
     "queue, because nothing may overtake its messages, as in Java. A stop waits "
-    "`await_termination_ms_when_shutdown` for it; its thread does not keep the process.",
-    "a broker that takes no message back": "the message is sent to `%RETRY%group` anew, on any "
-    "broker. When none takes it, it stays, is tried again here after 5 s, and the position does "
-    "not pass it.",
+    "`await_termination_ms_when_shutdown` for it; its thread does not keep the process alive.",
+    "a broker that takes no message back": "the message is sent to `%RETRY%group` again, on any "
+    "broker. When none takes it, the consumer keeps it and tries it again after 5 s, and the "
+    "offset does not pass it.",
     "a body that cannot be decompressed": "no listener gets the message; it goes to `%DLQ%group` "
-    "as it is stored (broadcasting: it is dropped), and is logged. `poll`, `pull` and queries give "
-    "it: its `body` raises `BadAnswer`, its `record.body` has the bytes.",
-    "a stored body that is not what was sent (CRC)": "as one that cannot be decompressed.",
-    "a pull answer with bytes that are no record": "what comes before them is consumed. Those "
-    "bytes are asked for once more, alone; then the position passes them with an error in the log "
-    "that names broker, queue and offset, and what comes behind them is consumed.",
-    "a query answer with bytes that are no record": "`BadAnswer`.",
-    "a position outside of the queue": "logged; the consumer goes on at the end the broker names.",
-    "a second member of a group in one client": "`BadRequest` from `start`; the first goes on.",
-    "a crash, a stop or a rebalance between `poll` and the next `poll`": "the batch is given "
-    "again, however long its owner was at work; with `auto_commit=False` all since the last "
-    "`commit`.",
+    "as it is stored (in broadcasting it is dropped), and is logged. `poll`, `pull` and queries "
+    "return it: its `body` raises `BadAnswer`, and its `record.body` has the bytes.",
+    "a stored body that is not what was sent (CRC)": "as with one that cannot be decompressed.",
+    "a pull answer with bytes that are not a record": "the messages before them are consumed. "
+    "Those bytes are requested once more, alone. Then the offset passes them, with an error in "
+    "the log that names broker, queue and offset, and the messages behind them are consumed.",
+    "a query answer with bytes that are not a record": "`BadAnswer`.",
+    "an offset outside of the queue": "logged; the consumer continues at the end that the broker "
+    "names.",
+    "a second member of a group in one client": "`BadRequest` from `start`; the first member goes "
+    "on.",
+    "a crash, a stop or a rebalance between `poll` and the next `poll`": "the batch is delivered "
+    "again, however long its owner was at work; with `auto_commit=False` so are all messages since "
+    "the last `commit`.",
     "a `start` that fails or is cancelled": "the group has no such member; another consumer of the "
     "group may start.",
 }
-"""What the client does with what it should not get."""
+"""What the client does with bad input."""
 
 
 def client() -> str:
@@ -140,23 +147,25 @@ def client() -> str:
         "",
         "<!-- Printed by `make docs` from the code; edit the code, not this file. -->",
         "",
-        "Names are those of the Java client 4.9.7 in snake_case, so its documentation applies;",
-        "`_ms`, `_s` and `_min` say the unit of a time. Positions (`queue_offset`) count",
-        "entries of a queue. `from mqclient import …` gives every public name.",
+        "The names are those of the Java client 4.9.7 in snake_case, so its documentation applies.",
+        "`_ms`, `_s` and `_min` are the units of times. A `queue_offset` counts entries of a",
+        "queue. `from mqclient import …` imports every public name.",
         "",
-        "Errors are `ClientError`s with `code`, `remark`, `address`, `hint` and `retriable`.",
+        "All errors are `ClientError`s with `code`, `remark`, `address`, `hint` and `retriable`.",
         "",
-        "Java's `sendMsgTimeout` of 3 s is the client's `timeout_s` (5 s) here unless it is set:",
-        "one limit for everything a client asks.",
+        "In place of Java's `sendMsgTimeout` of 3 s the client's `timeout_s` (5 s) applies unless",
+        "`send_msg_timeout_ms` is set; `timeout_s` is the one limit for every request of a client.",
         "",
-        "Programs that do not await take `BlockingClient(namesrv)` and, made with it,",
+        "Programs that do not use `await` take `BlockingClient(namesrv)` and, made with it,",
         "`BlockingProducer`, `BlockingTransactionProducer`, `BlockingPushConsumer`,",
-        "`BlockingLitePullConsumer`, `BlockingPullConsumer`, `BlockingAdmin` for the class of the",
-        "same name: the same methods, parameters and results, the calls wait. Listeners that are",
-        "plain functions run in threads and may call all of it; a coroutine listener runs in the",
-        "client's loop, where a call that waits is refused: it awaits the object's `own` instead.",
+        "`BlockingLitePullConsumer`, `BlockingPullConsumer` or `BlockingAdmin`. Each has the",
+        "methods, parameters and results of the class without `Blocking`, and each call waits.",
+        "Listeners that are plain functions run in threads and may make such calls. A coroutine",
+        "listener runs in the client's loop, where a blocking call is refused; it awaits the",
+        "methods of the object's `own` instead.",
         "",
-        "What was shut down (or left its `with` block) refuses everything; a new one is made.",
+        "An object that was shut down (or left its `with` block) refuses every call; make a new",
+        "one.",
     ]
     for settings, usage in PAGES.values():
         lines += ["", f"## {settings.__name__}", "", f"For {usage}.", ""]

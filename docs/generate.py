@@ -1,6 +1,6 @@
-"""Prints the documents that have their source in the code: ``make docs``.
+"""Prints the documents that are made from the code: ``make docs``.
 
-    docs/wire.md      every request code: who answers it, or why nobody does
+    docs/wire.md      every request code, which server answers it, or why none does
     docs/format.md    every layout of a store directory
     docs/cli.md       every command of mqadmin
     docs/security.md  who may send which request
@@ -8,8 +8,8 @@
     completions/      the completion scripts
     man/              a page for every command
 
-Rule: what is declared once in the code is not written a second time by hand. A test fails
-where a file here is not what this prints.
+Rule: what is declared once in the code is not written a second time by hand. A test fails when
+a file in the repository differs from what this module prints.
 """
 
 import inspect
@@ -41,9 +41,9 @@ def wire() -> str:
         "# Requests on the wire",
         "",
         PRINTED,
-        "Every request code of RocketMQ 4.9.7, and what our servers do with it. A code that a",
-        "server does not handle is answered with 3 (REQUEST_CODE_NOT_SUPPORTED) by the broker,",
-        "and not at all by the name server, as the Java servers do.",
+        "This page lists every request code of RocketMQ 4.9.7, and what our servers do with it.",
+        "The broker answers a code that it does not handle with 3 (REQUEST_CODE_NOT_SUPPORTED),",
+        "and the name server does not answer it at all; the Java servers do the same.",
         "",
         "| code | name | broker | name server |",
         "| --- | --- | --- | --- |",
@@ -70,9 +70,9 @@ def layouts() -> str:
         "# The bytes of a store directory",
         "",
         PRINTED,
-        "Integers are big endian and signed, nothing is padded. A host is 4 or 16 address bytes",
-        "and an int32 port. `tests/storefmt` holds every layout against files that the real",
-        "RocketMQ 4.9.7 broker wrote.",
+        "Integers are big endian and signed, and nothing is padded. A host is 4 or 16 bytes of an",
+        "address and an int32 port. `tests/storefmt` compares every layout with files that the",
+        "real RocketMQ 4.9.7 broker wrote.",
     ]
     for layout in LAYOUTS:
         lines += ["", f"## {layout.name}", "", layout.doc, ""]

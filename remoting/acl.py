@@ -1,11 +1,12 @@
-"""The signature of a request, as RocketMQ's ACL wants it.
+"""The signature of a request, as RocketMQ's ACL requires it.
 
     content   = values of all ext fields in the order of their keys, then the body
     Signature = base64(HmacSHA1(secret key, content))
 
-Rule: what is signed must be sent exactly so; sign last, after every other field is set. Keys are
-compared as Java compares strings, by UTF-16 units. A 4.9.7 broker leaves ``_UNIQUE_KEY_QUERY``
-out when it checks, while the 4.9.7 client signs it: ``signatures_of`` gives both forms.
+Rule: a request must be sent exactly as it was signed, so sign it last, after every other field is
+set. Keys are compared as Java compares strings, by UTF-16 units. A 4.9.7 broker leaves
+``_UNIQUE_KEY_QUERY`` out when it checks, while the 4.9.7 client signs it: ``signatures_of`` returns
+both forms.
 
 Source: acl/common/AclUtils.java, acl/common/AclSigner.java, acl/common/AclClientRPCHook.java.
 """
@@ -22,7 +23,7 @@ ACCESS_KEY: Final = "AccessKey"
 SECURITY_TOKEN: Final = "SecurityToken"
 SIGNATURE: Final = "Signature"
 OF_THE_SIGNATURE: Final = frozenset({ACCESS_KEY, SECURITY_TOKEN, SIGNATURE})
-"""Fields that say who asks and prove it; nobody else is to have them."""
+"""The fields that identify the sender and prove it; they must not be passed on to anybody else."""
 UNIQUE_KEY_QUERY: Final = "_UNIQUE_KEY_QUERY"
 
 
@@ -30,9 +31,9 @@ def content_of(ext: Mapping[str, str], body: bytes, *, left_out: str = "") -> by
     """Return the bytes that are signed.
 
     Args:
-        ext: all fields of the request; a Signature among them is passed over.
+        ext: all fields of the request; a Signature among them is left out.
         body: the request's body.
-        left_out: one more key to pass over.
+        left_out: one more key to leave out.
     """
     names = sorted(ext, key=lambda name: name.encode("utf-16-be", "surrogatepass"))
     values = [ext[name] for name in names if name not in (SIGNATURE, left_out)]
@@ -64,7 +65,14 @@ def is_signed(command: Command, secret_key: str) -> bool:
 def sign(
     command: Command, access_key: str, secret_key: str, *, security_token: str | None = None
 ) -> None:
-    """Add access key and signature to the fields of ``command``, in place of older ones."""
+    """Set access key and signature in the fields of ``command``, in place of older ones.
+
+    Args:
+        command: the request, complete except for these fields.
+        access_key: the name of the account.
+        secret_key: the key that makes the signature; it is not sent.
+        security_token: the token of a temporary account, None without one.
+    """
     command.ext[ACCESS_KEY] = access_key
     if security_token is not None:
         command.ext[SECURITY_TOKEN] = security_token

@@ -1,7 +1,7 @@
-"""Where a peer is, as text, and why nobody was reached there.
+"""The address of a peer as text, and the reason why a connection to it failed.
 
-Rule: what both askers (``remoting.aio.client`` and ``remoting.direct``) say of an address is
-said here, so that a command reads the same whichever of them it goes through.
+Rule: both clients (``remoting.aio.client`` and ``remoting.direct``) take their texts about an
+address from here, so that a command prints the same with either of them.
 """
 
 import os
@@ -13,7 +13,7 @@ def split_address(address: str) -> tuple[str, int]:
     """Return host and port of ``host:port``, ``[::1]:port`` or ``::1:port`` (as Java writes it).
 
     Raises:
-        BadCall: there is no port, or it is none.
+        BadCall: the port is missing, or it is not a port number.
     """
     host, _, port = address.rpartition(":")
     if not host or not port.isascii() or not port.isdigit() or not 0 < int(port[:6]) < 65_536:
@@ -23,8 +23,8 @@ def split_address(address: str) -> tuple[str, int]:
 
 def failure_text(error: OSError) -> str:
     """Return why a connection could not be made, without the address."""
-    # What marks an error of ``ssl``, which is not loaded for its class: its errno is a number
-    # of OpenSSL's, not of the system.
+    # Errors of ``ssl`` have this attribute, so ``ssl`` need not be loaded for its class. Their
+    # errno is a number of OpenSSL, not of the system.
     if hasattr(error, "library"):
         detail = getattr(error, "verify_message", "") or getattr(error, "reason", "") or str(error)
         return f"tls: {detail.lower().replace('_', ' ')}"

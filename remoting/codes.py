@@ -2,8 +2,9 @@
 
 Names are RocketMQ's own, so that a log line of either side can be searched here.
 
-Rule: numbers only, nothing that acts on them. A code that 4.9.7 does not know lives in
-``LaterCode`` (RocketMQ 5 clients send it) or ``ExtensionCode`` (ours), never in ``RequestCode``.
+Rule: this module has only numbers, and nothing that acts on them. A code that 4.9.7 does not know
+is in ``LaterCode`` (RocketMQ 5 clients send it) or ``ExtensionCode`` (ours), never in
+``RequestCode``.
 
 Source: common/protocol/RequestCode.java, common/protocol/ResponseCode.java,
 remoting/protocol/LanguageCode.java, remoting/protocol/RemotingSysResponseCode.java (4.9.7).
@@ -13,7 +14,7 @@ from enum import IntEnum
 from typing import Final
 
 VERSION: Final = 407
-"""MQVersion ordinal of 4.9.7, the version our frames carry."""
+"""MQVersion ordinal of 4.9.7, the version that our frames carry."""
 
 FLAG_RESPONSE: Final = 1
 FLAG_ONEWAY: Final = 2
@@ -45,7 +46,10 @@ class LanguageCode(IntEnum):
 
 
 class ResponseCode(IntEnum):
-    """The ``code`` of a response; 0 is success, for a send 10, 11 and 12 mean stored as well."""
+    """The ``code`` of a response.
+
+    0 is success. For a send, 10, 11 and 12 mean that the message is stored as well.
+    """
 
     SUCCESS = 0
     SYSTEM_ERROR = 1
@@ -87,7 +91,7 @@ class ResponseCode(IntEnum):
 
 
 class RequestCode(IntEnum):
-    """What a request asks for: all 96 numbers of 4.9.7, including those nothing handles."""
+    """What a request asks for: all 96 numbers of 4.9.7, including those that no server handles."""
 
     SEND_MESSAGE = 10
     PULL_MESSAGE = 11
@@ -195,13 +199,13 @@ class LaterCode(IntEnum):
 
 
 class ExtensionCode(IntEnum):
-    """Requests only our own servers answer; a Java broker answers 3 to them."""
+    """Requests that only our own servers handle; a Java broker answers 3 to them."""
 
     GET_LOCK_TABLE = 10_001
     """Every queue lock the broker holds, as a JSON list."""
     PROMOTE_SLAVE = 10_003
-    """Make a slave the master, from the end of its log on."""
+    """Makes a slave the master, from the end of its log on."""
     DEMOTE_MASTER = 10_004
-    """Make a master that was replaced a slave."""
+    """Makes a master that was replaced a slave."""
     GET_OPEN_TRANSACTIONS = 10_002
-    """Half messages that nobody decided yet, as a JSON object."""
+    """Half messages that are neither committed nor rolled back yet, as a JSON object."""

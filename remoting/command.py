@@ -1,7 +1,7 @@
 """One request or response, whatever its serialisation.
 
-Rule: this is the value; how it becomes bytes is ``remoting.serialize`` (header) and
-``remoting.frame`` (lengths). ``opaque`` ties a response to its request on one connection.
+Rule: this module holds the value; ``remoting.serialize`` (header) and ``remoting.frame`` (lengths)
+turn it into bytes. On one connection ``opaque`` connects a response with its request.
 
 Source: remoting/protocol/RemotingCommand.java.
 """
@@ -22,7 +22,7 @@ from remoting.header import Header
 _H = TypeVar("_H", bound=Header)
 
 UNSET_REMARK: Final = "not set any response code"
-"""What a Java server begins an answer with, and forgets to take out of some good ones."""
+"""The remark with which a Java server begins an answer; it stays in some successful ones."""
 
 
 @dataclass(slots=True)
@@ -59,7 +59,17 @@ class Command:
     def request(
         cls, code: int, header: Header | None = None, *, body: bytes = b"", oneway: bool = False
     ) -> "Command":
-        """Return a request; the connection gives it its ``opaque`` when it is sent."""
+        """Return a request; the connection sets its ``opaque`` when it is sent.
+
+        Args:
+            code: the request code.
+            header: the typed header, None for a request without one.
+            body: the body, as it is sent.
+            oneway: True for a request that must not be answered.
+
+        Raises:
+            BadCall: a value of the header does not fit its Java type.
+        """
         return cls(
             code=code,
             flag=FLAG_ONEWAY if oneway else 0,
@@ -76,7 +86,17 @@ class Command:
         header: Header | None = None,
         body: bytes = b"",
     ) -> "Command":
-        """Return the answer to this request: same opaque, same serialisation."""
+        """Return the answer to this request, with the same opaque and the same serialisation.
+
+        Args:
+            code: the response code.
+            remark: a text for the client, None without one.
+            header: the typed header, None for an answer without one.
+            body: the body, as it is sent.
+
+        Raises:
+            BadCall: a value of the header does not fit its Java type.
+        """
         return Command(
             code=code,
             opaque=self.opaque,
@@ -89,5 +109,9 @@ class Command:
         )
 
     def header(self, header_class: type[_H]) -> _H:
-        """Return the typed view of ``ext``; raises BadHeader when a field is missing or wrong."""
+        """Return the typed view of ``ext``.
+
+        Raises:
+            BadHeader: a required field is missing, or a value is wrong.
+        """
         return header_class.from_ext(self.ext)

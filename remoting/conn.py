@@ -1,12 +1,12 @@
-"""Which answer belongs to which question: the asking side of one connection, without I/O.
+"""Matches answers with requests: the client side of one connection, without I/O.
 
     add ──> opaque 7 waits until its deadline ──┬── take(7): the answer came
                                                 ├── expired(now): it did not come in time
                                                 └── drain(): the connection is gone
 
-Rule: an opaque is unique among what waits on ONE connection; the other end counts its own
-requests, so a response is matched here and a request of the peer never is. An answer to
-something that no longer waits is dropped by the caller, ``take`` returns None for it.
+Rule: an opaque is unique among the requests that wait on ONE connection. The peer counts its own
+requests, so only responses are matched here, never a request of the peer. For an answer that nobody
+waits for any more ``take`` returns None, and the caller drops it.
 
 Source: remoting/netty/NettyRemotingAbstract.java#responseTable, #scanResponseTable.
 """
@@ -22,7 +22,7 @@ _STALE_COUNT_MIN: Final = 256
 class PendingRequests(Generic[_W]):
     """The requests of one connection that wait for an answer.
 
-    A waiter is whatever the caller wants back: a future, a callback, a test's string.
+    A waiter is whatever the caller wants to get back, for example a future or a callback.
     """
 
     __slots__ = ("_deadlines", "_next", "_waiting")
@@ -36,7 +36,7 @@ class PendingRequests(Generic[_W]):
         return len(self._waiting)
 
     def next_opaque(self) -> int:
-        """Return a number that nothing waits for; a oneway request takes one as well."""
+        """Return a number that no request uses; a oneway request takes one as well."""
         opaque = self._next
         while opaque in self._waiting:
             opaque = (opaque + 1) & _OPAQUE_MASK
@@ -53,8 +53,8 @@ class PendingRequests(Generic[_W]):
         """Let ``waiter`` wait for the answer to a request whose ``next_opaque`` was written."""
         self._waiting[opaque] = (deadline_ms, waiter)
         if len(self._deadlines) > _STALE_COUNT_MIN + 2 * len(self._waiting):
-            # Answered requests leave their deadline behind; most are answered, so the heap
-            # would otherwise hold a whole timeout's worth of traffic.
+            # An answered request leaves its deadline in the heap. Most requests are answered, so
+            # the heap would otherwise hold all the requests of one timeout.
             self._deadlines = [(until, key) for key, (until, _) in self._waiting.items()]
             heapq.heapify(self._deadlines)
         else:
@@ -66,7 +66,7 @@ class PendingRequests(Generic[_W]):
         return None if found is None else found[1]
 
     def expired(self, now_ms: int) -> list[_W]:
-        """Stop waiting for all whose deadline is reached, and return them, oldest first."""
+        """Stop waiting for all whose deadline is reached, and return them, the earliest first."""
         late = []
         while self._deadlines and self._deadlines[0][0] <= now_ms:
             deadline_ms, opaque = heapq.heappop(self._deadlines)
@@ -77,7 +77,7 @@ class PendingRequests(Generic[_W]):
         return late
 
     def next_deadline_ms(self) -> int | None:
-        """Return when ``expired`` will have something to say, None when nothing waits."""
+        """Return the earliest deadline of the requests that wait, None when nothing waits."""
         while self._deadlines:
             deadline_ms, opaque = self._deadlines[0]
             found = self._waiting.get(opaque)

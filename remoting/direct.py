@@ -1,13 +1,13 @@
-"""The asking side without an event loop: one question at a time, over plain blocking sockets.
+"""The client side without an event loop: one request at a time, over plain blocking sockets.
 
     drive(coroutine) ── invoke ── connect, send, read until the answer is there ── result
 
-``DirectClient`` has the calls of ``remoting.aio.client.RemotingClient``, so that what is written
-for that runs over either. Its coroutines never wait for a loop, they block; ``drive`` runs such a
-coroutine to its end. asyncio, threads and TLS are a third of what a one-shot command costs.
+``DirectClient`` has the methods of ``remoting.aio.client.RemotingClient``, so the same code runs
+with either of them. Its coroutines never wait for an event loop, they block; ``drive`` runs such a
+coroutine to its end. asyncio, threads and TLS take a third of the time of a one-shot command.
 
-Rule: for a program that asks and ends. What a server asks on its own is not answered here, and
-a connection that an exchange did not use up to its end is closed, never used again.
+Rule: this is for a program that sends some requests and ends. Requests of a server are not answered
+here, and a connection on which an exchange did not finish is closed and never used again.
 """
 
 import socket
@@ -42,7 +42,7 @@ def drive(work: Coroutine[None, None, T]) -> T:
     """Run a coroutine that never waits for an event loop to its end; return its result.
 
     Raises:
-        BadCall: it does wait for one, so it needs ``asyncio``.
+        BadCall: it does wait for an event loop, so it needs ``asyncio``.
     """
     try:
         work.send(None)
@@ -53,13 +53,13 @@ def drive(work: Coroutine[None, None, T]) -> T:
 
 
 class DirectClient:
-    """Asks servers one question at a time.
+    """Sends requests to servers, one at a time.
 
     Args:
         connect_timeout_s: how long a connection attempt may take.
         sign: called with every request before it is encoded, to add a signature to its fields.
-        on_exchange: told about every finished request.
-        tls: how connections are secured; None leaves them plain.
+        on_exchange: called after every finished request.
+        tls: the TLS settings of connections; None leaves them plain.
 
     Raises:
         BadCall: a file that ``tls`` names cannot be used.
@@ -81,7 +81,7 @@ class DirectClient:
         self._opaque = 0
 
     def standing(self, address: str) -> None:
-        """Return None: nobody else writes on a connection here."""
+        """Return None, since only this client writes on its connections."""
 
     async def invoke(self, address: str, command: Command, *, timeout_s: float = 5.0) -> Command:
         """Send a request and return the answer, whatever its code; blocks meanwhile.
@@ -129,7 +129,8 @@ class DirectClient:
     def _ask(
         self, address: str, command: Command, until_s: float, *, wants_answer: bool
     ) -> Command | None:
-        # Taken out meanwhile: after an error or Ctrl-C an answer may still come, to nobody.
+        # The socket is out of the table meanwhile: after an error or Ctrl-C its answer may still
+        # arrive, and nobody must read that as the answer to another request.
         peer = self._sockets.pop(address, None)
         if peer is None:
             peer = self._connect(address, _left_s(until_s))
@@ -173,7 +174,7 @@ class DirectClient:
         self, peer: socket.socket, address: str, context: "ssl.SSLContext"
     ) -> socket.socket:
         try:
-            # No name is compared; without one there would be no TLS at all.
+            # The name is not compared with the certificate, but ``ssl`` requires one.
             return context.wrap_socket(peer, server_hostname=split_address(address)[0])
         except OSError as error:
             peer.close()
@@ -183,10 +184,10 @@ class DirectClient:
 
 
 def _answer_to(opaque: int, peer: socket.socket, until_s: float) -> Command:
-    """Read until the answer to a request is there; what a server asks on its own is let go.
+    """Read until the answer to a request is there; requests of the server are ignored.
 
     Raises:
-        TimeoutError: it did not come in time.
+        TimeoutError: the answer did not come in time.
         EOFError, OSError, BadFrame: the connection cannot be used any more.
     """
     reader = FrameReader(header_size_max=FRAME_SIZE_MAX)
@@ -209,7 +210,7 @@ def _left_s(until_s: float) -> float:
 
 
 def _context_of(tls: "ClientTls") -> "ssl.SSLContext":
-    # Certificates take longer to load the code for than a plain request takes.
+    # The code for certificates takes longer to load than a plain request takes.
     from remoting.aio.tls import client_context
 
     return client_context(tls)

@@ -2,16 +2,16 @@
 
     RemotingError
     ├── BadFrame          the peer sent bytes that are no frame: close the connection
-    ├── BadHeader         a frame is fine, a typed field in it is missing or wrong
-    ├── BadBody           a frame is fine, its JSON body is not what the code promises
+    ├── BadHeader         the frame is fine, but a typed field in it is missing or wrong
+    ├── BadBody           the frame is fine, but its JSON body is not what the code promises
     ├── BadCall           our own caller asked for something that cannot be encoded
     ├── ConnectFailed     nobody answered at that address
     ├── ConnectionLost    the connection went away before the answer came
     ├── RequestTimedOut   the answer did not come in time
     └── ResponseError     the peer answered with a code that means no
 
-Rule: policy sits on the class (``retriable``: another try, perhaps elsewhere, may work;
-``exit_code``: what a command line exits with), data in attributes, never in parsed text.
+Rule: each class states its policy (``retriable``: another try, perhaps with another server, may
+work; ``exit_code``: the exit code of a command). Data is in attributes, never in the text.
 """
 
 from typing import ClassVar, Self
@@ -57,7 +57,7 @@ class BadBody(RemotingError):
 
 
 class BadCall(RemotingError):
-    """The caller asks for something the protocol cannot say; a fault of ours."""
+    """The caller asks for something that the protocol cannot express; this is our own fault."""
 
 
 class ConnectFailed(RemotingError):
@@ -109,7 +109,7 @@ class ResponseError(RemotingError):
     Attributes:
         code: response code, see ``remoting.codes.ResponseCode``.
         remark: the peer's text, "" without one.
-        address: who answered.
+        address: the address of the peer.
     """
 
     exit_code = 2

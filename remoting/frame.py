@@ -5,9 +5,9 @@
 
 ``length`` counts what follows it: 4 + header + body, at most 16 MiB. A frame that is too long,
 has an unknown serialisation byte, or a header longer than itself or than 256 KiB is a BadFrame:
-the connection is to be closed without an answer, because where the next frame starts is not known.
+close the connection without an answer, because nobody knows where the next frame starts.
 
-Rule: a length is checked as soon as its bytes are there, before memory is taken for it.
+Rule: a length is checked as soon as its bytes are there, before memory is allocated for it.
 
 Source: remoting/netty/NettyDecoder.java, remoting/protocol/RemotingCommand.java#decode.
 """
@@ -25,9 +25,9 @@ from remoting.serialize import decode_header, encode_header
 FRAME_SIZE_MAX: Final = 16_777_216
 """Largest ``length`` of a frame, bytes (Java's com.rocketmq.remoting.frameMaxLength)."""
 HEADER_SIZE_MAX: Final = 262_144
-"""Largest header that is read, bytes. Java has no such limit, and a header is parsed in one piece
-while everybody else waits. The longest field of real clients is the properties of a message: 32,767
-bytes, and six times as many in JSON where each has to be escaped."""
+"""Largest header that is read, bytes. Java has no such limit, but here all other clients wait while
+a header is parsed. The longest field of real clients is the properties of a message: 32,767 bytes,
+and six times as many in JSON if each has to be escaped."""
 
 _HEAD: Final = struct.Struct(">iI")
 _HEAD_SIZE: Final = 8
@@ -37,19 +37,19 @@ _CODE: Final = struct.Struct(">h")
 _BINARY: Final = int(SerializeType.ROCKETMQ)
 _CODE_SIZE: Final = len(b'{"code":310,')
 _CODES_MAX: Final = 1_024
-# The code by the first bytes of a JSON header: a lookup is a third of a match.
+# The code by the first bytes of a JSON header: a lookup takes a third of the time of a match.
 _CODES: Final[dict[bytes, int]] = {}
 
 
 class RawFrame(NamedTuple):
-    """One complete frame, its header not looked at yet."""
+    """One complete frame whose header is not decoded yet."""
 
     serialize: int
     header: bytes
     body: bytes
 
 
-# Half the time that calling the class takes.
+# This takes half the time of calling the class.
 _new_frame: Final = cast("Callable[[type[RawFrame], tuple[object, ...]], RawFrame]", tuple.__new__)
 
 
@@ -57,11 +57,12 @@ class FrameReader:
     """Cuts a byte stream into frames.
 
     Bytes of an unfinished frame wait in a list of parts and are joined once, when the frame is
-    complete: a frame that comes in n reads costs n appends, not n copies.
+    complete: a frame that arrives in n reads costs n appends, not n copies.
 
     Args:
-        header_size_max: a client takes longer headers than a server does: the answer to a batch
-            names each message in its header.
+        frame_size_max: the largest ``length`` that is accepted, bytes.
+        header_size_max: the largest header that is accepted, bytes. A client accepts longer headers
+            than a server does, since the answer to a batch names each message in its header.
     """
 
     __slots__ = ("_frame_size_max", "_header_size_max", "_needed", "_parts", "_waiting")
@@ -138,6 +139,11 @@ class FrameReader:
 def frame_bytes(serialize: int, header: bytes, body: bytes) -> bytes:
     """Return the frame around encoded header bytes.
 
+    Args:
+        serialize: the serialisation byte, 0 (JSON) or 1 (ROCKETMQ).
+        header: the encoded header.
+        body: the body.
+
     Raises:
         BadCall: the header passes 24 bits or the frame passes ``FRAME_SIZE_MAX``.
     """
@@ -149,7 +155,7 @@ def frame_bytes(serialize: int, header: bytes, body: bytes) -> bytes:
 
 
 def encode_frame(cmd: Command) -> bytes:
-    """Return ``cmd`` as one frame, header in its own serialisation.
+    """Return ``cmd`` as one frame, with the header in the command's own serialisation.
 
     Raises:
         BadCall: the command does not fit the format.
@@ -158,14 +164,18 @@ def encode_frame(cmd: Command) -> bytes:
 
 
 def decode_frame(raw: RawFrame) -> Command:
-    """Return the command in a frame; raises BadFrame when its header cannot be read."""
+    """Return the command in a frame.
+
+    Raises:
+        BadFrame: the header cannot be read.
+    """
     cmd = decode_header(raw.serialize, raw.header)
     cmd.body = raw.body
     return cmd
 
 
 def peek_code(raw: RawFrame) -> int:
-    """Return the code of a frame, cheaply where the layout is Java's.
+    """Return the code of a frame, without decoding the header if its layout is Java's.
 
     Raises:
         BadFrame: the header cannot be read.
@@ -187,7 +197,7 @@ def _read_code(raw: RawFrame) -> int:
     code = int(found[1])
     if found.end() <= _CODE_SIZE:
         if len(_CODES) >= _CODES_MAX:
-            # Somebody makes up codes; start again rather than grow.
+            # A client sends invented codes: empty the table so that it does not grow further.
             _CODES.clear()
         _CODES[raw.header[:_CODE_SIZE]] = code
     return code

@@ -1,4 +1,4 @@
-"""The base of every typed header: one dataclass declares fields, and the codec follows.
+"""The base of every typed header: the codec follows from the fields of one dataclass.
 
 A header travels as ``extFields``, a map of text to text. A declaration such as
 
@@ -42,7 +42,12 @@ _DIGITS_MAX: Final = 20
 
 
 def key(wire: str, **more: object) -> dict[str, object]:
-    """Return field metadata that gives the Java key where it is not the camelCase name."""
+    """Return field metadata with a Java key that is not the camelCase name of the attribute.
+
+    Args:
+        wire: the key on the wire.
+        more: further metadata, as of ``limits``.
+    """
     return {"key": wire, **more}
 
 
@@ -146,7 +151,7 @@ def parse_int(text: str) -> int:
     """Return the number in ``text`` by Java's rules: sign and ASCII digits, nothing else.
 
     Raises:
-        ValueError: anything else, also a number too long for 64 bits.
+        ValueError: the text is anything else, or the number is too long for 64 bits.
     """
     if len(text) <= _DIGITS_MAX and text.isascii():
         digits = text if text.isdigit() else text[1:]
@@ -188,8 +193,8 @@ class Header:
         for declared in fields_of(cls):
             name, key, kind, low, high, _, _, optional = declared
             value = getattr(self, name)
-            # Nearly every value takes one of the first two ways: this runs for each field of
-            # each request.
+            # The first two cases cover nearly every value: this runs for each field of each
+            # request.
             if kind is str and type(value) is str:
                 out[key] = value
             elif kind is int and type(value) is int and low <= value <= high:
@@ -200,10 +205,10 @@ class Header:
 
     @classmethod
     def from_ext(cls, ext: Mapping[str, str]) -> Self:
-        """Return the header in a wire map; keys it does not know are ignored.
+        """Return the header in a wire map; keys that it does not know are ignored.
 
         Raises:
-            BadHeader: a required field is missing, or a number is not one or does not fit.
+            BadHeader: a required field is missing, or a value is no number or out of range.
         """
         values: dict[str, object] = {}
         for declared in fields_of(cls):

@@ -1,8 +1,8 @@
-"""Packages whose names are loaded when they are first asked for.
+"""Packages whose names are loaded when they are first used.
 
     remoting.headers.SendMessage --__getattr__--> remoting.headers.message --> kept in the package
 
-Rule: only what takes time to load, and is public below its package's name, is worth it.
+Rule: use this only for public names of a package that take time to load.
 """
 
 import sys
@@ -15,7 +15,7 @@ def on_demand(package: str, places: Mapping[str, str]) -> Callable[[str], object
 
     Args:
         package: its ``__name__``.
-        places: module -> the names that it has, with spaces between them.
+        places: module -> the names that it defines, separated by spaces.
     """
     place_of = {name: place for place, names in places.items() for name in names.split()}
 
@@ -23,7 +23,7 @@ def on_demand(package: str, places: Mapping[str, str]) -> Callable[[str], object
         if name not in place_of:
             raise AttributeError(f"module {package} has no {name}")
         found: object = getattr(import_module(place_of[name]), name)
-        # The next one who asks does not come here again.
+        # The next access finds the name in the module and does not call this function.
         setattr(sys.modules[package], name, found)
         return found
 

@@ -11,10 +11,10 @@ ROCKETMQ (1), big endian:
     | i16 code | i8 lang | i16 version | i32 opaque | i32 flag | i32 n, remark | i32 m, ext |
     ext = ( i16 k, key | i32 v, value )*      n = 0 and v = 0 read as null, as in Java
 
-Rule: reading is lenient where Java is (language by name or number, numbers and booleans in
-``extFields``, nulls, unknown keys, bytes that are no UTF-8) and raises BadFrame for all that has
-no meaning; it never raises anything else. In ``extFields`` a key that comes twice counts with its
-last value.
+Rule: the decoder accepts what Java accepts (language by name or number, numbers and booleans in
+``extFields``, nulls, unknown keys, bytes that are no UTF-8) and raises BadFrame for everything that
+has no meaning; it never raises anything else. If a key comes twice in ``extFields``, its last value
+counts.
 
 Source: remoting/protocol/RemotingCommand.java, remoting/protocol/RocketMQSerializable.java.
 """
@@ -45,15 +45,15 @@ _SHORT_ESCAPES: Final = {
     '"': '\\"',
     "\\": "\\\\",
 }
-# Where Python's own escaping differs from fastjson's: letters in the hex digits, and these blocks.
+# Python's own escaping differs from fastjson's in letters of the hex digits, and in these blocks.
 _RARE: Final = re.compile("[\x0b\x0e\x0f\x1a-\x1f\x7f-\x9f\u2028\u2029]")
 _LOWER_HEX: Final = re.compile(r"\\u00[01][a-f]")
 _HALF_PAIR: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _INT32_MIN, _INT32_MAX = -(2**31), 2**31 - 1
 FIELDS_MAX: Final = 1_024
-"""Most pairs in ``extFields``: real clients write fewer than 40, and each costs microseconds."""
-# What Java and this package write when no text needs an escape, which is nearly always.
+"""Most pairs in ``extFields``: real clients write fewer than 40; each takes microseconds."""
+# Java and this package write this layout when no text needs an escape, which is nearly always.
 _NUMBER: Final = "(0|[1-9][0-9]{0,8})"
 _PLAIN: Final = re.compile(
     rf'\{{"code":{_NUMBER},(?:"extFields":\{{([^{{}}\\]*)\}},)?"flag":{_NUMBER},'
@@ -61,7 +61,7 @@ _PLAIN: Final = re.compile(
     rf'"serializeTypeCurrentRPC":"JSON","version":{_NUMBER}\}}'
 )
 _PAIRS_MAX: Final = 32
-# What stands between the quotes of so many pairs; the key is the count of parts they make.
+# The text between the quotes of so many pairs; the key is the number of parts that they make.
 _BETWEEN: Final = {
     4 * count + 1: ["", *([":", ","] * count)[:-1], ""] for count in range(1, _PAIRS_MAX + 1)
 }
@@ -111,7 +111,7 @@ def _encode_json(cmd: Command) -> bytes:
 
 
 def _pairs(ext: dict[str, str]) -> str:
-    """Return the inside of ``extFields``: quickly, then again with care if it holds rare text."""
+    """Return the inside of ``extFields``, by the slow way only if it holds rare text."""
     pairs = ",".join(
         [f"{encode_basestring(name)}:{encode_basestring(value)}" for name, value in ext.items()]
     )
@@ -138,7 +138,7 @@ def decode_header(serialize: int, data: bytes) -> Command:
 
     Args:
         serialize: the frame's serialisation byte.
-        data: the header, whole.
+        data: the whole header.
 
     Raises:
         BadFrame: unknown serialisation, or the bytes are no header.
@@ -154,16 +154,18 @@ def _refuse_constant(text: str) -> object:
     raise ValueError(f"{text} is not JSON")
 
 
-# Control characters inside texts are let through, as fastjson does.
+# Control characters inside texts are accepted, as fastjson does.
 _DECODER: Final = json.JSONDecoder(parse_constant=_refuse_constant, strict=False)
 
 
 def java_text(data: bytes) -> str:
-    """Return the text in bytes; what is no UTF-8 is U+FFFD, as in Java: some clients send GBK."""
+    """Return the text in bytes; as in Java, bytes that are no UTF-8 (some clients send GBK) become
+    U+FFFD.
+    """
     try:
         return data.decode()
     except UnicodeDecodeError:
-        # Java takes half a pair for one character that is none, Python for one a byte.
+        # For half a surrogate pair Java writes one replacement character, Python one a byte.
         return _HALF_PAIR.sub(b"\xef\xbf\xbd", data).decode("utf-8", "replace")
 
 
@@ -219,7 +221,7 @@ def _ext_of(value: object) -> dict[str, str]:
 
 
 def _plain(text: str) -> Command | None:
-    """Return the command in a header without escapes in the usual layout, None for any other."""
+    """Return the command in a header of the usual layout without escapes, None for any other."""
     found = _PLAIN.fullmatch(text)
     if found is None:
         return None
@@ -250,7 +252,7 @@ def _decode_json(data: bytes) -> Command:
             return plain
         fields = _DECODER.decode(text)
         if _SURROGATE.search(text) is not None:
-            # Half a pair would fail much later, where the text is written again.
+            # Half a surrogate pair would fail much later, where the text is written again.
             json.dumps(fields, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise BadFrame(f"header of {len(data)} bytes is not JSON: {str(error)[:120]}") from None

@@ -1,9 +1,9 @@
-"""The keys in ``conf/tools.yml``, with which the Java tools sign what they ask.
+"""The keys in ``conf/tools.yml``, with which the Java tools sign their requests.
 
     accessKey: rocketmq2
     secretKey: 12345678
 
-Rule: two plain lines of YAML, read without a YAML reader; other lines do not matter.
+Rule: the two plain lines are read without a YAML parser; all other lines are ignored.
 
 Source: acl/common/AclUtils.java#getAclRPCHook.
 """
@@ -12,12 +12,12 @@ import re
 from typing import Final
 
 TOOLS_FILE: Final = "conf/tools.yml"
-"""Where it is, below ROCKETMQ_HOME."""
+"""The path of the file below ROCKETMQ_HOME."""
 
 _LINE: Final = re.compile(r"^\s*(accessKey|secretKey)\s*:\s*[\"']?([^\s\"'#]+)", re.MULTILINE)
 
 
 def tools_keys(text: str) -> tuple[str | None, str | None]:
-    """Return access key and secret key, None for what the text does not say."""
+    """Return access key and secret key, each None if the text does not have it."""
     found = dict(_LINE.findall(text))
     return found.get("accessKey"), found.get("secretKey")

@@ -1,4 +1,4 @@
-"""Who is let into a server, and how many: counts of connections, in all and of each address.
+"""Which connections a server accepts: it counts them, in all and of each address.
 
     address may connect? ── no ──────────────────> OUT     closed at once
     a descriptor left for it? ── no ─────────────> OUT
@@ -6,9 +6,10 @@
                                └─ yes ───────────> BUSY    told so by its first request, closed
                                   and a crowd of them ──> OUT
 
-Rule: who is told to go elsewhere is counted apart, so that a crowd takes no places of others.
+Rule: connections that only wait to be told SYSTEM_BUSY are counted separately, so that a crowd of
+them takes no places of others.
 
-Source: ours; Java lets everybody in until the process has no file descriptors left.
+Source: ours; Java accepts connections until the process has no file descriptors left.
 """
 
 import logging
@@ -22,7 +23,7 @@ from remoting.aio.resources import Places
 LOG = logging.getLogger(__name__)
 
 CROWD_MAX: Final = 64
-"""Connections beyond the limits that wait to be told so."""
+"""The most connections beyond the limits that wait to be told SYSTEM_BUSY."""
 
 
 class Verdict(Enum):
@@ -37,9 +38,9 @@ class Admission:
     """Counts the connections of one server.
 
     Args:
-        connections_max: those beyond are told SYSTEM_BUSY.
-        per_address_max: the same for those of one address; 0 for no such limit.
-        may_connect: says of an address whether it is let in; everybody is without it.
+        connections_max: the connections beyond this number are told SYSTEM_BUSY.
+        per_address_max: the same for the connections of one address; 0 for no such limit.
+        may_connect: tells whether an address may connect; without it everybody may.
         places: the descriptors that this server shares with others.
     """
 
@@ -60,7 +61,7 @@ class Admission:
         self._is_told = False
 
     def enter(self, ip: str) -> Verdict:
-        """Judge a new connection, and count it unless it stays out."""
+        """Return the verdict on a new connection, and count it unless that is ``OUT``."""
         if self._may_connect is not None and not self._may_connect(ip):
             LOG.info("%s is not let in, its connection is closed", ip)
             return Verdict.OUT
@@ -78,7 +79,7 @@ class Admission:
         return Verdict.BUSY
 
     def leave(self, ip: str, verdict: Verdict) -> None:
-        """Count a connection out again."""
+        """Stop counting a connection to which ``enter`` gave ``verdict``."""
         self._places.give_back()
         if verdict is Verdict.BUSY:
             self._crowd -= 1

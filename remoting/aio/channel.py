@@ -1,9 +1,9 @@
-"""The asking end of one connection: requests out, each answer to whoever waits for it.
+"""The client's end of one connection: it sends requests and passes each answer to its waiter.
 
     post ── opaque, frame ── socket ── answer ── opaque ── Waiter.stored | Waiter.answered
                   no answer in time, connection gone ───── Waiter.failed
 
-Rule: a waiter is told once and must not raise. One timer a connection looks after its
+Rule: a waiter is called once and must not raise. One timer for each connection watches its
 deadlines. A late answer is dropped; a request of the peer goes to the owner.
 
 Source: remoting/netty/NettyRemotingAbstract.java#processResponseCommand, #scanResponseTable.
@@ -27,16 +27,16 @@ WRITE_BUFFER_MAX: Final = 512 * 1024 * 1024
 
 
 class Waiter(Protocol):
-    """Who waits for one answer."""
+    """Waits for one answer."""
 
     def answered(self, answer: Command) -> None:
         """Take the answer."""
 
     def stored(self, stored: Stored, raw: RawFrame) -> None:
-        """Take the answer of a broker that stored a message, ``raw`` being all it sent."""
+        """Take the answer of a broker that stored a message; ``raw`` is the whole frame."""
 
     def failed(self, error: ConnectionLost | TimeoutError) -> None:
-        """Learn that no answer came."""
+        """Take the reason why no answer came."""
 
 
 class Asking:
@@ -57,7 +57,7 @@ class Asking:
             self.future.set_result(answer)
 
     def stored(self, stored: Stored, raw: RawFrame) -> None:
-        """Take an answer that a send might have read faster."""
+        """Take an answer that has the form of an answer to a send."""
         self.answered(decode_frame(raw))
 
     def failed(self, error: ConnectionLost | TimeoutError) -> None:
@@ -67,10 +67,10 @@ class Asking:
 
 
 class Owner(Protocol):
-    """Who has connections."""
+    """The owner of connections."""
 
     def forget(self, channel: "Channel") -> None:
-        """Let a lost connection go."""
+        """Forget a lost connection."""
 
     def answer(self, channel: "Channel", request: Command) -> None:
         """Handle a request of the peer."""
@@ -95,7 +95,7 @@ class Channel(Link):
         return self.address
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Fail all that waits."""
+        """Fail all requests that wait."""
         self._closing = True
         self._out.clear()
         if self._timer is not None:
@@ -111,7 +111,7 @@ class Channel(Link):
             self.lost.set_result(None)
 
     def on_frames(self, frames: Sequence[RawFrame]) -> None:
-        """Match answers, hand over requests."""
+        """Match answers with requests, and pass requests of the peer to the owner."""
         for raw in frames:
             stored = read_stored(raw)
             if stored is not None:
@@ -133,17 +133,17 @@ class Channel(Link):
                 self._owner.answer(self, cmd)
 
     def on_bad_frame(self, error: BadFrame) -> None:
-        """Say why the connection ends."""
+        """Log why the connection ends."""
         LOG.warning("%s sent no frame, connection closed: %s", self.address, error)
 
     def resume_writing(self) -> None:
-        """Let senders go on."""
+        """Let waiting senders continue."""
         super().resume_writing()
         if self._resumed is not None:
             self._resumed.set()
 
     async def writable(self) -> None:
-        """Wait until the peer took enough of what was sent."""
+        """Wait until the peer has taken enough of the bytes that were sent."""
         while self.write_paused and not self._closing:
             if self._resumed is None:
                 self._resumed = asyncio.Event()
@@ -151,27 +151,29 @@ class Channel(Link):
             await self._resumed.wait()
 
     def post(self, opaque: int, frame: bytes, waiter: Waiter, deadline_s: float) -> None:
-        """Send a request, let ``waiter`` have what comes of it.
+        """Send a request and pass its outcome to ``waiter``.
 
         Args:
-            opaque: what the request says, a fresh ``pending.next_opaque()``.
-            deadline_s: until when, by the clock of the loop.
+            opaque: the number in the request, a fresh ``pending.next_opaque()``.
+            frame: the request as one frame.
+            waiter: is called once, with the answer or the error.
+            deadline_s: the time until which to wait, by the clock of the loop.
 
         Raises:
-            BadCall: the loop of this connection has ended, nobody would take the answer.
+            BadCall: the loop of this connection has ended, so nobody would take the answer.
         """
         if self._loop.is_closed():
             raise BadCall(
                 f"the connection to {self.address} is of an event loop that has ended; "
                 "a client lives in one loop"
             )
-        # Rounded up: who tries again while there is time left must not find some then.
+        # Rounded up: a caller that tries again while time is left must find none left then.
         deadline_ms = int(deadline_s * 1000) + 1
         alone = not self.pending
         self.pending.put(opaque, waiter, deadline_ms)
         if self._timer is None or deadline_ms < self._timer_ms:
             self._wake_at(deadline_ms)
-        # Where others wait for answers, more is likely to leave with this in one write.
+        # If others wait for answers, more requests are likely to leave with this in one write.
         if alone:
             self.send_alone(frame)
         else:

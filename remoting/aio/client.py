@@ -1,10 +1,10 @@
-"""The asking side: one connection an address, many requests on it at once.
+"""The client side: one connection to each address, with many requests on it at once.
 
     invoke ── connection of the address (made once, shared) ── opaque, frame, future
     answer ── opaque ── future          request of the peer ── on_request ── answer
 
-Rule: an answer with a code other than 0 is an answer, not an error; what raises here is that
-no answer came (``ConnectFailed``, ``ConnectionLost``, ``RequestTimedOut``).
+Rule: an answer with a code other than 0 is an answer, not an error. An error is raised here only
+when no answer came (``ConnectFailed``, ``ConnectionLost``, ``RequestTimedOut``).
 
 Source: remoting/netty/NettyRemotingClient.java.
 """
@@ -44,22 +44,22 @@ _CLOSE_GRACE_S: Final = 1.0
 
 
 def _context_of(tls: "ClientTls") -> ssl.SSLContext:
-    # Certificates take longer to load the code for than a plain request takes.
+    # The code for certificates takes longer to load than a plain request takes.
     from remoting.aio.tls import client_context
 
     return client_context(tls)
 
 
 class RemotingClient:
-    """Asks servers and answers what they ask back.
+    """Sends requests to servers and answers the requests that servers send back.
 
     Args:
         connect_timeout_s: how long a connection attempt may take.
-        on_request: gets (address, request) of a server; what it returns (or its awaitable
-            gives) is sent back, None sends nothing. Without it such requests are ignored.
+        on_request: called with (address, request) of a server; its result (or that of its
+            awaitable) is sent back, and None sends nothing. Without it such requests are ignored.
         sign: called with every request before it is encoded, to add a signature to its fields.
-        on_exchange: told about every finished request, for `--explain`.
-        tls: how connections are secured; None leaves them plain.
+        on_exchange: called after every finished request, for `--explain`.
+        tls: the TLS settings of connections; None leaves them plain.
 
     Raises:
         BadCall: a file that ``tls`` names cannot be used.
@@ -91,11 +91,16 @@ class RemotingClient:
         ``command`` gets its ``opaque`` (and signature) here, so do not share one object
         between calls that run at the same time.
 
+        Args:
+            address: ``host:port`` of the server.
+            command: the request.
+            timeout_s: the limit for connection, request and answer together.
+
         Raises:
             ConnectFailed: nobody answered at ``address``.
             ConnectionLost: the connection ended first; the request may have been executed.
             RequestTimedOut: no answer in ``timeout_s``; the request may have been executed.
-            BadCall: the command cannot be encoded, the address is none, the client is closed.
+            BadCall: the command cannot be encoded, the address is invalid, or the client is closed.
         """
         observed = self._on_exchange is not None
         started_s = asyncio.get_running_loop().time() if observed else 0.0
@@ -112,7 +117,7 @@ class RemotingClient:
             try:
                 outcome = await asking.future
             except BaseException:
-                # Whoever gives up, nothing waits for the answer any more.
+                # The caller gave up or failed: nobody waits for the answer any more.
                 channel.pending.take(opaque)
                 raise
         except TimeoutError:
@@ -127,12 +132,12 @@ class RemotingClient:
         return outcome
 
     async def invoke_oneway(self, address: str, command: Command) -> None:
-        """Send a request that is not answered; returns when it is queued for the socket.
+        """Send a request that is not answered, and return when it is queued for the socket.
 
         Raises:
             ConnectFailed: nobody answered at ``address``.
             ConnectionLost: the connection ended before the request could be queued.
-            BadCall: the command is no oneway request or cannot be encoded.
+            BadCall: the command is not a oneway request, or cannot be encoded.
         """
         if not command.is_oneway:
             raise BadCall(f"request code {command.code} is not marked oneway")
@@ -151,11 +156,11 @@ class RemotingClient:
             self._observe(address, command, outcome, started_s)
 
     def standing(self, address: str) -> Channel | None:
-        """Return the connection to ``address`` for who writes frames, not requests, on it.
+        """Return the connection to ``address`` for a caller that writes frames on it.
 
         Returns:
-            None where it is not made yet or takes no bytes now, and where requests are signed
-            or looked at: ``invoke`` does all that.
+            None if there is no connection yet or if it takes no bytes now, and if requests are
+            signed or reported to ``on_exchange``; use ``invoke`` then.
         """
         channel = self._channels.get(address)
         if (
@@ -169,7 +174,7 @@ class RemotingClient:
         return channel
 
     async def close(self) -> None:
-        """Close all connections; what still waits fails with ConnectionLost."""
+        """Close all connections; requests that still wait fail with ConnectionLost."""
         self._closed = True
         tasks = [*self._connecting.values(), *self._answering]
         for task in tasks:
@@ -186,7 +191,7 @@ class RemotingClient:
             await asyncio.gather(*left)
 
     async def _writable(self, address: str, timeout_s: float) -> tuple[Channel, float]:
-        """Return a connection that takes bytes, and how much of the time is left."""
+        """Return a connection that takes bytes, and the seconds that are left."""
         now_s = asyncio.get_running_loop().time
         deadline_s = now_s() + timeout_s
         channel = await self._channel(address, min(self._connect_timeout_s, timeout_s))
@@ -231,7 +236,7 @@ class RemotingClient:
             self._connecting[address] = task
             task.add_done_callback(lambda done: self._connected(address, done))
         try:
-            # Shielded: other callers wait for the same attempt.
+            # The task is shielded because other callers wait for the same attempt.
             return await asyncio.wait_for(asyncio.shield(task), timeout_s)
         except TimeoutError:
             reason = f"no connection in {timeout_s:g} s"
@@ -255,7 +260,7 @@ class RemotingClient:
                 host,
                 port,
                 ssl=self._context,
-                # No name is compared; without one there would be no TLS at all.
+                # The name is not compared with the certificate, but TLS requires one.
                 server_hostname=None if self._context is None else host,
             )
         return channel
@@ -269,12 +274,12 @@ class RemotingClient:
             self._channels[address] = channel
 
     def forget(self, channel: Channel) -> None:
-        """Let a lost connection go; the next request makes a new one."""
+        """Forget a lost connection; the next request makes a new one."""
         if self._channels.get(channel.address) is channel:
             del self._channels[channel.address]
 
     def answer(self, channel: Channel, request: Command) -> None:
-        """Let the owner handle a request of the server, and send what it gives back."""
+        """Let ``on_request`` handle a request of the server, and send back its result."""
         if self._on_request is None:
             return
         task = asyncio.ensure_future(self._answer(channel, request, self._on_request))

@@ -4,8 +4,8 @@
        │ 0x16   SECURING: TLS handshake, then frames   (disabled: closed, no frame begins so)
        └ else   frames                                 (enforcing: closed)
 
-Rule: until it is known what a connection is, nothing is read from it and nothing is sent, so no
-byte of an answer leaves unprotected. A connection that has not said a byte costs one descriptor
+Rule: until the kind of a connection is known, nothing is read from it and nothing is sent, so no
+byte of an answer leaves unprotected. A connection that has not sent a byte costs one descriptor
 and no transport. A server without TLS does not wait for the byte.
 
 Source: remoting/netty/NettyRemotingServer.java#HandshakeHandler.
@@ -25,13 +25,13 @@ SHUTDOWN_TIMEOUT_S: Final = 3.0
 
 
 class Opened(Protocol):
-    """Whose connection it is; told once, unless the look was cancelled."""
+    """The owner of the connection; one method is called once, unless ``cancel`` was called."""
 
     def secured(self, transport: asyncio.Transport, below: asyncio.Transport) -> None:
-        """Go on with TLS; ``below`` has its encrypted bytes."""
+        """Go on with TLS; ``below`` is the transport of the encrypted bytes."""
 
     def not_opened(self) -> None:
-        """Learn that there is no transport, and that the socket is closed."""
+        """Take note that there is no transport, and that the socket is closed."""
 
 
 class _Paused(asyncio.Protocol):
@@ -42,14 +42,14 @@ class _Paused(asyncio.Protocol):
 
 
 class FirstByte:
-    """The look at one connection.
+    """Waits for the first byte of one connection.
 
     Args:
-        sock: freshly accepted; it is this object's until there is a transport.
-        conn: its protocol: a plain transport is told to it by ``connection_made``.
-        contexts: None for a server without TLS.
+        sock: the accepted socket; this object owns it until there is a transport.
+        conn: the protocol, which gets a plain transport by ``connection_made``.
+        contexts: the TLS contexts, None for a server without TLS.
         name: the peer, for the log.
-        tasks: has the connections under way, for who has to wait for their end.
+        tasks: the set of connections that are being opened, so that a server can wait for them.
         handshake_s: how long a handshake may take.
     """
 
@@ -64,7 +64,7 @@ class FirstByte:
         handshake_s: float,
     ) -> None:
         self.is_securing = False
-        """A handshake was begun."""
+        """True once a handshake was begun."""
         self._loop = asyncio.get_running_loop()
         self._socket = sock
         self._conn = conn
@@ -79,7 +79,7 @@ class FirstByte:
             self._loop.add_reader(sock, self._look, contexts.mode)
 
     def cancel(self) -> None:
-        """Give up: the connection is closed, or gone already."""
+        """Give up, since the connection is closed or already gone."""
         if self._task is None:
             self._let_go()
         else:
@@ -119,7 +119,7 @@ class FirstByte:
         if error is not None:
             LOG.error("%s: connection not opened", self._name, exc_info=error)
         if error is not None or task.cancelled():
-            # A task that never began to run leaves the socket open.
+            # If the task never began to run, the socket is still open.
             self._socket.close()
 
     async def _open(self) -> None:

@@ -1,11 +1,11 @@
-"""One connection's bytes: frames in, a queue of bytes out. Both ends build on it.
+"""The bytes of one connection: frames in, and a queue of bytes out, for client and server.
 
     socket ── 256 KiB reads ─ FrameReader ── on_frames(all complete frames of the read)
     send ── out list ── one transport.write a loop turn ── socket
 
-Rule: what is sent in one turn of the loop leaves in one write, but for a request that is alone.
-A peer that does not read is not read from either, and is cut off when what waits for it passes
-``write_buffer_max``.
+Rule: the bytes that are sent in one turn of the loop leave in one write, except a single request.
+If a peer does not read, nothing is read from it either, and it is disconnected when more than
+``write_buffer_max`` bytes wait for it.
 """
 
 import asyncio
@@ -20,14 +20,14 @@ LOG = logging.getLogger(__name__)
 
 _READ_SIZE: Final = 262_144
 PAUSE_SIZE: Final = 262_144
-"""Unsent bytes at which we stop reading from a peer."""
+"""The unsent bytes at which we stop reading from a peer."""
 
 
 class Outbox:
     """The connections that have something to write this turn, and one call at its end.
 
-    It also lends its connections the one read buffer: a read is copied out of it before the
-    next one starts, so thousands of idle connections cost no buffer each.
+    Its connections also share its one read buffer: a read is copied out of it before the next one
+    starts, so thousands of idle connections need no buffer of their own.
     """
 
     __slots__ = ("_dirty", "_loop", "_scheduled", "read_view")
@@ -46,11 +46,11 @@ class Outbox:
             self._loop.call_soon(self.flush)
 
     def hold(self) -> None:
-        """Schedule nothing for what is added from now on: the caller will ``flush``."""
+        """Schedule no write for what is added from now on, since the caller will ``flush``."""
         self._scheduled = True
 
     def flush(self) -> None:
-        """Write what waits, one write a connection."""
+        """Write all that waits, with one write for each connection."""
         self._scheduled = False
         dirty, self._dirty = self._dirty, []
         for link in dirty:
@@ -58,7 +58,7 @@ class Outbox:
 
 
 class Link(asyncio.BufferedProtocol):
-    """One connection; subclasses say what frames mean and what its end means."""
+    """One connection; subclasses handle its frames and its end."""
 
     def __init__(self, outbox: Outbox, *, write_buffer_max: int) -> None:
         self._outbox = outbox
@@ -66,22 +66,22 @@ class Link(asyncio.BufferedProtocol):
         self._out: list[bytes] = []
         self._out_size = 0
         self._write_buffer_max = write_buffer_max
-        # Much is written at once, so that it is known what the peer does not take.
+        # This many bytes are written at once, to find out what the peer does not take.
         self._room = min(PAUSE_SIZE, write_buffer_max)
         self._transport: asyncio.Transport | None = None
         self._closing = False
         self.write_paused = False
         self.activity = 0
-        """Counts reads, and writes that the peer took: while it moves, the peer lives."""
+        """Counts reads, and writes that the peer took: while it grows, the peer is alive."""
 
-    # What a subclass provides.
+    # A subclass provides these.
 
     def on_frames(self, frames: Sequence[RawFrame]) -> None:
         """Handle the complete frames of one read."""
         raise NotImplementedError
 
     def on_bad_frame(self, error: BadFrame) -> None:
-        """Learn that the peer sent no frame; the connection is closed right after."""
+        """Take the error about bytes that are no frame; the connection is closed right after."""
         raise NotImplementedError
 
     @property
@@ -107,7 +107,7 @@ class Link(asyncio.BufferedProtocol):
         self._transport.set_write_buffer_limits(high=PAUSE_SIZE)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Give asyncio the buffer to read into."""
+        """Return the buffer into which asyncio reads."""
         # Not the bytearray: under TLS asyncio writes to slices of it, which must not be copies.
         return self._outbox.read_view
 
@@ -125,7 +125,7 @@ class Link(asyncio.BufferedProtocol):
         self.on_frames(frames)
 
     def pause_writing(self) -> None:
-        """Stop reading from a peer that does not take what it asked for."""
+        """Stop reading from a peer that does not take its answers."""
         self.write_paused = True
         if self._transport is not None and not self._transport.is_closing():
             self._transport.pause_reading()
@@ -137,10 +137,10 @@ class Link(asyncio.BufferedProtocol):
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 
-    # What the owner of a connection calls.
+    # The owner of a connection calls these.
 
     def send(self, data: bytes) -> None:
-        """Queue ``data``; it leaves with all else of this turn. Dropped once closing."""
+        """Queue ``data`` to leave with all else of this turn; it is dropped once closing."""
         if self._closing:
             return
         if not self._out:
@@ -151,9 +151,10 @@ class Link(asyncio.BufferedProtocol):
             self.flush()
 
     def send_alone(self, data: bytes) -> None:
-        """Send ``data`` now, unless something waits before it: for who sends nothing else.
+        """Send ``data`` now, unless something is queued before it.
 
-        That spares a turn of the loop, which is a good part of what a lone request takes.
+        This is for a caller that sends nothing else in this turn. It saves one turn of the loop,
+        which is a large part of the time of a single request.
         """
         if self._out or self._closing:
             self.send(data)
@@ -162,7 +163,7 @@ class Link(asyncio.BufferedProtocol):
             self.flush()
 
     def flush(self) -> None:
-        """Hand the queue to the transport, and cut the connection off when too much waits."""
+        """Pass the queue to the transport, and end the connection when too many bytes wait."""
         out, transport = self._out, self._transport
         if not out or transport is None:
             return
@@ -182,7 +183,7 @@ class Link(asyncio.BufferedProtocol):
         self.abort()
 
     def close(self) -> None:
-        """Send what is queued, then close."""
+        """Send the queued bytes, then close."""
         if not self._closing:
             self.flush()
             self._closing = True

@@ -3,11 +3,11 @@
     readable ── accept, at most ACCEPTS_A_TURN ──> take(socket, address) ── next turn of the loop
                   └─ no descriptor or no memory ── rests for REST_S, one line in the log
 
-Rule: however many connections wait, those that are there are served between any few of them.
-asyncio's own servers accept up to ``backlog`` connections in one turn, and without a descriptor
-they log a traceback for each of them.
+Rule: however many connections wait, only a few are accepted before open connections are served
+again. asyncio's own servers accept up to ``backlog`` connections in one turn, and without a
+descriptor they log a traceback for each of them.
 
-Source: ours; asyncio/selector_events.py#_accept_connection is what it is instead of.
+Source: ours; it takes the place of asyncio/selector_events.py#_accept_connection.
 """
 
 import asyncio
@@ -20,12 +20,12 @@ from typing import Final
 LOG = logging.getLogger(__name__)
 
 ACCEPTS_A_TURN: Final = 8
-"""New connections of one port in a turn of the loop; each costs about as much as a send."""
+"""The new connections of one port in a turn of the loop; each takes about as long as a send."""
 REST_S: Final = 0.25
 _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 Take = Callable[[socket.socket, tuple[str, int]], None]
-"""Given a connected socket that does not block, and address and port of its peer."""
+"""Called with a connected non-blocking socket, and with address and port of its peer."""
 
 
 class Listener:
@@ -33,7 +33,7 @@ class Listener:
 
     Args:
         take: called with each new connection, which it owns from then on.
-        backlog: connections that may wait until they are taken.
+        backlog: the connections that may wait until they are accepted.
     """
 
     def __init__(self, take: Take, *, backlog: int) -> None:
@@ -66,7 +66,7 @@ class Listener:
         return bound
 
     def close(self) -> None:
-        """Take no more."""
+        """Accept no more connections."""
         loop = asyncio.get_running_loop()
         for sock, rest in self._sockets.items():
             if rest is not None:
@@ -82,19 +82,19 @@ class Listener:
             except (BlockingIOError, InterruptedError):
                 return
             except ConnectionError:
-                # Its peer has left the queue.
+                # The peer has closed the connection while it waited.
                 continue
             except OSError as error:
                 self._rest(sock, error)
                 return
             self._is_told = False
             fresh.setblocking(False)
-            # asyncio does so by itself where a socket knows its protocol, which these do not.
+            # asyncio sets this only for sockets that know their protocol, which these do not.
             fresh.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._take(fresh, (address[0], address[1]))
 
     def _rest(self, sock: socket.socket, error: OSError) -> None:
-        """Take nothing for a moment; what waits is told nothing, and taken then."""
+        """Accept nothing for a moment; the connections that wait are accepted later."""
         if not self._is_told:
             self._is_told = True
             hint = ", raise `ulimit -n`" if error.errno in _EXHAUSTED else ""

@@ -1,15 +1,15 @@
-"""What the connections of a process share: descriptors, and memory for bytes in flight.
+"""The resources that connections of a process share: descriptors and memory for bytes in flight.
 
     Places   descriptors for connections; when none is left, a new connection is closed at once
     Budget   bytes of unfinished frames, of answers that a peer has not read, and of what is
              kept for a connection (``ServerConn.keep``); when it is used up, connections are
-             closed: of the address that holds most the one that holds most, and so on
+             closed, first those that hold most of the address that holds most
 
-Rule: one object of each for all ports of a process, since descriptors and memory are the
-process's. Who holds little is never closed for who holds much. A holder tells how much it holds
-when that grows; what a peer has read meanwhile is found out before anybody is closed.
+Rule: all ports of a process share one object of each, since descriptors and memory belong to the
+process. A connection that holds little is never closed for one that holds much. A holder reports
+its size when that grows; before a connection is closed, its current size is asked again.
 
-Source: ours; Java's broker takes what comes until its process has no descriptors or no memory.
+Source: ours; Java's broker accepts everything until its process has no descriptors or no memory.
 """
 
 import heapq
@@ -22,41 +22,41 @@ LOG = logging.getLogger(__name__)
 
 PLACES_MAX: Final = 65_536
 IN_FLIGHT_SIZE_MAX: Final = 1 << 30
-"""Bytes in flight where nobody looked at how much memory there is."""
+"""The limit of bytes in flight if nobody has found out how much memory there is."""
 RELIEF: Final = 8
-"""An eighth of the budget is free again when connections were closed: it is rarely worked out."""
+"""Connections are closed until an eighth of the budget is free, so that this happens rarely."""
 
 
 class Holder(Protocol):
-    """A connection, as the budget knows it."""
+    """A connection, as the budget sees it."""
 
     @property
     def ip(self) -> str:
-        """The address that answers for what it holds."""
+        """The address to which its bytes are charged."""
 
     @property
     def held_size(self) -> int:
-        """Bytes that it holds now."""
+        """The bytes that it holds now."""
 
     def give_way(self) -> None:
-        """End, and hold nothing any more."""
+        """Close, and hold nothing any more."""
 
 
 class Budget:
     """The bytes in flight of a process.
 
     Args:
-        size_max: how many there may be.
+        size_max: the most bytes that may be held.
     """
 
     def __init__(self, size_max: int = IN_FLIGHT_SIZE_MAX) -> None:
         self.size_max = size_max
         self.used_size = 0
-        """Bytes that are held, or were when their holder told so."""
+        """The bytes that are held, by the last report of each holder."""
         self._sizes: dict[Holder, int] = {}
 
     def charge(self, holder: Holder, size: int) -> None:
-        """Note that ``holder`` holds ``size`` bytes in all now; it may have to give way itself."""
+        """Note that ``holder`` now holds ``size`` bytes in all; this may close it."""
         self.used_size += size - self._sizes.pop(holder, 0)
         if size:
             self._sizes[holder] = size
@@ -80,7 +80,7 @@ class Budget:
             holder.give_way()
 
     def _largest(self, size: int) -> list[Holder]:
-        """Return who has to give way for ``size`` bytes."""
+        """Return the connections to close so that ``size`` bytes become free."""
         held: dict[str, int] = defaultdict(int)
         by_ip: dict[str, list[Holder]] = defaultdict(list)
         for holder in sorted(self._sizes, key=self._sizes.__getitem__):
@@ -102,7 +102,7 @@ class Places:
     """The descriptors that connections of a process may take.
 
     Args:
-        count_max: how many.
+        count_max: the most descriptors.
     """
 
     def __init__(self, count_max: int = PLACES_MAX) -> None:
@@ -110,20 +110,20 @@ class Places:
         self.count = 0
 
     def take(self) -> bool:
-        """Take a place; False when none is left."""
+        """Take a place; return False when none is left."""
         if self.count >= self.count_max:
             return False
         self.count += 1
         return True
 
     def give_back(self) -> None:
-        """Leave a place to others."""
+        """Give a place back."""
         self.count -= 1
 
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What all ports of one process share."""
+    """The resources that all ports of one process share."""
 
     places: Places = field(default_factory=Places)
     budget: Budget = field(default_factory=Budget)

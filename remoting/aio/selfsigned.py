@@ -2,9 +2,9 @@
 
     P-256 key ─ X.509 version 1, CN=localhost, signed by itself (ECDSA, SHA-256) ─ PEM
 
-Rule: it encrypts and proves nothing: whoever checks certificates refuses it. It needs no library
-and no file; the arithmetic takes no care to be constant in time, for a key that signs one
-certificate in the process that made it.
+Rule: the certificate allows encryption but proves nothing; a client that checks certificates
+refuses it. This needs no library and no file. The arithmetic is not constant in time, which is
+enough for a key that signs one certificate in the process that made it.
 
 Source: io.netty.handler.ssl.util.SelfSignedCertificate in remoting/netty/TlsHelper.java; SEC 1,
 RFC 5280, RFC 5915.
@@ -45,7 +45,7 @@ class Certificate(NamedTuple):
 
 
 def self_signed(now: datetime, *, name: str = "localhost") -> Certificate:
-    """Return a new certificate for ``name`` that is good from a day before ``now``."""
+    """Return a new certificate for ``name`` that is valid from a day before ``now``."""
     private = 1 + secrets.randbelow(_N - 1)
     public = _public_bytes(private)
     subject = _der(

@@ -1,12 +1,12 @@
-"""The answering side: accepts connections and hands every frame to one function.
+"""The server side: it accepts connections and passes every frame to one function.
 
     RemotingServer ──< ServerConn (one socket each)
         on_frame(conn, raw)   for every complete frame of a read, before anything is written
         on_close(conn)        once, when the connection is gone
 
-Rule: this module knows frames and sockets, not what a request means. A peer can hurt itself
-only: bytes that are no frame, a frame that never ends, silence and a full send queue each
-close that one connection. What all connections need together is bounded by ``resources``.
+Rule: this module knows frames and sockets, not what a request means. A peer can only harm itself:
+bytes that are no frame, a frame that never ends, silence and a full send queue each close that one
+connection. ``resources`` limits what all connections use together.
 
 Source: remoting/netty/NettyRemotingServer.java.
 """
@@ -44,7 +44,7 @@ BACKLOG: Final = 1024
 
 @dataclass(slots=True)
 class Watch:
-    """What the last look at a connection saw, and since when it is so (loop seconds)."""
+    """What the last sweep saw of a connection, and since when it is so (loop seconds)."""
 
     activity: tuple[int, int] = (-1, 0)
     active_s: float = 0.0
@@ -63,8 +63,8 @@ class ServerConn(Link):
         peer: address and port of the client.
         peer_host: the same packed as in a record, 8 or 20 bytes.
         address: the same as text, ``1.2.3.4:5``.
-        local_ip: address the client connected to.
-        local_port: port the client connected to.
+        local_ip: the address to which the client connected.
+        local_port: the port to which the client connected.
     """
 
     def __init__(self, server: "RemotingServer", number: int) -> None:
@@ -84,7 +84,7 @@ class ServerConn(Link):
         self._budget = server.resources.budget
         self._is_charged = False
         self.first_byte: FirstByte | None = None
-        """Until there is a transport."""
+        """The wait for the first byte, None once there is a transport."""
         self._below: asyncio.Transport | None = None
         self._resuming = False
         self.verdict = Verdict.IN
@@ -95,14 +95,19 @@ class ServerConn(Link):
 
     @property
     def ip(self) -> str:
-        """The address that answers for what this connection holds."""
+        """The address to which the bytes of this connection are charged."""
         return self.peer[0]
 
     def begin(self, sock: socket.socket, peer: tuple[str, int], verdict: Verdict) -> None:
-        """Take a new socket that was let in.
+        """Take a new socket that ``Admission`` accepted.
+
+        Args:
+            sock: the connected socket.
+            peer: address and port of the client.
+            verdict: what ``Admission.enter`` returned.
 
         Raises:
-            OSError: it is gone already.
+            OSError: the connection is already gone.
         """
         local = sock.getsockname()
         self.verdict = verdict
@@ -133,27 +138,27 @@ class ServerConn(Link):
         """Take the transport that a handshake made."""
         self._below = below
         self.connection_made(transport)
-        # What came right behind the handshake, before there was a transport to answer on.
+        # These frames came right behind the handshake, before there was a transport for answers.
         self.on_frames(self._take_put_off())
 
     def not_opened(self) -> None:
-        """Learn that the connection ended before there was a transport."""
+        """Take note that the connection ended before there was a transport."""
         self.first_byte = None
         self.connection_lost(None)
 
     @property
     def unsent_size(self) -> int:
-        """Bytes that the peer has not taken yet, those of TLS among them."""
+        """The bytes that the peer has not taken yet, including those in the TLS layer."""
         below = 0 if self._below is None else self._below.get_write_buffer_size()
         return super().unsent_size + below
 
     @property
     def held_size(self) -> int:
-        """Bytes that are in memory for this peer: its unfinished frame, its unread answers, …"""
+        """The bytes in memory for this peer: its unfinished frame, its unread answers, …"""
         return self.waiting_size + self._put_off_size + self.unsent_size + self._kept_size
 
     def keep(self, size: int) -> None:
-        """Count ``size`` bytes more (less, where negative) that the owner keeps for this peer."""
+        """Count ``size`` bytes more (or, if negative, less) that the owner keeps for this peer."""
         self._kept_size += size
         self._charge()
 
@@ -164,14 +169,14 @@ class ServerConn(Link):
             self._budget.charge(self, size)
 
     def give_way(self) -> None:
-        """Close now and forget what came, since memory is short."""
+        """Close now and drop the received bytes, since memory is short."""
         self._is_charged = False
         self._reader = FrameReader()
         self._take_put_off()
         self.abort()
 
     def flush(self) -> None:
-        """Write what is queued; what the peer does not take yet is charged to it."""
+        """Write the queued bytes; those that the peer does not take yet are charged to it."""
         super().flush()
         transport = self._transport
         if self._is_charged or (transport is not None and transport.get_write_buffer_size()):
@@ -191,11 +196,11 @@ class ServerConn(Link):
         first_byte, self.first_byte = self.first_byte, None
         if first_byte is not None:
             first_byte.cancel()
-            # There is no transport that would tell.
+            # There is no transport that would call this.
             self.connection_lost(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell the owner, once."""
+        """Tell the owner once that the connection is gone."""
         self._closing = True
         self._out.clear()
         self._give_up_first_byte()
@@ -211,10 +216,10 @@ class ServerConn(Link):
             self._charge()
 
     def on_frames(self, frames: Sequence[RawFrame]) -> None:
-        """Hand over the frames of one read in order; stop when the connection is closed.
+        """Pass on the frames of one read in order; stop when the connection is closed.
 
-        A client may ask at once for more than it can take in. When its answers fill the
-        socket, the rest of its requests waits until it has read some of them.
+        A client may send more requests at once than it can take answers. When its answers fill
+        the socket, the rest of its requests waits until it has read some of them.
         """
         if self._transport is None:
             self._put(frames)
@@ -236,7 +241,7 @@ class ServerConn(Link):
                     return
 
     def _put(self, frames: Sequence[RawFrame]) -> None:
-        """Put frames off."""
+        """Postpone frames."""
         self._put_off = [*self._put_off, *frames]
         self._put_off_size += sum(len(raw.header) + len(raw.body) for raw in frames)
 
@@ -246,16 +251,16 @@ class ServerConn(Link):
         return frames
 
     def pause_writing(self) -> None:
-        """Stop reading, and go on with nothing."""
+        """Stop reading, and handle no further request."""
         self._resuming = False
         super().pause_writing()
 
     def resume_writing(self) -> None:
-        """Go on with the requests that were put off, then read again."""
+        """Handle the postponed requests, then read again."""
         if not self._put_off:
             super().resume_writing()
             return
-        # Not within asyncio's own write: an end of the connection there is told twice.
+        # Not within asyncio's own write: it would report an end of the connection there twice.
         self._resuming = True
         asyncio.get_running_loop().call_soon(self._resume)
 
@@ -269,11 +274,15 @@ class ServerConn(Link):
             super().resume_writing()
 
     def on_bad_frame(self, error: BadFrame) -> None:
-        """Say once why this connection ends."""
+        """Log once why this connection ends."""
         LOG.warning("%s sent no frame, connection closed: %s", self.address, error)
 
     def send_command(self, cmd: Command) -> None:
-        """Queue one command as a frame; raises BadCall when it cannot be encoded."""
+        """Queue one command as a frame.
+
+        Raises:
+            BadCall: the command cannot be encoded.
+        """
         self.send(encode_frame(cmd))
 
 
@@ -288,17 +297,17 @@ class RemotingServer:
     """Listens on one port.
 
     Args:
-        on_frame: called with every complete frame; it never waits. What it raises closes the
-            connection.
-        on_close: called once for a connection that is gone.
-        idle_s: a connection on which nothing moves for so long is closed.
-        partial_frame_s: a frame that is not complete after so long closes its connection.
-        write_buffer_max: bytes a peer may leave unread before its connection is cut.
-        connections_max: connections beyond this are told SYSTEM_BUSY and closed.
-        per_address_max: the same for those of one address; 0 for no such limit.
-        may_connect: says of an address whether it is let in; everybody is without it.
-        backlog: connections that may wait until they are taken.
-        tls: what is done with connections that begin with a TLS handshake, and others.
+        on_frame: called with every complete frame; it never waits. An error that it raises closes
+            the connection.
+        on_close: called once for each connection that is gone.
+        idle_s: a connection without traffic is closed after this time.
+        partial_frame_s: a frame that is not complete after this time closes its connection.
+        write_buffer_max: the bytes that a peer may leave unread before its connection is closed.
+        connections_max: connections beyond this number are told SYSTEM_BUSY and closed.
+        per_address_max: the same for the connections of one address; 0 for no such limit.
+        may_connect: tells whether an address may connect; without it everybody may.
+        backlog: the connections that may wait until they are accepted.
+        tls: how TLS connections and plain ones are treated.
         handshake_s: a TLS handshake that takes longer closes its connection.
         resources: what this port shares with the others of its process.
     """
@@ -335,7 +344,7 @@ class RemotingServer:
         )
         self.contexts = None if tls.mode is TlsMode.DISABLED else ServerContexts(tls)
         self.openings: set[asyncio.Task[None]] = set()
-        """Connections that are about to get a transport."""
+        """The tasks of connections that are about to get a transport."""
         self._conns: set[ServerConn] = set()
         self._numbers = itertools.count(1)
         self._outbox: Outbox | None = None
@@ -371,7 +380,7 @@ class RemotingServer:
         return bound
 
     async def stop(self) -> None:
-        """Stop listening, send what is queued, close every connection and wait for that."""
+        """Stop listening, send what is queued, close every connection, and wait for the end."""
         if self._emptied is None:
             return
         self._listener.close()
@@ -392,15 +401,15 @@ class RemotingServer:
         self._emptied = None
 
     def hold(self) -> None:
-        """Let what is queued from now on wait for ``flush``, which the caller will call."""
+        """Let bytes that are queued from now on wait for ``flush``, which the caller will call."""
         self.outbox.hold()
 
     def flush(self) -> None:
-        """Write what is queued now, for an owner that knows its turn is over."""
+        """Write the queued bytes now, for an owner that knows that its turn is over."""
         self.outbox.flush()
 
     def _take(self, sock: socket.socket, peer: tuple[str, int]) -> None:
-        """Let a new connection in, or close it where it is not even told no."""
+        """Accept a new connection, or close it if the verdict is ``OUT``."""
         ip = _plain_ip(peer[0])
         verdict = self._admission.enter(ip)
         if verdict is Verdict.OUT:
@@ -418,7 +427,7 @@ class RemotingServer:
             self._emptied.clear()
 
     def forget(self, conn: ServerConn) -> None:
-        """Let a lost connection go and tell the owner, if it was ever told of it."""
+        """Forget a lost connection, and tell the owner if that knows of it."""
         self._conns.discard(conn)
         if not self._conns and self._emptied is not None:
             self._emptied.set()
@@ -438,7 +447,7 @@ class RemotingServer:
         self._sweeper = loop.call_later(min(self._idle_s, self._partial_frame_s) / 8, look)
 
     def sweep(self, now_s: float) -> None:
-        """Close what was silent, unfinished or closing for too long at ``now_s``."""
+        """Close connections that were silent, unfinished or closing for too long at ``now_s``."""
         for conn in tuple(self._conns):
             watch = conn.watch
             if conn.is_closing:
@@ -469,7 +478,7 @@ class RemotingServer:
                 conn.close()
 
     def _sweep_opening(self, conn: ServerConn, first_byte: FirstByte, now_s: float) -> None:
-        """Close a connection that says nothing, or does not end its handshake, for too long."""
+        """Close a connection that sends nothing, or does not end its handshake, for too long."""
         limit_s = self.handshake_s if first_byte.is_securing else self._partial_frame_s
         watch = conn.watch
         if watch.opening is not first_byte.is_securing:

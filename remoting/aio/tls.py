@@ -1,12 +1,12 @@
-"""TLS for both ends: what is configured, and the contexts that come of it.
+"""TLS for client and server: the settings, and the contexts that are made from them.
 
     ServerTls  mode, key, certificate, which clients need one     -> ServerContexts
     ClientTls  whom to trust, a certificate of our own            -> client_context
 
 Rule: as in Java, a client checks no certificate unless ``auth_server`` says so, and a server asks
-for none unless it is told to: TLS then keeps listeners out, not impostors. A password is in no
-text. Key and certificate are read again when their files change; files that cannot be used leave
-what was there.
+for none unless it is told to. TLS then protects against eavesdroppers, but not against impostors.
+No text contains a password. Key and certificate are read again when their files change; if the new
+files cannot be used, the old context stays.
 
 Source: remoting/netty/TlsHelper.java, TlsSystemConfig.java, common/TlsMode.java.
 """
@@ -26,7 +26,7 @@ from remoting.errors import BadCall
 LOG = logging.getLogger(__name__)
 
 HANDSHAKE_BYTE: Final = 0x16
-"""First byte of a TLS connection; a plain frame begins with 0, its length is below 16 MiB."""
+"""First byte of a TLS connection; a plain frame begins with 0, as its length is below 16 MiB."""
 
 
 class TlsMode(Enum):
@@ -50,7 +50,7 @@ class ServerTls:
     """How a server does TLS.
 
     Attributes:
-        test_mode: make a certificate that signs itself, and look at no file.
+        test_mode: make a self-signed certificate, and read no file.
         auth_client: check the certificates of clients against ``trust_cert_path``.
     """
 
@@ -71,7 +71,7 @@ class ClientTls:
     Attributes:
         auth_server: check the server's certificate, against ``trust_cert_path`` or, without
             one, against the authorities that this machine trusts. Its name is not compared, as
-            in Java: brokers are reached by address.
+            in Java, since brokers are reached by address.
     """
 
     auth_server: bool = False
@@ -85,7 +85,7 @@ class ServerContexts:
     """The context of a server, made when the first client needs it.
 
     Args:
-        tls: the settings; anything but ``DISABLED``.
+        tls: the settings; the mode is not ``DISABLED``.
     """
 
     def __init__(self, tls: ServerTls) -> None:
@@ -95,7 +95,11 @@ class ServerContexts:
         self._stamp: tuple[tuple[int, int], ...] = ()
 
     def check(self) -> None:
-        """Raise BadCall where files are set that cannot be used; a test certificate waits."""
+        """Check the files that are set; a test certificate is not made yet.
+
+        Raises:
+            BadCall: key, certificate or trust cannot be used.
+        """
         if not self._tls.test_mode:
             self.current()
 
@@ -103,7 +107,7 @@ class ServerContexts:
         """Return the context for the next connection.
 
         Raises:
-            BadCall: there is none yet, and key or certificate cannot be used.
+            BadCall: there is no context yet, and key or certificate cannot be used.
         """
         stamp = self._read_stamp()
         if self._context is None or stamp != self._stamp:
@@ -150,7 +154,7 @@ def server_context(tls: ServerTls) -> ssl.SSLContext:
         )
         _load_trust(context, tls.trust_cert_path)
     elif tls.need_client_auth is ClientAuth.REQUIRE:
-        # Java asks for a certificate here and takes any, which proves nothing.
+        # Java requires a certificate here and accepts any, which proves nothing.
         raise BadCall(
             "tls.server.need.client.auth=require checks nothing without "
             "tls.server.authClient=true and tls.server.trustCertPath"
@@ -188,8 +192,8 @@ def _load_chain(
     context: ssl.SSLContext, cert_path: Path, key_path: Path | None, password: str | None
 ) -> None:
     try:
-        # A password that is not asked for is no error; one that is missing must not be asked for
-        # on the terminal.
+        # A password that the key does not need is no error. If one is missing, OpenSSL must not
+        # ask for it on the terminal.
         context.load_cert_chain(cert_path, key_path, password or "")
     except (OSError, ssl.SSLError, ValueError) as error:
         raise BadCall(
