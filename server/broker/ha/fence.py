@@ -184,7 +184,7 @@ class Fence:
     # Other brokers.
 
     async def round(self, now_ms: int) -> None:
-        """Ask the other brokers of this name for their epochs, and tell its own to older masters."""
+        """Ask the other brokers of this name for their epochs, and tell older masters ours."""
         config = self._broker.config
         if config.is_slave:
             return
