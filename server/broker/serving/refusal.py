@@ -23,7 +23,6 @@ def store_refuses(store: MessageStore, why: str) -> str:
 
     Java's text only lists possible reasons, and names a full disk first in every case.
     """
-
     used = store.cleaner.disk_used()
     return (
         f"{why}; service not available now. It may be caused by one of the following reasons: the "
