@@ -151,7 +151,6 @@ class LockTable:
 
     def drop_expired(self, now_ms: int, *, age_ms: int = 10 * LOCK_LIFE_MS) -> None:
         """Remove locks that were not renewed for ``age_ms``, so that the table does not grow."""
-
         for group, locks in list(self._groups.items()):
             for queue, lock in list(locks.items()):
                 if now_ms - lock.renewed_ms > age_ms:

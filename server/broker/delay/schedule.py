@@ -193,6 +193,8 @@ class DelayService:
     """Delivers the delayed messages of one broker.
 
     Args:
+        store: has the schedule topic.
+        levels: the delay of each level.
         times: both clocks at the start.
         stored: the content of delayOffset.json; None if there is no file.
         put: puts a restored message.

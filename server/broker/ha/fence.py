@@ -71,6 +71,7 @@ class Fence:
     """Keeps the standing of one broker and lets it accept messages only when it leads.
 
     Args:
+        broker: accepts or refuses messages as told here.
         client: connections to other brokers and name servers.
         file: the epochs as read at the start.
         keys: access key and secret key to sign requests to other brokers; None for unsigned.
@@ -184,7 +185,11 @@ class Fence:
     # Other brokers.
 
     async def round(self, now_ms: int) -> None:
+<<<<<<< HEAD
         """Ask the other brokers of this name for their epochs, and tell older masters ours."""
+=======
+        """Ask the other brokers of this name for their epochs; tell this one to older masters."""
+>>>>>>> w2
         config = self._broker.config
         if config.is_slave:
             return

@@ -130,6 +130,9 @@ class Receiver:
     """Copies the log of the master into one store.
 
     Args:
+        store: the store of the slave.
+        settings: intervals in ms.
+        clock: gives the time of store writes.
         compare: called after each connect, before the first report.
         written: called when messages that were received have become visible in queues.
     """

@@ -61,6 +61,7 @@ class Replication:
     """Replication of one broker.
 
     Args:
+        broker: the broker whose role this is.
         client: connections to the master, other brokers and name servers.
         file: the content of ``ha.json``.
         epochs: the content of ``epoch.json``.

@@ -63,6 +63,10 @@ class SlaveServer:
     """Sends the log of one store to the slaves that connect.
 
     Args:
+        store: the store of the master.
+        links: what each slave has reported.
+        settings: sizes in bytes, intervals in ms.
+        clock: gives the time of reports.
         may_connect: tells whether an address is allowed; it gets the peer's ip and the local ip.
         refused_hint: name of the setting that allows addresses, for the log.
         heard_epoch: called with an epoch that a slave sent, and the slave's address.

@@ -104,6 +104,7 @@ class MasterCalls:
     Every method raises OSError when the master does not answer or answers with an error.
 
     Args:
+        client: the connection to the master.
         address: ``host:port`` of the master.
         keys: access key and secret key to sign requests; None for unsigned ones.
         timeout_s: how long an answer may take.
@@ -215,7 +216,14 @@ def delays_in(table: Mapping[str, str]) -> DelayOffsets | None:
 
 
 class SlaveSync:
-    """Keeps the tables of one slave equal to those of its master."""
+    """Keeps the tables of one slave equal to those of its master.
+
+    Args:
+        topics: the topics of the slave.
+        groups: its subscription groups.
+        offsets: its consumer offsets.
+        delay: its delay offsets.
+    """
 
     def __init__(
         self, *, topics: Topics, groups: Groups, offsets: Offsets, delay: DelayService

@@ -68,7 +68,6 @@ def hold(links: Links, acks: list[Ack], *, begin: int, log_end: int, now_ms: int
         log_end: log offset that a slave has to reach.
         now_ms: the slave's timeout counts from here.
     """
-
     wait = _Wait()
     held: list[Ack] = [
         (Held(sink, wait), answer, opaque, serialize) for sink, answer, opaque, serialize in acks

@@ -27,7 +27,6 @@ def pull_raw(broker: Broker, conn: ServerConn, raw: RawFrame, now_ms: int) -> bo
         now_ms: when it was read.
 
     Returns:
-
         False for any other layout; the request then goes to ``pull``.
     """
     if raw.serialize != _JSON:

@@ -82,7 +82,15 @@ _UNPARSED: Final = "parse the consumer's subscription failed"
 
 
 class PullChecks:
-    """Checks the pulls of one broker."""
+    """Checks the pulls of one broker.
+
+    Args:
+        config: the settings.
+        topics: the topics.
+        groups: the settings of consumer groups.
+        consumers: the subscriptions of heartbeats.
+        filters: the SQL92 filters of heartbeats.
+    """
 
     def __init__(
         self,

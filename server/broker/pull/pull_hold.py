@@ -186,6 +186,8 @@ class Hold(Generic[T]):
         """Note a dispatched message; ``wake`` finds the pulls that it wakes.
 
         Args:
+            topic: topic of the message.
+            queue_id: queue of the message.
             queue_offset: of the message, in entries.
             tags_code: tag code of its consume queue entry.
             properties: reads its properties; called once, and only if a pull filters by them.

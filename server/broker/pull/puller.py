@@ -87,7 +87,20 @@ def _refuse(conn: ServerConn, serialize: int, opaque: int, refused: RequestRefus
 
 
 class Puller:
-    """Handles the pulls of one broker."""
+    """Handles the pulls of one broker.
+
+    Args:
+        store: has the messages.
+        config: the settings.
+        checks: decides what is allowed and which filter applies.
+        offsets: the consumer offsets.
+        hold: keeps the pulls that wait.
+        stats: counts what groups read.
+        store_host: packed host of this broker.
+        put_event: stores an OFFSET_MOVED_EVENT.
+        on_hold: called with the deadline (ms) of each pull that is held.
+        cold: reads what is not in the page cache.
+    """
 
     def __init__(
         self,
@@ -122,9 +135,11 @@ class Puller:
         """Answer a pull or hold it.
 
         Args:
+            conn: the connection of the consumer.
             pull: the header of the request.
             opaque: number of the request, which its answer repeats.
             serialize: serialization code of the request and so of its answer.
+            now_ms: when the request was read.
         """
         try:
             wants = self._checks.check(conn, pull, now_ms)

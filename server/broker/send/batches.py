@@ -43,14 +43,12 @@ _new_message: Final = cast(
 def read_batch(
     data: bytes, *, ends: BatchSuffix, recoder: Recoder, illegal: str
 ) -> Iterator[list[RunMessage]]:
-    """Yield the messages of the body of a batch send in runs; only the last run may be shorter.
+    """Yield the messages of ``data``, the body of a batch send; only the last run may be shorter.
 
     Args:
-        data: the body of the request.
         ends: what is appended to the properties of every message.
-        recoder: reads the properties, with the expression it made for earlier messages.
-        illegal: the remark of the refusal when the properties of a message are too long or the
-            batch is empty.
+        recoder: reads the properties.
+        illegal: the remark if the properties of a message are too long or the batch is empty.
 
     Raises:
         RequestRefused: the body is not a batch, is empty, or holds a message that is not allowed.
@@ -97,7 +95,7 @@ def read_batch(
             yield _run(messages, ends, recoder)
             messages = []
             add = messages.append
-            # Other batches may have changed the recoder's expression since the yield.
+            # Other batches may have changed it since the yield.
             match, tags, many_keys, unique = recoder.entry
     if not messages:
         raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, illegal)

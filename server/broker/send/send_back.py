@@ -57,8 +57,14 @@ def given_back(
     """Return the message to store, or None when the group has no retry queues.
 
     Args:
+        fields: the header of the request.
         client_version: the MQVersion of the client.
+        store: has the message that is sent back.
+        topics: gets the retry or dead letter topic if it is missing.
+        groups: the settings of consumer groups.
+        levels: the delay of each level.
         permission: the permission of the broker (``brokerPermission``).
+        now_ms: the delay counts from here.
 
     Raises:
         RequestRefused: the group or message does not exist, or writing is forbidden.

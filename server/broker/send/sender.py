@@ -58,7 +58,22 @@ _TOO_MANY_LIGHT_QUEUES = (
 
 
 class Sender:
-    """Handles the sends to one broker."""
+    """Handles the sends to one broker.
+
+    Args:
+        store: stores the messages.
+        config: the settings.
+        topics: the topics, which sends may create.
+        groups: the settings of consumer groups.
+        levels: the delay of each level.
+        stats: counts what is stored.
+        turn: the group commit, which sends the answers.
+        files: saves topics.json.
+        answers: formats the answers.
+        store_host: packed host of this broker.
+        clock: gives the time of each run of a large batch.
+        slices: runs large batches in slices.
+    """
 
     def __init__(
         self,
@@ -130,8 +145,11 @@ class Sender:
         """Store the message or batch of a request; the answer leaves when it is safe on disk.
 
         Args:
+            conn: the connection of the producer.
             send: the header of the request.
+            body: the body of the message, or the messages of a batch.
             serialize: serialization code of the request and so of its answer.
+            now_ms: store time of a single message.
         """
         try:
             if self._overload.refusal:
@@ -193,8 +211,10 @@ class Sender:
         """Store one message as ``take`` does, if its header matches a known form.
 
         Args:
+            conn: the connection of the producer.
             header: the JSON header of the request, as bytes.
             body: the body of the message.
+            now_ms: store time of the message.
 
         Returns:
             False if nothing was done; the caller then uses ``take``, which stores the message or

@@ -89,6 +89,9 @@ class Routes:
     """The routes of one broker, by topic.
 
     Args:
+        config: the settings.
+        topics: the topics, which sends may create.
+        stats: has the counters of each topic.
         refusal: returns why the broker stores no messages; empty when it stores them.
     """
 
@@ -204,7 +207,6 @@ def choose_queue(conn: ServerConn, queue_id: int, route: Route) -> int:
     Raises:
         RequestRefused: the queue id is too high, or the topic has no write queue.
     """
-
     if queue_id >= route.queue_limit:
         text = (
             f"request queueId[{queue_id}] is illegal, {topic_text(route.config)} "

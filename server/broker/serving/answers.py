@@ -82,6 +82,7 @@ class SendAnswers:
         Args:
             serialize: serialization code of the request.
             opaque: number of the request, which the answer repeats.
+            queue_id: queue of the message.
             queue_offset: of the message or of the first one of a batch, in entries.
             message_id: offset id, or the ids of a batch joined with commas.
         """

@@ -81,6 +81,9 @@ class Turn:
     """Commits the messages that are put in one turn, and sends the answers.
 
     Args:
+        store: has the messages that were put.
+        clock: measures writes and syncs.
+        answers: formats refusals.
         sync_flush: whether answers wait for the disk (SYNC_FLUSH).
         overload: is told how long the disk takes.
         times: is told how long messages took to be stored.
