@@ -150,14 +150,18 @@ async def positions(
 ) -> Positions:
     """Return the queue offset that an edge means for each queue.
 
-    Args: client: the client that asks the brokers. edge: where reading begins or ends. found: the
-    queues with their ends. late_is_latest: whether a starting time after the last message means the
-    end, or is an error. side: "starting" or "ending", for errors.
+    Args:
+        client: the client that asks the brokers.
+        edge: where reading begins or ends.
+        found: the queues with their ends.
+        late_is_latest: whether a starting time after the last message means the end; otherwise it
+            is an error.
+        side: "starting" or "ending", for errors.
 
-        Raises:
-            BadOption: offsets are given for some queues only, or for a queue that does not exist; or a
-                starting time is after the last message, and ``late_is_latest`` is false.
-            ClientError: a broker did not answer.
+    Raises:
+        BadOption: offsets are given for some queues only, or for a queue that does not exist; or a
+            starting time is after the last message, and ``late_is_latest`` is false.
+        ClientError: a broker did not answer.
     """
     strange = sorted(set(edge.by_queue) - set(found))
     if strange:
