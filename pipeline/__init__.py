@@ -1,1 +1,1 @@
-"""RocketMQ stores in Spark: data sources, jobs, and a session in which they work."""
+"""RocketMQ stores in Spark: data sources, jobs, and a session for both."""

@@ -42,8 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _check_stores(directories: Sequence[str], job: Job) -> int:
-    """Return the bytes of log that there are; holes are none."""
-    # What is no store is told before Spark takes its seconds to start.
+    """Return the bytes of the logs without their holes."""
+    # A directory that is no store is reported before Spark takes its seconds to start.
     if not job.many and len(directories) > 1:
         raise BadOption(f"this job takes one store, not {len(directories)}")
     splits = [split for directory in directories for split in plan(directory)]
@@ -86,7 +86,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _damage_count(directory: str) -> int:
-    """Count the places that were skipped; a walk of sizes, much cheaper than the job."""
+    """Count the places that were skipped; this reads sizes, and is much cheaper than the job."""
     reading = Reading(table=DAMAGE, columns=default_columns(DAMAGE))
     return sum(
         batch.num_rows for split in plan(directory, reading) for batch in read(split, reading)

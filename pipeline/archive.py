@@ -2,12 +2,13 @@
 
     DIR/manifest/00000000000000000007.json   commit 7: its files, and where reading goes on
         data/<topic>/<uuid>.parquet          one task's messages of one topic and broker
-        lock                                 held while somebody writes (on this machine only)
+        lock                                 held while a process writes (on this machine only)
 
-Rule: exactly once. A commit is one manifest, which names the files and the positions behind
-them, and appears whole or not at all; positions are read from the last manifest alone. A file
-that no manifest names is of an attempt that died: it is never read, and the next writer removes
-it. So a message is in the archive when, and only when, the position behind it is.
+Rule: each message is archived exactly once. A commit is one manifest, which names the files and the
+positions (queue offsets) behind them, and appears whole or not at all. Positions are read from the
+last manifest only. A file that no manifest names is left from an attempt that died: it is never
+read, and the next writer removes it. So a message is in the archive if, and only if, the positions
+of the last manifest lie behind it.
 
 The manifests follow Iceberg's snapshots and Spark's ``_spark_metadata``, with one difference: the
 positions are in the same file, so there is no second log that could disagree.
@@ -41,10 +42,10 @@ class ArchiveFile(NamedTuple):
     """One Parquet file that counts.
 
     Attributes:
-        path: below the archive.
+        path: the path below the archive.
         ranges: queue id, first queue offset, queue offset behind the last one.
         size: bytes of the file.
-        first_log_offset: of its messages in their broker's commit log; None without any.
+        first_log_offset: the lowest log offset of its messages; None if it has none.
     """
 
     path: str
@@ -66,16 +67,16 @@ class Commit(NamedTuple):
 
 
 class Archive:
-    """One archive, as its manifests say.
+    """One archive, as its manifests describe it.
 
     Args:
-        place: where it is; made by the first commit.
+        place: where it is; the first commit makes the directory.
 
     Attributes:
-        positions: where reading goes on, None before the first commit.
+        positions: the queue offsets at which reading goes on, None before the first commit.
 
     Raises:
-        BadArchive: there are manifests that cannot be read, or one is missing.
+        BadArchive: a manifest cannot be read, or is missing.
         OSError: the place cannot be read.
     """
 
@@ -94,19 +95,19 @@ class Archive:
             self._took(commit)
 
     def files(self, *, topics: Sequence[str] | None = None) -> list[ArchiveFile]:
-        """Return the files that count, oldest first; only of some topics, where they are named."""
+        """Return the files that count, oldest first; of ``topics`` only, unless that is None."""
         return [file for file in self._files if topics is None or file.topic in topics]
 
     @property
     def commit_count(self) -> int:
-        """How many commits there are."""
+        """The number of commits."""
         return self._number
 
     def commit(self, files: Sequence[ArchiveFile], positions: Mapping[MessageQueue, int]) -> Commit:
-        """Make files count, and with them the positions behind them.
+        """Commit files together with the positions behind them.
 
         Raises:
-            BadArchive: somebody else committed since this archive was opened.
+            BadArchive: another process committed since this archive was opened.
             OSError: the manifest cannot be written.
         """
         commit = Commit(self._number + 1, tuple(files), dict(positions))
@@ -128,9 +129,9 @@ class Archive:
 
 @contextmanager
 def writer(uri: str) -> Iterator[Archive]:
-    """Yield an archive that this process alone writes to; what dead attempts left is removed.
+    """Yield an archive to which only this process writes, and remove files of dead attempts.
 
-    On object storage it stays: there is no lock that tells whether it is of a dead one.
+    On object storage these files stay, since no lock tells there whether an attempt is dead.
 
     Raises:
         BadArchive: another process of this machine writes to it, or as ``Archive``.
@@ -144,7 +145,7 @@ def writer(uri: str) -> Iterator[Archive]:
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / _LOCK).open("a") as lock:
         try:
-            # The kernel lets go of it however this process ends.
+            # The kernel releases the lock however this process ends.
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise BadArchive(f"{directory}: another process archives to it") from error
@@ -155,7 +156,7 @@ def writer(uri: str) -> Iterator[Archive]:
 
 def _sweep(directory: Path, known: Set[str]) -> None:
     for path in sorted((directory / _DATA).glob("*/*.parquet")):
-        # Behind a link are files of somebody else.
+        # Files behind a link belong to somebody else.
         if path.relative_to(directory).as_posix() not in known and not path.parent.is_symlink():
             path.unlink()
     for path in (directory / _MANIFESTS).glob(".*"):
@@ -163,7 +164,7 @@ def _sweep(directory: Path, known: Set[str]) -> None:
 
 
 def opened(uri: str) -> Archive:
-    """Return an archive that has something.
+    """Return an archive that has at least one commit.
 
     Raises:
         BadArchive: there is none.
@@ -178,7 +179,7 @@ def data_name(topic: str, unique: str) -> str:
     """Return the name of a new data file, below the archive.
 
     Raises:
-        BadArchive: the topic can be no directory.
+        BadArchive: the topic cannot be the name of a directory.
     """
     if not is_name(topic):
         raise BadArchive(f"topic {topic!r} can be no directory of an archive; leave it out")
@@ -212,7 +213,7 @@ def _read_commit(place: Place, name: str) -> Commit:
 def _file(value: dict[str, Any]) -> ArchiveFile:
     ranges = tuple((int(queue), int(start), int(end)) for queue, start, end in value["ranges"])
     file = ArchiveFile(**{**value, "ranges": ranges})
-    # A manifest is a file that somebody may have written: it must not lead out of the archive.
+    # Anybody may have written this manifest: its paths must not lead out of the archive.
     folder, _, name = file.path.removeprefix(f"{_DATA}/").partition("/")
     if not (file.path == f"{_DATA}/{folder}/{name}" and is_name(folder) and _NAME.fullmatch(name)):
         raise ValueError(f"{file.path!r} is no file of an archive, as {_DATA}/<topic>/<id>.parquet")

@@ -2,11 +2,11 @@
 
     Task --read_ranges--> batches --> one file a topic and broker --> ArchiveFile
 
-Rule: a file has the rows of its ranges and no others, under a name nobody used; whether it counts
-is not decided here. A task that is tried again writes other files, and those of the first try
-stay without a manifest. Rows go from the broker's answer to the file without an object a row,
-and never through the JVM. Without a filter a file has exactly one row an offset, which is
-checked before it is told to anybody.
+Rule: a file has the rows of its ranges and no others, and a new unique name; whether it counts is
+not decided here. A task that is tried again writes other files, and those of the first try stay
+without a manifest. Rows go from the broker's answer to the file without an object for each row, and
+never through the JVM. Without a filter a file has exactly one row for each offset; this is checked
+before the file is returned.
 """
 
 import itertools
@@ -30,7 +30,7 @@ CODEC: Final = "zstd"
 
 
 def write_task(place: Place, live: Live, task: Task) -> Iterator[ArchiveFile]:
-    """Write what a task reads; yield each file once its bytes are on the disk.
+    """Write the messages of a task, and yield each file once its bytes are on the disk.
 
     Raises:
         DataLost, ClientError: as ``read_ranges``.
@@ -80,7 +80,7 @@ def read_rows(place: Place, file: ArchiveFile, columns: Sequence[str]) -> Iterat
     """Yield the messages of a file of an archive as record batches, in the order written.
 
     Raises:
-        OSError: the file is gone, or is no Parquet file.
+        OSError: the file is gone, or it is not a Parquet file.
     """
     with place.filesystem().open_input_file(place.path(file.path)) as source:
         parquet = pq.ParquetFile(source)
@@ -90,5 +90,9 @@ def read_rows(place: Place, file: ArchiveFile, columns: Sequence[str]) -> Iterat
 
 
 def archive_schema(columns: Sequence[str]) -> pa.Schema:
-    """Return the Arrow schema of some columns; raises BadOption."""
+    """Return the Arrow schema of some columns.
+
+    Raises:
+        BadOption: a column does not exist.
+    """
     return live_schema(columns)

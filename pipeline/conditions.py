@@ -1,11 +1,11 @@
-"""Which rows are wanted, said so plainly that a worker can apply it before rows leave it.
+"""Conditions on rows, simple enough for a worker to apply them before rows leave it.
 
     Spark's filters (option pushdown) ─┐
     options topics, startTime …       ─┼─> Condition ──> mask over an Arrow batch
     filters of ``extract``            ─┘            └──> files and splits that need no reading
 
-Rule: as in SQL, a comparison with null is not true. What is pushed is not checked again by
-Spark, so only what is sure to mean the same is taken; all else stays Spark's.
+Rule: as in SQL, a comparison with null is not true. Spark does not check a pushed filter again, so
+only filters that certainly mean the same here are taken; Spark applies all others.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 TIME_SLACK_MS: Final = 3_600_000
-"""A broker's clock may step back: files this close to a wanted time are read, too."""
+"""Files this close to a wanted time are read too, since a broker's clock may step back."""
 
 
 class Condition(NamedTuple):
@@ -61,7 +61,7 @@ def wanted(batch: Any, conditions: Sequence[Condition]) -> Any:
 
 
 def from_spark(pushed: Any, schema: Any) -> Condition | None:
-    """Return the condition that a filter of Spark means, None where it stays Spark's.
+    """Return the condition that a filter of Spark means, None if Spark has to apply it.
 
     Args:
         pushed: one of ``pyspark.sql.datasource``'s filters.
@@ -91,7 +91,7 @@ def from_spark(pushed: Any, schema: Any) -> Condition | None:
 
 
 def log_range(conditions: Sequence[Condition]) -> tuple[int, int]:
-    """Return the log offsets (first, behind the last) that rows can have."""
+    """Return the log offsets that rows can have, in bytes: the first, and the end of the range."""
     low, high = 0, 1 << 63
     for each in conditions:
         if each.column != "commit_log_offset":

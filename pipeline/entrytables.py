@@ -1,11 +1,11 @@
 """The tables made of entries of fixed size: consume queues and index files.
 
-    consumequeue  an entry a row; small files share a partition, so 50,000 queues are few
-    index         an entry a row
-    index_files   a header a row
+    consumequeue  a row for each entry; small files share a partition, so 50,000 queues need few
+    index         a row for each entry
+    index_files   a row for each header
 
-Rule: planning lists names and looks at the last file of each queue; a part is a few numbers,
-and the worker that gets it reads the file (``storefmt.arrow.queue_columns``).
+Rule: planning lists names and reads only the last file of each queue. A part is a few numbers, and
+the worker that gets it reads the file (``storefmt.arrow.queue_columns``).
 """
 
 from collections.abc import Iterable, Iterator
@@ -35,7 +35,7 @@ from storefmt.offline.views.storedir import StoreDir
 from storefmt.offline.views.tree import FileSpan
 
 PACK_SIZE: Final = 64 << 20
-"""Bytes of entries that make a partition."""
+"""The bytes of entries in one partition."""
 INDEX_FILES_SCHEMA: Final = pa.schema(
     [
         pa.field("file", pa.string()),
@@ -69,10 +69,10 @@ class Headers(NamedTuple):
 
 
 def plan_queues(directory: Path, reading: Reading) -> list[QueueParts]:
-    """Return the entries of all queues, packed; those of batch consume queues (5.x) behind.
+    """Return tasks for the entries of all queues, those of batch consume queues (5.x) last.
 
     Raises:
-        NotAStore: it is no store directory.
+        NotAStore: ``directory`` is not a store directory.
     """
     size_max = min(PACK_SIZE, reading.split_size)
     parts: list[QueuePart | BatchPart] = []
@@ -88,12 +88,12 @@ def plan_queues(directory: Path, reading: Reading) -> list[QueueParts]:
 
 
 def plan_index(directory: Path, reading: Reading) -> list[IndexParts]:
-    """Return the entries of all index files, packed.
+    """Return tasks for the entries of all index files.
 
-    A file whose number of slots cannot be found out has no rows here; ``verify`` names it.
+    A file whose number of slots cannot be determined has no rows here; ``verify`` reports it.
 
     Raises:
-        NotAStore: it is no store directory.
+        NotAStore: ``directory`` is not a store directory.
     """
     size_max = min(PACK_SIZE, reading.split_size)
     room = max(1, size_max // ENTRY.size)
@@ -115,10 +115,10 @@ def plan_index(directory: Path, reading: Reading) -> list[IndexParts]:
 
 
 def plan_headers(directory: Path, reading: Reading) -> list[Headers]:
-    """Return the one task there is.
+    """Return the one task that reads all headers.
 
     Raises:
-        NotAStore: it is no store directory.
+        NotAStore: ``directory`` is not a store directory.
     """
     StoreDir.open(directory).close()
     return [Headers(str(directory))]
@@ -167,7 +167,7 @@ def read_headers(task: Headers, reading: Reading) -> Iterator[Any]:
 
 
 def batch_of(schema: Any, columns: Iterable[str], rows: list[dict[str, Any]]) -> Any:
-    """Return rows as one batch; times are given in ms."""
+    """Return rows, whose times are in ms, as one batch."""
     arrays, fields = [], []
     for name in columns:
         field = schema.field(name)

@@ -1,13 +1,13 @@
-"""What can go wrong in the pipeline.
+"""The errors of the pipeline.
 
     PipelineError
     ├── NoSpark      PySpark is not installed
-    ├── NoJava       Spark has no Java
-    ├── BadOption    a source was given an option it does not know
-    ├── DataLost     a broker no longer has what was to be read
-    └── BadArchive   an archive is none, or somebody else writes to it
+    ├── NoJava       there is no Java runtime for Spark
+    ├── BadOption    a source was given an option that it does not know
+    ├── DataLost     a broker no longer has messages that were to be read
+    └── BadArchive   a directory is not an archive, or another process writes to it
 
-``exit_code`` is what ``mqadmin pipeline`` ends with (see docs/cli.md).
+``exit_code`` is the exit code of ``mqadmin pipeline`` (see docs/cli.md).
 """
 
 
@@ -36,4 +36,4 @@ class DataLost(PipelineError):
 
 
 class BadArchive(PipelineError):
-    """A directory is no archive, or another process writes to it."""
+    """A directory is not an archive, or another process writes to it."""

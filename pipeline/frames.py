@@ -23,7 +23,7 @@ def commitlog(
     Args:
         spark: a session with the sources registered (``pipeline.session``).
         path: the store directory.
-        columns: the default leaves out body, properties and properties_raw.
+        columns: the columns; by default all except body, properties and properties_raw.
         options: further options of ``rocketmq_store``.
     """
     return table(spark, "commitlog", path, columns=columns, options=options)
@@ -32,7 +32,7 @@ def commitlog(
 def damage(
     spark: "SparkSession", path: str, *, options: Mapping[str, str] | None = None
 ) -> "DataFrame":
-    """Return what of a store's commit log is no good record, one row a stretch of bytes."""
+    """Return the ranges of bytes in a store's commit log that are no valid records, a row each."""
     return table(spark, "damage", path, options=options)
 
 
@@ -47,9 +47,12 @@ def table(
     """Return any table of a store, with these columns.
 
     Args:
+        spark: a session with the sources registered (``pipeline.session``).
         name: one of ``pipeline.tables.table_names()``.
         path: the store directory.
-        columns: all, or for the commit log all but body, properties and properties_raw.
+        columns: the columns; by default all, of the commit log all except body, properties and
+            properties_raw.
+        options: further options of ``rocketmq_store``.
     """
     reader = spark.read.format("rocketmq_store").option("table", name)
     if columns is not None:

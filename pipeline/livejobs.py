@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _OWN: Final = ("store", "topics", "broker", "fileSize", "keepQueues")
-"""Options of a restore that are not the sink's."""
+"""The options of a restore that are not those of the sink."""
 _SECRETS: Final = {
     "accessKey": "MQADMIN_ACCESS_KEY",
     "secretKey": "MQADMIN_SECRET_KEY",
     "tlsKeyPassword": "MQADMIN_TLS_KEY_PASSWORD",
 }
-"""Options that come from the environment, because the words of a process are for all to see."""
+"""Options that come from the environment, because everybody can see the arguments of a process."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -53,7 +53,7 @@ def _given(options: argparse.Namespace) -> dict[str, str]:
     found = given_options(options)
     if "namesrv" in found:
         known = {name: os.environ[key] for name, key in _SECRETS.items() if os.environ.get(key)}
-        # A key in the words goes with a secret in the words, whatever the environment has.
+        # If the arguments have a key, its secret is there too, whatever the environment has.
         found = (known if "accessKey" not in found else {}) | found
     return found
 

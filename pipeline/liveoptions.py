@@ -1,6 +1,6 @@
-"""The options of ``rocketmq``: what a load or a save from live brokers asks for.
+"""The options of ``rocketmq``, for loads from live brokers and saves to them.
 
-    namesrv, accessKey, tls …: see pipeline.liveaccess                who is asked
+    namesrv, accessKey, tls …: see pipeline.liveaccess                addresses and account
     subscribe | subscribePattern | assign                             which queues
     startingTimestamp > startingOffsetsByTimestamp > startingOffsets  where reading begins
     ending… of the same three                                         where a batch ends
@@ -11,9 +11,9 @@
     failOnDataLoss, pullBatchSize, pullTimeoutMs, reportGroup, columns, checkCrc
     topic, dedup, dedupKey, sendsInFlight, sendRetries, deliverBy      the sink
 
-Rule: names and meanings are those of Spark's Kafka source, JSON is topic -> broker -> queue ->
-offset, with -2 for the earliest and -1 for the latest one. Spark lower-cases names, so all are
-looked up without case, and one that nobody reads is refused by name.
+Rule: names and meanings are those of Spark's Kafka source. JSON is topic -> broker -> queue ->
+offset, with -2 for the earliest offset and -1 for the latest. Spark lower-cases names, so they are
+looked up without regard to case, and unknown names are refused.
 """
 
 import json
@@ -59,14 +59,14 @@ _SINK: Final = (
     "sendsInFlight",
     "sendRetries",
     "deliverBy",
-    # Spark's own for a stream, which it hands to the sink as well.
+    # This is Spark's own option for a stream, which it passes to the sink as well.
     "checkpointLocation",
     "path",
 )
 
 
 class Use(Enum):
-    """What the options are for; each use knows its own."""
+    """What the options are used for; the value has the names that this use knows."""
 
     BATCH = (*ACCESS_OPTIONS, *_SOURCE, *_BATCH)
     STREAM = (*ACCESS_OPTIONS, *_SOURCE, *_STREAM)
@@ -76,7 +76,7 @@ class Use(Enum):
 
 
 class Wanted(NamedTuple):
-    """Which queues: those of ``topics``, of topics that match, or exactly ``queues``."""
+    """The queues to read: those of ``topics``, of topics that match, or exactly ``queues``."""
 
     topics: tuple[str, ...] = ()
     pattern: str = ""
@@ -87,9 +87,9 @@ class Edge(NamedTuple):
     """Where reading begins or ends.
 
     Attributes:
-        offset: for queues that ``by_queue`` does not have; may be EARLIEST or LATEST.
+        offset: the queue offset for queues that are not in ``by_queue``, or EARLIEST or LATEST.
         by_queue: queue offsets, or times in ms.
-        is_time: ``by_queue`` has times, and ``time_ms`` is for all others, where not None.
+        is_time: ``by_queue`` has times, and ``time_ms`` is for all other queues if not None.
     """
 
     offset: int
@@ -121,12 +121,12 @@ class Live(NamedTuple):
 
     @property
     def filters(self) -> bool:
-        """Whether brokers leave messages out, so that gaps between offsets mean nothing."""
+        """Whether brokers leave messages out, so that gaps between offsets are no loss."""
         return self.filter != "*"
 
 
 class Sink(NamedTuple):
-    """Where rows are sent; ``by_timer``: what is for later waits in a timer of 5.x."""
+    """Where rows are sent; with ``by_timer`` delayed rows use the timer messages of 5.x."""
 
     access: Access
     topic: str = ""
@@ -138,10 +138,10 @@ class Sink(NamedTuple):
 
 
 def live_of(options: Mapping[str, str], *, use: Use) -> Live:
-    """Return what a source is asked for.
+    """Return the settings of a source.
 
     Raises:
-        BadOption: an option is unknown, missing, doubled, or has a value it cannot have.
+        BadOption: an option is unknown, missing, given twice, or has an invalid value.
     """
     check_names(options, use)
     columns = DEFAULT_COLUMNS
@@ -183,7 +183,11 @@ def live_of(options: Mapping[str, str], *, use: Use) -> Live:
 
 
 def sink_of(options: Mapping[str, str]) -> Sink:
-    """Return what a sink is asked for; raises BadOption as ``live_of``."""
+    """Return the settings of a sink.
+
+    Raises:
+        BadOption: as ``live_of``.
+    """
     check_names(options, Use.SINK)
     dedup_key = options.get("dedupKey", "")
     return Sink(
@@ -198,7 +202,11 @@ def sink_of(options: Mapping[str, str]) -> Sink:
 
 
 def check_names(options: Mapping[str, str], use: Use) -> None:
-    """Refuse options that this use does not read; raises BadOption."""
+    """Check that a use knows all names of the options.
+
+    Raises:
+        BadOption: a name is unknown.
+    """
     known = {name.lower() for name in use.value}
     for name in options:
         if name.lower() in known:
@@ -217,12 +225,16 @@ def check_names(options: Mapping[str, str], use: Use) -> None:
 
 
 def queue_text(queue: MessageQueue) -> str:
-    """Return a queue as it stands in offsets of streams and archives: ``topic@broker@queue``."""
+    """Return a queue as it is written in streams' offsets and archives: ``topic@broker@queue``."""
     return f"{queue.topic}@{queue.broker_name}@{queue.queue_id}"
 
 
 def queue_of(text: str) -> MessageQueue:
-    """Return the queue that ``queue_text`` wrote; raises BadOption where it is none."""
+    """Return the queue that ``queue_text`` wrote.
+
+    Raises:
+        BadOption: the text does not name a queue.
+    """
     topic, _, rest = text.partition("@")
     broker, _, queue_id = rest.rpartition("@")
     if not topic or not broker or not queue_id.isdecimal():
@@ -264,7 +276,7 @@ def _assigned(text: str) -> list[MessageQueue]:
 
 
 def _edge(options: Mapping[str, str], side: str, *, default: int) -> Edge:
-    """Return an edge; the strongest of its three options counts, as in Spark's Kafka source."""
+    """Return an edge; the first given of its three options counts, as in Spark's Kafka source."""
     time_text = options.get(f"{side}Timestamp")
     if time_text is not None:
         return Edge(default, is_time=True, time_ms=_number(options, f"{side}Timestamp", low=0))

@@ -1,9 +1,9 @@
-"""What is read at once: ranges of queues, cut and packed into tasks, and how far a batch goes.
+"""Plans of a batch: ranges of queues, cut and packed into tasks, and the end of the batch.
 
-Rule: pure. A queue that has nothing to read makes no range; small ranges share a task, so that
-50,000 queues are not 50,000 tasks; a large one is cut where ``minPartitions`` or
-``maxRecordsPerPartition`` ask for it. A limit is shared out by backlog, and every queue with a
-backlog gets one message at least.
+Rule: these are pure functions. A queue that has nothing to read makes no range; small ranges share
+a task, so that 50,000 queues are not 50,000 tasks; a large one is cut if ``minPartitions`` or
+``maxRecordsPerPartition`` require it. A limit is divided in proportion to backlog, and every queue
+with a backlog gets one message at least.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,11 +15,11 @@ from remoting.bodies import MessageQueue
 
 _GO_ON: Final = "failOnDataLoss=false goes on with what is there"
 PACK_ROWS: Final = 10_000
-"""Ranges are packed until a task has so many offsets."""
+"""Ranges are packed until a task has this many offsets."""
 
 
 class Ends(NamedTuple):
-    """First readable queue offset, and the one the next message gets."""
+    """The first readable queue offset, and the queue offset that the next message gets."""
 
     low: int
     high: int
@@ -40,7 +40,7 @@ class Task(NamedTuple):
 
 
 def ranges_of(start: Mapping[MessageQueue, int], end: Mapping[MessageQueue, int]) -> list[Range]:
-    """Return what lies between two positions, sorted by queue; empty ranges are left out."""
+    """Return the ranges between two positions, sorted by queue; empty ranges are left out."""
     return [
         Range(queue, start[queue], end[queue])
         for queue in sorted(end)
@@ -54,8 +54,8 @@ def tasks_of(
     """Cut and pack ranges into tasks.
 
     Args:
-        min_partitions: a hint; there are no more tasks than offsets.
-        max_records: most offsets of a task.
+        min_partitions: the wanted number of tasks; there are never more tasks than offsets.
+        max_records: the most offsets of a task.
     """
     wanted = list(ranges)
     total = sum(one.end - one.start for one in wanted)
@@ -82,7 +82,7 @@ def tasks_of(
 def backlog_of(
     start: Mapping[MessageQueue, int], end: Mapping[MessageQueue, int]
 ) -> dict[MessageQueue, int]:
-    """Return how many offsets lie between two positions, by queue of ``end``."""
+    """Return the number of offsets between two positions, by queue of ``end``."""
     return {queue: max(0, last - start.get(queue, last)) for queue, last in end.items()}
 
 
@@ -97,9 +97,11 @@ def admitted(
     """Return how far one batch goes from ``start`` towards ``end``.
 
     Args:
-        max_offsets: of all queues together, shared out by backlog; all when None.
-        max_bytes: the same in bytes of records; the smaller share counts.
-        sizes: bytes of a record by queue, for ``max_bytes``; those that are missing have none.
+        start: the queue offset to read next, by queue.
+        end: the queue offset behind the last message, by queue.
+        max_offsets: the limit for all queues together, divided by backlog; None for no limit.
+        max_bytes: the same limit in bytes of records; the smaller share counts.
+        sizes: bytes of a record by queue, for ``max_bytes``; a missing queue counts with 0.
     """
     backlog = backlog_of(start, end)
     known = sizes or {}
@@ -123,12 +125,12 @@ def next_positions(
 ) -> dict[MessageQueue, int]:
     """Return how far a stream that is at ``known`` could go now.
 
-    A queue that is new enters with its first offset and no rows: from then on its position is
-    among those that are kept, and nobody has to guess where it began. A queue that was made
-    anew enters in the same way.
+    A new queue enters with its first offset and no rows: from then on its position is among those
+    that are kept, so it is known where it began. A queue that was deleted and created again enters
+    in the same way.
 
     Raises:
-        DataLost: a queue is gone, or ends before it was read to, and ``fail_on_loss``.
+        DataLost: a queue is gone, or ends before the known position, and ``fail_on_loss`` is true.
     """
     gone = sorted(set(known) - set(found))
     if gone and fail_on_loss:

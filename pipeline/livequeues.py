@@ -1,10 +1,10 @@
-"""Asking brokers: which queues there are, where they begin and end, what lies at a time.
+"""Questions to brokers: which queues there are, where they begin and end, and offsets by time.
 
     Wanted --queues_of--> queues --ends--> Ends --positions--> queue offset by queue
 
-Rule: one request a topic and broker for all its queues, so that 50,000 queues take seconds;
-only what such an answer leaves out is asked for alone. A time means the first message stored
-at it or later.
+Rule: one request for each topic and broker asks about all its queues, so that 50,000 queues take
+seconds; queues that the answer leaves out are asked for one by one. A time means the first message
+that was stored at that time or later.
 
 Source: mqclient.client.offsets, mqclient.admin.topic, mqclient.admin.message.
 """
@@ -29,6 +29,11 @@ from remoting.bodies import MessageQueue
 from storefmt.formats.message import Record, decode_records
 from storefmt.names import TOOLS_GROUP
 
+<<<<<<< HEAD
+=======
+READ_GROUP: Final = "TOOLS_CONSUMER"
+"""The consumer group of operators' tools; every broker has it."""
+>>>>>>> w3
 _AT_ONCE: Final = 16
 _LOOK_COUNT: Final = 32
 _SIZES_COUNT: Final = 64
@@ -42,9 +47,12 @@ Positions = dict[MessageQueue, int]
 
 
 def ask(live: Live, question: Callable[[MQClient, Live], Coroutine[Any, Any, _T]]) -> _T:
-    """Ask brokers with connections of its own: Spark calls from several processes.
+    """Return the answer of ``question``, which gets a client with connections of its own.
 
-    Raises: as the question.
+    Each call makes its own client because Spark calls from several processes.
+
+    Raises:
+        ClientError, BadOption, DataLost: as ``question``.
     """
 
     async def with_client() -> _T:
@@ -86,8 +94,8 @@ async def queues_of(client: MQClient, wanted: Wanted) -> list[MessageQueue]:
     """Return the queues that are wanted and readable now, sorted.
 
     Raises:
-        BadOption: the pattern is no regular expression.
-        NoRoute: a topic that was named, or the broker of a queue, is not there.
+        BadOption: the pattern is not a regular expression.
+        NoRoute: a named topic, or the broker of a queue, does not exist.
         ClientError: no name server answered.
     """
     if wanted.queues:
@@ -131,7 +139,7 @@ async def ends(client: MQClient, queues: Iterable[MessageQueue]) -> dict[Message
 
     answers = await _each({(queue.topic, queue.broker_name) for queue in wanted}, of_topic)
     known = {queue: item for answer in answers.values() for queue, item in answer.items()}
-    # A broker lists the queues that can be written; a topic may have more to read.
+    # A broker lists only the queues that can be written; a topic may have more that can be read.
     known |= await _each(wanted - set(known), of_queue)
     return {queue: known[queue] for queue in sorted(wanted)}
 
@@ -144,14 +152,19 @@ async def positions(
     late_is_latest: bool,
     side: str,
 ) -> Positions:
-    """Return what an edge means for each queue.
+    """Return the queue offset that an edge means for each queue.
 
     Args:
-        late_is_latest: a time after the last message means the end, else it is an error.
+        client: the client that asks the brokers.
+        edge: where reading begins or ends.
+        found: the queues with their ends.
+        late_is_latest: whether a starting time after the last message means the end; otherwise it
+            is an error.
         side: "starting" or "ending", for errors.
 
     Raises:
-        BadOption: offsets are given for some queues only, or for one that is not there.
+        BadOption: offsets are given for some queues only, or for a queue that does not exist; or a
+            starting time is after the last message, and ``late_is_latest`` is false.
         ClientError: a broker did not answer.
     """
     strange = sorted(set(edge.by_queue) - set(found))
@@ -182,7 +195,7 @@ async def positions(
 
 
 async def first_at(client: MQClient, queue: MessageQueue, there: Ends, *, time_ms: int) -> int:
-    """Return the first queue offset stored at a time or later; the end of the queue for none.
+    """Return the first queue offset stored at a time or later, or the end of the queue if none.
 
     Raises:
         ClientError: the broker did not answer.
@@ -190,7 +203,7 @@ async def first_at(client: MQClient, queue: MessageQueue, there: Ends, *, time_m
     if there.low >= there.high:
         return there.high
     near = await offsets.search_offset(client, queue, timestamp_ms=time_ms)
-    # The broker gives a neighbour, and of many messages of one millisecond any.
+    # The broker returns a neighbour, and any one of several messages of one millisecond.
     place = min(max(near, there.low), there.high - 1)
     puller = Puller(client, TOOLS_GROUP)
     while place > there.low:
@@ -222,6 +235,12 @@ def admit(
 ) -> Positions:
     """Return how far one batch goes, by offsets and by ``live.max_bytes``.
 
+    Args:
+        live: the settings of the source.
+        known: the queue offset to read next, by queue.
+        reached: the queue offset behind the last message, by queue.
+        max_offsets: the limit for all queues together, None for no limit.
+
     Raises:
         ClientError: a broker did not answer.
     """
@@ -232,10 +251,10 @@ def admit(
 
 
 async def record_sizes(client: MQClient, known: Positions, reached: Positions) -> Positions:
-    """Return about how many bytes a record between two positions has, by queue.
+    """Return the approximate size in bytes of a record between two positions, by queue.
 
-    Brokers tell the sizes of a queue's next messages without sending these. The queues with the
-    largest backlog are asked; the others count with the mean of those.
+    Brokers tell the sizes of a queue's next messages without sending the messages. Only the queues
+    with the largest backlog are asked; the others count with the mean of those.
 
     Raises:
         ClientError: a broker did not answer.
@@ -253,10 +272,10 @@ async def record_sizes(client: MQClient, known: Positions, reached: Positions) -
                 count=min(_SIZES_COUNT, backlog[queue]),
             )
         except NotFound:
-            # Gone with their time; whoever reads there says so.
+            # Retention has deleted these messages; reading them reports that.
             return 0
         entries = found.queue_data or []
-        # A broker may give more than it was asked for.
+        # A broker may return more entries than requested.
         some = [entry.physic_size for entry in entries[: min(_SIZES_COUNT, backlog[queue])]]
         return -(-sum(some) // len(some)) if some else 0
 
@@ -267,9 +286,9 @@ async def record_sizes(client: MQClient, known: Positions, reached: Positions) -
 
 
 async def report(client: MQClient, group: str, reached: Positions) -> list[str]:
-    """Set a group's offsets, which its lag is shown by; return what failed, as text.
+    """Set a group's offsets, from which tools show its lag; return the failures as text.
 
-    Nothing is read from them again, so a broker that is away is no reason to stop.
+    Nobody reads from these offsets, so a broker that is away is no reason to stop.
     """
 
     async def of_queue(queue: MessageQueue) -> str:
@@ -283,7 +302,7 @@ async def report(client: MQClient, group: str, reached: Positions) -> list[str]:
 
 
 async def _each(keys: Iterable[_K], ask: Callable[[_K], Awaitable[_V]]) -> dict[_K, _V]:
-    """Ask for each key, a few at a time; raises the first error."""
+    """Return the answer for each key, asking for a few at a time; raise the first error."""
     turns = asyncio.Semaphore(_AT_ONCE)
 
     async def one(key: _K) -> tuple[_K, _V]:

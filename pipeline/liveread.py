@@ -2,9 +2,9 @@
 
     Range --pulls--> raw records --storefmt.arrow.columns.batch_of--> rows of the range, no others
 
-Rule: a range is read whole or not at all: a pure function of queue, start and end, so that a
-task that is tried again gives the same rows. Without a filter offsets have no gaps; one that is
-missing is data that the broker has lost, which is an error unless ``failOnDataLoss`` is false.
+Rule: a range is read whole or not at all. Its rows depend only on queue, start and end, so that a
+task that is tried again returns the same rows. Without a filter offsets have no gaps: a missing
+offset is data that the broker has lost, which is an error unless ``failOnDataLoss`` is false.
 Batches have at most 10,000 rows, and 8 MiB or the answer to one pull.
 
 Source: mqclient.consumer.pull; client/consumer/PullStatus.java (4.9.7).
@@ -38,9 +38,9 @@ def read_ranges(live: Live, ranges: Iterable[Range]) -> Iterator[Any]:
     """Yield the messages of ranges as record batches with ``live.columns``, in queue order.
 
     Raises:
-        DataLost: messages of a range are gone, and ``live.fail_on_data_loss``.
+        DataLost: messages of a range are gone, and ``live.fail_on_data_loss`` is true.
         ClientError: a broker does not answer, or refuses.
-        StoreError: a broker sent what is no record.
+        StoreError: a broker sent bytes that are no record.
     """
     with asyncio.Runner() as runner:
         client = live.access.client()
@@ -55,7 +55,7 @@ def read_ranges(live: Live, ranges: Iterable[Range]) -> Iterator[Any]:
 
 
 class _Chunk(NamedTuple):
-    """Records one after the other, and the range of queue offsets they answer."""
+    """Records one after the other, and the range of queue offsets that they cover."""
 
     data: bytes
     start: int
@@ -75,9 +75,10 @@ class RangeReader:
         self._origin: dict[str, str] = {}
 
     async def next_batch(self) -> Any | None:
-        """Return the next rows, perhaps none of them; None at the end of the range.
+        """Return a batch with the next rows, perhaps an empty one; None at the end of the range.
 
-        Raises: as ``read_ranges``.
+        Raises:
+            DataLost, ClientError, StoreError: as ``read_ranges``.
         """
         if self._position >= self._range.end:
             return None
@@ -100,7 +101,7 @@ class RangeReader:
         return _Chunk(b"".join(parts), start, min(at, self._range.end))
 
     def _next(self, raw: RawPull, at: int) -> int:
-        """Return where to go on behind an answer."""
+        """Return the queue offset at which to go on after an answer."""
         if raw.status in (PullStatus.FOUND, PullStatus.NO_MATCHED_MSG):
             if raw.next_offset <= at:
                 raise DataLost(
@@ -112,7 +113,7 @@ class RangeReader:
             raise self._lost(at, f"{raw.address} has {raw.min_offset} to {raw.max_offset} now")
         if at < raw.min_offset:
             return raw.min_offset
-        # The queue ends before the range does: it was made anew, or cut by a recovery.
+        # The queue ends before the range does: it was created again, or a recovery cut it.
         return self._range.end
 
     def _lost(self, at: int, why: str) -> DataLost:
@@ -123,7 +124,7 @@ class RangeReader:
         )
 
     async def _pull(self, at: int) -> RawPull:
-        """Pull once; a slave that lags, or a broker that stumbles, is asked again."""
+        """Pull once; try again if a slave lags, or if the broker fails for the moment."""
         live, queue = self._live, self._range.queue
         count = min(live.pull_batch_size, self._range.end - at)
         asked = PullRequest(queue, at, self._subscription, count)
@@ -154,7 +155,7 @@ class RangeReader:
         if self._live.fail_on_data_loss and not self._live.filters:
             self._check_whole(batch, chunk)
         if self._subscription.tags:
-            # Brokers compare hashes only.
+            # Brokers compare only the hashes of tags.
             tags = pa.array(sorted(self._subscription.tags), pa.string())
             batch = batch.filter(pc.is_in(batch.column("tags"), value_set=tags))
         arrays = [

@@ -1,8 +1,8 @@
 """The columns of ``rocketmq``: those of the store's commit log, and where a row came from.
 
-Rule: names and types are those of ``rocketmq_store``, so that both union; the column ``file``
-is not here, because a broker does not say it. ``properties_raw`` and ``crc_ok`` have to be
-asked for.
+Rule: names and types are those of ``rocketmq_store``, so that both can be combined in a union.
+There is no column ``file``, because a broker does not tell it. ``properties_raw`` and ``crc_ok``
+come only if they are named.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,11 @@ DEFAULT_COLUMNS: Final = tuple(
 
 
 def live_schema(columns: Sequence[str]) -> Any:
-    """Return the Arrow schema of some columns, in this order; raises BadOption."""
+    """Return the Arrow schema of some columns, in this order.
+
+    Raises:
+        BadOption: a column does not exist.
+    """
     unknown = [name for name in columns if name not in LIVE_SCHEMA.names]
     if unknown:
         raise BadOption(

@@ -6,10 +6,11 @@
              the property that timers of 5.x look at (option ``deliverBy``)
     lanes    rows of one sharding key or queue are sent one after the other, others side by side
 
-Rule: at least once. A send whose answer is lost is sent again, and Spark runs a task again that
-failed; ``dedup`` gives every row an id that is the same each time (property ``RMQ_SPARK_ID``:
-query, batch, partition, row), as long as the plan gives the same rows in the same order. The
-number of sends on their way is bounded. No half messages: a commit for all tasks does not exist.
+Rule: each row is sent at least once. A send whose answer is lost is repeated, and Spark repeats a
+task that failed; ``dedup`` gives every row an id that is the same each time (property
+``RMQ_SPARK_ID``: query, batch, partition, row), as long as the plan returns the same rows in the
+same order. The number of unanswered sends is bounded. Half messages are not used, since they cannot
+be committed for all tasks together.
 
 Source: mqclient.producer.producer; the ids follow Delta's (txnAppId, txnVersion).
 """
@@ -53,7 +54,7 @@ class Outgoing(NamedTuple):
     """A row, ready to send.
 
     Attributes:
-        lane: rows of one lane are sent in order; None for a row of its own.
+        lane: rows of one lane are sent in order; None if the order of the row does not matter.
     """
 
     message: Message
@@ -64,7 +65,7 @@ class Outgoing(NamedTuple):
 
 
 def check_columns(names: Iterable[str], sink: Sink) -> None:
-    """Refuse columns that would not be sent, and rows that have no topic or body.
+    """Check that all columns can be sent, and that rows have a topic and a body.
 
     Raises:
         BadOption: a column is unknown or missing.
@@ -90,11 +91,13 @@ def send_rows(sink: Sink, batches: Iterable[Any], *, run_id: str) -> int:
     """Send the rows of record batches; return how many were stored.
 
     Args:
-        run_id: what makes ids differ between writes: query, batch and partition.
+        sink: the settings of the sink.
+        batches: the rows.
+        run_id: query, batch and partition, which make ids differ between writes.
 
     Raises:
-        BadOption: a row has no topic or no body, or is to be delivered too late.
-        ClientError: a row could not be sent, whatever was tried; rows before it may be stored.
+        BadOption: a row has no topic or no body, or its delay is too long.
+        ClientError: a row could not be sent in any attempt; rows before it may be stored.
     """
     count = 0
     with asyncio.Runner() as runner:
@@ -114,7 +117,18 @@ def send_rows(sink: Sink, batches: Iterable[Any], *, run_id: str) -> int:
 def outgoing(
     batch: Any, sink: Sink, *, run_id: str, first_row: int, now_ms: int
 ) -> Iterator[Outgoing]:
-    """Yield the rows of a record batch as messages; raises BadOption as ``send_rows``."""
+    """Yield the rows of a record batch as messages.
+
+    Args:
+        batch: the rows.
+        sink: the settings of the sink.
+        run_id: query, batch and partition, which make ids differ between writes.
+        first_row: the number of the first row in the partition.
+        now_ms: the time from which delays count, ms since 1970.
+
+    Raises:
+        BadOption: as ``send_rows``.
+    """
     for number, row in enumerate(batch.to_pylist(), first_row):
         topic, body = sink.topic or row.get("topic"), row["body"]
         if not topic or body is None:
@@ -156,7 +170,7 @@ def _at_ms(moment: object, number: int) -> int:
 
 
 def _level(delay_ms: int, number: int) -> int:
-    """Return the shortest delay level of so long, 0 for a time that has come."""
+    """Return the shortest delay level of at least ``delay_ms``, 0 for a time that has come."""
     if delay_ms <= 0:
         return 0
     for level, level_ms in enumerate(DELAYS_MS, start=1):
@@ -180,7 +194,7 @@ def _addressed(message: Message, row: Mapping[str, Any]) -> Outgoing:
 
 
 class Sender:
-    """Sends rows with a bounded number on their way."""
+    """Sends rows, with a bounded number of unanswered sends."""
 
     def __init__(self, producer: Producer, sink: Sink) -> None:
         self._producer = producer
@@ -188,10 +202,14 @@ class Sender:
         self._turns = asyncio.Semaphore(sink.in_flight)
 
     async def send_all(self, rows: Iterable[Outgoing]) -> None:
-        """Send rows and return when all are stored; raises ClientError."""
+        """Send rows and return when all are stored.
+
+        Raises:
+            ClientError: a row could not be sent.
+        """
         lanes: dict[tuple[object, ...], list[Outgoing]] = {}
         for number, row in enumerate(rows):
-            # A number alone is no lane that a row can name.
+            # No row can name a lane that is only a number.
             lanes.setdefault(row.lane or (number,), []).append(row)
         async with asyncio.TaskGroup() as group:
             for lane in lanes.values():
@@ -206,7 +224,7 @@ class Sender:
         for turn in range(self._retries + 1):
             try:
                 queue = await self._queue(row)
-                # A queue of the caller's choice is tried once by the producer, so here again.
+                # The producer tries a queue of the caller's choice only once, so repeat it here.
                 await self._producer.send(
                     row.message,
                     queue=queue,

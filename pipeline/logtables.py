@@ -1,11 +1,11 @@
 """The tables made of the commit log, and how a log is cut into splits.
 
-    commitlog   a row a message (``storefmt.arrow.columns`` owns the columns and the decoding)
-    damage      a row a stretch of bytes that is no good record, or that no file has
+    commitlog   a row for each message (``storefmt.arrow.columns`` has the columns and decodes)
+    damage      a row for each range of bytes that is no valid record, or that no file has
 
-Rule: a split is a range of log offsets within one file; a record belongs to the split in
-which it starts, so the splits of a store give every record once. Files and sizes are read
-once, at planning: what a live broker appends later is not part of the answer.
+Rule: a split is a range of log offsets within one file. A record belongs to the split in which it
+starts, so the splits of a store have every record once. Files and sizes are read once, by the
+planning: messages that a live broker appends later are not part of the answer.
 """
 
 from collections.abc import Iterator
@@ -48,23 +48,23 @@ class Split(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Log offsets ``start`` up to ``end`` that no file has, between two files that there are."""
+    """Log offsets ``start`` up to ``end`` that no file has, between two existing files."""
 
     path: str
-    """Where the first of them would be."""
+    """The path of the first missing file."""
     start: int
     end: int
 
 
 Part = Split | Gap | RaftFile
-"""What a task reads of a log."""
+"""The part of a log that one task reads."""
 
 
 def check_expression(text: str) -> None:
-    """Refuse what is no regular expression (RE2).
+    """Check that a text is a regular expression (RE2).
 
     Raises:
-        BadOption: it is none; the text says where.
+        BadOption: it is not; the error says where.
     """
     try:
         pc.match_substring_regex(pa.array([b""], pa.binary()), text)
@@ -73,7 +73,7 @@ def check_expression(text: str) -> None:
 
 
 def plan_log(directory: Path, reading: Reading) -> list[Part]:
-    """Cut the commit log below a store directory into splits; a file of a Raft log is one.
+    """Cut the commit log of a store directory into splits; each file of a Raft log is one.
 
     Raises:
         NotAStore: there is no commit log.
@@ -84,7 +84,7 @@ def plan_log(directory: Path, reading: Reading) -> list[Part]:
     if reading.layout is Layout.DLEDGER and not raft:
         raise NotAStore(f"{directory} holds no Raft log, dledger-<id>/data; leave out layout")
     parts: list[Part] = []
-    # A broker that was switched to DLedger has its older log beside the new one.
+    # A broker that was switched to DLedger still has its older log beside the new one.
     has_older = StorePaths(directory).commitlog.is_dir()
     if not raft or (has_older and reading.layout is not Layout.DLEDGER):
         parts += _plain_parts(directory, reading, low, high)
@@ -118,7 +118,7 @@ def _plain_parts(directory: Path, reading: Reading, low: int, high: int) -> list
 
 
 def _in_time(paths: list[Path], reading: Reading) -> list[Path]:
-    """Return the files that can hold a message of a wanted time, by the first time of each."""
+    """Return the files that can hold a message of a wanted time, by the first time in each."""
     times = time_range(reading.where)
     if times is None:
         return paths
@@ -133,7 +133,7 @@ def _in_time(paths: list[Path], reading: Reading) -> list[Path]:
 
 
 def _first_ms(path: Path) -> int:
-    """Return the store time of a file's first message, 0 where it cannot be told."""
+    """Return the store time (ms) of a file's first message, 0 if it cannot be read."""
     batches = iter_batches([path], columns=("store_timestamp",), rows_max=1, on_damage=_unheard)
     first = next(batches, None)
     if first is None or not first.column(0)[0].is_valid:
@@ -142,7 +142,7 @@ def _first_ms(path: Path) -> int:
 
 
 def _unheard(file_name: str, damage: Damage) -> None:
-    """Pass over damage: the table damage has it."""
+    """Ignore damage, which the table ``damage`` lists."""
 
 
 def read_log(split: Part, reading: Reading) -> Iterator[Any]:
@@ -151,7 +151,7 @@ def read_log(split: Part, reading: Reading) -> Iterator[Any]:
     Bodies that do not match are dropped here: they never reach Spark.
 
     Raises:
-        RecordDamaged: there is damage, and ``reading.fail_on_damage``.
+        RecordDamaged: there is damage, and ``reading.fail_on_damage`` is true.
     """
     try:
         if reading.body_matches or (reading.decompress and "body" in reading.columns):
@@ -159,7 +159,7 @@ def read_log(split: Part, reading: Reading) -> Iterator[Any]:
         else:
             yield from _messages(split, reading, reading.columns)
     except RecordDamaged as error:
-        # Whoever reads this on the driver knows no split: the file must be named.
+        # The driver does not know the split, so the error must name the file.
         raise RecordDamaged(
             f"{split.path}: {error}", kind=error.kind, pos=error.pos, field=error.field
         ) from error
@@ -199,7 +199,7 @@ def _by_body(split: Part, reading: Reading) -> Iterator[Any]:
 
 
 def read_damage(split: Part, reading: Reading) -> Iterator[Any]:
-    """Yield what of a split is no good record, in at most one batch."""
+    """Yield the ranges of a split that are no valid records, in at most one batch."""
     if isinstance(split, Gap):
         found = [_gap_row(split)]
     elif isinstance(split, RaftFile):

@@ -1,12 +1,12 @@
-"""Where files lie: a directory here, S3, or anything that fsspec knows.
+"""Places for files: a directory of this machine, S3, or any file system that fsspec knows.
 
     /data/archive          this machine, or what it has mounted
     s3://bucket/archive    S3 through pyarrow; address and keys from the environment (AWS_…)
     webhdfs://host:9870/…  through fsspec
 
-Rule: a file that ``create`` makes is there whole or not at all, and never replaces another: here
-by a hard link, which the file system refuses to make twice. Object stores promise less (see
-``create``), so one process at a time writes to a place there.
+Rule: a file that ``create`` makes is there whole or not at all, and never replaces another. On this
+machine a hard link ensures that, since the file system refuses to make it twice. Object stores
+promise less (see ``create``), so only one process at a time may write to a place there.
 """
 
 import os
@@ -28,11 +28,11 @@ _ENDPOINT: Final = "AWS_ENDPOINT_URL"
 
 
 class Storage(NamedTuple):
-    """How S3 is reached; what is empty is the environment's (AWS_…).
+    """How to reach S3; an empty value is taken from the environment (AWS_…).
 
     Attributes:
-        endpoint: a URL, as of a server that is not Amazon's.
-        anonymous: without keys, as a public bucket is read.
+        endpoint: the URL of a server that is not Amazon's.
+        anonymous: whether to read without keys, as from a public bucket.
     """
 
     endpoint: str = ""
@@ -43,13 +43,13 @@ class Storage(NamedTuple):
 
 
 def is_s3(uri: str) -> bool:
-    """Return whether a place is one of S3."""
+    """Return whether a place is on S3."""
     return urlsplit(uri).scheme in _S3
 
 
 @contextmanager
 def reached_by(uri: str, storage: Storage) -> Iterator[None]:
-    """Open what lies at and below ``uri`` this way while the block runs, in this process."""
+    """Use ``storage`` for everything at and below ``uri`` in this process while the block runs."""
     root = uri.rstrip("/")
     before = _storages.get(root, Storage())
     _storages[root] = storage
@@ -74,7 +74,7 @@ class Place(NamedTuple):
     """A directory; plain and small, so that Spark can send it to workers.
 
     Attributes:
-        uri: as it was given.
+        uri: the URI or path, as it was given.
     """
 
     uri: str
@@ -85,7 +85,7 @@ class Place(NamedTuple):
         return None if "://" in self.uri else Path(self.uri)
 
     def path(self, name: str) -> str:
-        """Return the path of a file, as ``filesystem`` wants it."""
+        """Return the path of a file, as ``filesystem`` requires it."""
         if self.directory is not None:
             return str(self.directory / name)
         parts = urlsplit(self.uri)
@@ -100,7 +100,7 @@ class Place(NamedTuple):
         """Return the ``pyarrow.fs.FileSystem`` to open files with.
 
         Raises:
-            BadOption: nobody knows the scheme, or a package for it is missing.
+            BadOption: the scheme is unknown, or a package for it is missing.
         """
         if self.directory is not None:
             return pafs.LocalFileSystem()
@@ -113,7 +113,7 @@ class Place(NamedTuple):
         return _fsspec(self.uri, scheme)
 
     def names(self, folder: str, *, suffix: str) -> list[str]:
-        """Return the names of the files of a folder with a suffix, sorted; none without it."""
+        """Return the sorted names of files with a suffix; none if the folder does not exist."""
         selector = pafs.FileSelector(self.path(folder), allow_not_found=True)
         found = self.filesystem().get_file_info(selector)
         return sorted(
@@ -121,18 +121,22 @@ class Place(NamedTuple):
         )
 
     def read(self, name: str) -> bytes:
-        """Return a whole file; raises OSError."""
+        """Return the bytes of a whole file.
+
+        Raises:
+            OSError: it cannot be read.
+        """
         with self.filesystem().open_input_stream(self.path(name)) as file:
             data: bytes = file.read()
             return data
 
     def create(self, name: str, data: bytes) -> None:
-        """Write a file that is not there yet, whole or not at all.
+        """Write a new file, whole or not at all.
 
-        On an object store two processes that do so at once may both succeed, and the last wins.
+        On an object store two processes that do so at once may both succeed; the last one wins.
 
         Raises:
-            FileExistsError: it is there.
+            FileExistsError: the file exists.
             OSError: it cannot be written.
         """
         if self.directory is not None:
@@ -191,7 +195,7 @@ def _sync_directory(path: Path) -> None:
 
 @cache
 def _s3(storage: Storage) -> Any:
-    # Made once: each has connections of its own.
+    # It is made once, since each has connections of its own.
     given: dict[str, Any] = {
         "access_key": storage.access_key,
         "secret_key": storage.secret_key,

@@ -1,4 +1,4 @@
-"""A job as a process: the words that it takes, and what it tells whoever started it.
+"""A job as a process: its arguments, and the lines that it prints for its parent process.
 
     JOB PLACE… --engine --master --option --explain --dry-run --parquet
       --> standard output: rows as JSON lines, and nothing else
@@ -6,8 +6,8 @@
                            and at the end {"error": …}, {"damage": N} for parts of a store that
                            were skipped, or {"exit": N} for a verdict
 
-Rule: errors of ours and of Spark are told in one line, with the exit code of their class; any
-other is a bug and keeps its traceback.
+Rule: errors of ours and of Spark are printed in one line, and end the process with the exit code of
+their class; any other error is a bug and keeps its traceback.
 """
 
 import argparse
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 ENGINES: Final = ("spark", "local")
 LOCAL_SIZE: Final = 20 << 30
-"""Bytes of data of one machine below which Spark's start (some 10 s) is the larger part."""
+"""Below this size of data in bytes, Spark's start (some 10 s) takes most of the time of a job."""
 
 
 def parser_of(prog: str, description: str | None, jobs: Iterable[str]) -> argparse.ArgumentParser:
-    """Return the parser of a job's words; its places are for the caller to add."""
+    """Return the parser of a job's arguments, to which the caller adds the places."""
     parser = argparse.ArgumentParser(prog=prog, description=description)
     parser.add_argument("job", choices=list(jobs))
     parser.add_argument("--engine", choices=ENGINES, default="spark")
@@ -43,12 +43,12 @@ def parser_of(prog: str, description: str | None, jobs: Iterable[str]) -> argpar
 
 
 def given_options(options: argparse.Namespace) -> dict[str, str]:
-    """Return what ``--option`` says, by name."""
+    """Return the values of ``--option`` by name."""
     return dict(text.partition("=")[::2] for text in options.option)
 
 
 def exit_code_of(error: Exception) -> int:
-    """Return the exit code of the class of an error; 1 where it has none."""
+    """Return the exit code of the class of an error, 1 if it has none."""
     return int(getattr(error, "exit_code", 1))
 
 
@@ -58,11 +58,12 @@ def ended(
     known: tuple[type[Exception], ...],
     exit_code: Callable[[Exception], int] = exit_code_of,
 ) -> int:
-    """Run a job to its end and return the exit code; what went wrong is told.
+    """Run a job to its end, print an error, and return the exit code.
 
     Args:
-        known: errors whose text is for people.
-        exit_code: of one of them.
+        run: the job.
+        known: the classes of errors whose text is for people.
+        exit_code: returns the exit code of one of these errors.
     """
     try:
         run()
@@ -78,8 +79,7 @@ def ended(
 
 
 def hint_at_local(master: str, size: int) -> None:
-    """Tell where the local engine is faster: one machine, and so many bytes that Spark's start
-    takes longer than it gains."""
+    """Print a hint if the local engine is faster: on one machine, for less than ``LOCAL_SIZE``."""
     if master.startswith("local") and size < LOCAL_SIZE:
         say(
             {
@@ -91,7 +91,7 @@ def hint_at_local(master: str, size: int) -> None:
 
 @contextmanager
 def told(spark: "SparkSession") -> Iterator[None]:
-    """Tell where Spark shows the job, and how far it is, while the block runs."""
+    """Print the address of Spark's page, and the progress of the job, while the block runs."""
     if page := page_of(spark):
         say({"ui": page})
     with watched(spark, lambda done, total: say({"progress": [done, total]})):
@@ -99,10 +99,10 @@ def told(spark: "SparkSession") -> Iterator[None]:
 
 
 def check_file(path: Path | None) -> None:
-    """Refuse a file that could not be written once the job is done.
+    """Check that a file can be written once the job is done.
 
     Raises:
-        BadOption: it is a directory, or lies in none.
+        BadOption: it is a directory, or its directory does not exist.
     """
     if path is None:
         return
@@ -114,12 +114,12 @@ def check_file(path: Path | None) -> None:
 
 def write_parquet(table: Any, path: Path) -> None:
     """Write an Arrow table to a file."""
-    # Only asked for now and then.
+    # This is loaded here because it is rarely needed.
     import pyarrow.parquet as pq
 
     pq.write_table(table, path, compression="zstd")
 
 
 def say(what: dict[str, object]) -> None:
-    """Tell one thing on standard error."""
+    """Print one object on standard error, as a line of JSON."""
     print(json.dumps(what), file=sys.stderr, flush=True)

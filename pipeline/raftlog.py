@@ -3,9 +3,9 @@
     dledger-<id>/data/<20 digits>  | entry | entry | blank |  --> a task a file
                                      └ record --storefmt.arrow.columns.batch_of--> rows
 
-Rule: entries are found from the beginning of a file only, so a file is one task. Rows are those
-of any log: a record's offset is where it lies in the Raft log. An entry that is damaged ends its
-file, as in Java; a record that is damaged inside a good entry does not.
+Rule: entries can be found only from the beginning of a file, so a file is one task. Rows are those
+of any log; the log offset of a record is its place in the Raft log. A damaged entry ends its file,
+as in Java; a damaged record inside a good entry does not.
 
 Source: storefmt.formats.dledger.
 """
@@ -34,7 +34,7 @@ class RaftFile(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """Bytes that are no good entry, from a log offset on."""
+    """Bytes from a log offset on that are no valid entry."""
 
     log_offset: int
     length: int
@@ -42,10 +42,10 @@ class Lost(NamedTuple):
 
 
 def raft_files(directory: Path) -> list[Path]:
-    """Return the files of a store's Raft log, none where it has none.
+    """Return the files of a store's Raft log, an empty list if it has none.
 
     Raises:
-        BadOption: it has several; their records are the same.
+        BadOption: the store has several Raft logs; their records are the same.
         OSError: a directory cannot be read.
     """
     if not directory.is_dir():
@@ -71,7 +71,7 @@ def read_raft(task: RaftFile, reading: Reading, columns: tuple[str, ...]) -> Ite
     """Yield the messages of a file as Arrow record batches with ``columns``.
 
     Raises:
-        RecordDamaged: there is damage, and ``reading.fail_on_damage``.
+        RecordDamaged: there is damage, and ``reading.fail_on_damage`` is true.
     """
     records: list[bytes] = []
     size = 0
@@ -91,7 +91,7 @@ def read_raft(task: RaftFile, reading: Reading, columns: tuple[str, ...]) -> Ite
 
 
 def lost_in(task: RaftFile) -> Iterator[Lost]:
-    """Yield what of a file is no good entry."""
+    """Yield the bytes of a file that are no valid entries or records."""
     return (item for item in _items(task) if isinstance(item, Lost))
 
 
@@ -107,7 +107,7 @@ def _items(task: RaftFile) -> Iterator[DledgerEntry | Lost]:
                     if item.record(check_crc=False) is not None:
                         yield item
                 except RecordDamaged as error:
-                    # Its entry says where the next one is.
+                    # The entry says where the next one is.
                     yield Lost(task.start + pos, item.size, error)
         except RecordDamaged as error:
             yield Lost(task.start + behind, task.end - task.start - behind, error)

@@ -1,4 +1,4 @@
-"""How a table of a store is read: what the options of a load come to."""
+"""How a table of a store is read, as the options of a load say."""
 
 from enum import Enum
 from typing import Final, NamedTuple
@@ -11,10 +11,10 @@ SPLIT_SIZE: Final = 256 << 20
 
 
 class Layout(Enum):
-    """Which of the ways in which brokers keep a store is read; the value is the option's."""
+    """The layout of a store that is read; the value is that of the option."""
 
     AUTO = "auto"
-    """All that there is."""
+    """Everything that is there."""
     FILE = "file"
     """``commitlog/`` and ``consumequeue/``."""
     BATCHCQ = "batchcq"
@@ -34,11 +34,11 @@ class Reading(NamedTuple):
     check_crc: bool = False
     fail_on_damage: bool = False
     where: tuple[Condition, ...] = ()
-    """Rows for which one of these is not true stay in the worker; their columns need not be
-    among ``columns``."""
+    """The worker drops rows for which one of these is not true; their columns need not be among
+    ``columns``."""
     body_matches: str = ""
-    """Only messages whose body, decompressed, has a match of this expression (RE2), where the
-    table has bodies."""
+    """In a table with bodies, only messages whose decompressed body has a match of this regular
+    expression (RE2) are read."""
     decompress: bool = False
-    """Bodies are those of the producers, not those of the log."""
+    """Whether bodies are decompressed, as their producers sent them."""
     layout: Layout = Layout.AUTO

@@ -1,8 +1,8 @@
-"""The jobs by name: what each takes, how each engine runs it, what its rows mean.
+"""The jobs by name: the options of each, how each engine runs it, and what its rows mean.
 
-Rule: an option has a name, a way to read its text, and perhaps a default; a name that is not
-here is refused, and the refusal says which there are. Adding a job is adding a line here and
-a command in ``mqadmin/commands/pipeline``.
+Rule: an option has a name, a function that reads its text, and perhaps a default. An unknown name
+is refused, and the error lists the known ones. To add a job, add a line here and a command in
+``mqadmin/commands/pipeline``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,11 +27,11 @@ from storefmt.offline.analyse.events import PAUSE_MS
 
 REQUIRED: Final = "(required)"
 Plain = Mapping[str, Any]
-"""A row of a job, as json has it."""
+"""A row of a job, as in JSON."""
 
 
 class Option(NamedTuple):
-    """An option of a job; ``default`` is a text, ``REQUIRED``, or empty for None."""
+    """An option of a job; ``default`` is a text, ``REQUIRED``, or empty for the value None."""
 
     read: Callable[[str], Any] = str
     default: str = ""
@@ -41,14 +41,14 @@ class Job(NamedTuple):
     """One job.
 
     Attributes:
-        spark: takes a session, where, and the options by name; returns a frame.
+        spark: takes a session, ``where``, and the options by name; returns a frame.
         local: the same without a session; returns a ``pyarrow.Table``.
         rows_of: takes the Arrow table of either, and the options; returns rows.
-        many: ``where`` is a list of store directories; else it is one.
-        passes_damage: damage of the log is passed over, so the count of it is told.
-        exit_code: what the rows mean for whoever called.
-        steps: what is done ``where``, for jobs that run as soon as they are called; empty
-            where the frame has a plan.
+        many: ``where`` is a list of store directories; otherwise it is one directory.
+        passes_damage: the job skips damage of the log, so its count is printed.
+        exit_code: returns the exit code for the rows.
+        steps: says what the job does with ``where``, for jobs that run as soon as they are called;
+            empty if the frame has a plan.
     """
 
     spark: Callable[..., Any]
@@ -69,7 +69,7 @@ def truth(text: str) -> bool:
     """Read ``true`` or ``false``.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: the text is neither.
     """
     if text not in ("true", "false"):
         raise ValueError(f"{text!r} is neither true nor false")
@@ -181,10 +181,10 @@ JOBS: Final[dict[str, Job]] = {
 
 
 def options_of(name: str, given: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values of a job's options, the defaults of those not given among them.
+    """Return the values of a job's options, with defaults for those that are not given.
 
     Raises:
-        BadOption: one is unknown, missing, or has a text that cannot be read.
+        BadOption: an option is unknown or missing, or its text cannot be read.
     """
     job = JOBS[name]
     for option in given:
@@ -204,6 +204,6 @@ def options_of(name: str, given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def as_plain(row: Any) -> Plain:
-    """Return a row as json has it; rows are named tuples, or that already."""
+    """Return a row as in JSON; ``row`` is a named tuple, or already of that form."""
     fields: Plain = row._asdict() if hasattr(row, "_asdict") else row
     return fields

@@ -1,14 +1,14 @@
-"""An archive back into a store directory: its commit log, which a broker opens and queues.
+"""Restores an archive into a store directory: the commit log, from which a broker builds queues.
 
     files --log offset and size of every message--> layout: the range of each commit log file
           --each file alone--> records, as they were but for their log offset
 
-Rule: records come in the order of the commit log they were in, with the queue offsets, times,
-hosts and bytes they had; only ``log_offset`` is new, and with it the offset message id. The log
-is packed as a broker packs it, so its files are good for both brokers, which build consume queues
-and index from it at their start. It begins at its second file, as after retention. One broker's
-messages make one store: two brokers have the same queues. A time that no calendar has (null in
-the archive) comes back as 0.
+Rule: records come in the order of their old commit log, with the same queue offsets, times, hosts
+and bytes; only ``log_offset`` is new, and with it the offset message id. The log is packed as a
+broker packs it, so both brokers can open its files, and build consume queues and index from it at
+their start. It begins at its second file, as after retention. A store has the messages of one
+broker, since two brokers have queues with the same numbers. A time that no calendar has (null in
+the archive) is restored as 0.
 
 Source: store/CommitLog.java#doAppend, store/DefaultMessageStore.java#start (4.9.7).
 """
@@ -37,7 +37,7 @@ Ints = npt.NDArray[np.int64]
 FILE_SIZE: Final = 1 << 30
 """A broker's default mappedFileSizeCommitLog."""
 WINDOW_SIZE: Final = 32 << 20
-"""Bytes of records that are held at once."""
+"""The bytes of records that are in memory at once."""
 _PLACES: Final = ("commit_log_offset", "store_size")
 _RECORD: Final = (
     "commit_log_offset", "store_size", "topic", "queue_id", "queue_offset", "flag", "sys_flag",
@@ -50,8 +50,8 @@ class LogPart(NamedTuple):
     """One commit log file to build.
 
     Attributes:
-        base: its first log offset, new.
-        windows: first and last old log offset of messages that are read together.
+        base: its first log offset in the new log.
+        windows: the first and last old log offset of messages that are read together.
     """
 
     base: int
@@ -62,7 +62,7 @@ class LogPart(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A store to build: which files of the archive, which files of the log."""
+    """A store to build: the files of the archive, and the files of the new log."""
 
     files: tuple[ArchiveFile, ...]
     parts: tuple[LogPart, ...]
@@ -75,14 +75,16 @@ def plan_log(
     broker: str | None = None,
     file_size: int = FILE_SIZE,
 ) -> Plan:
-    """Lay out the commit log of a new store; reads two columns of the archive.
+    """Return the layout of the commit log of a new store; this reads two columns of the archive.
 
     Args:
-        broker: whose messages; needed where the archive has several brokers'.
-        file_size: bytes of a commit log file (mappedFileSizeCommitLog of the broker to be).
+        archive: the archive to restore.
+        topics: the topics to restore, None for all.
+        broker: the broker whose messages are restored; required if the archive has several.
+        file_size: bytes of a commit log file (mappedFileSizeCommitLog of the new broker).
 
     Raises:
-        BadOption: no broker is named and there are several, or it has nothing.
+        BadOption: no broker is named and there are several, or the broker has no messages.
         BadArchive: a record does not fit into a file.
         OSError: a file cannot be read.
     """
@@ -113,12 +115,12 @@ def _places(place: Place, files: Iterable[ArchiveFile]) -> tuple[Ints, Ints]:
 
 def _parts(offsets: Ints, sizes: Ints, file_size: int) -> Iterator[LogPart]:
     ends = np.cumsum(sizes)
-    # Not 0: the entries before a queue's first one are blanks that point to 0, and a broker
-    # passes over what lies before its log.
+    # The log does not begin at 0: the entries before a queue's first one are blanks that point to
+    # 0, and a broker skips entries that point before its log.
     first, base = 0, file_size
     while first < len(sizes):
         before = int(ends[first - 1]) if first else 0
-        # A broker leaves room for a blank's own head at the end of each file.
+        # A broker leaves room for the header of a blank at the end of each file.
         limit = before + file_size - BLANK_SIZE_MIN
         stop = int(np.searchsorted(ends, limit, side="right"))
         if stop == first:
@@ -141,7 +143,13 @@ def _windows(offsets: Ints, ends: Ints, first: int, stop: int) -> Iterator[tuple
 
 
 def build_part(place: Place, plan: Plan, part: LogPart, directory: Path) -> int:
-    """Write one commit log file; return how many messages it has.
+    """Write one commit log file, and return how many messages it has.
+
+    Args:
+        place: the archive.
+        plan: what ``plan_log`` returned.
+        part: the commit log file to write.
+        directory: the store directory.
 
     Raises:
         BadArchive: the archive changed since it was planned.
@@ -160,7 +168,7 @@ def build_part(place: Place, plan: Plan, part: LogPart, directory: Path) -> int:
             raise BadArchive(f"{path}: {rows} messages of {part.rows}: the archive has changed")
         if not part.is_last:
             out.write(blank(part.file_size - position))
-        # A broker's files have their full size from the first message on.
+        # The files of a broker have their full size from the first message on.
         out.truncate(part.file_size)
         out.flush()
         os.fsync(out.fileno())
@@ -186,7 +194,7 @@ def _read(
 ) -> Any:
     """Return columns of a file, of all messages or of those between two old log offsets.
 
-    Times are in ms, because Python's have no room for all of them.
+    Times are in ms, because Python's datetime cannot represent all of them.
     """
     filters = None
     if between is not None:
@@ -208,10 +216,10 @@ def _read(
 
 
 def encoded(row: Mapping[str, Any], *, log_offset: int) -> bytes:
-    """Return a row of an archive as a record at another place.
+    """Return a row of an archive as a record at ``log_offset``.
 
     Raises:
-        BadArchive: its topic would become the name of a directory outside of the store.
+        BadArchive: its topic would be the name of a directory outside of the store.
     """
     if not is_name(row["topic"]):
         raise BadArchive(f"a message of topic {row['topic']!r}, which is no topic; is it yours?")
@@ -241,7 +249,7 @@ def _host(row: Mapping[str, Any], side: str) -> bytes:
 
 
 def write_topics(plan: Plan, directory: Path) -> list[str]:
-    """Write topics.json with every topic of the plan, as many queues as it uses; return names."""
+    """Write topics.json with every topic of the plan and its queues; return the topics' names."""
     counts: dict[str, int] = {}
     for file in plan.files:
         most = max(queue_id for queue_id, _, _ in file.ranges) + 1

@@ -1,10 +1,10 @@
-"""An archive back into topics of live brokers: its messages, sent once more.
+"""Restores an archive into topics of live brokers: it sends the messages again.
 
-Rule: at least once, as every send; each message carries where it came from
-(``RMQ_SPARK_ID`` = topic@broker@queue@offset), so whoever reads them can tell a message that was
-sent twice, also by two restores. Messages of one queue are sent in order, one after the other,
-and into the queue of the same number where ``keepQueues`` says so. Body, tags, keys, flag and the
-user's properties are those of the original; ids, times and hosts are new, and a delay is over.
+Rule: each message is sent at least once, like every send. It carries its origin
+(``RMQ_SPARK_ID`` = topic@broker@queue@offset), so that consumers can recognise a message that was
+sent twice, even by two restores. Messages of one queue are sent in order, one after the other, and
+with ``keepQueues`` into the queue of the same number. Body, tags, keys, flag and the user's
+properties are those of the original; ids, times and hosts are new, and no message is delayed again.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ _SENT: Final = pa.schema(
 
 
 class Sending(NamedTuple):
-    """Files whose messages one task sends: those of one topic and broker, oldest first."""
+    """The files whose messages one task sends: those of one topic and broker, oldest first."""
 
     topic: str
     broker: str
@@ -61,15 +61,17 @@ def sendings(files: Iterable[ArchiveFile]) -> list[Sending]:
 
 
 def send(place: Place, sink: Sink, one: Sending, *, keep_queues: bool) -> int:
-    """Send the messages of some files; return how many.
+    """Send the messages of some files, and return how many were sent.
 
     Args:
-        sink: its topic replaces that of the messages, where it has one.
-        keep_queues: send to the queue of the same number.
+        place: the archive.
+        sink: the settings of the sink; its topic, if it has one, replaces that of the messages.
+        one: the files.
+        keep_queues: whether to send to the queue of the same number.
 
     Raises:
         BadArchive: a body cannot be decompressed.
-        ClientError: a message could not be sent; those before it are.
+        ClientError: a message could not be sent; those before it were sent.
         OSError: a file cannot be read.
     """
     rows = _rows(place, one, keep_queues=keep_queues)
@@ -101,7 +103,7 @@ def _message(row: Mapping[str, Any], *, keep_queues: bool) -> dict[str, Any]:
         "properties": [pair for pair in own if pair[0] not in SYSTEM_NAMES],
         "flag": row["flag"],
         "queue_id": row["queue_id"] if keep_queues else None,
-        # One key a queue keeps its messages in order wherever they go.
+        # One key for each queue keeps its messages in order, whichever queue they go to.
         "sharding_key": None if keep_queues else origin,
         ID_COLUMN: where,
     }

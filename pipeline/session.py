@@ -1,9 +1,9 @@
 """A Spark session in which the sources of this package work.
 
-Four settings are easy to miss and fail far from their cause, so they are made here:
-the workers' Python must be the driver's (the default is whatever ``python3`` is on the
-PATH), times are UTC, filters may be pushed into Python sources (off by default, and a source
-that takes them is then refused), and only one thread of output reaches standard output: ours.
+Four settings are easy to forget and cause errors elsewhere, so they are made here: the workers'
+Python must be the driver's (the default is the ``python3`` on the PATH), times are UTC, filters may
+be pushed into Python sources (this is off by default, and a source that takes them is then
+refused), and only our own output goes to standard output.
 """
 
 import atexit
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 CONNECT: Final = "sc://"
 SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
-"""In the environment of what spark-submit starts; it has set master and memory by then."""
+"""A variable in the environment of programs that spark-submit starts; it has already set master
+and memory."""
 
 
 def session(master: str = "local[*]", *, memory: str = "1g", page: bool = False) -> "SparkSession":
@@ -31,13 +32,13 @@ def session(master: str = "local[*]", *, memory: str = "1g", page: bool = False)
 
     Args:
         master: where Spark runs, as ``local[2]``, ``spark://host:7077``, ``yarn``, or
-            ``sc://host:15002`` for Spark Connect; spark-submit's own where that started us.
-        memory: the driver's heap, in Spark's notation.
-        page: serve Spark's page for people who watch, on a free port of this machine.
+            ``sc://host:15002`` for Spark Connect; spark-submit's own if that started us.
+        memory: the size of the driver's heap, in Spark's notation.
+        page: whether to serve Spark's page for people, on a free port of this machine.
 
     Raises:
         NoSpark: PySpark is not installed.
-        NoJava: Spark has no Java to run on.
+        NoJava: there is no Java runtime for Spark.
     """
     try:
         from pyspark.sql import SparkSession
@@ -53,7 +54,7 @@ def session(master: str = "local[*]", *, memory: str = "1g", page: bool = False)
         os.environ["JAVA_HOME"] = str(home)
     is_local = master.startswith("local")
     if is_local:
-        # Elsewhere workers have their own Python, and must find the driver's address.
+        # On a cluster the workers have their own Python, and must reach the driver's address.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName("mqadmin")
@@ -79,14 +80,14 @@ def _connected(spark: "SparkSession") -> "SparkSession":
     """Return a session of Spark Connect that knows the sources."""
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
-    # Registering first would fail for good, even once the code is there.
+    # If the sources were registered first, they would fail even after the code has arrived.
     spark.addArtifacts(str(_code()), pyfile=True)
     register(spark)
     return spark
 
 
 def _code() -> Path:
-    """Return the code of the sources as a file that lives as long as this process."""
+    """Return the code of the sources as a file that exists as long as this process."""
     directory = Path(tempfile.mkdtemp(prefix="mqadmin-code-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     return write_code(directory / "mqadmin.zip")

@@ -1,11 +1,11 @@
-"""Work on parts of stores, spread over a cluster or done here: the same core for both engines.
+"""Tasks over parts of stores, run on a cluster or in this process: the same core for both engines.
 
     tasks ──one row a task──> work(task) on a worker ──Arrow batches──> DataFrame
                            └─ or here, one after the other ──────────> pyarrow.Table
 
-Rule: a task is small and plain and names files; its work is a function of a module, so that
-a worker can import it. Work that writes does so under another name and renames at the end:
-Spark may run a task twice, and keeps the rows of one.
+Rule: a task is small and plain and names files; its work is a function of a module, so that a
+worker can import it. Work that writes a file does so under another name and renames it at the end,
+since Spark may run a task twice and keeps the rows of one run.
 """
 
 import gc
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 Task = TypeVar("Task")
 PARTITIONS_MAX: Final = 2000
-"""Tasks beyond this share partitions: each costs Spark some 20 ms and a part of the plan."""
+"""More tasks than this share partitions: each costs Spark some 20 ms and a part of the plan."""
 
 
 class Rows(NamedTuple):
-    """Rows to be: what is done for each task, and the columns that come of it."""
+    """Rows that are not computed yet: the tasks, the work for each, and the resulting columns."""
 
     work: Callable[[Any], Iterator[Any]]
     tasks: Sequence[Any]
@@ -32,7 +32,7 @@ class Rows(NamedTuple):
 
 
 def spread(spark: "SparkSession", rows: Rows) -> "DataFrame":
-    """Return the rows as a frame that is worked out, task by task, wherever Spark runs."""
+    """Return the rows as a frame that Spark computes, task by task."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     work, tasks = rows.work, list(rows.tasks)
@@ -50,22 +50,22 @@ def spread(spark: "SparkSession", rows: Rows) -> "DataFrame":
 
 @cache
 def keep_modules() -> None:
-    """Keep the modules of this worker out of every later collection of garbage.
+    """Keep the modules of this worker out of every later garbage collection.
 
-    Spark's workers collect after each task, and look at numpy, pyarrow and pyspark for nothing
-    each time: a third of what a worker takes for a scan of the log.
+    Spark's workers collect after each task, and each time traverse numpy, pyarrow and pyspark in
+    vain, which takes a third of the time of a worker in a scan of the log.
     """
     gc.freeze()
 
 
 def gather(rows: Rows) -> Any:
-    """Return the rows as a ``pyarrow.Table``, worked out in this process."""
+    """Return the rows as a ``pyarrow.Table``, computed in this process."""
     batches = [batch for task in rows.tasks for batch in rows.work(task)]
     return pa.Table.from_batches(batches, schema=rows.schema)
 
 
 def fixed(spark: "SparkSession", table: Any) -> "DataFrame":
-    """Return a frame of rows that are there already."""
+    """Return a frame of the rows of ``table``."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return spark.createDataFrame(table, schema=from_arrow_schema(table.schema))

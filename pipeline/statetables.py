@@ -1,12 +1,12 @@
-"""The tables made of the small files: what a broker knows beside its messages.
+"""The tables made of the small files: what a broker stores beside its messages.
 
     offsets, delay_offsets, topics, groups     config/*.json
     files                                      every file of the directory, a row each
     checkpoint                                 one row
 
-Rule: each is read whole by one task, through ``storefmt.offline``. Only to count the records
-of ``files`` the log must be read: that column is there when it is asked for, and each file of
-the log is then a task.
+Rule: one task reads a whole table, through ``storefmt.offline``. Only the column ``records`` of
+``files`` requires reading the log: it is there only if it is named, and then each file of the log
+is a task.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -27,7 +27,7 @@ from storefmt.offline.views.storedir import StoreDir
 
 _TIME: Final = pa.timestamp("us", "UTC")
 _ATTRIBUTES: Final = pa.map_(pa.string(), pa.string())
-"""What 5.x keeps as ``attributes``; null where the file has none."""
+"""The ``attributes`` of 5.x; null if the file has none."""
 
 
 def _schema(**fields: Any) -> Any:
@@ -87,9 +87,9 @@ FILES_SCHEMA: Final = _schema(
 kind of damage; ``records`` are messages of a log file, entries of a queue or of an index."""
 RECORDS: Final = "records"
 FILES_COLUMNS: Final = tuple(name for name in FILES_SCHEMA.names if name != RECORDS)
-"""Those that are there unless others are asked for: what a look at the ends can tell."""
+"""The default columns, which can be read from the ends of files."""
 _OF_THE_BROKER: Final = ("checkpoint", "abort", "lock")
-"""Files of a kind of their own."""
+"""Single files that have a kind of their own."""
 CHECKPOINT_SCHEMA: Final = _schema(
     physic_timestamp=_TIME, logics_timestamp=_TIME, index_timestamp=_TIME, abort=pa.bool_()
 )
@@ -102,10 +102,10 @@ class Whole(NamedTuple):
 
 
 def plan_whole(directory: Path, reading: Reading) -> list[Whole]:
-    """Return the one task there is.
+    """Return the one task that reads the whole store.
 
     Raises:
-        NotAStore: it is no store directory.
+        NotAStore: ``directory`` is not a store directory.
     """
     StoreDir.open(directory).close()
     return [Whole(str(directory))]
@@ -114,7 +114,7 @@ def plan_whole(directory: Path, reading: Reading) -> list[Whole]:
 def reads(
     schema: Any, rows_of: Callable[[StoreDir], Iterator[dict[str, Any]]]
 ) -> Callable[[Whole, Reading], Iterator[Any]]:
-    """Return what reads a table whose rows ``rows_of`` gives."""
+    """Return the function that reads a table whose rows ``rows_of`` yields."""
 
     def read(task: Whole, reading: Reading) -> Iterator[Any]:
         with open_store(task.directory) as store:
@@ -124,7 +124,7 @@ def reads(
 
 
 def offset_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
-    """Yield where each group stands in each of its queues."""
+    """Yield the consumer offset of each group in each of its queues."""
     for info in store.group_offsets():
         row: dict[str, Any] = {
             "consumer_group": info.group,
@@ -173,10 +173,10 @@ class OtherFiles(NamedTuple):
 
 
 def plan_files(directory: Path, reading: Reading) -> list[Whole | LogFileOf | OtherFiles]:
-    """Return one task, or one a file of the log where records are counted.
+    """Return one task, or, if records are counted, also one for each file of the log.
 
     Raises:
-        NotAStore: it is no store directory.
+        NotAStore: ``directory`` is not a store directory.
     """
     if RECORDS not in (*reading.columns, *(each.column for each in reading.where)):
         return [*plan_whole(directory, reading)]
@@ -187,7 +187,7 @@ def plan_files(directory: Path, reading: Reading) -> list[Whole | LogFileOf | Ot
 
 
 def read_files(task: Whole | LogFileOf | OtherFiles, reading: Reading) -> Iterator[Any]:
-    """Yield every file of a task with what it covers."""
+    """Yield every file of a task and what it covers."""
     with open_store(task.directory) as store:
         match task:
             case LogFileOf(number=number):
@@ -221,13 +221,13 @@ def _file_row(store: StoreDir, view: FileView) -> dict[str, Any]:
 
 
 def _record_count(path: Path) -> int:
-    """Return how many records a file of the log has; damage is passed over, as in its table."""
+    """Return how many records a file of the log has; damage is skipped, as in ``commitlog``."""
     batches = iter_batches([path], columns=("store_size",), on_damage=lambda file, damage: None)
     return sum(batch.num_rows for batch in batches)
 
 
 def checkpoint_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
-    """Yield the checkpoint; times are null where there is none."""
+    """Yield the checkpoint; its times are null if there is none."""
     row: dict[str, Any] = {"abort": store.aborted}
     checkpoint = store.checkpoint()
     if checkpoint is not None:
@@ -240,7 +240,7 @@ def checkpoint_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
 
 
 def stored_ms(store: StoreDir, view: Any, queue_offset: int) -> int | None:
-    """Return the store time of a queue's message, None where the log has it no longer."""
+    """Return the store time (ms) of a queue's message, None if the log no longer has it."""
     try:
         return store.record_at(view.entry(queue_offset).log_offset).store_ms
     except StoreError:
@@ -278,7 +278,7 @@ def _group(group: SubscriptionGroup) -> dict[str, Any]:
 
 
 def _attributes(extra: Mapping[Key, Json]) -> list[tuple[str, str]] | None:
-    """Return what 5.x keeps beside the settings; the column ``raw`` has anything else."""
+    """Return the attributes of 5.x; the column ``raw`` has everything else."""
     found = extra.get("attributes")
     if not isinstance(found, Mapping):
         return None

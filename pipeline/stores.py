@@ -1,14 +1,14 @@
 """Store directories wherever they lie: on this machine, on S3, behind webhdfs.
 
     located("/data/store")       a path of this machine
-    located("s3://bucket/store") a path whose directory was listed just now, in one go
-         └─ commitlog/… ──ranges──> reads: some bytes where few are asked for here and there,
-                                    8 MiB ahead where a file is read on and on
+    located("s3://bucket/store") a path whose directory was just listed, with one request
+         └─ commitlog/… ──ranges──> reads: 256 KiB for random access, 8 MiB ahead when a file is
+                                    read sequentially
 
-Rule: the names and sizes of a far store are those of its listing, so that one answer does not
-contradict another; a worker that was sent a path of it asks for that file alone. Nothing is
-copied to this machine, and what is kept of all files together is bounded. Keys and addresses
-are the environment's, of driver and workers, and in no plan (see ``pipeline.places``).
+Rule: names and sizes of a remote store are those of its listing, so that one answer does not
+contradict another; a worker that was sent a path of it asks about that file only. Nothing is copied
+to this machine, and the bytes that are cached of all files together are bounded. Keys and addresses
+come from the environment of driver and workers, and are in no plan (see ``pipeline.places``).
 """
 
 import errno
@@ -26,19 +26,19 @@ from storefmt.offline.views.storedir import StoreDir
 from storefmt.remote_file import RemotePath
 
 READ_MIN: Final = 256 << 10
-"""A file of this size or less is one request."""
+"""A file of this size or less is read with one request."""
 AHEAD_SIZE: Final = 8 << 20
 KEPT_SIZE_MAX: Final = 32 << 20
-"""Bytes that all files of a process keep together."""
+"""The bytes that all files of a process cache together."""
 LISTINGS_MAX: Final = 64
 
 
 def located(where: str | Path) -> Path:
-    """Return the path of a store directory, its listing taken now where it is far away.
+    """Return the path of a store directory; a remote directory is listed now.
 
     Raises:
         StoreError: it cannot be listed.
-        BadOption: nobody knows the scheme of its URI.
+        BadOption: the scheme of its URI is unknown.
     """
     if isinstance(where, Path) or "://" not in where:
         return Path(where) if isinstance(where, str) else where
@@ -54,20 +54,24 @@ def located(where: str | Path) -> Path:
 
 
 def open_store(where: str | Path) -> StoreDir:
-    """Open a store directory; errors as ``StoreDir.open`` and ``located``."""
+    """Open a store directory.
+
+    Raises:
+        StoreError, BadOption: as ``located`` and ``StoreDir.open``.
+    """
     return StoreDir.open(located(where))
 
 
 def file_path(text: str) -> Path:
-    """Return the path of one file of a store, as a task names it."""
+    """Return the path of one file of a store that a task names."""
     return StorePath(text) if "://" in text else Path(text)
 
 
 class StorePath(RemotePath):
-    """A file or directory of a far store."""
+    """A file or directory of a remote store."""
 
     def size_of(self) -> int | None:
-        """Return the size of a file, -1 of a directory, None of nothing."""
+        """Return the size of a file, -1 for a directory, None if there is neither."""
         found = self._listing()
         if found is not None:
             return found.sizes.get(self)
@@ -78,7 +82,7 @@ class StorePath(RemotePath):
         return int(info.size) if info.is_file else -1
 
     def children(self) -> Iterator[Self]:
-        """Yield what a directory of a listed store holds."""
+        """Yield the files and directories in a directory of a listed store."""
         found = self._listing()
         if found is None or self not in found.children:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self))
@@ -98,14 +102,14 @@ class StorePath(RemotePath):
 
 
 class _Listing:
-    """What lay below a directory, at one moment."""
+    """The files and directories below a directory, at one moment."""
 
     def __init__(self) -> None:
         self.sizes: dict[Path, int] = {}
         self.children: dict[Path, list[str]] = {}
 
     def add(self, path: Path, size: int, *, root: Path) -> None:
-        """Note a file (or, with size -1, a directory) and every directory above it."""
+        """Add a file (or, with size -1, a directory) and every directory above it."""
         while path not in self.sizes:
             self.sizes[path] = size
             if size < 0:
@@ -134,10 +138,10 @@ def _listed(root: StorePath) -> _Listing:
 
 
 class RemoteStoreFile:
-    """One far file, read by ranges.
+    """One remote file, read by ranges.
 
     Raises:
-        OSError: it is gone, or nobody answers; the error names it.
+        OSError: the file is gone, or the server does not answer; the error names the file.
     """
 
     def __init__(self, path: StorePath) -> None:
@@ -165,7 +169,7 @@ class RemoteStoreFile:
         return self._data[pos - self._at : end - self._at]
 
     def close(self) -> None:
-        """Let go of what is kept."""
+        """Release the cached bytes."""
         self._data = b""
         _kept.pop(id(self), None)
         if self._file is not None:
@@ -193,7 +197,7 @@ class RemoteStoreFile:
 
 
 _kept: OrderedDict[int, RemoteStoreFile] = OrderedDict()
-"""Files that keep bytes, the longest unused first."""
+"""The files with cached bytes, the least recently used first."""
 
 
 def _first_line(error: OSError) -> str:

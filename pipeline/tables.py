@@ -5,8 +5,8 @@
     index_files                  headers                        (entrytables)
     offsets, delay_offsets, topics, groups, files, checkpoint   (statetables)
 
-Rule: a task is small and plain, so that Spark can send it to a worker; whoever has it and the
-reading can read it. There is no decoding here: bytes are ``storefmt``'s.
+Rule: a task is small and plain, so that Spark can send it to a worker; the task and the ``Reading``
+are enough to read it. Nothing is decoded here; ``storefmt`` does that.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -68,7 +68,7 @@ _TABLES: Final = {
 }
 
 _DEFAULTS: Final = {COMMITLOG: DEFAULT_COLUMNS, "files": statetables.FILES_COLUMNS}
-"""Of the tables with columns that cost much: those are read when they are named."""
+"""The default columns of tables with expensive columns, which are read only if they are named."""
 
 
 def table_names() -> list[str]:
@@ -77,7 +77,7 @@ def table_names() -> list[str]:
 
 
 def default_columns(table: str) -> tuple[str, ...]:
-    """Return the columns that a table has unless others are named.
+    """Return the columns of a table if no others are named.
 
     Raises:
         BadOption: there is no such table.
@@ -101,11 +101,11 @@ def schema_of(table: str, columns: Sequence[str]) -> Any:
 
 
 def plan(directory: str | Path, reading: Reading | None = None) -> Sequence[Any]:
-    """Return the tasks that together read a table of a store; the commit log when None.
+    """Return the tasks that together read a table of a store; without ``reading`` the commit log.
 
     Raises:
         BadOption: there is no such table.
-        NotAStore: it is no store directory.
+        NotAStore: ``directory`` is not a store directory.
         OSError: a file cannot be read.
     """
     reading = reading or Reading()
@@ -116,7 +116,7 @@ def read(task: Any, reading: Reading) -> Iterator[Any]:
     """Yield the rows of a task as Arrow record batches with ``reading.columns``.
 
     Raises:
-        StoreError: there is damage, and ``reading.fail_on_damage``.
+        StoreError: there is damage, and ``reading.fail_on_damage`` is true.
     """
     table = _table(reading.table)
     if not reading.where:

@@ -1,7 +1,7 @@
-"""What a running Spark job says of itself: its page, how far it is, its plan, its errors.
+"""What can be shown of a running Spark job: its page, its progress, its plan and its errors.
 
-Rule: this is for people; nothing here changes what a job gives. Sessions of Spark Connect
-have no status tracker here: they are run without a word.
+Rule: this is for people; nothing here changes the result of a job. Sessions of Spark Connect have
+no status tracker here, so they show no progress.
 """
 
 import contextlib
@@ -21,14 +21,14 @@ _BUILT_IN: Final = re.compile(r"^\w+(?:Error|Exception): (?P<text>.+)$")
 
 
 def page_of(spark: "SparkSession") -> str:
-    """Return the address of the session's page, empty where it has none."""
+    """Return the address of the session's page, or an empty text if it has none."""
     context = _context_of(spark)
     return (context.uiWebUrl or "") if context is not None else ""
 
 
 @contextmanager
 def watched(spark: "SparkSession", tell: Callable[[int, int], None]) -> Iterator[None]:
-    """Tell now and then how many tasks of all that are known are done, while the block runs."""
+    """Call ``tell`` now and then with the numbers of done and known tasks, while the block runs."""
     context = _context_of(spark)
     if context is None:
         yield
@@ -60,7 +60,7 @@ def watched(spark: "SparkSession", tell: Callable[[int, int], None]) -> Iterator
 
 
 def plan_of(frame: "DataFrame") -> str:
-    """Return what Spark would do for a frame, as text; nothing is run."""
+    """Return Spark's plan for a frame as text; nothing is run."""
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
         frame.explain(mode="formatted")
@@ -70,8 +70,8 @@ def plan_of(frame: "DataFrame") -> str:
 def cause_of(error: Exception) -> str:
     """Return the one line that says what went wrong.
 
-    Spark gives the traceback of its Python workers as text; what was raised there last, by
-    a package of ours or by Python itself, names the file, the option or the address.
+    Spark returns the traceback of its Python workers as text. The error that was raised there last,
+    by a package of ours or by Python itself, names the file, the option or the address.
     """
     lines = str(error).splitlines()
     for pattern in (_OURS, _BUILT_IN):

@@ -185,11 +185,7 @@ class Fence:
     # Other brokers.
 
     async def round(self, now_ms: int) -> None:
-<<<<<<< HEAD
         """Ask the other brokers of this name for their epochs, and tell older masters ours."""
-=======
-        """Ask the other brokers of this name for their epochs; tell this one to older masters."""
->>>>>>> w2
         config = self._broker.config
         if config.is_slave:
             return
