@@ -29,11 +29,6 @@ from remoting.bodies import MessageQueue
 from storefmt.formats.message import Record, decode_records
 from storefmt.names import TOOLS_GROUP
 
-<<<<<<< HEAD
-=======
-READ_GROUP: Final = "TOOLS_CONSUMER"
-"""The consumer group of operators' tools; every broker has it."""
->>>>>>> w3
 _AT_ONCE: Final = 16
 _LOOK_COUNT: Final = 32
 _SIZES_COUNT: Final = 64
