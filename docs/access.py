@@ -168,7 +168,7 @@ _SETTINGS: Final = """\
 
 ## Settings that can be changed at run time
 
-`updateBrokerConfig` (25; in our shell `mqadmin broker config set`) changes the settings below:
+`updateBrokerConfig` (25; here `mqadmin broker config set`) changes the settings below:
 those that 4.9.7 reads whenever it needs them, and some intervals that it reads only at its start. A
 change takes effect at once. A request is accepted as a whole or not at all, and checked like the
 configuration. It is answered when the change is on the disk, in

@@ -1,1 +1,1 @@
-"""Jobs: each a function that gives rows, with Spark and without."""
+"""The jobs: each is a function that returns rows, with Spark and without."""

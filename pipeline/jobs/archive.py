@@ -1,13 +1,13 @@
-"""``archive``: what live topics have now into Parquet files, each message exactly once.
+"""``archive``: copies what live topics have now into Parquet files, each message exactly once.
 
     positions of the last manifest --> where the topics end now, fixed at the start
         batch by batch: tasks --> files --> one manifest (``pipeline.archive``)
 
-Rule: the driver alone decides what counts, by one atomic file; tasks write files and tell their
-names. A run that is killed at any moment is continued by the next run, which reads again what has
-no manifest. Both engines write the same rows; Spark sends each task's plan and gets back names,
-so no message passes through the JVM. Retention must be longer than the longest pause between
-runs: what the broker removed is an error unless ``failOnDataLoss`` is false.
+Rule: the driver alone decides what counts, by one atomic file; tasks write files and return their
+names. If a run is killed at any moment, the next run continues, and reads again what has no
+manifest. Both engines write the same rows; Spark sends each task's plan and gets back names, so no
+message passes through the JVM. Retention must be longer than the longest pause between runs:
+messages that the broker has removed are an error unless ``failOnDataLoss`` is false.
 """
 
 import json
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 BATCH_OFFSETS: Final = 5_000_000
-"""Messages between two commits, unless maxOffsetsPerTrigger says otherwise."""
+"""The messages between two commits, unless maxOffsetsPerTrigger sets another number."""
 TASK_OFFSETS: Final = 200_000
-"""Messages of a task, unless maxRecordsPerPartition says otherwise."""
+"""The messages of a task, unless maxRecordsPerPartition sets another number."""
 
 Write = Callable[[Place, Live, Sequence[Task]], Iterable[ArchiveFile]]
-"""Writes the files of tasks: one of the two engines."""
+"""Writes the files of tasks; each of the two engines has such a function."""
 
 
 class Archived(NamedTuple):
@@ -50,12 +50,14 @@ def archive(spark: "SparkSession", path: str, **options: str) -> "DataFrame":
     """Archive what topics have now; return a frame with the files that were committed.
 
     Args:
-        path: of the archive; made when it is not there.
-        options: of ``pipeline.liveoptions``, as ``namesrv`` and ``subscribe``; those of where to
-            start count for queues that the archive does not know yet.
+        path: the archive; it is made if it does not exist.
+        options: those of ``pipeline.liveoptions``, as ``namesrv`` and ``subscribe``; the starting
+            options apply to queues that the archive does not know yet.
 
     Raises:
-        BadOption, BadArchive, DataLost: as their texts say.
+        BadOption: an option is wrong.
+        BadArchive: the path is no archive, or another process writes to it.
+        DataLost: a broker no longer has messages that were to be read.
         ClientError: a broker does not answer.
     """
     done = list(archiving(path, options, write=on_spark(spark)))
@@ -74,9 +76,15 @@ def archived(
     topics: Sequence[str] | None = None,
     columns: Sequence[str] = ARCHIVE_COLUMNS,
 ) -> "DataFrame":
-    """Return the messages of an archive, as of now.
+    """Return the messages that an archive has now.
 
-    Files on this machine are read by Spark's own reader, others by pyarrow in the workers.
+    Spark's own reader reads files on this machine; pyarrow in the workers reads all others.
+
+    Args:
+        spark: the session.
+        path: the archive.
+        topics: the topics to read, None for all.
+        columns: the columns to read.
 
     Raises:
         BadArchive: there is none.
@@ -103,7 +111,11 @@ def archived(
 
 
 def archiving(path: str, options: Mapping[str, str], *, write: Write) -> Iterator[Archived]:
-    """Archive, and yield each file once it counts; raises as ``archive``."""
+    """Archive, and yield each file once it is committed.
+
+    Raises:
+        BadOption, BadArchive, DataLost, ClientError: as ``archive``.
+    """
     live = live_of(options, use=Use.ARCHIVE)
     with writer(path) as target:
         known, reached = _ends(target, live)
@@ -122,7 +134,11 @@ def archiving(path: str, options: Mapping[str, str], *, write: Write) -> Iterato
 
 
 def outlook(path: str, options: Mapping[str, str]) -> str:
-    """Return what a run would do now, as text; raises as ``archive``."""
+    """Return what a run would do now, as text.
+
+    Raises:
+        BadOption, BadArchive, DataLost, ClientError: as ``archive``.
+    """
     live = live_of(options, use=Use.ARCHIVE)
     target = Archive(Place(path))
     known, reached = _ends(target, live)
@@ -143,7 +159,7 @@ def outlook(path: str, options: Mapping[str, str]) -> str:
 def _ends(target: Archive, live: Live) -> tuple[Positions, Positions]:
     """Return where a run begins, and where the queues end now.
 
-    That is fixed at the start: a topic that is written to all the time ends, too.
+    The end is fixed at the start, so that the run also ends for a topic that is always written to.
     """
     found = ask(live, span)
     known = target.positions
@@ -152,7 +168,7 @@ def _ends(target: Archive, live: Live) -> tuple[Positions, Positions]:
     reached = next_positions(known, found, fail_on_loss=live.fail_on_data_loss)
     entered = {queue: at for queue, at in reached.items() if queue not in known}
     if entered:
-        # Queues that are new have positions now; their messages follow from there.
+        # New queues have positions now, from which their messages are read.
         known = known | entered
         reached = next_positions(known, found, fail_on_loss=live.fail_on_data_loss)
     return known, reached
@@ -163,7 +179,7 @@ def _committed(
 ) -> Iterator[Archived]:
     number = target.commit(files, batch).number
     if live.report_group:
-        # For displays only: what fails here is read from no position.
+        # These offsets are for display only: nothing is read from them, so a failure is ignored.
         ask(live, lambda client, _: report(client, live.report_group, dict(batch)))
     for file in files:
         yield Archived(number, file.topic, file.broker, file.rows, file.size, file.path)
@@ -176,7 +192,7 @@ def here(place: Place, live: Live, tasks: Sequence[Task]) -> Iterator[ArchiveFil
 
 
 def on_spark(spark: "SparkSession") -> Write:
-    """Return what writes the files of tasks on a cluster, whose workers see the same place."""
+    """Return a function that writes files on a cluster, whose workers must see the same place."""
 
     def write(place: Place, live: Live, tasks: Sequence[Task]) -> Iterator[ArchiveFile]:
         if not tasks:

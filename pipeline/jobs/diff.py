@@ -1,9 +1,9 @@
-"""``diff``: where two stores part, as ``store diff`` says it: a master and its slave, say.
+"""``diff``: where two stores differ, for example a master and its slave, as ``store diff`` says.
 
     ranges of the log that both have ──a task each──> first difference
     queues, so many a task           ──────────────> what differs, queue by queue
 
-Rule: ``storefmt.offline.analyse.compare`` compares; the ranges are put together here, in order.
+Rule: ``storefmt.offline.analyse.compare`` compares; this module combines the ranges in order.
 """
 
 from collections.abc import Callable, Iterator
@@ -42,7 +42,8 @@ SCHEMA: Final = pa.schema(
         pa.field("first", pa.int64()),
     ]
 )
-"""Of the log in bytes, of a queue in entries; ``first`` is where they part, -1 for nowhere."""
+"""Numbers are bytes for the log and entries for a queue; ``first`` is where the stores first
+differ, -1 if nowhere."""
 _FOUND: Final = pa.schema(
     [pa.field("start", pa.int64()), pa.field("at", pa.int64()), pa.field("unread", pa.int64())]
 )
@@ -62,7 +63,7 @@ def diff_local(path: str, *, other: str) -> Any:
 
 
 def is_different(rows: list[dict[str, Any]]) -> bool:
-    """Return whether anything is different."""
+    """Return whether a row has a difference."""
     log = rows[0]
     return len(rows) > 1 or not log["same"] or log["only_a"] + log["only_b"] > 0
 

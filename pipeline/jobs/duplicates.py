@@ -1,8 +1,8 @@
 """``duplicates``: messages that a producer sent more than once.
 
-A unique key is given once by the client, so two records of a topic with one key are copies: a
-send that was tried again, or a file copied twice. What the broker itself stores again (retries,
-delayed and half messages) keeps its key under another topic and is not counted.
+The client sets a unique key once, so two records of a topic with one key are copies: a send was
+tried again, or a file was copied twice. Messages that the broker itself stores again (retries,
+delayed and half messages) keep their key under another topic and are not counted.
 
 Rule: both engines give the same rows, largest first, then by topic and key.
 """
@@ -33,7 +33,7 @@ SCHEMA: Final = pa.schema(
     ]
 )
 BROKERS_OWN: Final = (SCHEDULE_TOPIC, HALF_TOPIC)
-"""Topics where a message only waits; it has the same key where it goes."""
+"""Topics in which a message only waits; it has the same key in its real topic."""
 OWN_PREFIXES: Final = (RETRY_PREFIX, DLQ_PREFIX)
 _ORDER: Final = [("copies", "descending"), ("topic", "ascending"), ("uniq_key", "ascending")]
 
@@ -51,7 +51,7 @@ class Duplicate(NamedTuple):
 
 
 def duplicates(spark: "SparkSession", path: str) -> "DataFrame":
-    """Return a frame with a row a key that has copies; see ``SCHEMA``."""
+    """Return a frame with a row for each key that has copies; see ``SCHEMA``."""
     from pyspark.sql import functions as fn
 
     key, topic = fn.col("uniq_key"), fn.col("topic")
@@ -77,8 +77,8 @@ def duplicates(spark: "SparkSession", path: str) -> "DataFrame":
 def duplicates_local(path: str) -> Any:
     """Return the same as a ``pyarrow.Table``, in this process.
 
-    Every key of the store is in memory once, some 60 bytes each: above some 10^8 messages
-    take Spark.
+    Every key of the store is in memory once, with some 60 bytes each: above some 10^8 messages
+    use Spark.
     """
     reading = Reading(columns=COLUMNS)
     parts = [

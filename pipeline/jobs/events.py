@@ -3,8 +3,8 @@
     log ──splits──> store times of each part ──joined──> pauses, clocks set back
     other files ─────────────────────────────────────────driver─> deleted, flushed, not stopped
 
-Rule: ``storefmt.offline.analyse`` decides what an event is and joins the times of parts; here its
-work is shared out. A split gives its two ends and its gaps, however many records it has.
+Rule: ``storefmt.offline.analyse`` decides what an event is and joins the times of parts; this
+module divides the work. A split returns its two ends and its gaps, however many records it has.
 """
 
 from collections.abc import Iterator
@@ -50,10 +50,10 @@ _READING: Final = Reading(columns=COLUMNS)
 
 
 def events(spark: "SparkSession", path: str, *, pause_ms: int = PAUSE_MS) -> "DataFrame":
-    """Return a frame with a row an event, oldest first, see ``SCHEMA``; times in ms.
+    """Return a frame with a row for each event, oldest first, see ``SCHEMA``; times in ms.
 
     Args:
-        pause_ms: what is shorter is no pause.
+        pause_ms: the shortest time without messages that counts as a pause.
     """
     rows = spread(spark, _tasks(path, pause_ms)).toArrow()
     return fixed(spark, _events(path, rows, pause_ms))

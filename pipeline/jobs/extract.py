@@ -1,11 +1,11 @@
-"""``extract``: messages of stores into files, by topic, with a manifest of what is where.
+"""``extract``: writes messages of stores into files, by topic, with a manifest of the files.
 
     split ──conditions──> TO/topic=orders/<first log offset>.parquet (or .jsonl)
                           TO/orders/<queue id>/<queue offset>         a body a file
 
-Rule: each file is written by one task, under another name, and renamed when it is whole; the
-manifest says of each which part of which log it holds, and its CRC-32. Parquet has every
-column of the table commitlog, bodies as they are stored, in zstd.
+Rule: one task writes each file, under another name, and renames it when it is whole. For each file
+the manifest says which part of which log it holds, and its CRC-32. Parquet has every column of the
+table commitlog, with bodies as they are stored, compressed with zstd.
 """
 
 import base64
@@ -56,9 +56,9 @@ class Filters(NamedTuple):
     """Which messages are wanted; None for any.
 
     Attributes:
-        topics, tags: names with commas.
+        topics, tags: names separated by commas.
         begin_ms, end_ms: store times, both included.
-        body: an expression (RE2) that the body has a match of.
+        body: a regular expression (RE2) of which the body has a match.
     """
 
     topics: str | None = None
@@ -89,12 +89,12 @@ def extract(
 
     Args:
         to: a new directory.
-        kind: parquet, jsonl, or files: a body a file.
+        kind: parquet, jsonl, or files (one file for each body).
         filters: see ``Filters``.
 
     Raises:
         BadCall: ``to`` is not empty, or lies in a store.
-        BadOption: there is no such kind, or an expression is none.
+        BadOption: there is no such kind, or an expression is invalid.
     """
     return fixed(spark, spread(spark, _rows(paths, to, kind, Filters(**filters))).toArrow())
 

@@ -1,8 +1,8 @@
 """``grep``: messages whose body has a match of an expression (RE2).
 
-Rule: bodies are looked at where they are read; only hits leave the worker. An excerpt is text
-around the first match, with what is not UTF-8 shown as a replacement character. Compressed
-bodies are decompressed first. Both engines give the same rows, in log order.
+Rule: bodies are searched where they are read; only hits leave the worker. An excerpt is the text
+around the first match, in which bytes that are no UTF-8 become replacement characters. Compressed
+bodies are decompressed first. Both engines return the same rows, in log order.
 """
 
 import re
@@ -56,7 +56,7 @@ def grep_local(path: str, *, pattern: str) -> Any:
     """Return the same as a ``pyarrow.Table``, in this process.
 
     Raises:
-        BadOption: the expression is none.
+        BadOption: the expression is invalid.
     """
     check_expression(pattern)
     reading = Reading(columns=COLUMNS, body_matches=pattern, decompress=True)
@@ -73,7 +73,7 @@ def rows_of(table: Any, *, pattern: str, mask: bool = False) -> list[Hit]:
     bodies = table.column("body")
     starts = pc.find_substring_regex(bodies, pattern)
     if mask:
-        # Before the cut: half a match would be no match, and be shown.
+        # Mask before cutting: half a match would no longer match, and would be shown.
         bodies = pc.replace_substring_regex(bodies, pattern, MASK)
     return [
         Hit(

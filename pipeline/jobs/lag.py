@@ -4,10 +4,10 @@
     an older consumerOffset.json, and what its ├──> time, group, topic: queues, lag, oldest unread
       queues had at the time of that file      ┘
 
-Rule: a queue counts with its lag or 0: a group that is ahead of a queue (its topic was made
-again) does not make another queue's lag smaller. Queues of several stores, a broker each, are
-added up. At a time a queue ends with the last message stored by then; what the log has no more
-was stored before. Both engines give the same rows.
+Rule: a queue counts with its lag, but never below 0: a group that is ahead of a queue (whose topic
+was created again) does not reduce the lag of other queues. The queues of several stores, each of
+one broker, are added up. The end of a queue at a time is behind the last message stored by then;
+messages that the log no longer has were stored before. Both engines return the same rows.
 """
 
 from bisect import bisect_right
@@ -48,8 +48,8 @@ class GroupLag(NamedTuple):
     """Where a group stood in a topic.
 
     Attributes:
-        at_ms: when; 0 for the time at which the store was copied.
-        last_consumed_ms: 0 where the log does not say.
+        at_ms: the time of the offsets; 0 for the time at which the store was copied.
+        last_consumed_ms: store time of the last consumed message, 0 if the log does not have it.
     """
 
     at_ms: int
@@ -76,7 +76,7 @@ def older_of(text: str) -> list[Older]:
     """Return the files of ``FILE[@EPOCH_MS],…``; without a time it is that of their change.
 
     Raises:
-        ValueError: a file is not there.
+        ValueError: a file does not exist.
     """
     found = []
     for part in filter(None, (part.strip() for part in text.split(","))):
@@ -99,11 +99,11 @@ def lag(
     Rows come by time, of each the largest lag first.
 
     Args:
-        paths: store directories, of a broker each.
-        offsets: older positions of the groups of one store.
+        paths: store directories, one for each broker.
+        offsets: older consumer offsets of one store.
 
     Raises:
-        BadOption: there are older positions, and several stores.
+        BadOption: older offsets are given for several stores.
     """
     from pyspark.sql import functions as fn
 

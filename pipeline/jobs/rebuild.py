@@ -1,13 +1,13 @@
-"""``rebuild``: queues and index made again from the log, byte for byte as a broker makes them.
+"""``rebuild``: builds queues and index from the log, byte for byte as a broker does.
 
     log ──splits──> what each record claims ──shuffle by queue──> queue files
         └─────────> index, a task a file         queues without a record, ext files: a task
 
-Rule: ``storefmt.offline.repair.rebuild`` places and writes; here its work is shared out. Each
-queue is made by one task, under another name, and moved to its place when it is whole. Claims
-are shuffled by runs: a row costs Spark what many entries cost us. A log with damage, or with
-files that are not where they say, is rebuilt as one task: what is lost there decides what a
-later record may claim.
+Rule: ``storefmt.offline.repair.rebuild`` places and writes; this module divides the work. One task
+makes each queue, under another name, and moves it to its place when it is whole. Claims (the
+entries that records ask for) are shuffled in runs, because a row costs Spark as much as many
+entries cost us. A log with damage, or with files that are not where their names say, is rebuilt as
+one task: what is lost there decides which entries later records may have.
 """
 
 import shutil
@@ -64,7 +64,7 @@ _ROW: Final[dict[str, Any]] = {
     "filler_count": 0,
     "files": 0,
 }
-"""What a row has unless it says something else."""
+"""The default values of a row."""
 _CLAIMS: Final = pa.schema(
     [
         pa.field("store", pa.int32()),
@@ -74,8 +74,8 @@ _CLAIMS: Final = pa.schema(
         pa.field("claims", pa.binary()),
     ]
 )
-"""A row is a run: up to ``_RUN_MAX`` claims of one queue (``_CLAIM``), all there are in that
-part of the log, in its order; the offset is that of the first."""
+"""A row is a run of up to ``_RUN_MAX`` claims of one queue (``_CLAIM``) in log order, without gaps
+in that part of the log; the offset is that of the first claim."""
 _COLUMNS: Final = (
     *("topic", "queue_id", "commit_log_offset", "queue_offset", "store_size", "tags_code"),
     *("sys_flag", "properties_raw"),
@@ -87,9 +87,9 @@ PARTS_MIN: Final = 8
 _RUN_MIN: Final = 16
 """Shorter runs of entries are put one by one."""
 _RUN_MAX: Final = 256
-"""Spark gives a worker 10,000 rows at once: 74 MB of claims at most."""
+"""Spark sends a worker 10,000 rows at once, so at most 74 MB of claims."""
 _CLAIMS_MAX: Final = 1 << 18
-"""Claims that a worker sorts together."""
+"""The claims that a worker sorts together."""
 _LOST_NOTE: Final = "bytes of the log are no record; `store verify` says where"
 
 
@@ -149,7 +149,7 @@ def is_damaged(rows: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def steps(paths: Sequence[str]) -> str:
-    """Return what is done for some stores."""
+    """Return the description of what is done for some stores."""
     splits = sum(len(plan(path)) for path in paths)
     return (
         f"look for damage in {splits} splits of {len(paths)} logs; a damaged one is one task\n"
@@ -197,7 +197,7 @@ def _indexes(spark: "SparkSession", targets: list[Target]) -> Any:
 
 def _rebuilt(target: Target) -> Iterator[Any]:
     with open_store(target.directory) as store:
-        # A task that runs again begins anew.
+        # A task that runs again starts over.
         out = OutDir(Path(target.out).resolve())
         for left in list(out.root.iterdir()):
             shutil.rmtree(left)
@@ -251,7 +251,7 @@ class _Claims:
         """Yield the claims by queue and in log order, ``_RUN_MAX`` a row."""
         if not self.claims:
             return
-        # Without a dtype numpy turns the entries' bytes round.
+        # Without a dtype numpy changes the byte order of the entries.
         queues, claims = np.concatenate(self.queues), np.concatenate(self.claims, dtype=_CLAIM)
         offsets = claims["entry"]["log_offset"].astype(np.int64)
         order = np.lexsort((offsets, queues))
@@ -274,7 +274,7 @@ class _Claims:
 
 
 def _claims(task: tuple[Target, Split]) -> Iterator[Any]:
-    """Yield what the records of a split claim; those with more to say are asked one by one."""
+    """Yield the claims of the records of a split; unusual records are handled one by one."""
     target, split = task
     with open_store(target.directory) as store:
         part = _part(store, target)
@@ -339,7 +339,7 @@ def _by_store(batch: Any) -> Iterator[tuple[int, Any]]:
 
 
 def _take(part: Rebuild, batch: Any) -> None:
-    """Put the claims of a batch, in which those of a queue stand together."""
+    """Put the claims of a batch, in which the claims of each queue are adjacent."""
     columns = (batch.column(name).to_pylist() for name in ("topic", "queue_id", "claims"))
     for topic, queue_id, claims in zip(*columns, strict=True):
         _take_queue(part, (topic, queue_id), np.frombuffer(claims, dtype=_CLAIM))
@@ -392,7 +392,7 @@ def _batch(target: Target, done: Rebuilt) -> Any:
 
 
 def _sorted(table: Any) -> Any:
-    """Sort by store; of each the queues, then the index, then the notes."""
+    """Sort by store, and within each store queues first, then the index, then the notes."""
     kinds = pc.index_in(table.column("kind"), value_set=pa.array(["queue", "index", "note"]))
     order = ["store", "_kind", "topic", "queue_id", "note"]
     keyed = table.append_column("_kind", kinds)

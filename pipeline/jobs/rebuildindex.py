@@ -1,12 +1,12 @@
-"""The index of ``rebuild``, shared out: each of its files is made by one task.
+"""The index of ``rebuild``, divided into tasks: one task makes each of its files.
 
     log ──splits──> keys by log file ──sums──> where each index file begins
     index file k:   a task reads from the log file in which index file k-1 ends
 
-Rule: the files are those that one writer makes, byte for byte. So an index with history has one
-writer (``storefmt.offline.repair.rebuild_index``); what the writers found is held together: each
-must begin behind the entry with which the one before ended, and names must rise. Where that is
-not so, one writer makes them all.
+Rule: the files are those that a single writer makes, byte for byte. So an index with history has
+one writer (``storefmt.offline.repair.rebuild_index``). Otherwise the results of the writers are
+compared: each must begin behind the entry with which the one before ended, and the file names must
+increase. If that is not so, one writer makes all files again.
 """
 
 import os
@@ -59,10 +59,10 @@ _MADE: Final = pa.schema(
 
 
 class Part(NamedTuple):
-    """Files of an index that one task makes; all of them where ``share`` is None.
+    """The files of an index that one task makes; all of them if ``share`` is None.
 
     Attributes:
-        start: log offset of the first log file to read.
+        start: the log offset of the first log file to read.
     """
 
     target: Target
@@ -72,12 +72,12 @@ class Part(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """Where its files are until all are there."""
+        """The directory of its files until all files are there."""
         return f".index-{self.number}"
 
 
 class Indexed(NamedTuple):
-    """The index of one store that is there."""
+    """The index of one store, when it is written."""
 
     target: Target
     files: int
@@ -85,7 +85,7 @@ class Indexed(NamedTuple):
 
 
 def write_indexes(spark: "SparkSession", targets: list[Target]) -> list[Indexed]:
-    """Write the indexes of stores whose logs have no damage, and return what they came to."""
+    """Write the indexes of stores whose logs have no damage, and return the results."""
     shared = {target.number: target for target in targets if not _has_history(target)}
     counts: dict[int, dict[int, int]] = {number: {} for number in shared}
     for row in spread(spark, _count_tasks(list(shared.values()))).toArrow().to_pylist():
@@ -146,7 +146,7 @@ def _parts(target: Target, counts: dict[int, int] | None) -> list[Part]:
     parts = []
     for number in range(max(1, -(-total // room))):
         entries_before = number * room
-        # The log file that has the last entry of the index file before.
+        # This is the log file that has the last entry of the previous index file.
         at = next((n for n, count in enumerate(behind) if count >= entries_before), 0)
         passed = entries_before - (behind[at] - counts[starts[at]]) if number else 0
         share = IndexShare(passed, is_last=(number + 1) * room >= total)
@@ -183,7 +183,7 @@ def _written(part: Part) -> Iterator[Any]:
 
 
 def _are_whole(target: Target, rows: list[dict[str, int]], counts: dict[int, int]) -> bool:
-    """Return whether the files of several writers are those of one."""
+    """Return whether the files of several writers are those that a single writer would make."""
     names = [name for row in rows for name in _names(target, row)]
     return (
         all(row["entries"] == _room(target) for row in rows[:-1])

@@ -1,6 +1,6 @@
 """What ``rebuild`` makes of one store, and how a task puts its part of it in place.
 
-Rule: a task writes into a directory of its own, and renames what it made when it is whole:
+Rule: a task writes into a directory of its own, and renames its files when they are whole, since
 Spark may run a task twice.
 """
 
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 
 class Target(NamedTuple):
-    """A store, by its number among all, and the directory that is made."""
+    """A store, its number among all stores, and the directory that is made."""
 
     number: int
     directory: str
@@ -24,11 +24,12 @@ class Target(NamedTuple):
 
 @contextmanager
 def moved(target: Target, *, depth: int, to: str = "") -> Iterator[Target]:
-    """Give a target of its own to a ``with`` block, and move what it made to its place.
+    """Give a ``with`` block a target of its own, and then move its files to their place.
 
     Args:
-        depth: how many names below the directory things lie that are moved whole.
-        to: the place is below this directory of ``target.out``.
+        target: the store and its final directory.
+        depth: the depth below the directory of the files or directories that are moved whole.
+        to: the directory of ``target.out`` into which they are moved.
     """
     apart = Path(target.out) / f".part-{uuid.uuid4().hex}"
     apart.mkdir()

@@ -1,11 +1,11 @@
-"""``restore``: an archive back into a topic, or into a new store directory.
+"""``restore``: restores an archive into a topic, or into a new store directory.
 
     --store DIR    commit log files, which both brokers open (``pipeline.restorelog``)
     --topic …      messages that are sent once more (``pipeline.restoretopic``)
 
-Rule: a store appears under its name when it is whole: it is built beside it and renamed at the
-end, so a restore that was killed is begun anew. It is never built over something. Both engines
-give the same bytes.
+Rule: a store appears under its name when it is whole: it is built under another name beside that
+and renamed at the end, so a restore that was killed starts over. It never replaces an existing
+directory. Both engines write the same bytes.
 """
 
 import shutil
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 Each = Callable[[Sequence[_T], Callable[[_T], int]], list[int]]
-"""Does one thing for each of many, in this process or on a cluster; returns the counts."""
+"""Calls a function for each of many items, in this process or on a cluster; returns the counts."""
 
 
 class Restored(NamedTuple):
@@ -47,15 +47,18 @@ def restore_store(
     file_size: int = FILE_SIZE,
     spark: "SparkSession | None" = None,
 ) -> list[Restored]:
-    """Build a store directory from an archive; one row a commit log file.
+    """Build a store directory from an archive; return a row for each commit log file.
 
     Args:
-        path: of the archive.
+        path: the archive.
         store: the directory to make; with Spark, on a disk that all workers see.
-        spark: without it everything is done in this process.
+        topics: the topics to restore, None for all.
+        broker: the broker whose messages are restored; required if the archive has several.
+        file_size: bytes of a commit log file.
+        spark: the session; without it everything is done in this process.
 
     Raises:
-        BadOption: the directory is there, or as ``plan_log``.
+        BadOption: the directory exists, or as ``plan_log``.
         BadArchive: there is no archive, or it changed.
         OSError: a file cannot be read or written.
     """
@@ -65,7 +68,7 @@ def restore_store(
     archive = opened(path)
     plan = plan_log(archive, topics=topics, broker=broker, file_size=file_size)
     draft = target.with_name(f"{target.name}.restoring")
-    # What a restore left that was killed.
+    # An earlier restore that was killed may have left this directory.
     if draft.exists():
         shutil.rmtree(draft)
     commitlog = StorePaths(draft).commitlog
@@ -88,15 +91,19 @@ def restore_topic(
     keep_queues: bool = False,
     spark: "SparkSession | None" = None,
 ) -> list[Restored]:
-    """Send the messages of an archive; one row a topic and broker they came from.
+    """Send the messages of an archive; return a row for each topic and broker of origin.
 
     Args:
-        options: of the sink: ``namesrv``, and ``topic`` to send all to one topic.
+        path: the archive.
+        options: those of the sink: ``namesrv``, and ``topic`` to send all to one topic.
+        topics: the topics to restore, None for all.
+        keep_queues: whether to send to the queue of the same number.
+        spark: the session; without it everything is done in this process.
 
     Raises:
         BadOption: an option of the sink is wrong.
         BadArchive: there is no archive.
-        ClientError: a message could not be sent; run it again, ids tell what was sent twice.
+        ClientError: a message could not be sent; run it again, ids show what was sent twice.
     """
     sink = sink_of(options)
     archive = opened(path)

@@ -1,7 +1,8 @@
 """``rewind-plan``: what moving consumer groups to a time would replay or skip.
 
-Rule: nothing is changed; each row ends with the command that would do it. Searching is
-``storefmt.offline.analyse.rewind``'s, by the rules of a broker; queues are shared out over tasks.
+Rule: nothing is changed; each row ends with the command that would do it.
+``storefmt.offline.analyse.rewind`` searches by the rules of a broker; queues are divided into
+tasks.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,11 +42,13 @@ def rewind_plan(
     spark: "SparkSession", paths: Sequence[str], *, to_ms: int, group: str | None = None,
     topic: str | None = None,
 ) -> "DataFrame":  # fmt: skip
-    """Return a frame with a row a queue of each group, see ``SCHEMA``.
+    """Return a frame with a row for each queue of each group, see ``SCHEMA``.
 
     Args:
+        spark: the session.
+        paths: store directories.
         to_ms: the store time to move to, epoch ms.
-        group, topic: only these; None for all.
+        group, topic: only this group or topic; None for all.
     """
     frame = spread(spark, _rows(paths, to_ms, group, topic))
     return frame.orderBy(*(name for name, _ in _ORDER))
@@ -54,7 +57,7 @@ def rewind_plan(
 def rewind_plan_local(
     paths: Sequence[str], *, to_ms: int, group: str | None = None, topic: str | None = None
 ) -> Any:
-    """Return the same as a ``pyarrow.Table``, worked out in this process."""
+    """Return the same as a ``pyarrow.Table``, computed in this process."""
     return gather(_rows(paths, to_ms, group, topic)).sort_by(_ORDER)
 
 

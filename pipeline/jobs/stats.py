@@ -1,8 +1,8 @@
 """``stats``: messages and bytes by topic and hour of the store time, or finer.
 
-Rule: both engines give the same rows in the same order: topic, what else is counted by, hour.
-Bytes are those of whole records in the commit log: what a topic takes on disk, its queues left
-out.
+Rule: both engines return the same rows in the same order: by topic, then by queue, producer or tag
+if wanted, then by hour. Bytes are those of whole records in the commit log, which a topic takes on
+disk without its queues.
 """
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -23,13 +23,13 @@ WAYS: Final = tuple(_COLUMN_OF)
 
 
 class TopicHour(NamedTuple):
-    """What was stored of one topic within one hour.
+    """The messages of one topic that were stored within one hour.
 
     Attributes:
         hour_ms: start of the hour, epoch ms.
-        bytes: of whole records.
-        producer: address it was sent from.
-        tag: None without one; the last three are None where it is not counted by them.
+        bytes: the bytes of whole records.
+        producer: the address from which the messages were sent.
+        tag: the tag, None without one; the last three are None if rows are not divided by them.
     """
 
     topic: str
@@ -45,10 +45,10 @@ def stats(spark: "SparkSession", path: str, *, by: str | None = None) -> "DataFr
     """Return a frame ``topic, [what else], hour, messages, bytes`` of the store at ``path``.
 
     Args:
-        by: queue, producer or tag, beside topic and hour.
+        by: queue, producer or tag, in addition to topic and hour.
 
     Raises:
-        BadOption: it is none of them.
+        BadOption: ``by`` is none of these.
     """
     from pyspark.sql import functions as fn
 

@@ -1,7 +1,7 @@
-"""``timeline``: when the messages of a store came, as ``store timeline`` says it.
+"""``timeline``: when the messages of a store were stored, as in ``store timeline``.
 
-Rule: both engines count by the same spans of store time (UTC); spans without messages between
-others are rows, too.
+Rule: both engines count by the same spans of store time (UTC); empty spans between others are rows,
+too.
 """
 
 from typing import TYPE_CHECKING, Any, Final
@@ -37,11 +37,14 @@ def timeline(
     begin_ms: int | None = None,
     end_ms: int | None = None,
 ) -> "DataFrame":
-    """Return a frame with a row a span that has messages, see ``SCHEMA``; times in ms.
+    """Return a frame with a row for each span that has messages, see ``SCHEMA``; times in ms.
 
     Args:
-        every_ms: length of a span; None for some sixty of them.
-        begin_ms, end_ms: store times that count, both included.
+        spark: the session.
+        path: the store directory.
+        every_ms: the length of a span; None for some sixty spans.
+        topic: only this topic; None for all.
+        begin_ms, end_ms: the first and last store time that counts; None for no limit.
     """
     from pyspark.sql import functions as fn
 
@@ -49,7 +52,7 @@ def timeline(
     options = {"topics": topic, "startTime": begin_ms, "endTime": end_ms}
     given = {name: str(value) for name, value in options.items() if value is not None}
     frame = commitlog(spark, path, columns=("store_timestamp", "store_size"), options=given)
-    # A time that is damaged is null, and counts as 0, as `store timeline` has it.
+    # A damaged time is null, and counts as 0, as in `store timeline`.
     at_ms = fn.coalesce(fn.unix_millis("store_timestamp"), fn.lit(0))
     start = (at_ms - fn.pmod(at_ms, fn.lit(every))).alias("start_ms")
     counted = frame.groupBy(start).agg(
@@ -90,7 +93,7 @@ def timeline_local(
 
 
 def rows_of(table: Any, **_options: object) -> list[dict[str, Any]]:
-    """Return a row a span, empty ones between others too; ``relative`` to the fullest."""
+    """Return a row for each span, also empty ones; ``relative`` compares it with the fullest."""
     rows = table.to_pylist()
     if not rows:
         return []

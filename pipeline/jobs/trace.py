@@ -1,11 +1,11 @@
-"""``trace``: the whole life of messages, looked for in every store of a fleet at once.
+"""``trace``: the whole history of messages, searched in every store of a fleet at once.
 
-    many stores   a task a store and key
-    one store     index and copies here; what must be read of the log, a task a split
+    many stores   a task for each store and key
+    one store     index and copies here; a task for each split of the log that must be read
 
-Rule: each store is asked as ``store trace`` asks it: the index first, then what it does not
-cover. All copies are rows, in time order over all stores; how each store was searched is a
-row ``note``. A key that no store has is an error.
+Rule: each store is searched as by ``store trace``: the index first, then what it does not cover.
+All copies are rows, in time order over all stores; a row ``note`` says how each store was searched.
+A key that no store has is an error.
 """
 
 from collections.abc import Iterator, Sequence
@@ -56,14 +56,16 @@ def trace(
     spark: "SparkSession", paths: Sequence[str], *, key: str, topic: str | None = None,
     scan: bool = False,
 ) -> "DataFrame":  # fmt: skip
-    """Return a frame with a row a step of the messages that ``key`` names, see ``SCHEMA``.
+    """Return a frame with a row for each step of the messages that ``key`` names, see ``SCHEMA``.
 
-    One store is searched right away.
+    A single store is searched right away.
 
     Args:
-        key: an offset id, a unique key, or a key of the user; several with commas.
+        spark: the session.
+        paths: store directories.
+        key: an offset id, a unique key, or a key of the user; several are separated by commas.
         topic: only messages that were sent to this topic.
-        scan: read the whole logs, whatever the indexes say.
+        scan: whether to read the whole logs, whatever the indexes say.
     """
     rows = _rows(paths, key, topic, scan)
     if len(paths) == 1:
@@ -124,7 +126,7 @@ def _traced(search: _Search, *, spark: "SparkSession | None" = None) -> Iterator
                 scanning=_scanning(store, spark),
             )
         except NotInStore:
-            # Most stores of a fleet have nothing; the driver tells when none has.
+            # Most stores of a fleet have nothing; the driver reports it if none has the key.
             return
         rows = [_row(search.directory, step) for step in life.steps]
         rows += [
@@ -135,7 +137,7 @@ def _traced(search: _Search, *, spark: "SparkSession | None" = None) -> Iterator
 
 
 def _scanning(store: StoreDir, spark: "SparkSession | None") -> Scanning | None:
-    """Return what reads a log by its splits; None where files are not where they say."""
+    """Return a function that reads a log by splits, None if files are not where their names say."""
     if store.log.bases != [span.start for span in store.log.spans]:
         return None
 
@@ -159,7 +161,7 @@ def _reading(start: int = 0, end: int | None = None) -> Reading:
 
 
 def _hits(part: tuple[Split, str]) -> Iterator[Any]:
-    """Yield where a split has records whose properties match."""
+    """Yield the places of records in a split whose properties match."""
     split, pattern = part
     for batch in read(split, _reading()):
         hits = batch.filter(pc.match_substring_regex(batch.column(_PROPERTIES), pattern))

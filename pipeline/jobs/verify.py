@@ -1,10 +1,10 @@
-"""``verify``: everything that is wrong with stores, as ``store verify`` says it.
+"""``verify``: everything that is wrong with stores, as ``store verify`` reports it.
 
-    many stores   a task a store
-    one store     a task a part of the log: its windows are checked on workers (CRC, fields,
-                  queue entries); the walk that meets them, in log order, stays here
+    many stores   a task for each store
+    one store     a task for each part of the log: workers check its windows (CRC, fields, queue
+                  entries), and the driver combines them in log order
 
-Rule: both engines and both ways run ``storefmt.offline.verify`` and give its report.
+Rule: both engines and both ways run ``storefmt.offline.verify`` and return its report.
 """
 
 from collections.abc import Generator, Iterator, Sequence
@@ -74,12 +74,15 @@ _WINDOWS: Final = pa.schema(
 )
 PIECES_A_TASK: Final = (256 << 20) // LOG_PART_SIZE
 TASKS_AT_ONCE: Final = 64
-"""Tasks whose windows are in the driver's memory together: 16 GiB of log, some 11 bytes a
-record."""
+"""The tasks whose windows are in the driver's memory together: those of 16 GiB of log, with some 11
+bytes for each record."""
 
 
 def verify(spark: "SparkSession", paths: Sequence[str], *, deep: bool = False) -> "DataFrame":
-    """Return a frame with a row a store, see ``SCHEMA``; one store is verified right away."""
+    """Return a frame with a row for each store, see ``SCHEMA``.
+
+    A single store is verified right away.
+    """
     if len(paths) != 1:
         return spread(spark, _rows(paths, deep))
     return fixed(spark, pa.Table.from_batches([_report_of(paths[0], deep, spark=spark)]))
@@ -91,13 +94,13 @@ def verify_local(paths: Sequence[str], *, deep: bool = False) -> Any:
 
 
 def rows_of(table: Any, **_options: object) -> list[dict[str, Any]]:
-    """Return the rows of an Arrow table of either engine, which say all."""
+    """Return the rows of an Arrow table of either engine."""
     rows: list[dict[str, Any]] = table.to_pylist()
     return rows
 
 
 def is_damaged(rows: Sequence[dict[str, Any]]) -> bool:
-    """Return whether some store has an error or a warning."""
+    """Return whether any store has an error or a warning."""
     return not all(row["ok"] for row in rows)
 
 
@@ -165,7 +168,7 @@ def _row(path: str, report: Report) -> dict[str, Any]:
 
 
 class _Pieces(NamedTuple):
-    """Parts of one store's log that one task checks; ``first`` is the number of the first."""
+    """The parts of a store's log that one task checks; ``first`` is the number of the first."""
 
     directory: str
     deep: bool
@@ -174,7 +177,7 @@ class _Pieces(NamedTuple):
 
 
 class _SparkChecking:
-    """Has the parts of a log checked by Spark, so many tasks at a time."""
+    """Lets Spark check the parts of a log, ``TASKS_AT_ONCE`` tasks at a time."""
 
     def __init__(self, spark: "SparkSession", directory: str) -> None:
         self._spark = spark

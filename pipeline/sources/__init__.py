@@ -1,1 +1,1 @@
-"""Data sources of PySpark. Only stdlib and storefmt are imported before Spark asks for more."""
+"""Data sources of PySpark. They import only stdlib and storefmt until Spark needs more."""

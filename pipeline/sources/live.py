@@ -6,11 +6,11 @@
 
 Options are those of ``pipeline.liveoptions``, rows those of ``pipeline.livetable``.
 
-Rule: a batch of a stream is fixed by two positions before anything is read, so reading it again
-gives the same rows; what brokers keep of positions is for their displays. Stream offsets are
-``{"topic@broker@queue": next queue offset}``. A reader lives in two processes at once and keeps
-no state beside the end that an AvailableNow run was told. Brokers give old messages in small
-bites: history is ``rocketmq_store``'s.
+Rule: two positions fix a batch of a stream before anything is read, so reading it again returns the
+same rows; offsets that brokers keep are for display only. Stream offsets are
+``{"topic@broker@queue": next queue offset}``. A reader exists in two processes at once and keeps no
+state except the end of an AvailableNow run. Brokers return old messages in small answers, so use
+``rocketmq_store`` for history.
 """
 
 import logging
@@ -50,7 +50,7 @@ try:
 
     HAS_LIMITS = True
 except ImportError:
-    # Before 4.2 a stream has no limits, and nobody calls what needs these names.
+    # Before 4.2 a stream has no limits, and Spark calls nothing that needs these names.
     HAS_LIMITS = False
     SupportsTriggerAvailableNow = object  # type: ignore[misc, assignment]
 
@@ -77,7 +77,7 @@ class BatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """Yield the rows of a task as Arrow batches; called on a worker."""
-        # Spark turns an empty list of tasks into one that is none.
+        # Spark turns an empty list of tasks into one partition without a task.
         if isinstance(partition, Rows):
             yield from read_ranges(self._live, partition.task.ranges)
 
@@ -90,18 +90,18 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._goal: dict[MessageQueue, Ends] | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
-        """Return where a new query begins."""
+        """Return the offsets at which a new query begins."""
         return _written(ask(self._live, starting))
 
     def getDefaultReadLimit(self) -> Any:  # noqa: N802
-        """Return the limit that the options set; where there are two, that of rows."""
+        """Return the limit that the options set; if there are two, that of rows."""
         rows, size = self._live.max_offsets, self._live.max_bytes
         if rows is not None:
             return ReadMaxRows(rows)
         return ReadAllAvailable() if size is None else ReadMaxBytes(size)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Note where the topics end now; nothing later is read in this run."""
+        """Note where the topics end now; this run reads nothing later."""
         self._goal = ask(self._live, span)
 
     def latestOffset(  # noqa: N802
@@ -118,7 +118,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         known = _read(start)
         reached = next_positions(known, found, fail_on_loss=self._live.fail_on_data_loss)
         if limit is None or isinstance(limit, ReadAllAvailable):
-            # A run of Trigger.Once is one batch, whatever the options say.
+            # A run of Trigger.Once is one batch, whatever the options set.
             return _written(reached)
         return _written(admit(self._live, known, reached, max_offsets=self._live.max_offsets))
 
@@ -145,18 +145,18 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             yield from read_ranges(self._live, partition.task.ranges)
 
     def commit(self, end: Mapping[str, int]) -> None:
-        """Tell brokers the position of ``reportGroup``; comes late, and only for displays."""
+        """Set the offsets of ``reportGroup``, which lag behind and are for display only."""
         group = self._live.report_group
         if group:
             for failure in ask(self._live, lambda one, _: report(one, group, _read(end))):
                 LOG.warning("offsets of %s are not reported: %s", group, failure)
 
     def stop(self) -> None:
-        """Do nothing: no connection outlives a call."""
+        """Do nothing, since no connection outlives a call."""
 
 
 class Sent(WriterCommitMessage):
-    """What a task sent."""
+    """The number of messages that a task sent."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -176,7 +176,7 @@ class BatchWriter(DataSourceArrowWriter):
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
-    """Sends the rows of each batch of a stream; a batch that is run again has the same ids."""
+    """Sends the rows of each batch of a stream; a repeated batch has the same ids."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
@@ -190,10 +190,10 @@ class StreamWriter(DataSourceStreamArrowWriter):
         return Sent(send_rows(self._sink, iterator, run_id=run_id))
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """Do nothing: what was sent is there."""
+        """Do nothing, since the messages are already stored."""
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """Do nothing: what was sent cannot be taken back; its ids tell it from the next try."""
+        """Do nothing: sent messages cannot be taken back; the next try repeats their ids."""
 
 
 class Rocketmq(DataSource):

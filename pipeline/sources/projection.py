@@ -1,7 +1,7 @@
-"""What a user's schema asks of a source: its columns, by name, in this order.
+"""The columns that a user's schema asks of a source, by name and in this order.
 
-Rule: Spark prunes no columns of a Python source, so ``.schema("topic string, …")`` is the
-projection; a type that is not ours is refused here, because Spark would fail on it much later.
+Rule: Spark does not prune the columns of a Python source, so ``.schema("topic string, …")`` chooses
+them. A type that differs from ours is refused here, because Spark would fail on it much later.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,10 +17,11 @@ def projected(asked: StructType, schema_of: Callable[[Sequence[str]], Any]) -> t
     """Return the names of the columns that are asked for.
 
     Args:
-        schema_of: gives the Arrow schema of columns; raises BadOption for one that is not there.
+        asked: the schema of the user.
+        schema_of: returns the Arrow schema of columns; raises BadOption for an unknown one.
 
     Raises:
-        BadOption: a column is not there, or has another type.
+        BadOption: a column does not exist, or has another type.
     """
     columns = tuple(asked.names)
     ours = from_arrow_schema(schema_of(columns))

@@ -16,8 +16,8 @@ log), ``bodyMatches`` (an RE2 expression).
 
 Rule: Spark prunes no columns of a Python source, so the columns are chosen before it reads:
 with ``columns``, with ``.schema("topic string, store_size int")``, or with
-``pipeline.frames.commitlog``. Options that nobody reads are refused by name. Rows leave as Arrow
-batches made by ``storefmt.arrow.columns``; there is no decoding here.
+``pipeline.frames.commitlog``. Unknown options are refused by name. Rows leave as Arrow batches made
+by ``storefmt.arrow.columns``; nothing is decoded here.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -90,10 +90,10 @@ _BOUNDS: Final = {
 
 
 def reading_of(options: Mapping[str, str]) -> Reading:
-    """Return what the options of a load ask for.
+    """Return how the options of a load read a table.
 
     Raises:
-        BadOption: an option is unknown, or has a value it cannot have.
+        BadOption: an option is unknown, or has an invalid value.
     """
     known = {name.lower() for name in _OPTIONS}
     for name in options:
@@ -156,10 +156,10 @@ def _layout(options: Mapping[str, str], table: str) -> Layout:
 
 
 def storage_of(options: Mapping[str, str], where: str) -> Storage:
-    """Return how the options reach a store.
+    """Return the options for a store on S3.
 
     Raises:
-        BadOption: it is not on S3, or options contradict each other.
+        BadOption: the store is not on S3, or options contradict each other.
     """
     given = [name for name in _OPTIONS if name.startswith("storage.") and name in options]
     if given and not is_s3(where):
@@ -236,11 +236,11 @@ class StoreReader(DataSourceReader):
 
 
 class PushingReader(StoreReader):
-    """Takes Spark's filters, too. A class of its own: where the session does not allow
-    pushing, Spark refuses every reader that could."""
+    """Also takes Spark's filters. It is a separate class because Spark refuses every reader that
+    can take filters if the session does not allow pushing them."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's
-        """Keep the filters that workers can apply; return those that stay Spark's."""
+        """Keep the filters that workers can apply; return those that Spark has to apply."""
         schema = schema_of(self._reading.table, default_columns(self._reading.table))
         left = []
         for each in filters:

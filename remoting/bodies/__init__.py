@@ -5,7 +5,7 @@
 Rule: sets are lists here, in the order they came; Java's own order is that of its hash tables,
 so two bodies that mean the same may differ in their bytes.
 
-A class is loaded when it is first asked for: all of them take 40 ms, more than most commands.
+A class is loaded when it is first used: all of them take 40 ms, more than most commands.
 """
 
 from typing import TYPE_CHECKING, Final

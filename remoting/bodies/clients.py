@@ -1,4 +1,4 @@
-"""Who is connected, and what a live consumer says about itself.
+"""Connected clients, and the state that a live consumer reports of itself.
 
 Source: common/protocol/body (4.9.7).
 """

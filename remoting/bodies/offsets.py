@@ -1,4 +1,4 @@
-"""Positions of groups, and the messages about moving them.
+"""Consumer offsets of groups, and the bodies that move them.
 
 Rule: every offset here is a queue offset, in entries.
 
@@ -81,7 +81,7 @@ class GetConsumerStatusBody(Body):
 
 @dataclass(slots=True, kw_only=True)
 class OffsetMovedEvent(Body):
-    """Body of a message in OFFSET_MOVED_EVENT: a group asked for what is gone."""
+    """Body of a message in OFFSET_MOVED_EVENT: a group asked for messages that are deleted."""
 
     consumer_group: str | None = None
     message_queue: MessageQueue | None = None

@@ -3,9 +3,10 @@
 ``XxxRequestHeader`` is ``Xxx`` here, ``XxxResponseHeader`` is ``XxxResponse``; attributes are the
 Java names in snake_case, except in ``SendMessageV2``, whose wire names are single letters.
 
-Rule: a class says what travels; whether a value makes sense is for the one who handles it.
+Rule: a class declares the fields on the wire; the handler of a request checks whether a value makes
+sense.
 
-A class is loaded when it is first asked for: all of them take 40 ms, more than most commands.
+A class is loaded when it is first used: all of them take 40 ms, more than most commands.
 """
 
 from typing import TYPE_CHECKING, Final

@@ -15,7 +15,7 @@ class PromoteSlave(Header):
     role: str | None = None
     """ASYNC_MASTER or SYNC_MASTER; without it the role that its master had."""
     force: bool = False
-    """Also where it is known to lack messages."""
+    """Promote it even if it is known to lack messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,14 +25,14 @@ class DemoteMaster(Header):
     broker_id: Int64 = field(metadata=limits(low=1))
     """The id that it gets, 1 or more."""
     cut_tail: bool = False
-    """Copy out and cut what the new master's log does not have."""
+    """Copy the end of the log that the new master's log does not have, and cut it."""
     force: bool = False
-    """Also where it has not heard of a new master."""
+    """Demote it even if it has not heard of a new master."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HaEpoch(Header):
-    """What our brokers and name servers tell each other beside Java's fields.
+    """The field that our brokers and name servers send each other in addition to Java's.
 
     It stands in the requests 103 and 322 and in their answers; Java ignores what it does not
     know. A broker that tells none has epoch 0.
