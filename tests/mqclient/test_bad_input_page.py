@@ -35,10 +35,10 @@ SHOWN_BY: dict[str, list[str]] = {
     "a parameter out of its range, or a text for an enumeration": [
         "test_settings.py::test_a_value_out_of_its_range_is_refused"
     ],
-    "a body that is no bytes, a key, tag or property that is no text": [
+    "a body that is not bytes, or a key, tag or property that is not text": [
         "producer/test_producer.py::test_message_that_cannot_be_sent_is_refused_here"
     ],
-    "a client in a second event loop or in a fork; a call that waits, in the loop it waits for": [
+    "a client in a second event loop or in a fork; a blocking call in the client's own loop": [
         "blocking/test_client.py::test_a_client_whose_event_loop_has_ended_says_so",
         "blocking/test_client.py::test_a_fork_is_told_that_the_client_stayed_behind",
         "blocking/test_client.py::test_a_call_inside_of_the_own_loop_is_refused",
@@ -46,7 +46,7 @@ SHOWN_BY: dict[str, list[str]] = {
     "an SQL92 expression the broker cannot read": [
         "consumer/test_push_consumer.py::test_an_expression_the_broker_cannot_read_is_refused_at_the_start"
     ],
-    "a listener that raises, or answers what is no status": [
+    "a listener that raises, or returns something that is not a status": [
         "consumer/test_consume_concurrently.py::test_any_answer_but_success_gives_all_back",
         "consumer/test_consume_concurrently.py::test_a_listener_that_raises_anything_ends_no_worker",
         "consumer/test_consume_concurrently.py::test_broadcasting_drops_what_failed_and_asks_no_broker",
@@ -76,15 +76,15 @@ SHOWN_BY: dict[str, list[str]] = {
     "a stored body that is not what was sent (CRC)": [
         "consumer/test_damaged_logs.py::test_every_message_but_the_damaged_one_is_consumed"
     ],
-    "a pull answer with bytes that are no record": [
+    "a pull answer with bytes that are not a record": [
         "consumer/test_queue_pull.py::test_what_comes_before_damage_is_consumed_and_the_rest_asked_for_again",
         "consumer/test_queue_pull.py::test_bytes_that_stay_no_record_are_asked_for_alone_and_passed",
         "consumer/test_damaged_logs.py::test_every_message_but_the_damaged_one_is_consumed",
     ],
-    "a query answer with bytes that are no record": [
+    "a query answer with bytes that are not a record": [
         "test_message.py::test_answer_that_is_cut_is_no_message"
     ],
-    "a position outside of the queue": [
+    "an offset outside of the queue": [
         "consumer/test_queue_pull.py::"
         "test_a_position_outside_is_corrected_kept_and_the_queue_left_to_the_next_rebalance"
     ],
