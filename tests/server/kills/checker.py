@@ -156,13 +156,11 @@ async def _log_min(admin: Admin, address: str) -> int:
 
 
 async def _read_topic(consumer: PullConsumer, topic: str, reading: Reading) -> None:
-    try:
-        queues = await consumer.queues(topic)
-    except NotFound:
-        # It was never made, or deleted, or it is lost: the messages will tell.
-        return
-    for queue in queues:
-        await _read_queue(consumer, queue, reading)
+    # It was never made, or deleted, though a name server may still name it, or it is lost: the
+    # messages will tell.
+    with contextlib.suppress(NotFound):
+        for queue in await consumer.queues(topic):
+            await _read_queue(consumer, queue, reading)
 
 
 async def _read_queue(consumer: PullConsumer, queue: MessageQueue, reading: Reading) -> None:
