@@ -9,7 +9,9 @@ UV     ?= uv
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SELF   := $(PIP) --no-deps --no-build-isolation --config-settings editable_mode=compat --editable .
 
-.PHONY: shell test test-full check short full kernel bench soak fuzz docs lock clean
+KERNELS := $(shell find remoting storefmt server -name "*.pyx" -o -name "*.pxd")
+
+.PHONY: shell test test-full check short full pure kernel wheel bench soak fuzz sanitize docs lock clean
 
 shell: $(VENV)/.shell
 	@$(BIN)/mqadmin shell --embedded $(if $(STORE),--store $(STORE))
@@ -19,7 +21,7 @@ test: check short
 
 # Everything but soak, as CI runs it: also where the first part fails.
 test-full: $(VENV)/.dev
-	@$(MAKE) test; first=$$?; $(MAKE) full && exit $$first
+	@$(MAKE) test; first=$$?; $(MAKE) pure; second=$$?; $(MAKE) full && exit $$((first + second))
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -35,10 +37,21 @@ short: $(VENV)/.dev
 full: $(VENV)/.dev
 	$(BIN)/python -m pytest -m "full and not soak" -n $(TEST_PROCESSES)
 
-# The tools' installation below tries this, too, and goes on without a C compiler.
+# The short tests of what has kernels, without them. `make test` runs them with the kernels.
+pure: $(VENV)/.dev
+	MQ_PURE=1 $(BIN)/python -m pytest -m "not full and not soak" -n $(TEST_PROCESSES) \
+		tests/remoting tests/server tests/storefmt
+
+# The installations below try this, too, and go on without a C compiler.
 kernel: $(VENV)/.dev
 	$(BIN)/python setup.py --quiet build_ext --inplace
-	@$(BIN)/python -c 'import storefmt.arrow.columns_kernel, storefmt.formats.scan_kernel'
+	@$(BIN)/python -c 'import storefmt.arrow.columns_kernel, server.broker.send.send_kernel'
+
+# For machines of this kind of processor and this version of Python.
+wheel: $(VENV)/.dev
+	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation \
+		--wheel-dir dist .
+	@ls dist/*.whl
 
 # Prints what each test said, with its seed. Shorter or longer by SOAK_KILLS, SOAK_KILL_SECONDS,
 # SOAK_TOPICS, SOAK_LOAD_SECONDS, FUZZ_SECONDS in the environment; another plan of kills by KILL_SEED.
@@ -49,6 +62,10 @@ soak: $(VENV)/.dev
 FUZZ_SECONDS ?= 10
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz.run --seconds $(FUZZ_SECONDS)
+
+# The tests of the compiled kernels under AddressSanitizer and UBSan.
+sanitize: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzz.sanitize
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.run
@@ -66,16 +83,18 @@ $(VENV)/python:
 	@$(PYTHON) -m venv $(VENV) >&2
 	@touch $@
 
-$(VENV)/.shell: requirements/shell.lock pyproject.toml | $(VENV)/python
+$(VENV)/.shell: requirements/shell.lock pyproject.toml setup.py $(KERNELS) | $(VENV)/python
 	@echo "installing into $(VENV)" >&2
 	@$(PIP) --require-hashes -r requirements/shell.lock >&2
 	@$(SELF) >&2
+	@$(BIN)/mqbroker --version >&2
 	@touch $@
 
-$(VENV)/.dev: requirements/dev.lock pyproject.toml setup.py $(wildcard storefmt/*/*.pyx storefmt/*/*.pxd) | $(VENV)/python
+$(VENV)/.dev: requirements/dev.lock pyproject.toml setup.py $(KERNELS) | $(VENV)/python
 	@echo "installing the tools and Spark into $(VENV)" >&2
 	@$(PIP) --require-hashes -r requirements/dev.lock >&2
 	@$(SELF) >&2
+	@$(BIN)/mqbroker --version >&2
 	@touch $@ $(VENV)/.shell
 
 lock:
@@ -86,4 +105,5 @@ lock:
 		--no-header bridge.in -o bridge.lock
 
 clean:
-	rm -rf $(VENV) *.egg-info build storefmt/*.so
+	rm -rf $(VENV) *.egg-info build dist
+	find remoting storefmt server -name "*.so" -delete

@@ -1,20 +1,32 @@
 """Builds the kernels where Cython is installed and a C compiler works; else nothing.
 
-Everything else about the project is in ``pyproject.toml``. The kernels are optional:
-``storefmt.formats.scan`` and ``storefmt.arrow.columns`` do the same without them, slower.
+Everything else about the project is in ``pyproject.toml``. The kernels are optional: the
+modules beside them do the same in plain Python, slower (``storefmt.formats.kernels``).
 ``make kernel`` builds them in place.
 """
 
+import os
 from importlib.util import find_spec
+from pathlib import Path
 
 from setuptools import Extension, setup
 
 KERNELS = (
-    "formats/scan_kernel",
-    "arrow/columns_buffers",
-    "arrow/columns_properties",
-    "arrow/columns_kernel",
+    "storefmt/formats/scan_kernel",
+    "storefmt/arrow/columns_buffers",
+    "storefmt/arrow/columns_properties",
+    "storefmt/arrow/columns_kernel",
+    "storefmt/formats/javahash_kernel",
+    "storefmt/dispatch/index_kernel",
+    "server/store/commitlog/dispatch_kernel",
+    "server/store/commitlog/picking_kernel",
+    "server/store/disk/mapped_kernel",
+    "server/broker/send/send_kernel",
+    "server/broker/pull/pull_header_kernel",
 )
+PROCESSES = os.cpu_count() or 1
+# What a debugger needs, which Python's own flags ask for, takes the compiler long to write.
+FLAGS = [] if "CFLAGS" in os.environ else ["-g0"]
 
 
 def kernels() -> list[Extension]:
@@ -24,14 +36,17 @@ def kernels() -> list[Extension]:
     from Cython.Build import cythonize
 
     sources = [
-        Extension(f"storefmt.{name.replace('/', '.')}", [f"storefmt/{name}.pyx"])
+        Extension(name.replace("/", "."), [f"{name}.pyx"], extra_compile_args=FLAGS)
         for name in KERNELS
+        if Path(f"{name}.pyx").exists()
     ]
-    found: list[Extension] = cythonize(sources, build_dir="build", quiet=True)
+    found: list[Extension] = cythonize(sources, build_dir="build", nthreads=PROCESSES, quiet=True)
     for extension in found:
         # A compiler that is missing or fails must not keep the project from being installed.
         extension.optional = True
     return found
 
 
-setup(ext_modules=kernels())
+# The processes that cythonize starts may import this file.
+if __name__ == "__main__":
+    setup(ext_modules=kernels(), options={"build_ext": {"parallel": PROCESSES}})

@@ -28,7 +28,7 @@ from pathlib import Path
 from benchmarks.loads import TITLES, Result, compile_load, drive, java_command, words
 from benchmarks.servers import Side, cpu_s, side
 from benchmarks.telling import tell
-from tests.interop.javabuild import class_path
+from tests.interop.kit.java_build import class_path
 
 LOADS = ["sync:1", "async:256", "push", "listen:5"]
 NAMES = {"java": "Java", "pyrocketmq": "pyrocketmq", "floor": "bare socket"}

@@ -198,14 +198,15 @@ def read_all(port: int, until: float, kind: Kind) -> int:
         return sum(pool.map(read, range(kind.readers)))
 
 
-def warm(port: int) -> None:
+def warm(port: int, *, pulls: bool = True) -> None:
     """Send without a pause, and pull what is in memory."""
     peer, until, request = Peer(port), time.perf_counter() + WARM_S, send_frame()
     pull = pull_frame(random.Random(0), is_cold=False)
     while time.perf_counter() < until:
         for _ in range(20):
             peer.ask(request)
-        peer.ask(pull)
+        if pulls:
+            peer.ask(pull)
     peer.close()
 
 

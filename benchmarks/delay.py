@@ -20,7 +20,7 @@ from typing import Final
 from benchmarks.servers import side
 from benchmarks.telling import tell
 from mqclient.client.instance import MQClient
-from mqclient.consumer.pull import PullStatus
+from mqclient.consumer.pull.pull_request import PullStatus
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.message import Message
 from mqclient.producer.producer import Producer

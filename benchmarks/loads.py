@@ -18,7 +18,7 @@ from typing import Final
 
 from benchmarks.servers import Side
 from tests.golden import REPOSITORY
-from tests.interop.javabuild import class_path
+from tests.interop.kit.java_build import class_path
 
 SOURCE: Final = REPOSITORY / "benchmarks" / "java"
 TITLES: Final = {

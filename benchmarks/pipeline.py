@@ -36,13 +36,13 @@ from pipeline.frames import commitlog, table
 from pipeline.jobs.rebuild import rebuild
 from pipeline.jobs.stats import stats
 from pipeline.jobs.verify import verify
-from pipeline.reading import Reading
 from pipeline.session import session
-from pipeline.spread import Rows, spread
-from pipeline.tables import plan, read, schema_of
+from pipeline.sources.store.reading import Reading
+from pipeline.sources.store.spread import Rows, spread
+from pipeline.sources.store.tables import plan, read, schema_of
 from storefmt.arrow.columns import iter_batches
 from storefmt.arrow.columns import ways as decoders
-from storefmt.formats.scan import PURE
+from storefmt.formats.kernels import PURE
 
 MIB: Final = 1 << 20
 TICKS: Final = os.sysconf("SC_CLK_TCK")

@@ -29,7 +29,7 @@ import struct
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -53,9 +53,11 @@ _ENTRY: Final = struct.Struct(">iiiii")
 class Frames:
     """Makes requests in the layout of a Java client 4.9.7, every one different."""
 
-    def __init__(self, body_size: int, queue_count: int) -> None:
+    def __init__(self, body_size: int, queue_count: int, ends: Sequence[int] = ()) -> None:
         self._body = b"x" * body_size
         self._queue_count = queue_count
+        # The end of each queue, in entries, when the frames are made.
+        self._ends = list(ends)
         self._count = 0
         self._opaque = 0
 
@@ -110,18 +112,44 @@ class Frames:
             ]
         return self._send(320, "WAIT\\u0001true", b"".join(entries), batch=True)
 
-    def pull(self) -> bytes:
-        """Return a pull of the next 32 messages of a queue."""
-        turn, queue_id = divmod(self._count, self._queue_count)
-        queue_offset = turn * BATCH
-        self._count += 1
+    def mixed(self) -> bytes:
+        """Return a send with a tag, or without one: every other message of a queue has it."""
+        return self.keyed() if self._opaque // self._queue_count % 2 else self.plain()
+
+    def _pull(self, queue_id: int, queue_offset: int, *, tags: str = "*", flag: int = 4) -> bytes:
         return self._frame(
             11,
-            f'"queueId":"{queue_id}","maxMsgNums":"{BATCH}","sysFlag":"4","commitOffset":"0",'
-            '"subscription":"*","ReqT":"0","suspendTimeoutMillis":"20000","bname":"bench",'
+            f'"queueId":"{queue_id}","maxMsgNums":"{BATCH}","sysFlag":"{flag}","commitOffset":"0",'
+            f'"subscription":"{tags}","ReqT":"0","suspendTimeoutMillis":"20000","bname":"bench",'
             f'"topic":"{TOPIC}","queueOffset":"{queue_offset}","expressionType":"TAG",'
             '"subVersion":"0","consumerGroup":"replay_group"',
         )
+
+    def pull(self) -> bytes:
+        """Return a pull of the next 32 messages of a queue."""
+        turn, queue_id = divmod(self._count, self._queue_count)
+        self._count += 1
+        return self._pull(queue_id, turn * BATCH)
+
+    def tail(self) -> bytes:
+        """Return a pull of the newest 32 messages of a queue."""
+        queue_id = self._count % self._queue_count
+        self._count += 1
+        return self._pull(queue_id, self._ends[queue_id] - BATCH)
+
+    def tagged(self) -> bytes:
+        """Return a pull of the tagged ones among the newest 64 messages of a queue."""
+        queue_id = self._count % self._queue_count
+        self._count += 1
+        return self._pull(queue_id, self._ends[queue_id] - 2 * BATCH, tags="TagA")
+
+    def held(self) -> bytes:
+        """Return a pull that has to wait, and the send that ends its wait."""
+        # The send after it has the next number, which chooses its queue.
+        queue_id = (self._opaque + 1) % self._queue_count
+        pull = self._pull(queue_id, self._ends[queue_id], flag=6)
+        self._ends[queue_id] += 1
+        return pull + self.plain()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +162,8 @@ class Load:
     """Messages in a request."""
     one_a_turn: bool = False
     """The next request is read when the one before was answered."""
+    fill: Callable[[Frames], bytes] | None = None
+    """What is sent before, so that there is something to pull."""
 
 
 LOADS: Final = {
@@ -141,7 +171,10 @@ LOADS: Final = {
     "send": Load("sends, 64 KiB a turn", Frames.plain, 1),
     "keyed": Load("sends with tag and key", Frames.keyed, 1),
     "batch": Load("batches of 32", Frames.batch, BATCH),
-    "pull": Load("pulls of 32, queues by turns", Frames.pull, BATCH),
+    "pull": Load("pulls of 32, queues by turns", Frames.pull, BATCH, fill=Frames.plain),
+    "tail": Load("pulls of the newest 32", Frames.tail, BATCH, fill=Frames.plain),
+    "tagged": Load("pulls of 32 of the newest 64, by tag", Frames.tagged, BATCH, fill=Frames.mixed),
+    "held": Load("pull that waits, and send", Frames.held, 1, one_a_turn=True, fill=Frames.plain),
 }
 
 
@@ -211,17 +244,23 @@ async def measure(options: argparse.Namespace, root: Path) -> dict[str, list[flo
     results: dict[str, list[float]] = {}
     profile = cProfile.Profile()
 
+    def new_frames(count: int) -> Frames:
+        store = app.broker.store
+        ends = [store.max_offset(TOPIC, queue_id) for queue_id in range(count)]
+        return Frames(options.body, count, ends)
+
     counts = [options.queues] if options.beside is None else [options.queues, options.beside]
     for name in options.loads:
         load = LOADS[name]
-        frames = {count: Frames(options.body, count) for count in counts}
         # Every queue is there before a round begins.
-        count = max(options.messages if name == "pull" else 0, options.queues)
-        await replay(conn, list(reads(LOADS["send"], Frames(options.body, options.queues), count)))
+        count = max(options.messages if load.fill else 0, options.queues)
+        fill = Load("", load.fill or Frames.plain, 1)
+        await replay(conn, list(reads(fill, Frames(options.body, options.queues), count)))
+        frames = {count: new_frames(count) for count in counts}
         await replay(conn, list(reads(load, frames[options.queues], options.messages // 4)))
         for count in counts * options.rounds:
-            if name == "pull":
-                frames[count] = Frames(options.body, count)
+            if load.fill:
+                frames[count] = new_frames(count)
             chunks = list(reads(load, frames[count], options.messages))
             # The background writes of the round before must not fall into this one.
             await asyncio.sleep(0.1)

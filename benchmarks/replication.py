@@ -32,8 +32,8 @@ from server.store.results import PutMessage
 from server.store.store import MessageStore
 from storefmt.config.tables import TopicConfig, TopicTable
 from storefmt.formats.hosts import pack_host
-from tests.interop.javabuild import class_path
-from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
+from tests.interop.kit.java_build import class_path
+from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Side
 
 TOPIC: Final = "Replicated"
 QUEUES: Final = 8

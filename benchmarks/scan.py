@@ -31,9 +31,9 @@ from benchmarks.logs import make_log
 from benchmarks.telling import tell
 from storefmt.arrow.columns import SCHEMA, iter_batches
 from storefmt.formats.message import Record, crc32
-from storefmt.formats.scan import WINDOW_SIZE, LogFile, Scan, scan_pure, scans, walk
+from storefmt.formats.scan import WINDOW_SIZE, LogFile, Scan, scan_items, scan_pure, scans
 from tests.golden import REPOSITORY
-from tests.interop.javabuild import class_path
+from tests.interop.kit.java_build import class_path
 
 MIB: Final = 1 << 20
 JAVA: Final = REPOSITORY / "benchmarks" / "java"
@@ -114,7 +114,7 @@ def summed(file: LogFile, crc: Callable[[memoryview, int], int] | None) -> int:
 
 def walked(file: LogFile) -> int:
     """Decode every record wholly, as a Python object; return how many."""
-    items = walk(file.read, base=file.base, size=file.size)
+    items = scan_items(file.read, base=file.base, size=file.size)
     return sum(isinstance(item, Record) for item in items)
 
 

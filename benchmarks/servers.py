@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.golden import REPOSITORY
-from tests.interop.javabuild import class_path
+from tests.interop.kit.java_build import class_path
 from tests.ports import free_ports
 
 OPENED = [

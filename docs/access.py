@@ -214,6 +214,8 @@ line in the log |
 | new connections | 8 of a port in a turn of the event loop | they wait in \
 `serverSocketBacklog` while others are served |
 | connections of slaves | 32, from `slaveAddresses`; they count for the process | closed at once |
+| bytes of the log that a slave has not taken | 5 MiB; they are not counted below | nothing more \
+is read from the log for it |
 | bytes in flight, of all connections | `inFlightSizeMax`, a quarter of the memory, at least \
 32 MiB | the address that holds most has to yield: its connections that hold most are closed \
 until an eighth is free |
@@ -255,11 +257,16 @@ Both servers do everything on one thread, so no request may make them do much wo
   before any message of it is stored.
 - **Long requests** (heartbeats, locks, registrations, lists and statistics of thousands of topics,
   queues or clients) are processed in slices of some milliseconds; a thread reads and writes the
-  large bodies. 256 of them may be under way; one more is answered SYSTEM_BUSY.
+  large bodies. 256 of them may be under way; one more is answered SYSTEM_BUSY. The body of such a
+  request counts as in flight until it is answered.
+- **A query by key** passes over the entries of all keys that share its slot of the index. It looks
+  at 1,000 of them at a time and lets other requests run in between.
+- **Reads that have to wait for the disk** are done by four threads. When the reads that they do or
+  wait for hold 128 descriptors, further reads wait without one.
 
 `tests/server/test_loop_watchdog.py` checks that the worst input of every request code occupies the
 event loop for less than 20 ms, with 5,000 topics and clients and 8,192 queues in a topic, a batch
-of 20,000 messages and a registration of 50,000 topics.
+of 20,000 messages, a registration of 50,000 topics and 200,000 index entries in the slot of a key.
 
 ## A name server
 

@@ -5,6 +5,7 @@
     docs/cli.md       every command of mqadmin
     docs/security.md  who may send which request
     docs/client.md    every parameter of the client
+    docs/screen-*.svg tables on terminals of 80 and of 120 columns
     completions/      the completion scripts
     man/              a page for every command
 
@@ -21,8 +22,11 @@ import server.broker.handlers
 import server.namesrv.handlers
 from docs.access import security
 from docs.clientpage import client
-from mqadmin import catalog, helptext, manpage
-from mqadmin.completion import bash, fish, zsh
+from docs.screens import screens
+from mqadmin.cli import man_page
+from mqadmin.cli.help import command_help, overview
+from mqadmin.cli.parse import everything
+from mqadmin.completion.tab import script
 from remoting.codes import ExtensionCode, RequestCode
 from server.broker.handlers.unsupported import NOT_FOR_BROKERS
 from server.runtime.registry import Handlers, collect
@@ -96,9 +100,9 @@ def _fields(layout: Layout) -> list[str]:
 
 def commands() -> str:
     """Return docs/cli.md."""
-    lines = ["# mqadmin", "", PRINTED, "```", helptext.overview().rstrip(), "```"]
-    for made in catalog.everything():
-        lines += ["", f"## {made.name}", "", "```", helptext.command_help(made).rstrip(), "```"]
+    lines = ["# mqadmin", "", PRINTED, "```", overview().rstrip(), "```"]
+    for made in everything():
+        lines += ["", f"## {made.name}", "", "```", command_help(made).rstrip(), "```"]
     return "\n".join(lines) + "\n"
 
 
@@ -106,11 +110,11 @@ def printed_files() -> dict[Path, str]:
     """Return the files outside of docs/ that are printed, by path."""
     root = DIRECTORY.parent
     made = {
-        root / "completions" / "mqadmin.bash": bash.script(),
-        root / "completions" / "_mqadmin": zsh.script(),
-        root / "completions" / "mqadmin.fish": fish.script(),
+        root / "completions" / "mqadmin.bash": script("bash"),
+        root / "completions" / "_mqadmin": script("zsh"),
+        root / "completions" / "mqadmin.fish": script("fish"),
     }
-    return made | {root / "man" / name: page for name, page in manpage.pages().items()}
+    return made | {root / "man" / name: page for name, page in man_page.pages().items()}
 
 
 DOCUMENTS: dict[str, Callable[[], str]] = {
@@ -119,6 +123,7 @@ DOCUMENTS: dict[str, Callable[[], str]] = {
     "cli.md": commands,
     "security.md": lambda: security(PRINTED),
     "client.md": client,
+    **screens(),
 }
 
 

@@ -34,7 +34,7 @@ def main() -> int:
     if takes_interrupts:
         signal.signal(signal.SIGINT, _leave)
     # Most of a short command is its imports: they have to find the handler there.
-    from mqadmin.cli import main as run
+    from mqadmin.program import main as run
 
     try:
         if takes_ends:

@@ -31,18 +31,17 @@ if TYPE_CHECKING:
     )
     from mqclient.client.instance import MQClient
     from mqclient.client.settings import ClientSettings
-    from mqclient.consumer.allocate import Strategy
-    from mqclient.consumer.listeners import (
+    from mqclient.consumer.listener.listeners import (
         ConsumeConcurrentlyContext,
         ConsumeConcurrentlyStatus,
         ConsumeOrderlyContext,
         ConsumeOrderlyStatus,
     )
     from mqclient.consumer.lite_pull_consumer import LitePullConsumer
-    from mqclient.consumer.pull import PullResult, PullStatus
+    from mqclient.consumer.pull.pull_request import PullResult, PullStatus
     from mqclient.consumer.pull_consumer import PullConsumer
     from mqclient.consumer.push_consumer import PushConsumer
-    from mqclient.consumer.settings import LitePullSettings, PushSettings
+    from mqclient.consumer.settings import LitePullSettings, PushSettings, Strategy
     from mqclient.consumer.subscription import MessageSelector
     from mqclient.errors import (
         BadAnswer,
@@ -122,16 +121,15 @@ _PLACES: Final = {
     ),
     "mqclient.client.instance": "MQClient",
     "mqclient.client.settings": "ClientSettings",
-    "mqclient.consumer.allocate": "Strategy",
-    "mqclient.consumer.listeners": (
+    "mqclient.consumer.listener.listeners": (
         "ConsumeConcurrentlyContext ConsumeConcurrentlyStatus "
         "ConsumeOrderlyContext ConsumeOrderlyStatus"
     ),
     "mqclient.consumer.lite_pull_consumer": "LitePullConsumer",
-    "mqclient.consumer.pull": "PullResult PullStatus",
+    "mqclient.consumer.pull.pull_request": "PullResult PullStatus",
     "mqclient.consumer.pull_consumer": "PullConsumer",
     "mqclient.consumer.push_consumer": "PushConsumer",
-    "mqclient.consumer.settings": "LitePullSettings PushSettings",
+    "mqclient.consumer.settings": "LitePullSettings PushSettings Strategy",
     "mqclient.consumer.subscription": "MessageSelector",
     "mqclient.errors": (
         "BadAnswer BadRequest BrokerRefused ClientError NoRoute NotFound TimedOut Unreachable"
@@ -145,6 +143,6 @@ _PLACES: Final = {
     ),
     "remoting.bodies": "ConsumeFromWhere MessageModel MessageQueue",
 }
-"""The names that each module has."""
+"""The public names that each module has."""
 
 __getattr__ = on_demand(__name__, _PLACES)

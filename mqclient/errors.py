@@ -28,7 +28,7 @@ class ClientError(Exception):
 
     Attributes:
         code: response code of the server; None when no answer came.
-        remark: the server's own text; "" without one.
+        remark: the server's own text; "" when there is none.
         address: the server that was asked, ``host:port``; "" when none was.
         hint: what to do next; "" when the text says everything.
         retriable: True when another attempt may work.
@@ -58,12 +58,12 @@ class ClientError(Exception):
     def advise(self, hint: str) -> None:
         """Set the hint; a caller may know better what to do than the code that raised this."""
         self.hint = hint
-        # A traceback shows notes, and it may be all that a script or a log has.
+        # A traceback shows notes, and a script or a log may contain only the traceback.
         self.add_note(hint)
 
 
 class NotFound(ClientError):
-    """The server has no such thing."""
+    """The server has no such message, key or offset."""
 
     exit_code = 3
 
@@ -87,7 +87,7 @@ class BrokerRefused(ClientError):
 
 
 class Unreachable(ClientError):
-    """No connection to the server, or it ended before the answer came."""
+    """There was no connection to the server, or it broke before the answer came."""
 
     exit_code = 4
 
@@ -120,7 +120,7 @@ RETRIABLE: Final = frozenset(
         ResponseCode.FLOW_CONTROL,
     }
 )
-"""Codes after which Java's producer tries another broker (retryResponseCodes), and busy ones."""
+"""Java's retryResponseCodes, after which a producer tries another broker, and busy codes."""
 
 _NOT_FOUND: Final = frozenset(
     {

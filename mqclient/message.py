@@ -31,10 +31,10 @@ from storefmt.formats.properties import (
 from storefmt.formats.sysflag import COMPRESSED, inflate
 
 BODY_SIZE_MAX: Final = 4 * 1024 * 1024
-"""The producer's and the broker's limit on a body as sent (maxMessageSize)."""
+"""The limit of producers and brokers on a body as it is sent, in bytes (maxMessageSize)."""
 
 INFLATED_SIZE_MAX: Final = 64 * 1024 * 1024
-"""No compressed body may grow beyond this."""
+"""The limit on a body after it is decompressed, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,11 @@ class Message:
 
     @property
     def keys_text(self) -> str:
-        """The keys as one text, "" without any; raises BadRequest where a key is not a text."""
+        """The keys as one text with spaces between them; "" when there are none.
+
+        Raises:
+            BadRequest: a key is not a text.
+        """
         if self.keys is None or isinstance(self.keys, str):
             return self.keys or ""
         try:
@@ -174,7 +178,7 @@ class MessageExt:
 
     @property
     def unreadable(self) -> str:
-        """The error that ``body`` raises, as text; "" when it raises none."""
+        """The text of the error that ``body`` raises; "" when it raises none."""
         if self._body is not None or not (self.damage or self.record.sys_flag & COMPRESSED):
             return ""
         try:
@@ -185,7 +189,7 @@ class MessageExt:
 
     @property
     def properties(self) -> Mapping[str, str]:
-        """All properties; those of RocketMQ are among them."""
+        """All properties, including those of RocketMQ."""
         if self._properties is None:
             self._properties = self.record.properties
         return self._properties
@@ -213,12 +217,12 @@ class MessageExt:
 
     @property
     def queue_offset(self) -> int:
-        """Offset in the queue, in entries."""
+        """The offset in the queue, in entries."""
         return self.record.queue_offset
 
     @property
     def log_offset(self) -> int:
-        """Offset in the commit log, in bytes."""
+        """The offset in the commit log, in bytes."""
         return self.record.log_offset
 
     @property
@@ -228,12 +232,12 @@ class MessageExt:
 
     @property
     def unique_key(self) -> str | None:
-        """The id that the producer gave, None without one."""
+        """The id that the producer gave to the message; None when it gave none."""
         return self.properties.get(UNIQUE_KEY)
 
     @property
     def tags(self) -> str | None:
-        """The tag of the message, None without one."""
+        """The tag of the message; None when it has none."""
         return self.properties.get(TAGS)
 
     @property
@@ -271,7 +275,7 @@ def read_messages(data: bytes, *, broker_name: str, address: str) -> list[Messag
     """Return the messages in the answer to a query or view.
 
     Args:
-        data: records one after the other.
+        data: whole records, one directly after the other.
         broker_name: the broker that sent them.
         address: its address, for the error text.
 
@@ -295,7 +299,7 @@ def read_pulled(data: bytes, *, broker_name: str) -> tuple[list[MessageExt], Rec
     try:
         return [MessageExt(record, broker_name) for record in decode_records(data)], None
     except RecordDamaged:
-        # Decoded one by one, which is slower, to find how far they are intact.
+        # The records are decoded one by one, which is slower, to find the first damaged one.
         messages: list[MessageExt] = []
         pos = 0
         while pos < len(data):

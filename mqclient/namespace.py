@@ -1,4 +1,4 @@
-"""Namespaces: each tenant of a cluster has topics and groups of its own.
+"""Namespaces, which give each tenant of a cluster its own topics and groups.
 
     application            brokers and name servers (namespace N)
     T                      N%T

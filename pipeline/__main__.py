@@ -1,16 +1,16 @@
 """``python -m pipeline JOB DIR…``: one job over stores as a process, its rows as JSON lines.
 
 This is what ``mqadmin pipeline`` starts, and what ``spark-submit`` may be given; words and
-lines are those of ``pipeline.process``.
+lines are those of ``pipeline.cli.process``.
 """
 
 import argparse
 import json
 import sys
 from collections.abc import Sequence
+from typing import Final
 
-from pipeline.errors import BadOption, PipelineError
-from pipeline.process import (
+from pipeline.cli.process import (
     check_file,
     ended,
     exit_code_of,
@@ -21,20 +21,27 @@ from pipeline.process import (
     told,
     write_parquet,
 )
-from pipeline.registry import JOBS, Job, as_plain, options_of
+from pipeline.cli.registry import JOBS, Job, as_plain, options_of
+from pipeline.cli.watching import plan_of
+from pipeline.errors import BadOption, PipelineError
 from pipeline.session import session
-from pipeline.tables import DAMAGE, Reading, default_columns, plan, read
-from pipeline.watching import plan_of
+from pipeline.sources.store.tables import DAMAGE, Reading, default_columns, plan, read
 from storefmt.errors import BadCall, NotAStore, NotInStore, StoreError
 
+DESCRIPTION: Final = (
+    "Run one job over store directories and print its rows as lines of JSON. Progress, hints and "
+    "errors are printed on standard error. `mqadmin pipeline JOB -h` lists the options of a job."
+)
 EXIT_USAGE = 2
 EXIT_NOT_FOUND = 3
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one job and return the exit code."""
-    parser = parser_of("python -m pipeline", __doc__, JOBS)
-    parser.add_argument("directories", nargs="+", metavar="DIR")
+    parser = parser_of("python -m pipeline", DESCRIPTION, JOBS)
+    parser.add_argument(
+        "directories", nargs="+", metavar="DIR", help="a store directory or its URI"
+    )
     options = parser.parse_args(argv)
     return ended(
         lambda: _run(options), known=(PipelineError, StoreError, OSError), exit_code=_exit_code

@@ -48,7 +48,7 @@ def table(
 
     Args:
         spark: a session with the sources registered (``pipeline.session``).
-        name: one of ``pipeline.tables.table_names()``.
+        name: one of ``pipeline.sources.store.tables.table_names()``.
         path: the store directory.
         columns: the columns; by default all, of the commit log all except body, properties and
             properties_raw.

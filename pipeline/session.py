@@ -95,8 +95,8 @@ def _code() -> Path:
 
 def register(spark: "SparkSession") -> None:
     """Make both data sources known to a session that was made elsewhere."""
-    from pipeline.sources.live import Rocketmq
-    from pipeline.sources.store import RocketmqStore
+    from pipeline.sources.live.source import Rocketmq
+    from pipeline.sources.store.source import RocketmqStore
 
     spark.dataSource.register(RocketmqStore)
     spark.dataSource.register(Rocketmq)

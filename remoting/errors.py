@@ -7,14 +7,13 @@
     ├── BadCall           our own caller asked for something that cannot be encoded
     ├── ConnectFailed     nobody answered at that address
     ├── ConnectionLost    the connection went away before the answer came
-    ├── RequestTimedOut   the answer did not come in time
-    └── ResponseError     the peer answered with a code that means no
+    └── RequestTimedOut   the answer did not come in time
 
 Rule: each class states its policy (``retriable``: another try, perhaps with another server, may
 work; ``exit_code``: the exit code of a command). Data is in attributes, never in the text.
 """
 
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 
 class RemotingError(Exception):
@@ -25,7 +24,13 @@ class RemotingError(Exception):
 
 
 class BadFrame(RemotingError):
-    """The bytes of the peer are not a frame; the connection cannot be used any more."""
+    """The bytes of the peer are not a frame; the connection cannot be used any more.
+
+    Attributes:
+        frames: the frames that came before these bytes in the same read, as ``RawFrame``.
+    """
+
+    frames: tuple[Any, ...] = ()
 
 
 class BadHeader(RemotingError):
@@ -101,21 +106,3 @@ class RequestTimedOut(RemotingError):
             address=address,
             timeout_ms=int(timeout_s * 1000),
         )
-
-
-class ResponseError(RemotingError):
-    """The peer answered with a response code that means no.
-
-    Attributes:
-        code: response code, see ``remoting.codes.ResponseCode``.
-        remark: the peer's text, "" without one.
-        address: the address of the peer.
-    """
-
-    exit_code = 2
-
-    def __init__(self, code: int, remark: str | None, *, address: str) -> None:
-        super().__init__(f"{address} answered code {code}: {remark or 'no remark'}")
-        self.code = code
-        self.remark = remark or ""
-        self.address = address

@@ -53,6 +53,11 @@ class RawFrame(NamedTuple):
 _new_frame: Final = cast("Callable[[type[RawFrame], tuple[object, ...]], RawFrame]", tuple.__new__)
 
 
+Take = Callable[[bytes], int]
+"""Handles the first frames of bytes that begin with a frame, and returns how many bytes they have:
+0 if all frames go the general way."""
+
+
 class FrameReader:
     """Cuts a byte stream into frames.
 
@@ -81,11 +86,16 @@ class FrameReader:
         """Bytes held of a frame that is not complete; 0 between frames."""
         return self._waiting
 
-    def feed(self, data: bytes) -> list[RawFrame]:
+    def feed(self, data: bytes, take: Take | None = None) -> list[RawFrame]:
         """Take the next bytes of the stream and return the frames they complete, in order.
 
+        Args:
+            data: the bytes.
+            take: may handle some of the first frames itself.
+
         Raises:
-            BadFrame: the stream is not made of frames; this reader cannot go on.
+            BadFrame: the stream is not made of frames; this reader cannot go on. The error has
+                the complete frames before that place.
         """
         if self._waiting:
             self._parts.append(data)
@@ -96,7 +106,7 @@ class FrameReader:
             self._parts.clear()
             self._waiting = 0
         size = len(data)
-        pos = 0
+        pos = 0 if take is None else take(data)
         frames: list[RawFrame] = []
         while True:
             left = size - pos
@@ -111,7 +121,9 @@ class FrameReader:
                 or length < 4 + header_size
                 or header_size > self._header_size_max
             ):
-                raise self._bad_head(length, mark)
+                bad = self._bad_head(length, mark)
+                bad.frames = tuple(frames)
+                raise bad
             end = pos + 4 + length
             if end > size:
                 self._needed = 4 + length

@@ -81,6 +81,7 @@ _PREFIXES: Final = (
     ("rmq_sys_TRACE_DATA_", TopicKind.TRACE),
     ("rmq_sys_SYNC_BROKER_MEMBER_", TopicKind.SYNC_MEMBER),
     (SYSTEM_PREFIX, TopicKind.SYSTEM),
+    ("RMQ_SYS_ROCKSDB_TRANS_", TopicKind.SYSTEM),
 )
 
 

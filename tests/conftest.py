@@ -1,10 +1,12 @@
 """What every test may ask for: golden stores, the fact tables, one Spark session, one pair."""
 
+import asyncio
+import inspect
 import os
 import shutil
 import signal
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +37,21 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Every Spark of a test lives for a minute or so, also where a program under test starts it:
 # most of its work would be to compile itself for years to come.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine function in an event loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    asyncio.run(coroutine_of(pyfuncitem))
+    return True
+
+
+def coroutine_of(item: pytest.Function) -> Coroutine[object, object, None]:
+    """Return the coroutine of a test with the fixtures that it names."""
+    wanted = item._fixtureinfo.argnames
+    return item.obj(**{name: item.funcargs[name] for name in wanted})
 
 
 @pytest.hookimpl(optionalhook=True)

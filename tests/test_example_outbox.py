@@ -56,15 +56,12 @@ async def delivered(client: MQClient, *, wanted: int, idle_ms: int = 1500) -> li
     return keys
 
 
-def test_an_order_is_paid_and_told_once(pair: RocketMQ, tmp_path: Path) -> None:
+async def test_an_order_is_paid_and_told_once(pair: RocketMQ, tmp_path: Path) -> None:
     path = tmp_path / "orders.db"
 
-    async def go() -> list[list[str]]:
-        await transactional_outbox.main(pair.namesrv, path)
-        async with MQClient(pair.namesrv, timeout_s=60) as client:
-            return await delivered(client, wanted=1)
-
-    assert asyncio.run(go()) == [["paid-1"]]
+    await transactional_outbox.main(pair.namesrv, path)
+    async with MQClient(pair.namesrv, timeout_s=60) as client:
+        assert await delivered(client, wanted=1) == [["paid-1"]]
     assert rows(path, "orders") == ["order-1"]
     assert rows(path, "outbox") == ["paid-1"]
 
@@ -81,7 +78,7 @@ class DiesInBetween(Outbox):
         return LocalTransactionState.UNKNOW
 
 
-def test_the_next_process_finds_in_the_outbox_what_became_of_it(
+async def test_the_next_process_finds_in_the_outbox_what_became_of_it(
     pair: RocketMQ, tmp_path: Path
 ) -> None:
     path = tmp_path / "orders.db"
@@ -92,22 +89,19 @@ def test_the_next_process_finds_in_the_outbox_what_became_of_it(
             checked.append(super().check_local_transaction(message))
             return checked[-1]
 
-    async def go() -> list[list[str]]:
-        async with (
-            MQClient(pair.namesrv, timeout_s=60) as client,
-            TransactionProducer(client, "outbox", DiesInBetween(path)) as producer,
-        ):
-            for key, order in (("paid-2", "order-2"), ("never-paid", None)):
-                message = Message(TOPIC, b"paid", keys=[key])
-                await producer.send_message_in_transaction(message, order)
-        async with (
-            MQClient(pair.namesrv, timeout_s=60) as client,
-            TransactionProducer(client, "outbox", Watched(path)),
-        ):
-            await until(lambda: len(set(checked)) == 2)
-            return await delivered(client, wanted=1)
-
-    assert asyncio.run(go()) == [["paid-2"]]
+    async with (
+        MQClient(pair.namesrv, timeout_s=60) as client,
+        TransactionProducer(client, "outbox", DiesInBetween(path)) as producer,
+    ):
+        for key, order in (("paid-2", "order-2"), ("never-paid", None)):
+            message = Message(TOPIC, b"paid", keys=[key])
+            await producer.send_message_in_transaction(message, order)
+    async with (
+        MQClient(pair.namesrv, timeout_s=60) as client,
+        TransactionProducer(client, "outbox", Watched(path)),
+    ):
+        await until(lambda: len(set(checked)) == 2)
+        assert await delivered(client, wanted=1) == [["paid-2"]]
     assert set(checked) == {
         LocalTransactionState.COMMIT_MESSAGE,
         LocalTransactionState.ROLLBACK_MESSAGE,

@@ -112,20 +112,17 @@ def test_the_code_of_the_readme_runs(rocketmq: RocketMQ, tmp_path: Path) -> None
     assert re.fullmatch(r"\[(b'hello'(, )?)?(b'hello again')?\]", outputs[1][0])
 
 
-def test_service_sends_and_consumes(rocketmq: RocketMQ, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_service_sends_and_consumes(
+    rocketmq: RocketMQ, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NAMESRV_ADDR", rocketmq.namesrv)
     orders = [f"o-{number}" for number in range(5)]
 
-    async def go() -> None:
-        transport = httpx.ASGITransport(app=app)
-        async with (
-            app.router.lifespan_context(app),
-            httpx.AsyncClient(transport=transport, base_url="http://service") as service,
-        ):
-            answers = [await service.post(f"/orders/{order}") for order in orders]
-            assert {answer.json()["status"] for answer in answers} == {"SEND_OK"}
-            await eventually(
-                lambda: service.get("/seen"), lambda seen: sorted(seen.json()) == orders
-            )
-
-    asyncio.run(go())
+    transport = httpx.ASGITransport(app=app)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://service") as service,
+    ):
+        answers = [await service.post(f"/orders/{order}") for order in orders]
+        assert {answer.json()["status"] for answer in answers} == {"SEND_OK"}
+        await eventually(lambda: service.get("/seen"), lambda seen: sorted(seen.json()) == orders)

@@ -7,7 +7,7 @@ import pytest
 from tests.waiting import eventually, until, wait
 
 
-def test_waits_end_when_it_holds() -> None:
+async def test_waits_end_when_it_holds() -> None:
     asked: list[int] = []
 
     def count() -> int:
@@ -17,11 +17,8 @@ def test_waits_end_when_it_holds() -> None:
     async def counted() -> int:
         return count()
 
-    async def story() -> int:
-        await until(lambda: count() > 2)
-        return await eventually(counted, lambda found: found > 4, pause_s=0)
-
-    assert asyncio.run(story()) == 5
+    await until(lambda: count() > 2)
+    assert await eventually(counted, lambda found: found > 4, pause_s=0) == 5
     assert wait(count, lambda found: found > 6, pause_s=0) == 7
     assert len(asked) == 7
 

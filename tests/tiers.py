@@ -5,8 +5,10 @@
     soak    what is marked ``soak``: hours
 
 Rule: a test is in exactly one tier. `make test-full` runs the short tier and then the full one,
-so that nothing runs twice. The short tier keeps a few tests of each kind that is long, so that
-`make test` has asked a real Java client, a real Java broker and Spark, too.
+so that nothing runs twice, with one exception: between the two, `make pure` repeats the tests of
+the short tier below tests/remoting, tests/server and tests/storefmt without compiled kernels (four
+minutes). The short tier keeps a few tests of each kind that is long, so that `make test` has asked
+a real Java client, a real Java broker and Spark, too.
 """
 
 from collections.abc import Collection, Mapping
@@ -77,13 +79,16 @@ LONG: Final = (
         mark="spark",
         short=(
             "tests/pipeline/jobs/test_timeline.py",
-            "tests/pipeline/test_live_source.py::test_live_rows_equal_the_rows_of_the_store",
-            "tests/pipeline/test_store_source.py::test_a_row_a_message_equal_to_what_java_decoded",
+            "tests/pipeline/sources/live/test_source.py::test_live_rows_equal_the_rows_of_the_store",
+            "tests/pipeline/sources/store/test_source.py::test_a_row_a_message_equal_to_what_java_decoded",
         ),
     ),
     Long(
-        "processes that are killed, cut off or watched",
+        "processes that are killed, cut off or watched, and what is built",
         where=(
+            "tests/fuzz/test_sanitize.py",
+            "tests/server/test_wheel.py",
+            "tests/test_instructions.py",
             "tests/server/test_broker_syscalls.py",
             "tests/server/test_failover.py",
             "tests/server/test_kill.py",
@@ -146,8 +151,8 @@ LONG: Final = (
         where=(
             "tests/mqadmin/commands/test_pipeline_archive.py",
             "tests/pipeline/jobs/test_archive_and_restore.py",
-            "tests/pipeline/test_archive_kills.py",
-            "tests/pipeline/test_stores.py",
+            "tests/pipeline/archive/test_archive_kills.py",
+            "tests/pipeline/sources/store/test_stores.py",
         ),
     ),
 )

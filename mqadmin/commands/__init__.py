@@ -1,1 +1,1 @@
-"""One folder for each first word of a command; see ``mqadmin.registry``."""
+"""One folder for each first word of a command; see ``mqadmin.cli.declare``."""

@@ -10,9 +10,13 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final
 
+from mqadmin.output.shorten import cell_width
+
 WIDTH: Final = 960
 LABEL_WIDTH: Final = 260
 LABEL_CHARS: Final = 38
+CHAR_WIDTH: Final = 8
+"""What a character takes at most in the font of the page, in its units."""
 VALUE_WIDTH: Final = 110
 ROW: Final = 24
 CELL_MAX: Final = 40
@@ -59,8 +63,7 @@ def bars(title: str, rows: Sequence[Bar]) -> str:
         width = max(1.0, min(1.0, max(0.0, bar.share)) * room) if bar.share > 0 else 0.0
         parts.append(
             f"<g><title>{safe(bar.hint or bar.label)}</title>"
-            f'<text class="label" x="{LABEL_WIDTH - 10}" y="{y + 16}" text-anchor="end">'
-            f"{safe(cut(bar.label))}</text>"
+            f"{_label(bar.label, y)}"
             f'<rect class="track" x="{LABEL_WIDTH}" y="{y + 4}" width="{room}" height="16" rx="3"/>'
             f'<rect class="bar" x="{LABEL_WIDTH}" y="{y + 4}" width="{width:.1f}" height="16" '
             f'rx="3"/><text class="value" x="{WIDTH}" y="{y + 16}" text-anchor="end">'
@@ -110,10 +113,7 @@ def cells(title: str, rows: Sequence[tuple[str, Sequence[tuple[float, str]], str
     parts, room = [], WIDTH - LABEL_WIDTH - VALUE_WIDTH
     for number, (label, found, value) in enumerate(rows):
         y, step = number * ROW, min(CELL_MAX, room / max(1, len(found)))
-        parts.append(
-            f'<text class="label" x="{LABEL_WIDTH - 10}" y="{y + 16}" text-anchor="end">'
-            f"<title>{safe(label)}</title>{safe(cut(label))}</text>"
-        )
+        parts.append(_label(label, y))
         for place, (share, hint) in enumerate(found):
             opacity = 0.12 + 0.88 * min(1.0, max(0.0, share)) if share > 0 else 0.05
             parts.append(
@@ -133,8 +133,7 @@ def file_map(title: str, rows: Sequence[FileStrip]) -> str:
     for number, strip in enumerate(rows):
         y = number * ROW
         parts.append(
-            f'<text class="label" x="{LABEL_WIDTH - 10}" y="{y + 16}" text-anchor="end">'
-            f"<title>{safe(strip.label)}</title>{safe(cut(strip.label))}</text>"
+            f"{_label(strip.label, y)}"
             f'<rect class="track" x="{LABEL_WIDTH}" y="{y + 5}" width="{room}" height="14"/>'
             f'<rect class="used" x="{LABEL_WIDTH}" y="{y + 5}" '
             f'width="{min(1.0, max(0.0, strip.used)) * room:.1f}" height="14"/>'
@@ -151,6 +150,18 @@ def file_map(title: str, rows: Sequence[FileStrip]) -> str:
             f"{safe(strip.value)}</text>"
         )
     return _svg(title, len(rows) * ROW, parts)
+
+
+def _label(text: str, y: int) -> str:
+    """Return the name of a row; one that is wider than its column is squeezed into it."""
+    shown, room = cut(text), LABEL_WIDTH - 14
+    squeeze = ""
+    if cell_width(shown) * CHAR_WIDTH > room:
+        squeeze = f' textLength="{room}" lengthAdjust="spacingAndGlyphs"'
+    return (
+        f'<text class="label" x="{LABEL_WIDTH - 10}" y="{y + 16}" text-anchor="end"{squeeze}>'
+        f"<title>{safe(text)}</title>{safe(shown)}</text>"
+    )
 
 
 def _svg(title: str, height: int, parts: Sequence[str]) -> str:

@@ -13,15 +13,14 @@ the command runs.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from difflib import get_close_matches
 from enum import Enum
 from operator import attrgetter
 from os import PathLike
 from typing import Annotated, Final, NamedTuple, TypeAlias, get_args, get_origin, get_type_hints
 
 from mqadmin.errors import Usage
-from mqadmin.rows import BAR, INSTANT, OMIT, SPARK, Row
-from mqadmin.times import iso_utc
+from mqadmin.output.rows import BAR, INSTANT, OMIT, SPARK, Row
+from mqadmin.output.times import iso_utc
 
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
 Record = dict[str, Value]
@@ -88,6 +87,9 @@ def choose(row_class: type[Row], names: Iterable[str]) -> tuple[Column, ...]:
     for name in names:
         column = by_name.get(name.strip().lower())
         if column is None:
+            # Only a wrong name needs the one that is meant.
+            from difflib import get_close_matches
+
             near = get_close_matches(name, list(by_name), n=1)
             hint = f"did you mean {near[0]}?" if near else "there are " + ", ".join(by_name)
             raise Usage(f"no column {name!r}", hint=hint)
@@ -151,7 +153,7 @@ def _bar_reader(read: Callable[[Row], object]) -> Callable[[Row], object]:
 def _spark_reader(read: Callable[[Row], object]) -> Callable[[Row], object]:
     def spark_of(row: Row) -> str:
         # Only a live view has a course to draw.
-        from mqadmin.trend import sparkline
+        from mqadmin.output.trend import sparkline
 
         value = read(row)
         return sparkline(value) if isinstance(value, tuple) else ""

@@ -3,13 +3,12 @@
 Rule: numbers are never grouped, a nested value is json in its cell, None is empty.
 """
 
-import csv
 from typing import TextIO
 
-from mqadmin.console import printable
 from mqadmin.output.columns import Record, Value
 from mqadmin.output.printer import Look, Printer
 from mqadmin.output.structured import json_text
+from mqadmin.session.console import printable
 
 
 def cell_text(value: Value) -> str:
@@ -31,6 +30,9 @@ class CsvPrinter(Printer):
 
     def __init__(self, out: TextIO, look: Look) -> None:
         super().__init__(out, look)
+        # The other formats take their cells from here, and need no csv.
+        import csv
+
         self._writer = csv.writer(out, lineterminator="\n")
         if look.headers:
             self._writer.writerow(look.names)

@@ -11,10 +11,10 @@ from mqadmin.errors import Usage
 from mqadmin.output.columns import Value, choose, plain
 from mqadmin.output.delimited import CsvPrinter, NamePrinter
 from mqadmin.output.printer import Look, Printer
+from mqadmin.output.rows import Row
 from mqadmin.output.structured import JsonLinesPrinter, JsonPrinter, MsgpackPrinter, YamlPrinter
 from mqadmin.output.table import TablePrinter
-from mqadmin.rows import Row
-from mqadmin.settings import Format
+from mqadmin.session.settings import Format
 
 PRINTERS: dict[Format, type[Printer]] = {
     "table": TablePrinter,
@@ -33,6 +33,11 @@ def printer_for(name: Format, out: TextIO, look: Look) -> Printer:
     Raises:
         Usage: ``out`` cannot take it (msgpack on a text-only stream).
     """
+    if name == "table" and look.width:
+        # Only a terminal needs rich.
+        from mqadmin.output.terminal import TerminalPrinter
+
+        return TerminalPrinter(out, look)
     try:
         return PRINTERS[name](out, look)
     except ValueError as error:

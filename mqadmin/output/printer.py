@@ -18,6 +18,10 @@ class Look(NamedTuple):
         follow: print each row at once.
         single: one object, not a list.
         width: columns of the terminal; 0 for a pipe, where nothing is cut.
+        now_ms: what a terminal tells the age of a time by.
+        named: the person has named the columns: none is lifted, none left out.
+        sections: headings of one thing on a terminal, and the fields below each.
+        tree: columns that rows are nested by on a terminal.
     """
 
     names: tuple[str, ...]
@@ -26,6 +30,10 @@ class Look(NamedTuple):
     headers: bool = True
     color: bool = False
     width: int = 0
+    now_ms: int = 0
+    named: bool = False
+    sections: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    tree: tuple[str, ...] = ()
 
 
 class Printer(ABC):
@@ -59,3 +67,11 @@ def binary_of(out: TextIO) -> BinaryIO:
     if buffer is None:
         raise ValueError("this output takes text only; msgpack needs a file or a pipe")
     return buffer
+
+
+def terminal_width() -> int:
+    """Return the columns of the terminal."""
+    # It brings every way of compression, which a pipe need not wait for.
+    import shutil
+
+    return shutil.get_terminal_size().columns

@@ -2,23 +2,25 @@
 
     rebuild: 45 % of 12.0 GiB, 310 MiB/s, 21 s left
 
-Rule: nothing is shown for what is done in two seconds. On a terminal the line is drawn
-over itself and wiped at the end; elsewhere it is printed anew every ten seconds, so that
-a log file stays short. Rows on standard output never wait for it.
+Rule: nothing is shown for what is done in two seconds. On a terminal rich draws a bar and wipes
+it at the end; elsewhere the line is printed anew every ten seconds, so that a log file stays
+short. Rows on standard output never wait for it.
 """
 
 import time
 from collections.abc import Callable
-from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
-from mqadmin.console import Console
+from mqadmin.output.cells import size_text
+from mqadmin.session.console import Console, printable
+
+if TYPE_CHECKING:
+    from rich.live import Live
 
 QUIET_S: Final = 2.0
 REDRAW_S: Final = 0.2
 REPRINT_S: Final = 10.0
-_WIPE: Final = "\r\x1b[K"
-_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
+BAR_WIDTH: Final = 24
 
 
 class Progress:
@@ -46,7 +48,7 @@ class Progress:
         self._started_s = clock()
         self._shown_s = self._started_s + QUIET_S
         self._on_tty = console.err.isatty()
-        self._drawn = False
+        self._bar: Live | None = None
 
     def __call__(self, done: int, total: int) -> None:
         """Show that ``done`` of ``total`` is done; ``total`` 0 where it is not known."""
@@ -55,10 +57,37 @@ class Progress:
             return
         self._shown_s = now_s + (REDRAW_S if self._on_tty else REPRINT_S)
         text = self.text(done, total, now_s - self._started_s)
-        err = self._console.err
-        err.write(f"{_WIPE}{text}" if self._on_tty else f"{text}\n")
-        err.flush()
-        self._drawn = self._on_tty
+        if self._on_tty:
+            self._draw(text, done, total)
+        else:
+            self._console.err.write(f"{text}\n")
+            self._console.err.flush()
+
+    def _draw(self, text: str, done: int, total: int) -> None:
+        # Only a terminal needs rich.
+        from rich.columns import Columns
+        from rich.console import RenderableType
+        from rich.live import Live
+        from rich.progress_bar import ProgressBar
+        from rich.text import Text
+
+        from mqadmin.output.live import console_of
+
+        if self._bar is None:
+            color = "NO_COLOR" not in self._console.env
+            console = console_of(self._console.err, color=color)
+            self._bar = Live(
+                console=console,
+                auto_refresh=False,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._bar.start()
+        parts: list[RenderableType] = [Text(printable(text))]
+        if total > 0:
+            parts.insert(0, ProgressBar(total=total, completed=done, width=BAR_WIDTH))
+        self._bar.update(Columns(parts), refresh=True)
 
     def text(self, done: int, total: int, spent_s: float) -> str:
         """Return the line."""
@@ -66,37 +95,22 @@ class Progress:
             return f"{self._label}: {done} of {total} {self._unit}, {_span(spent_s)}"
         rate = done / spent_s if spent_s > 0 else 0.0
         if total <= 0:
-            return f"{self._label}: {_size(done)}, {_size(rate)}/s"
+            return f"{self._label}: {size_text(done)}, {size_text(rate)}/s"
         percent = min(100, done * 100 // total)
         left = f", {_span((total - done) / rate)} left" if rate > 0 and done < total else ""
-        return f"{self._label}: {percent} % of {_size(total)}, {_size(rate)}/s{left}"
+        return f"{self._label}: {percent} % of {size_text(total)}, {size_text(rate)}/s{left}"
 
     def close(self) -> None:
-        """Wipe the line from a terminal."""
-        if self._drawn:
-            self._console.err.write(_WIPE)
-            self._console.err.flush()
-            self._drawn = False
+        """Wipe the bar from a terminal."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _size(count: float) -> str:
-    value = float(count)
-    for unit in _UNITS[:-1]:
-        if value < 1024:
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1024
-    return f"{value:.1f} {_UNITS[-1]}"
 
 
 def _span(seconds: float) -> str:

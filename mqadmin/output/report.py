@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+from mqadmin.output.cells import size_text
 from mqadmin.output.charts import Bar, FileStrip, bars, cells, columns, file_map, safe
 from storefmt.offline.analyse.stats import count_records
 from storefmt.offline.analyse.tally import By, Key, Tally, filled, span_of
@@ -25,7 +26,6 @@ CELLS_MAX: Final = 64
 FILES_MAX: Final = 60
 MARKS_MAX: Final = 200
 FINDINGS_MAX: Final = 500
-_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 _MS_MAX: Final = 253_402_300_799_999
 
@@ -240,16 +240,6 @@ def _findings(report: Report) -> str:
 
 def _cut_note(count: int, shown: int, what: str) -> str:
     return _nothing(f"and {count - shown:,} more {what}") if count > shown else ""
-
-
-def size_text(size: float) -> str:
-    """Return bytes as people read them."""
-    value = float(size)
-    for unit in _UNITS[:-1]:
-        if abs(value) < 1024:
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1024
-    return f"{value:.1f} {_UNITS[-1]}"
 
 
 def time_text(epoch_ms: int) -> str:

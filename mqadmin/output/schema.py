@@ -18,8 +18,7 @@ from enum import Enum
 from typing import Annotated, Final, Literal, TypeAlias, Union, get_args, get_origin
 
 from mqadmin.output.columns import columns_of, hints_of
-from mqadmin.registry import Command
-from mqadmin.rows import OMIT, Row
+from mqadmin.output.rows import OMIT, Row
 
 Schema: TypeAlias = "dict[str, bool | str | list[str] | Schema | list[Schema]]"
 
@@ -34,18 +33,18 @@ PLAIN: Final[dict[object, str]] = {
 }
 
 
-def schema_of(made: Command[object]) -> Schema:
+def schema_of(name: str, summary: str, rows: type[Row] | None) -> Schema:
     """Return the schema of what ``-o json`` prints for a command.
 
     A command that answers with one thing prints an object, others an array of them; both are
     in the schema, since a few commands do either. One without rows prints nothing.
     """
-    head: Schema = {"$schema": DIALECT, "title": made.name, "description": made.summary}
-    if made.rows is None:
+    head: Schema = {"$schema": DIALECT, "title": name, "description": summary}
+    if rows is None:
         return {**head, "not": {}}
     one: Schema = {"$ref": "#/$defs/row"}
     several: Schema = {"type": "array", "items": one}
-    return {**head, "anyOf": [several, one], "$defs": {"row": row_schema(made.rows)}}
+    return {**head, "anyOf": [several, one], "$defs": {"row": row_schema(rows)}}
 
 
 def row_schema(row_class: type[Row]) -> Schema:

@@ -1,65 +1,33 @@
-"""The table for people: aligned columns, numbers to the right.
+"""The table of a pipe: aligned columns, numbers to the right.
 
     TOPIC    QUEUE_ID  LAG
     orders          0   12
     日志            1    0
 
-Rule: what comes from a server is text from strangers: control characters are escaped, so
-that a topic or a body cannot move the cursor or colour the screen. Wide characters count
-as two cells. A cell is cut only on a terminal that is too narrow.
+Rule: rows are written as they come, and never cut or wrapped; what a person at a terminal sees is
+``output.terminal``. Control characters are escaped here, too: a pipe often ends on a terminal.
+Wide characters count as two cells.
 """
 
 from collections.abc import Sequence
 from typing import Final, TextIO
 
-from mqadmin.console import printable
+from mqadmin.output.cells import holds_nested, words_of
 from mqadmin.output.columns import Record, Value
 from mqadmin.output.delimited import cell_text
 from mqadmin.output.printer import Look, Printer
+from mqadmin.output.shorten import cell_width
+from mqadmin.session.console import printable
 
 GAP: Final = "  "
 ROWS_BUFFERED: Final = 1000
 """Rows that are read before widths are fixed; later rows may stick out."""
-
-CELL_WIDTH_MIN: Final = 8
 NESTED_WIDTH_MAX: Final = 60
 """How far columns of rows within a row are padded; a longer cell sticks out of its column."""
 
-BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
-
-
-def shown(value: Value) -> str:
-    """Return a cell for people: a list of words as words, everything else as in csv."""
-    if isinstance(value, list) and not _is_nested(value):
-        return ", ".join(cell_text(item) for item in value)
-    return cell_text(value)
-
-
-def cell_width(text: str) -> int:
-    """Return how many cells of a terminal ``text`` takes."""
-    if text.isascii():
-        return len(text)
-    from wcwidth import wcswidth
-
-    width = wcswidth(text)
-    return width if width >= 0 else len(text)
-
-
-def cut(text: str, width: int) -> str:
-    """Return ``text`` in at most ``width`` cells, its end replaced by an ellipsis."""
-    if cell_width(text) <= width:
-        return text
-    kept = text[: max(width - 1, 0)]
-    while kept and cell_width(kept) > width - 1:
-        kept = kept[:-1]
-    return kept + "…"
-
 
 class TablePrinter(Printer):
-    """Rows in aligned columns; a single row as name and value lines.
-
-    Where even narrowed columns do not fit the terminal, each row is a block of such lines.
-    """
+    """Rows in aligned columns; a single row as name and value lines."""
 
     def __init__(self, out: TextIO, look: Look) -> None:
         super().__init__(out, look)
@@ -67,16 +35,14 @@ class TablePrinter(Printer):
         self._numeric = [True] * len(look.names)
         self._widths: list[int] = []
         self._fixed = False
-        self._narrowed: set[int] = set()
-        self._as_blocks = False
-        self._count = 0
 
     def row(self, record: Record) -> None:
+        """Write a record, or keep it until the widths are known."""
         if self.look.single:
             self._print_single(record)
             return
         values = [record.get(name) for name in self.look.names]
-        cells = [printable(shown(value)) for value in values]
+        cells = [words_of(*pair) for pair in zip(self.look.names, values, strict=True)]
         if self._fixed:
             self._write(cells)
         else:
@@ -87,15 +53,14 @@ class TablePrinter(Printer):
         self.flush_followed()
 
     def end(self) -> None:
+        """Write what is left."""
         if not self.look.single and not self._fixed:
             self._fix()
         self.out.flush()
 
     def _note_types(self, values: Sequence[Value]) -> None:
         for spot, value in enumerate(values):
-            if value is not None and (
-                isinstance(value, bool) or not isinstance(value, (int, float))
-            ):
+            if value is not None and not _is_number(value):
                 self._numeric[spot] = False
 
     def _fix(self) -> None:
@@ -103,55 +68,13 @@ class TablePrinter(Printer):
         self._fixed = True
         titles = [name.upper() for name in self.look.names]
         sample = [titles, *self._waiting] if self.look.headers else self._waiting
-        self._widths = [
-            max((cell_width(line[spot]) for line in sample), default=0)
-            for spot in range(len(titles))
-        ]
-        if self.look.width:
-            self._fit(self.look.width)
-        if self.look.headers and not self._as_blocks:
-            self._write(titles, bold=self.look.color)
-        for cells in self._waiting:
+        self._widths = _widths(sample, len(titles))
+        for cells in sample:
             self._write(cells)
         self._waiting = []
 
-    def _fit(self, width: int) -> None:
-        """Narrow the widest text columns until a line fits the terminal."""
-        over = sum(self._widths) + len(GAP) * (len(self._widths) - 1) - width
-        while over > 0:
-            texts = [spot for spot, numeric in enumerate(self._numeric) if not numeric]
-            widest = max(texts, key=lambda spot: self._widths[spot], default=-1)
-            if widest < 0 or self._widths[widest] <= CELL_WIDTH_MIN:
-                # A follower's rows stay lines: who watches reads them as they fly by.
-                self._as_blocks = bool(self._waiting) and not self.look.follow
-                return
-            step = min(over, max(1, self._widths[widest] // 8))
-            self._widths[widest] -= step
-            self._narrowed.add(widest)
-            over -= step
-
-    def _write(self, cells: Sequence[str], *, bold: bool = False) -> None:
-        if self._as_blocks:
-            self._write_block(cells)
-            return
-        parts = []
-        for spot, cell in enumerate(cells):
-            width = self._widths[spot]
-            # A later row may be wider than the ones the widths are from: it sticks out.
-            text = cut(cell, width) if spot in self._narrowed else cell
-            pad = " " * max(0, width - cell_width(text))
-            parts.append(pad + text if self._numeric[spot] else text + pad)
-        line = GAP.join(parts).rstrip()
-        self.out.write(f"{BOLD}{line}{PLAIN}\n" if bold else line + "\n")
-
-    def _write_block(self, cells: Sequence[str]) -> None:
-        self._count += 1
-        self.out.write(f"-- {self._count} --\n")
-        width = max(len(name) for name in self.look.names)
-        for name, cell in zip(self.look.names, cells, strict=True):
-            label = f"{name}:".ljust(width + 2)
-            label = f"{BOLD}{label}{PLAIN}" if self.look.color else label
-            self.out.write(f"{label}{cell}".rstrip() + "\n")
+    def _write(self, cells: Sequence[str]) -> None:
+        self.out.write(_line(cells, self._widths, self._numeric) + "\n")
 
     def _print_single(self, record: Record) -> None:
         width = max((len(name) for name in record), default=0)
@@ -161,9 +84,20 @@ class TablePrinter(Printer):
                 for line in _nested_lines(value):
                     self.out.write(f"  {line}\n")
                 continue
-            label = f"{name}:".ljust(width + 2)
-            label = f"{BOLD}{label}{PLAIN}" if self.look.color else label
-            self.out.write(f"{label}{printable(shown(value))}\n")
+            self.out.write(f"{f'{name}:'.ljust(width + 2)}{words_of(name, value)}\n")
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
+    """Return one line; a cell that is wider than its column sticks out."""
+    parts = []
+    for cell, width, to_right in zip(cells, widths, numeric, strict=True):
+        pad = " " * max(0, width - cell_width(cell))
+        parts.append(pad + cell if to_right else cell + pad)
+    return GAP.join(parts).rstrip()
+
+
+def _widths(lines: Sequence[Sequence[str]], count: int) -> list[int]:
+    return [max((cell_width(line[spot]) for line in lines), default=0) for spot in range(count)]
 
 
 def _nested_lines(rows: list[Value]) -> list[str]:
@@ -171,35 +105,20 @@ def _nested_lines(rows: list[Value]) -> list[str]:
     records = [row for row in rows if isinstance(row, dict)]
     names = list(records[0]) if records else []
     table = [[name.upper() for name in names]]
-    table += [[printable(shown(value)) for value in record.values()] for record in records]
+    table += [[words_of(name, value) for name, value in record.items()] for record in records]
     alike = len(records) == len(rows) and all(list(record) == names for record in records)
-    if not alike or any(_is_nested(value) for record in records for value in record.values()):
+    flat = all(_fits_a_cell(value) for record in records for value in record.values())
+    if not alike or not flat:
         return [f"- {printable(cell_text(row))}" for row in rows]
-    widths = [
-        min(max(cell_width(line[spot]) for line in table), NESTED_WIDTH_MAX)
-        for spot in range(len(names))
-    ]
-    numeric = [isinstance(records[0][name], (int, float)) for name in names]
-    return [
-        GAP.join(
-            " " * (width - cell_width(cell)) + cell
-            if right
-            else cell + " " * (width - cell_width(cell))
-            for cell, width, right in zip(line, widths, numeric, strict=True)
-        ).rstrip()
-        for line in table
-    ]
+    widths = [min(width, NESTED_WIDTH_MAX) for width in _widths(table, len(names))]
+    numeric = [_is_number(records[0][name]) for name in names]
+    return [_line(line, widths, numeric) for line in table]
 
 
-def _is_nested(value: Value) -> bool:
-    return isinstance(value, dict) or (
-        isinstance(value, list) and any(isinstance(item, (list, dict)) for item in value)
-    )
+def _is_number(value: Value) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def terminal_width() -> int:
-    """Return the columns of the terminal."""
-    # It brings every way of compression, which a pipe need not wait for.
-    import shutil
-
-    return shutil.get_terminal_size().columns
+def _fits_a_cell(value: Value) -> bool:
+    """Return whether a value within a row is written in its column; a map is not."""
+    return not isinstance(value, dict) and not (isinstance(value, list) and holds_nested(value))

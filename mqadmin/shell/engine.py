@@ -8,22 +8,24 @@ and is what a prompt shows and a script stops at.
 """
 
 import os
+import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, TextIO, cast, get_args
 
-from mqadmin.call import Workplace
-from mqadmin.catalog import below, find
-from mqadmin.console import Console
+from mqadmin.cli.command import Told
+from mqadmin.cli.parse import parse
+from mqadmin.cli.run import run_line, tell
 from mqadmin.errors import CommandError, Interrupted, NotFound, Usage, describe
-from mqadmin.helptext import command_help, listing, overview
-from mqadmin.runner import run_line, tell
-from mqadmin.settings import Format
+from mqadmin.session.call import Workplace
+from mqadmin.session.console import Console
+from mqadmin.session.settings import Format
 from mqadmin.shell.filters import INPUT_OF, stage_of
-from mqadmin.shell.lines import Line, parse_line
+from mqadmin.shell.lines import ShellCommand, parse_line
 from mqadmin.shell.pipe import Enough, Pipe
 
+CLEAR: Final = "\x1b[2J\x1b[3J\x1b[H"
 SHELL_HELP: Final = """\
 Words of the shell itself:
   help [CMD]               this text, or the help of a command
@@ -35,10 +37,27 @@ Words of the shell itself:
   set output FORMAT        table, json, jsonl, yaml, csv or name
   watch [SECONDS] CMD      run CMD again and again, until Ctrl-C
   CMD | grep X | head 5    filters: grep head tail sort uniq count json record
+  CMD | jq .               any other word after | is a program; `help pipes` says more
+  !CMD                     a command of the machine's own shell
+  clear                    an empty screen (also Ctrl-L)
   CMD > FILE, CMD >> FILE  write the rows to a file
   CMD; CMD                 one after the other; the first that fails ends the line
 """
 
+
+PIPES_HELP: Final = """\
+The rows of a command go through filters, line by line, and no shell takes part:
+  grep [-i] [-v] PATTERN   lines that match, or do not
+  head [N]   tail [N]      the first or last lines; 10 where N is left out
+  sort [-r]  uniq          in order; without neighbours that repeat
+  count                    how many lines
+  json [PATH]              the rows as json, or the part at a.b[0].c
+  record                   each row as a block of name and value lines
+  PROGRAM [WORDS]          any other program, as in `topic list -o json | jq length`; it gets
+                           each row as it comes, and what is behind it waits for its end
+  > FILE   >> FILE         write to a file, or at its end
+A table in a pipe is plain text. `set output json`, or -o json, gives programs what they read.
+"""
 
 Page = Callable[[Console], AbstractContextManager[Console]]
 """Gives a console that shows a long result a screen at a time."""
@@ -68,6 +87,7 @@ class Shell:
             "set": self._set,
             "use": self._use,
             "watch": self._watch,
+            "clear": self._clear,
         }
 
     def run(self, text: str, *, keep_going: bool = False) -> int:
@@ -78,6 +98,8 @@ class Shell:
         Raises:
             Leave: it was ``exit``.
         """
+        if text.lstrip().startswith("!"):
+            return self._system(text.lstrip()[1:])
         try:
             commands = parse_line(text)
         except CommandError as error:
@@ -93,6 +115,22 @@ class Shell:
                 break
         return failed
 
+    def _system(self, text: str) -> int:
+        """Run a line of the machine's own shell; Ctrl-C ends it."""
+        self.console.out.flush()
+        # Where nobody types, standard input may hold the lines that come after this one.
+        stdin = None if self.console.can_ask else subprocess.DEVNULL
+        try:
+            self.last_exit = subprocess.run(["/bin/sh", "-c", text], stdin=stdin).returncode
+        except KeyboardInterrupt:
+            self.last_exit = Interrupted.exit_code
+        return self.last_exit
+
+    def _clear(self, words: list[str], console: Console) -> int:
+        console.out.write(CLEAR if console.out_is_tty else "")
+        console.out.flush()
+        return 0
+
     def _failed(self, error: BaseException) -> int:
         self.tell(error)
         self.last_exit = describe(error).exit_code
@@ -103,7 +141,7 @@ class Shell:
         as_json = self.workplace.output in {"json", "jsonl"}
         tell(error, self.console, as_json=as_json, verbose=False)
 
-    def _run(self, line: Line) -> int:
+    def _run(self, line: ShellCommand) -> int:
         """Run the words; their rows go through the filters and into the file."""
         if not line.filters and line.file is None:
             if self._page is None:
@@ -116,19 +154,20 @@ class Shell:
                 return self._words(line.words, replace(self.console, out=out, out_is_tty=False))
             output = self.workplace.output
             self.workplace.output = INPUT_OF.get(line.filters[0][0], output)
-            pipe = Pipe(stages, out)
-            console = replace(self.console, out=cast(TextIO, pipe), out_is_tty=False)
-            try:
-                exit_code = self._words(line.words, console)
-            except Enough:
-                exit_code = 0
-            finally:
-                self.workplace.output = output
-            pipe.finish()
+            is_shown = self.console.out_is_tty and line.file is None
+            with closing(Pipe(stages, out, out_is_tty=is_shown)) as pipe:
+                console = replace(self.console, out=cast(TextIO, pipe), out_is_tty=False)
+                try:
+                    exit_code = self._words(line.words, console)
+                except Enough:
+                    exit_code = 0
+                finally:
+                    self.workplace.output = output
+                pipe.finish()
             return exit_code
 
     @contextmanager
-    def _target(self, line: Line) -> Iterator[TextIO]:
+    def _target(self, line: ShellCommand) -> Iterator[TextIO]:
         """Give what the rows of a line are written to: a file, or what the shell writes to."""
         if line.file is None:
             yield self.console.out
@@ -153,15 +192,15 @@ class Shell:
         return exit_code
 
     def _help(self, words: list[str], console: Console) -> int:
-        if not words:
-            text = overview() + "\n" + SHELL_HELP
-        elif words[0].lower() in self._own:
-            text = SHELL_HELP
-        elif commands := below(words):
-            text = listing(commands)
-        else:
-            text = command_help(find(words).command)
-        console.out.write(text)
+        if words and words[0].lower() in {"pipes", "pipe", "|"}:
+            console.out.write(PIPES_HELP)
+            return 0
+        if not words or words[0].lower() not in self._own:
+            told = parse(["help", *words])
+            assert isinstance(told, Told)
+            console.out.write(told.text if words else told.text + "\n")
+        if not words or words[0].lower() in self._own:
+            console.out.write(SHELL_HELP)
         return 0
 
     def _exit(self, words: list[str], console: Console) -> int:
@@ -214,6 +253,6 @@ class Shell:
 
 
 def _only(words: Sequence[str], usage: str) -> str:
-    if len(words) != 1:
+    if len(words) != 1 or not words[0]:
         raise Usage(f"as in `{usage}`")
     return words[0]

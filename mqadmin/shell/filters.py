@@ -1,4 +1,4 @@
-"""Filters after ``|``, done in this process: no other program is started.
+"""Filters after ``|``: those of the shell are done in this process, others are programs.
 
     grep [-i] [-v] PATTERN    lines that match (or not)
     head [N]   tail [N]       first or last lines, 10 by default
@@ -6,20 +6,29 @@
     count                     how many lines
     json [PATH]               the rows as json, or the part at a.b[0].c
     record                    each row as a block of name and value lines
+    jq ...                    any other word: a program of the machine, run without a shell
 
 Rule: a filter takes lines one by one and holds no more of them than it needs: tail its last
-ones, sort and json all, grep none. An error names the filter.
+ones, sort and json all, grep none. A program starts with the first line; the filters behind it
+get its lines when it has ended. An error names the filter.
 """
 
+import io
 import json
 import re
+import shutil
+import signal
+import subprocess
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from tempfile import TemporaryFile
+from typing import IO, Final, TextIO
 
-from mqadmin.console import printable
-from mqadmin.errors import NotFound, Usage
+from mqadmin.errors import CommandError, NotFound, Usage
+from mqadmin.output.structured import json_text
+from mqadmin.session.console import printable
 
 COUNT_DEFAULT = 10
 INPUT_OF: Final = {"json": "json", "record": "jsonl"}
@@ -35,9 +44,11 @@ class Stage:
 
     Attributes:
         enough: nothing that comes now would change what comes out.
+        target: what the lines of the last filter are written to; None for the others.
     """
 
     enough = False
+    target: TextIO | None = None
 
     def line(self, line: str) -> Lines:
         """Take a line and return those that come out."""
@@ -47,25 +58,16 @@ class Stage:
         """Return the lines that come out at the end."""
         return ()
 
+    def close(self) -> None:
+        """Let go of what the filter holds, also after an error."""
+
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class FilterCommand:
     """A filter: what it does and how it is used."""
 
     start: Callable[[list[str]], Stage]
     usage: str
-
-
-def apply(text: str, words: list[str]) -> str:
-    """Return ``text`` after the filter that ``words`` name.
-
-    Raises:
-        Usage: there is no such filter, or its words are wrong.
-        NotFound: a json path leads nowhere.
-    """
-    stage = stage_of(words)
-    out = [made for line in text.splitlines(keepends=True) for made in stage.line(line)]
-    return "".join([*out, *stage.end()])
 
 
 def stage_of(words: list[str]) -> Stage:
@@ -75,9 +77,86 @@ def stage_of(words: list[str]) -> Stage:
         Usage: there is none of this name, or its words are wrong.
     """
     found = FILTERS.get(words[0])
-    if found is None:
-        raise Usage(f"no filter `{words[0]}`", hint="there are " + ", ".join(FILTERS))
-    return found.start(words[1:])
+    if found is not None:
+        return found.start(words[1:])
+    if shutil.which(words[0]) is None:
+        known = ", ".join(FILTERS)
+        raise Usage(f"no filter and no program `{words[0]}`", hint=f"there are {known}")
+    return Program(words)
+
+
+class Program(Stage):
+    """A program of the machine, as ``jq``: it gets each line as it comes.
+
+    As the last stage it writes to the target itself, so that `message tail T | jq .` shows each
+    message at once, and `| less` is a pager. What it writes elsewhere is held in a file until it
+    ends: only then is it safe to wait for it.
+    """
+
+    def __init__(self, words: list[str]) -> None:
+        self._words = words
+        self._running: subprocess.Popen[str] | None = None
+        self._held: IO[str] | None = None
+
+    def line(self, line: str) -> Lines:
+        """Give the line to the program; one that has ended has enough."""
+        try:
+            given = self._started().stdin
+            assert given is not None
+            given.write(line)
+            given.flush()
+        except BrokenPipeError:
+            self.enough = True
+        return ()
+
+    def end(self) -> Lines:
+        """Wait until the program ends, and return what it said if that is not written yet.
+
+        Raises:
+            CommandError: it failed.
+        """
+        running = self._started()
+        assert running.stdin is not None
+        with suppress(BrokenPipeError):
+            running.stdin.close()
+        # Ctrl-C ends the program with the command that it reads, which tells that.
+        if running.wait() not in {0, -signal.SIGINT}:
+            raise CommandError(f"{self._words[0]} ended with exit code {running.returncode}")
+        if self._held is None:
+            return ()
+        self._held.seek(0)
+        return self._held
+
+    def close(self) -> None:
+        """End the program where it still runs."""
+        if self._running is not None:
+            self._running.terminate()
+            with suppress(BrokenPipeError), self._running:
+                pass
+        if self._held is not None:
+            self._held.close()
+
+    def _started(self) -> subprocess.Popen[str]:
+        if self._running is None:
+            self._running = subprocess.Popen(
+                self._words,
+                stdin=subprocess.PIPE,
+                stdout=self._output(),
+                encoding="utf-8",
+                errors="surrogateescape",
+            )
+        return self._running
+
+    def _output(self) -> int:
+        if self.target is not None:
+            # A stream in memory has no file.
+            with suppress(io.UnsupportedOperation):
+                self.target.flush()
+                return self.target.fileno()
+        self._held = TemporaryFile(  # noqa: SIM115 (`close` closes it)
+            "w+", encoding="utf-8", errors="surrogateescape", newline="\n"
+        )
+        return self._held.fileno()
 
 
 class Grep(Stage):
@@ -292,16 +371,16 @@ def _step(value: object, name: str | None, index: str | None, path: str) -> list
 
 
 def _shown(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+    return value if isinstance(value, str) else json_text(value, pretty=True)
 
 
-FILTERS: dict[str, Filter] = {
-    "grep": Filter(Grep, "grep [-i] [-v] PATTERN"),
-    "head": Filter(Head, "head [N]"),
-    "tail": Filter(Tail, "tail [N]"),
-    "sort": Filter(Sort, "sort [-r]"),
-    "uniq": Filter(Uniq, "uniq"),
-    "count": Filter(Count, "count"),
-    "json": Filter(Json, "json [PATH]"),
-    "record": Filter(Record, "record"),
+FILTERS: dict[str, FilterCommand] = {
+    "grep": FilterCommand(Grep, "grep [-i] [-v] PATTERN"),
+    "head": FilterCommand(Head, "head [N]"),
+    "tail": FilterCommand(Tail, "tail [N]"),
+    "sort": FilterCommand(Sort, "sort [-r]"),
+    "uniq": FilterCommand(Uniq, "uniq"),
+    "count": FilterCommand(Count, "count"),
+    "json": FilterCommand(Json, "json [PATH]"),
+    "record": FilterCommand(Record, "record"),
 }

@@ -16,21 +16,31 @@ from typing import Final
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import (
+    CompleteEvent,
+    Completer,
+    Completion,
+    PathCompleter,
+    get_common_complete_suffix,
+)
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import FileHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style
 
-from mqadmin.call import Call
-from mqadmin.catalog import find, module_names, native_name
-from mqadmin.errors import CommandError, Usage
-from mqadmin.helptext import usage_of
-from mqadmin.parameters import Kind
-from mqadmin.settings import Settings
-from mqadmin.shell.complete import OWN_WORDS, suggestions, wanted_kind
+from mqadmin.cli import tree
+from mqadmin.cli.help import usage_of
+from mqadmin.cli.java.table import native_of
+from mqadmin.cli.mistakes import unknown_command
+from mqadmin.cli.parse import load
+from mqadmin.errors import CommandError
+from mqadmin.session.call import Call
+from mqadmin.session.settings import Settings
+from mqadmin.shell.complete import OWN_WORDS, path_wanted, suggestions
 from mqadmin.shell.engine import Leave, Shell
 from mqadmin.shell.lines import commands, is_unfinished, split
 from mqadmin.shell.names import LiveNames
@@ -82,8 +92,8 @@ class ShellCompleter(Completer):
         self._names = names
         self._refresh = refresh
         self._paths = {
-            Kind.FILE: PathCompleter(expanduser=True),
-            Kind.DIR: PathCompleter(expanduser=True, only_directories=True),
+            "file": PathCompleter(expanduser=True),
+            "dir": PathCompleter(expanduser=True, only_directories=True),
         }
 
     def get_completions(
@@ -96,7 +106,7 @@ class ShellCompleter(Completer):
             yield Completion(
                 one.text, start_position=one.start - len(text), display_meta=one.meaning
             )
-        paths = self._paths.get(wanted_kind(text) or Kind.TEXT)
+        paths = self._paths.get(path_wanted(text))
         if paths is not None:
             made = split(text)
             typed = "" if made.ends_in_blank or not made.words else made.words[-1].text
@@ -139,13 +149,11 @@ def coloured(text: str) -> StyleAndTextTuples:
 
 def _command_word_count(words: list[str]) -> int:
     """Return how many words name a command; 1 for the shell's own, 0 for none."""
-    if not words:
-        return 0
-    try:
-        return find(words).word_count
-    except Usage as error:
-        own = words[0].lower() in OWN_WORDS or words[:1] == ["store"]
-        return 1 if own or "what?" in error.message else 0
+    _, count = tree.begun(words)
+    if count or not words:
+        return count
+    known = words[0].lower() in OWN_WORDS or native_of(words[0]) or tree.below(words[:1])
+    return 1 if known else 0
 
 
 def hint(text: str) -> str:
@@ -156,22 +164,64 @@ def hint(text: str) -> str:
         return "help · Tab completes · Ctrl-R searches · Ctrl-D leaves"
     if words[0].lower() in OWN_WORDS:
         return OWN_WORDS[words[0].lower()]
-    try:
-        wanted = find([word for word in words if not word.startswith("-")]).command
-    except Usage as error:
-        half_typed = "what?" not in error.message and not made.ends_in_blank
-        begun = _beginning_with(words) if half_typed else []
-        return " · ".join(begun) or f"{error.message}; {error.hint}"
-    return f"{usage_of(wanted)}    {wanted.summary}"
+    bare = [word for word in words if not word.startswith("-")]
+    if not bare:
+        return "-h shows the options"
+    name = tree.begun(bare)[0] or native_of(bare[0])
+    if name is not None:
+        return f"{usage_of(load(name))}    {tree.COMMANDS[name]}"
+    half_typed = not tree.below(bare) and not made.ends_in_blank
+    begun = _beginning_with(words) if half_typed else []
+    error = unknown_command(bare)
+    return " · ".join(begun) or f"{error.message}; {error.hint}"
 
 
 def _beginning_with(words: list[str]) -> list[str]:
     """Return what a half typed name may become: a command, or the first word of one."""
     typed = " ".join(words).lower()
-    names = [native_name(name) for name in module_names()]
+    names = sorted(tree.COMMANDS)
     if len(words) == 1:
         names = sorted({name.split()[0] for name in names} | set(OWN_WORDS))
     return [name for name in names if name.startswith(typed)][:NAMES_SHOWN]
+
+
+def keys(completer: Completer) -> KeyBindings:
+    """Return what Tab does: it completes at once, also while the menu is still being made.
+
+    prompt_toolkit drops a Tab that comes while suggestions are on their way, and people type
+    faster than that.
+    """
+    made = KeyBindings()
+
+    @made.add("tab")
+    def complete(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        state = buffer.complete_state
+        if state is not None and state.complete_index is not None:
+            buffer.complete_next()
+            return
+        asked = CompleteEvent(completion_requested=True)
+        found = list(completer.get_completions(buffer.document, asked))
+        if len(found) == 1:
+            insert(buffer, found[0])
+            return
+        common = get_common_complete_suffix(buffer.document, found)
+        if common:
+            buffer.insert_text(common)
+        elif state is not None:
+            buffer.complete_next()
+        else:
+            buffer.start_completion(select_first=False)
+
+    return made
+
+
+def insert(buffer: Buffer, completion: Completion) -> None:
+    """Put the only completion there is into the line, and a blank behind it."""
+    buffer.cancel_completion()
+    buffer.delete_before_cursor(-completion.start_position)
+    is_open = completion.text.endswith(("/", "=", " "))
+    buffer.insert_text(completion.text + ("" if is_open else " "))
 
 
 def history_path(env: Mapping[str, str]) -> Path:
@@ -192,9 +242,11 @@ class Interactive:
     def run(self) -> int:
         """Read and run lines until ``exit`` or Ctrl-D; return the exit code."""
         self._greet()
+        completer = ShellCompleter(self._names, self._refresh)
         prompter: PromptSession[str] = PromptSession(
             message=self._prompt,
-            completer=ShellCompleter(self._names, self._refresh),
+            completer=completer,
+            key_bindings=keys(completer),
             complete_while_typing=True,
             complete_in_thread=True,
             auto_suggest=AutoSuggestFromHistory(),

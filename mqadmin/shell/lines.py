@@ -30,7 +30,7 @@ class Quote(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class ShellWord:
     """One word: its value, where it starts in the text, and whether it was quoted."""
 
     text: str
@@ -47,13 +47,13 @@ class Word:
 class Split:
     """The words of a text, and what its end is inside of."""
 
-    words: list[Word]
+    words: list[ShellWord]
     inside: Quote
     ends_in_blank: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ShellCommand:
     """One command of a line, ready to run."""
 
     words: list[str]
@@ -64,7 +64,7 @@ class Line:
 
 def split(text: str) -> Split:
     """Split a text into words; an open quote is no error here."""
-    words: list[Word] = []
+    words: list[ShellWord] = []
     state = Quote.NONE
     current: list[str] | None = None
     start, quoted = 0, False
@@ -86,9 +86,9 @@ def split(text: str) -> Split:
             back_to, state, quoted = state, Quote.BACKSLASH, True
         elif state is Quote.NONE and (char in BLANKS or _is_next(text, at - 1)):
             if current is not None:
-                words.append(Word("".join(current), start, quoted))
+                words.append(ShellWord("".join(current), start, quoted))
             if char == NEXT:
-                words.append(Word(NEXT, at - 1, False))
+                words.append(ShellWord(NEXT, at - 1, False))
             current, quoted = None, False
         elif state is Quote.NONE and char == "#" and current is None:
             break
@@ -100,7 +100,7 @@ def split(text: str) -> Split:
             if shown is not None:
                 current.append(shown)
     if current is not None:
-        words.append(Word("".join(current), start, quoted))
+        words.append(ShellWord("".join(current), start, quoted))
     return Split(words, state, current is None)
 
 
@@ -118,9 +118,9 @@ def _quote(state: Quote, char: str) -> tuple[Quote, str | None]:
     return state, char
 
 
-def commands(words: Sequence[Word]) -> list[list[Word]]:
+def commands(words: Sequence[ShellWord]) -> list[list[ShellWord]]:
     """Return the words of each command of a line; the last one may be empty: it is to come."""
-    made: list[list[Word]] = [[]]
+    made: list[list[ShellWord]] = [[]]
     for word in words:
         if word.is_operator and word.text == NEXT:
             made.append([])
@@ -129,7 +129,7 @@ def commands(words: Sequence[Word]) -> list[list[Word]]:
     return made
 
 
-def parse_line(text: str) -> list[Line]:
+def parse_line(text: str) -> list[ShellCommand]:
     """Return the commands of a line; none for an empty line or a comment.
 
     Raises:
@@ -141,7 +141,7 @@ def parse_line(text: str) -> list[Line]:
     return [_command(words) for words in commands(made.words) if words]
 
 
-def _command(made: Sequence[Word]) -> Line:
+def _command(made: Sequence[ShellWord]) -> ShellCommand:
     stages: list[list[str]] = [[]]
     file: str | None = None
     append = False
@@ -162,7 +162,7 @@ def _command(made: Sequence[Word]) -> Line:
         raise Usage("a `|` needs a command before and a filter after it")
     if not stages[0] and file is not None:
         raise Usage("a `>` needs a command before it")
-    return Line(stages[0], stages[1:], file, append)
+    return ShellCommand(stages[0], stages[1:], file, append)
 
 
 def is_unfinished(text: str) -> bool:

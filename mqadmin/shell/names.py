@@ -13,14 +13,14 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mqadmin.call import Call
-from mqadmin.contexts import ContextFile
+from mqadmin.cli.types import Kind
+from mqadmin.cluster.bounded_gather import bounded_gather
+from mqadmin.cluster.brokers import Place, all_brokers
+from mqadmin.cluster.groups import PARALLEL_MAX
 from mqadmin.errors import CommandError
-from mqadmin.groups import PARALLEL_MAX
-from mqadmin.parameters import Kind
-from mqadmin.places import Place, all_brokers
-from mqadmin.topics import kind_of
-from mqadmin.windowed import windowed
+from mqadmin.output.topic_kinds import kind_of
+from mqadmin.session.call import Call
+from mqadmin.session.contexts import ContextFile
 from mqclient.errors import ClientError
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ async def fetch(call: Call) -> Names:
             groups.update(table.groups)
     asked = [(place, group) for place in masters for group in sorted(groups)[:CLIENT_GROUPS_MAX]]
     clients: set[str] = set()
-    async for members in windowed(asked, lambda at: _members(admin, at), width=PARALLEL_MAX):
+    async for members in bounded_gather(asked, lambda at: _members(admin, at), width=PARALLEL_MAX):
         clients.update(members)
     clusters = sorted({place.cluster for place in brokers})
     own = {*clusters, *(place.broker for place in brokers)}

@@ -17,11 +17,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import IO, Final, TextIO, cast
 
-from mqadmin.console import Console
+from mqadmin.session.console import Console
 
 LESS: Final = ("less", "-FRSX")
 FRAME_LINES: Final = 2
-CURSOR_MOVE: Final = "\x1b[H"
 
 
 class PagedText(io.TextIOBase):
@@ -50,10 +49,6 @@ class PagedText(io.TextIOBase):
         if self._pager is not None and self._pager.stdin is not None:
             return self._pager.stdin.write(text)
         self._held.append(text)
-        if CURSOR_MOVE in text:
-            # A picture that is drawn again and again.
-            self.flush()
-            return len(text)
         self._left -= text.count("\n")
         if self._left < 0:
             self._start()

@@ -2,7 +2,8 @@
 
     command --write--> Pipe: grep -> head -> ...  --> terminal or file
 
-Rule: nothing is held but what a filter needs; when a filter has enough, the command is told by
+Rule: a terminal shows control characters and does not obey them, a file gets them as they
+are; nothing is held but what a filter needs; when a filter has enough, the command is told by
 ``Enough`` at its next write, so `message tail T | head 5` ends.
 """
 
@@ -10,6 +11,7 @@ import io
 from collections.abc import Sequence
 from typing import TextIO
 
+from mqadmin.session.console import printable_lines
 from mqadmin.shell.filters import Lines, Stage
 
 
@@ -18,12 +20,19 @@ class Enough(BrokenPipeError):
 
 
 class Pipe(io.TextIOBase):
-    """A text stream whose lines go through filters to another one."""
+    """A text stream whose lines go through filters to another one.
 
-    def __init__(self, stages: Sequence[Stage], out: TextIO) -> None:
+    Args:
+        out_is_tty: a person reads what comes out.
+    """
+
+    def __init__(self, stages: Sequence[Stage], out: TextIO, *, out_is_tty: bool = False) -> None:
         self._stages = stages
         self._out = out
+        self._shown = printable_lines if out_is_tty else str
         self._begun = ""
+        if stages:
+            stages[-1].target = out
 
     def write(self, text: str) -> int:
         """Take a piece of the result.
@@ -44,7 +53,9 @@ class Pipe(io.TextIOBase):
         self._out.flush()
 
     def close(self) -> None:
-        """Do nothing: the stream behind is somebody else's, and closed when it likes."""
+        """End what the filters have started; the stream behind is somebody else's."""
+        for stage in self._stages:
+            stage.close()
 
     def finish(self) -> None:
         """Let every filter say what it has to say at the end."""
@@ -57,7 +68,7 @@ class Pipe(io.TextIOBase):
 
     def _send(self, line: str, number: int) -> None:
         if number == len(self._stages):
-            self._out.write(line)
+            self._out.write(self._shown(line))
         else:
             self._pass_on(self._stages[number].line(line), number + 1)
 

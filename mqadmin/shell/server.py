@@ -15,7 +15,6 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Final, Self
 
 from mqadmin.errors import CommandError
@@ -75,12 +74,7 @@ class EmbeddedServer:
         self.addresses = Addresses(ready["namesrv"], ready["broker"], ready["store"])
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def wait(self) -> int:

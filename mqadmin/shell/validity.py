@@ -10,10 +10,12 @@ is judged only where names are known. It is advice: Enter runs the line whatever
 from difflib import get_close_matches
 from typing import Final
 
-from mqadmin.catalog import Found, find
-from mqadmin.errors import Usage
-from mqadmin.parameters import Kind, Parameter
-from mqadmin.shell.complete import OWN_WORDS, spot_of, value_at
+import click
+
+from mqadmin.cli import tree
+from mqadmin.cli.java.table import native_of
+from mqadmin.cli.types import Kind
+from mqadmin.shell.complete import OWN_WORDS, offered, spot_of
 from mqadmin.shell.names import Names
 
 JUDGED: Final = frozenset({Kind.TOPIC, Kind.GROUP, Kind.BROKER, Kind.CLUSTER})
@@ -27,34 +29,40 @@ def problem(text: str, names: Names) -> str:
     words = spot.words
     if spot.after_pipe or spot.after_redirect or not words or words[0].lower() in OWN_WORDS:
         return ""
-    try:
-        found = find([word for word in words if not word.startswith("-")])
-    except Usage:
+    name, count = tree.begun([word for word in words if not word.startswith("-")])
+    name, count = (name, count) if name else (native_of(words[0]), 1)
+    if name is None:
         # What is wrong with the name of a command, the syntax line says.
         return ""
-    for at in range(found.word_count, len(words)):
-        said = _judge(words[:at], words[at], found, names)
+    makes_new = name.endswith(" create")
+    for at in range(count, len(words)):
+        said = _judge(words[:at], words[at], names, makes_new=makes_new)
         if said:
             return said
     return ""
 
 
-def _judge(before: list[str], word: str, found: Found, names: Names) -> str:
-    parameter = value_at(before, word, found)
-    if parameter is None:
+def _judge(before: list[str], word: str, names: Names, *, makes_new: bool) -> str:
+    if word.startswith("-") and word != "-":
         return ""
-    if parameter.choices and word.lower() not in {one.lower() for one in parameter.choices}:
-        return f"{parameter.long}: {word!r} is none of {', '.join(parameter.choices)}"
-    if parameter.kind in JUDGED and not found.command.name.endswith(" create"):
-        return _unknown(word, parameter, names)
+    asked: list[Kind] = []
+
+    def live(_: click.Context, kind: Kind) -> list[str]:
+        asked.append(kind)
+        return []
+
+    items = [one for one in offered(before, "", live) if one.choice]
+    if items and word.lower() not in {one.value.lower() for one in items}:
+        return f"{items[0].what}: {word!r} is none of {', '.join(one.value for one in items)}"
+    if asked and asked[0] in JUDGED and not makes_new:
+        return _unknown(word, asked[0], names)
     return ""
 
 
-def _unknown(word: str, parameter: Parameter, names: Names) -> str:
-    known = names.of(parameter.kind)
-    address = parameter.kind is Kind.BROKER and ":" in word
+def _unknown(word: str, kind: Kind, names: Names) -> str:
+    known = names.of(kind)
+    address = kind is Kind.BROKER and ":" in word
     if not names.connected or not known or word in known or address:
         return ""
     near = get_close_matches(word, known[:NEAR_MAX], n=1)
-    kind = parameter.kind.name.lower()
-    return f"no {kind} `{word}`" + (f"; did you mean {near[0]}?" if near else "")
+    return f"no {kind.name.lower()} `{word}`" + (f"; did you mean {near[0]}?" if near else "")

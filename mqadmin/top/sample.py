@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from mqadmin.checkup import BrokerFacts, slave_lag
-from mqadmin.checkupfacts import brokers, masters_of
-from mqadmin.groups import PARALLEL_MAX, is_system
-from mqadmin.places import MASTER, Place
-from mqadmin.rows import Row
-from mqadmin.topics import kind_of
+from mqadmin.cluster.brokers import MASTER, Place
+from mqadmin.cluster.groups import PARALLEL_MAX, is_system
+from mqadmin.health.checkup import BrokerFacts, slave_lag
+from mqadmin.health.checkup_facts import brokers, masters_of
+from mqadmin.output.rows import Row
+from mqadmin.output.topic_kinds import kind_of
 from mqclient.errors import ClientError
 from remoting.bodies import MessageQueue
 
@@ -52,7 +52,7 @@ class TopRow(Row):
 
 
 @dataclass(slots=True)
-class GroupLook:
+class GroupSnapshot:
     """A group at one moment: the offset of each queue, and what is left."""
 
     offsets: dict[MessageQueue, int] = field(default_factory=dict)
@@ -61,19 +61,19 @@ class GroupLook:
 
 
 @dataclass(slots=True)
-class Look:
+class Snapshot:
     """A cluster at one moment; ``ends`` is the last offset of each queue."""
 
     at_ms: int
     brokers: list[BrokerFacts]
     ends: dict[MessageQueue, int] = field(default_factory=dict)
-    groups: dict[str, GroupLook] = field(default_factory=dict)
+    groups: dict[str, GroupSnapshot] = field(default_factory=dict)
 
 
-async def look(admin: "Admin", now_ms: Callable[[], int]) -> Look:
+async def look(admin: "Admin", now_ms: Callable[[], int]) -> Snapshot:
     """Look at the whole cluster once."""
     facts = await brokers(admin, now_ms)
-    made = Look(now_ms(), facts)
+    made = Snapshot(now_ms(), facts)
     masters = masters_of(facts)
     for place in masters:
         told = await admin.broker_consume_stats(place.address)
@@ -81,7 +81,7 @@ async def look(admin: "Admin", now_ms: Callable[[], int]) -> Look:
             for group, stats in part.items():
                 if is_system(group):
                     continue
-                here = made.groups.setdefault(group, GroupLook())
+                here = made.groups.setdefault(group, GroupSnapshot())
                 for one in stats:
                     for queue, at in one.offset_table.items():
                         here.offsets[queue] = at.consumer_offset
@@ -92,7 +92,7 @@ async def look(admin: "Admin", now_ms: Callable[[], int]) -> Look:
     return made
 
 
-async def _count_members(admin: "Admin", made: Look, masters: list[Place]) -> None:
+async def _count_members(admin: "Admin", made: Snapshot, masters: list[Place]) -> None:
     gate = asyncio.Semaphore(PARALLEL_MAX)
 
     async def count(group: str) -> None:
@@ -103,7 +103,7 @@ async def _count_members(admin: "Admin", made: Look, masters: list[Place]) -> No
     await asyncio.gather(*(count(group) for group in made.groups))
 
 
-async def _look_at_quiet_topics(admin: "Admin", made: Look, masters: list[Place]) -> None:
+async def _look_at_quiet_topics(admin: "Admin", made: Snapshot, masters: list[Place]) -> None:
     seen = {queue.topic for queue in made.ends}
     own = {place.broker for place in masters} | {place.cluster for place in masters}
     for place in masters:
@@ -124,7 +124,7 @@ async def _look_at_quiet_topics(admin: "Admin", made: Look, masters: list[Place]
                 raise stats
 
 
-def rows_between(before: Look, after: Look) -> list[TopRow]:
+def rows_between(before: Snapshot, after: Snapshot) -> list[TopRow]:
     """Return a row for each broker, topic and group of the later look."""
     seconds = (after.at_ms - before.at_ms) / 1000
     return [
@@ -134,7 +134,7 @@ def rows_between(before: Look, after: Look) -> list[TopRow]:
     ]
 
 
-def _brokers(after: Look) -> Iterator[TopRow]:
+def _brokers(after: Snapshot) -> Iterator[TopRow]:
     masters = {one.place.broker: one for one in after.brokers if one.place.broker_id == MASTER}
     for one in after.brokers:
         master = masters.get(one.place.broker)
@@ -160,13 +160,13 @@ def _first(text: str | None) -> float | None:
         return None
 
 
-def _topics(before: Look, after: Look, seconds: float) -> Iterator[TopRow]:
+def _topics(before: Snapshot, after: Snapshot, seconds: float) -> Iterator[TopRow]:
     written: dict[str, int] = defaultdict(int)
     read: dict[str, int] = defaultdict(int)
     for queue, end in after.ends.items():
         written[queue.topic] += max(0, end - before.ends.get(queue, end))
     for name, group in after.groups.items():
-        old = before.groups.get(name, GroupLook()).offsets
+        old = before.groups.get(name, GroupSnapshot()).offsets
         for queue, offset in group.offsets.items():
             read[queue.topic] += max(0, offset - old.get(queue, offset))
     for topic in sorted(written):
@@ -178,9 +178,9 @@ def _topics(before: Look, after: Look, seconds: float) -> Iterator[TopRow]:
         )
 
 
-def _groups(before: Look, after: Look, seconds: float) -> Iterator[TopRow]:
+def _groups(before: Snapshot, after: Snapshot, seconds: float) -> Iterator[TopRow]:
     for name, group in sorted(after.groups.items()):
-        old = before.groups.get(name, GroupLook()).offsets
+        old = before.groups.get(name, GroupSnapshot()).offsets
         done = sum(
             max(0, offset - old.get(queue, offset)) for queue, offset in group.offsets.items()
         )

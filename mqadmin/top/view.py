@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Final
 
-from mqadmin.console import printable
-from mqadmin.output.table import cell_width, cut
+from mqadmin.output.shorten import cell_width, cut
+from mqadmin.session.console import printable
 from mqadmin.top.sample import TopRow
 
 SECTIONS: Final = ("all", "broker", "topic", "group")

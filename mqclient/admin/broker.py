@@ -1,13 +1,13 @@
 """Admin calls about a broker or a name server as a whole.
 
-They are about settings, counters, write permission, clean-up, the role of a slave, and the
+The calls are about settings, counters, write permission, clean-up, the role of a slave, and the
 accounts of a broker with access control.
 
 Rule: a Java broker without access control (aclEnable=false) does not answer some requests about
 accounts, which is a TimedOut; our broker answers an error.
 
-Source: tools/admin/DefaultMQAdminExtImpl.java (4.9.7). ``promote_slave`` and ``demote_master`` are
-ours: in Java a role changes by configuration and restart.
+Source: tools/admin/DefaultMQAdminExtImpl.java (4.9.7). Only our broker has
+``promote_slave`` and ``demote_master``; in Java a role changes by configuration and restart.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from storefmt.config.tables import DelayOffsets
 
 
 class BrokerCalls(AdminCalls):
-    """Requests about one broker."""
+    """The requests about one broker."""
 
     async def broker_runtime(self, address: str) -> dict[str, str]:
         """Return counters and gauges of a broker, sorted by name."""
@@ -87,15 +87,15 @@ class BrokerCalls(AdminCalls):
         await self._broker(address, RequestCode.CLEAN_UNUSED_TOPIC, what="clean topics")
 
     async def delete_expired_log(self, address: str) -> None:
-        """Delete commit log files past their age."""
+        """Delete commit log files that are older than the broker keeps them."""
         await self._broker(address, RequestCode.DELETE_EXPIRED_COMMITLOG, what="clean log")
 
 
 class NamesrvCalls(AdminCalls):
-    """Requests about the name servers."""
+    """The requests about name servers."""
 
     async def namesrv_config(self, address: str | None = None) -> dict[str, str]:
-        """Return every setting of a name server; the first that answers when address is None."""
+        """Return every setting of a name server, or of the first one that answers."""
         _, answer = await self._namesrv(
             RequestCode.GET_NAMESRV_CONFIG, what="settings", address=address
         )
@@ -148,7 +148,7 @@ class NamesrvCalls(AdminCalls):
 
         Args:
             namespace, key: the name of the value.
-            address: the name server; the first that answers when None.
+            address: the name server; None means the first that answers.
         """
         what = f"key {key} of namespace {namespace}"
         try:
@@ -165,7 +165,7 @@ class NamesrvCalls(AdminCalls):
         return responses.header(answer, headers.GetKVConfigResponse, address=address).value
 
     async def kv_list(self, namespace: str, *, address: str | None = None) -> dict[str, str]:
-        """Return all values of a namespace by key, sorted; none for an unknown namespace."""
+        """Return all values of a namespace by key, sorted; an unknown namespace has none."""
         try:
             address, answer = await self._namesrv(
                 RequestCode.GET_KVLIST_BY_NAMESPACE,
@@ -187,7 +187,7 @@ class NamesrvCalls(AdminCalls):
         Args:
             namespace, key: the name of the value.
             value: the new value.
-            address: only this name server; all of them when None.
+            address: only this name server; None means all of them.
         """
         header = headers.PutKVConfig(namespace=namespace, key=key, value=value)
         what = f"key {key} of namespace {namespace}"
@@ -198,7 +198,7 @@ class NamesrvCalls(AdminCalls):
 
         Args:
             namespace, key: the name of the value.
-            address: only this name server; all of them when None.
+            address: only this name server; None means all of them.
         """
         header = headers.DeleteKVConfig(namespace=namespace, key=key)
         what = f"key {key} of namespace {namespace}"
@@ -210,21 +210,21 @@ def _lines(settings: Mapping[str, str]) -> bytes:
 
 
 class HaCalls(AdminCalls):
-    """Requests about replication."""
+    """The requests about replication."""
 
     async def promote_slave(
         self, address: str, *, role: str | None = None, force: bool = False
     ) -> str:
-        """Make a slave the master; return its text about what it did.
+        """Make a slave the master, and return its text about what it did.
 
         Args:
             address: the slave.
-            role: ASYNC_MASTER or SYNC_MASTER; None for the role that its master had.
+            role: ASYNC_MASTER or SYNC_MASTER; None means the role that its master had.
             force: promote it even if it knows that messages are missing.
 
         Raises:
-            BrokerRefused: it is not a slave, it is stale, or its master is alive; code 3 from a
-                Java broker, which has no such request.
+            BrokerRefused: the broker is not a slave, it is stale, or its master is alive. A Java
+                broker, which does not have this request, answers code 3.
         """
         answer = await self._broker(
             address,
@@ -237,20 +237,20 @@ class HaCalls(AdminCalls):
     async def demote_master(
         self, address: str, *, broker_id: int, cut_tail: bool = False, force: bool = False
     ) -> str:
-        """Make a master that was replaced a slave; return its text about what it did.
+        """Turn a master that was replaced into a slave, and return its text about what it did.
 
-        It answers before it starts anew as a slave.
+        The broker answers before it restarts as a slave.
 
         Args:
             address: the master.
-            broker_id: the id that it gets, 1 or more.
-            cut_tail: copy out and cut what the new master's log does not have; works on a slave,
-                too.
-            force: also if it has not heard of a new master.
+            broker_id: the broker id that it gets, which is 1 or more.
+            cut_tail: copy the end of the log that the new master's log does not have, and cut it;
+                this works on a slave, too.
+            force: demote it even if it has not heard of a new master.
 
         Raises:
-            BrokerRefused: it still leads, or there is nothing to cut; code 3 from a Java broker,
-                which has no such request.
+            BrokerRefused: the broker still leads, or there is nothing to cut. A Java broker, which
+                does not have this request, answers code 3.
         """
         answer = await self._broker(
             address,
@@ -262,7 +262,7 @@ class HaCalls(AdminCalls):
 
 
 class AclCalls(AdminCalls):
-    """Requests about accounts."""
+    """The requests about accounts."""
 
     async def acl_config(self, address: str) -> bodies.GetBrokerClusterAclConfigResponseBody:
         """Return the accounts and the global white list; a Java broker sends the secrets, too."""
@@ -315,15 +315,15 @@ class AclCalls(AdminCalls):
 
         Args:
             address: the broker.
-            patterns: addresses, in which ``*`` may stand for a part.
-            file: the account file to change; the broker's default file when None.
+            patterns: the addresses, in which ``*`` may stand for a part.
+            file: the account file to change; None means the broker's default file.
         """
         header = headers.UpdateGlobalWhiteAddrsConfig(
             global_white_addrs=",".join(patterns), acl_file_full_path=file or ""
         )
         command = Command.request(RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG, header)
         if file is None:
-            # Java takes an empty path for a path; without the field it uses the default file.
+            # Java uses an empty path as it is, and uses the default file when the field is missing.
             del command.ext["aclFileFullPath"]
         answer = await self._client.invoke(address, command)
         responses.check(answer, address=address, what="global white list")

@@ -1,6 +1,6 @@
-"""What the families of admin calls share: one request to a broker or to the name servers.
+"""The base of all families of admin calls: it sends a request to a broker or a name server.
 
-A method of ``Admin`` is one request, or one for each broker of a topic where Java's tool does
+A method of ``Admin`` sends one request, or one for each broker of a topic where Java's tool does
 that, too. Families name header and body classes by their package (``headers.QueryMessage``),
 which loads each class on first use, because loading all would take longer than most commands.
 
@@ -36,7 +36,7 @@ _BEFORE: Final[Mapping[int, _Version]] = {
     RequestCode.RESUME_CHECK_HALF_MESSAGE: (4, 4),
     RequestCode.GET_ALL_PRODUCER_INFO: (4, 8),
     RequestCode.DELETE_EXPIRED_COMMITLOG: (4, 8),
-    # No Java broker knows these; from this version on, brokers answer that.
+    # No Java broker knows these codes, but brokers from this version on say so in an answer.
     ExtensionCode.GET_LOCK_TABLE: (4, 9, 7),
     ExtensionCode.GET_OPEN_TRANSACTIONS: (4, 9, 7),
     ExtensionCode.PROMOTE_SLAVE: (4, 9, 7),
@@ -54,6 +54,11 @@ class AdminCalls(Lifetime):
 
     def __init__(self, client: MQClient) -> None:
         super().__init__(client, "admin")
+
+    @property
+    def has_namesrv(self) -> bool:
+        """Return whether the client has a name server; else brokers are all that can be asked."""
+        return bool(self._client.namesrv_addresses)
 
     async def _broker(
         self,
@@ -91,7 +96,7 @@ class AdminCalls(Lifetime):
         what: str,
         timeout_s: float | None = None,
     ) -> _B:
-        """Return the typed body of a broker's answer; raises as ``_broker``, and BadAnswer."""
+        """Return the typed body of an answer; raises BadAnswer and the errors of ``_broker``."""
         answer = await self._broker(address, code, header, what=what, timeout_s=timeout_s)
         return responses.body(answer, body_class, address=address)
 
@@ -116,7 +121,7 @@ class AdminCalls(Lifetime):
         body: bytes = b"",
         address: str | None = None,
     ) -> tuple[str, Command]:
-        """Ask one name server; the first that answers when no address is given."""
+        """Ask one name server, or the first one that answers when no address is given."""
         if address is not None:
             return address, await self._broker(address, code, header, what=what, body=body)
         address, answer = await self._client.ask_namesrv(code, header, what=what, body=body)
@@ -125,6 +130,6 @@ class AdminCalls(Lifetime):
     async def _each_namesrv(
         self, code: int, header: Header, *, what: str, address: str | None = None
     ) -> list[Command]:
-        """Ask every name server, because they do not tell each other; only one with ``address``."""
-        addresses = list(self._client.namesrv_addresses) if address is None else [address]
+        """Ask only the name server at ``address``, or all of them, which share no changes."""
+        addresses = self._client.name_servers() if address is None else [address]
         return [await self._client.call(one, code, header, what=what) for one in addresses]

@@ -19,7 +19,7 @@ _RUNNING_INFO_TIMEOUT_S = 12.0
 
 
 class GroupCalls(AdminCalls):
-    """Requests about producer and consumer groups."""
+    """The requests about producer and consumer groups."""
 
     async def subscription_groups(self, address: str) -> GroupTable:
         """Return the settings of all consumer groups of a broker."""
@@ -109,7 +109,7 @@ class GroupCalls(AdminCalls):
             address: the broker.
             group: the consumer group.
             client_id: the member.
-            jstack: also return the stacks of its threads.
+            jstack: True also returns the stacks of its threads.
 
         Raises:
             BrokerRefused: code 1 when the client is not connected, 207 when it does not answer.
@@ -129,7 +129,7 @@ class GroupCalls(AdminCalls):
     async def consume_stats(
         self, address: str, group: str, topic: str | None = None
     ) -> bodies.ConsumeStats:
-        """Return broker offset and consumer offset by queue; nothing for an unknown group."""
+        """Return the broker offset and the consumer offset by queue; an unknown group has none."""
         return await self._body(
             address,
             RequestCode.GET_CONSUME_STATS,

@@ -25,6 +25,8 @@ from remoting.codes import ExtensionCode, RequestCode, ResponseCode
 from storefmt.config import fastjson
 from storefmt.errors import StoreError
 
+ORDERLY_PROPERTY: Final = "PROP_CONSUMEORDERLY"
+"""The property of a member that consumes in order, so that it locks its queues."""
 CLIENT_LOCK_LIFE_MS: Final = 30_000
 
 
@@ -63,7 +65,7 @@ class LockView:
 
 
 class LockCalls(GroupCalls):
-    """Requests about queue locks."""
+    """The requests about queue locks."""
 
     async def lock_batch(
         self, address: str, group: str, client_id: str, queues: Iterable[MessageQueue]
@@ -74,7 +76,7 @@ class LockCalls(GroupCalls):
             address: the broker.
             group: the consumer group.
             client_id: the client.
-            queues: queues of this broker.
+            queues: the queues, all of this broker.
         """
         body = bodies.LockBatchRequestBody(
             consumer_group=group, client_id=client_id, mq_set=sorted(queues)
@@ -95,7 +97,7 @@ class LockCalls(GroupCalls):
             address: the broker.
             group: the consumer group.
             client_id: the client.
-            queues: queues of this broker.
+            queues: the queues, all of this broker.
         """
         body = bodies.UnlockBatchRequestBody(
             consumer_group=group, client_id=client_id, mq_set=sorted(queues)
@@ -109,7 +111,7 @@ class LockCalls(GroupCalls):
 
         Args:
             address: the broker.
-            groups: only these groups; all when empty, which works only with our broker.
+            groups: only these groups; empty means all groups, which only our broker can list.
         """
         wanted = sorted(set(groups))
         try:
@@ -124,7 +126,7 @@ class LockCalls(GroupCalls):
         """Return the lock table of one of our brokers, sorted by group and queue.
 
         Raises:
-            BrokerRefused: code 3 from a Java broker, which has no such request.
+            BrokerRefused: a Java broker does not have this request and answers code 3.
         """
         answer = await self._broker(address, ExtensionCode.GET_LOCK_TABLE, what="lock table")
         try:
@@ -147,6 +149,9 @@ class LockCalls(GroupCalls):
                     info = await self.consumer_running_info(address, group, client_id)
                 except ClientError as error:
                     unanswered.append(f"{group} {client_id}: {error}")
+                    continue
+                if info.properties.get(ORDERLY_PROPERTY) != "true":
+                    # A member that does not consume in order says "locked", too, but locks nothing.
                     continue
                 held += [
                     QueueLock(

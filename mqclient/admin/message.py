@@ -6,11 +6,11 @@ tools/admin/DefaultMQAdminExtImpl.java#consumeMessageDirectly (4.9.7).
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mqclient.admin.calls import AdminCalls
 from mqclient.client import responses, routes
-from mqclient.errors import BadAnswer, BadRequest, NotFound
+from mqclient.errors import BadAnswer, BadRequest, ClientError, NotFound, TimedOut, Unreachable
 from mqclient.message import MessageExt, read_messages
 from remoting import bodies, headers
 from remoting.codes import RequestCode, ResponseCode
@@ -19,21 +19,24 @@ from storefmt.errors import StoreError
 from storefmt.formats.hosts import host_text
 from storefmt.formats.msgid import parse_offset_id
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 UNIQUE_KEY_QUERY: Final = "_UNIQUE_KEY_QUERY"
-"""Field of QUERY_MESSAGE which tells that the key is a unique key."""
+"""The field of QUERY_MESSAGE that says that the key is a unique key."""
 END_OF_TIME_MS: Final = 2**63 - 1
 _CONSUME_TIMEOUT_S: Final = 12.0
 
 
 class MessageCalls(AdminCalls):
-    """Requests about single messages."""
+    """The requests about single messages."""
 
     async def view_message(self, offset_id: str) -> MessageExt:
         """Return the message with an offset id; the id contains the address of its broker.
 
         Raises:
             BadRequest: the text is not an offset id.
-            NotFound: the broker has no message there, or not any more.
+            NotFound: the broker has no message there, or has deleted it.
         """
         try:
             store_host, log_offset = parse_offset_id(offset_id)
@@ -84,6 +87,7 @@ class MessageCalls(AdminCalls):
         begin_ms: int = 0,
         end_ms: int = END_OF_TIME_MS,
         unique: bool = False,
+        on_silent: Callable[[ClientError], None] | None = None,
     ) -> list[MessageExt]:
         """Return the messages of a topic with a key, newest last, from all its brokers.
 
@@ -92,14 +96,18 @@ class MessageCalls(AdminCalls):
         Args:
             topic: the topic.
             key: one of the keys of the messages, or a unique key.
-            count_max: at most so many messages of each broker, and in all.
+            count_max: the limit on the messages of each broker, and on all messages.
             begin_ms, end_ms: earliest and latest store time, in ms since 1970.
             unique: True for a unique key.
+            on_silent: gets the error of each broker that does not answer, whose messages are left
+                out. When it is None, or when no broker answers, the error is raised.
 
         Raises:
             NoRoute: no broker has the topic.
+            ClientError: a broker did not answer, see ``on_silent``.
         """
         found: list[MessageExt] = []
+        silent: list[ClientError] = []
         readers = routes.readers(await self._client.route(topic))
         for broker_name, address in readers.items():
             command = Command.request(
@@ -113,18 +121,23 @@ class MessageCalls(AdminCalls):
                 ),
             )
             command.ext[UNIQUE_KEY_QUERY] = "true" if unique else "false"
-            answer = await self._client.invoke(address, command)
+            try:
+                answer = await self._client.invoke(address, command)
+            except (TimedOut, Unreachable) as error:
+                silent.append(error)
+                continue
             if answer.code == ResponseCode.QUERY_NOT_FOUND:
                 continue
             responses.check(answer, address=address, what=f"key {key} in topic {topic}")
             found += read_messages(answer.body, broker_name=broker_name, address=address)
+        responses.told_of(silent, on_silent, of=len(readers))
         wanted = [message for message in found if _has_key(message, topic, key, unique=unique)]
         return sorted(wanted, key=lambda message: message.store_ms)[:count_max]
 
     async def consume_message_directly(
         self, address: str, group: str, client_id: str, offset_id: str
     ) -> bodies.ConsumeMessageDirectlyResult:
-        """Let a connected consumer consume one stored message; return how that ended.
+        """Let a connected consumer consume one stored message, and return how that ended.
 
         Args:
             address: the broker.
@@ -164,8 +177,8 @@ class MessageCalls(AdminCalls):
             topic: the topic.
             queue_id: the queue.
             queue_offset: the first entry.
-            count: at most so many entries.
-            group: a consumer group, whose filter the broker then evaluates.
+            count: the limit on the entries that are returned.
+            group: a consumer group; the broker then also evaluates its filter.
 
         Raises:
             NotFound: the queue has no entry at this offset.
@@ -184,7 +197,7 @@ class MessageCalls(AdminCalls):
             what=f"queue {queue_id} of topic {topic}",
         )
         if not answer.body:
-            # Java answers success with a remark and without a body.
+            # Java answers with success, with a remark and without a body.
             raise NotFound(
                 f"queue {queue_id} of topic {topic} has no entry {queue_offset}",
                 remark=answer.remark or "",

@@ -1,4 +1,4 @@
-"""Admin calls about offsets: of queues and of groups; the reset of a group to a time.
+"""Admin calls about the offsets of queues and of groups, and about resets of a group to a time.
 
     reset_offset_by_time --> request 222: the broker finds the offsets and tells the consumers
                          --> code 206, no consumer is online: find and commit the offsets here
@@ -21,11 +21,11 @@ from remoting.command import Command
 from storefmt.config.tables import ConsumerOffsets
 
 LATEST_MS: Final = -1
-"""The timestamp of a reset that means "behind the last message"."""
+"""The timestamp that resets a group to the end of each queue."""
 
 
 class OffsetCalls(AdminCalls):
-    """Requests about offsets."""
+    """The requests about offsets."""
 
     async def min_offset(self, queue: MessageQueue) -> int:
         """Return the first readable queue offset."""
@@ -65,7 +65,7 @@ class OffsetCalls(AdminCalls):
         )
 
     async def all_consumer_offsets(self, address: str) -> dict[tuple[str, str], dict[int, int]]:
-        """Return all consumer offsets: (topic, group) -> queue id -> next queue offset."""
+        """Return all consumer offsets as (topic, group) -> queue id -> next queue offset."""
         found = await self._body(
             address, RequestCode.GET_ALL_CONSUMER_OFFSET, ConsumerOffsets, what="consumer offsets"
         )
@@ -119,7 +119,7 @@ class OffsetCalls(AdminCalls):
         """Move a group without members, queue by queue, on one broker.
 
         Args:
-            address, group, topic, timestamp_ms, force: as of ``reset_offset_by_time``.
+            address, group, topic, timestamp_ms, force: see ``reset_offset_by_time``.
 
         Raises:
             NoRoute: the topic has no queue on this broker.
@@ -161,7 +161,7 @@ class OffsetCalls(AdminCalls):
     async def consume_time_span(
         self, address: str, group: str, topic: str
     ) -> list[bodies.QueueTimeSpan]:
-        """Return store times by queue: of the first, the last and the group's next message."""
+        """Return the store times of the first, the last and the last consumed message by queue."""
         body = await self._body(
             address,
             RequestCode.QUERY_CONSUME_TIME_SPAN,
@@ -180,7 +180,7 @@ class OffsetCalls(AdminCalls):
             address: the broker.
             group: the consumer group.
             topic: the topic.
-            client_id: only this member.
+            client_id: only this member; None means all members.
 
         Raises:
             BrokerRefused: no member is connected, or a member does not answer the broker.
@@ -197,13 +197,15 @@ class OffsetCalls(AdminCalls):
     async def correction_offsets(
         self, address: str, topic: str, compare_group: str, *, filter_groups: str | None = None
     ) -> dict[int, int]:
-        """Return, by queue id, the lowest offset of any group that is behind another group.
+        """Return the lowest consumer offset of all groups by queue id.
+
+        It is Long.MAX_VALUE where the lowest offset is above that of ``compare_group``.
 
         Args:
             address: the broker.
             topic: the topic.
             compare_group: the group that the others are compared with.
-            filter_groups: comma separated; 4.9 brokers DELETE the offsets of these groups.
+            filter_groups: separated by commas; 4.9 brokers DELETE the offsets of these groups.
         """
         found = await self._body(
             address,
@@ -221,7 +223,7 @@ class OffsetCalls(AdminCalls):
     ) -> dict[MessageQueue, int]:
         request = Command.request(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header)
         if cpp:
-            # The broker decides by the language of the request alone.
+            # The broker chooses the form of its own requests only by the language of this one.
             request.language = LanguageCode.CPP
         answer = responses.check(
             await self._client.invoke(address, request),

@@ -3,7 +3,7 @@
 The admin calls behind the queries for messages are imported on first use, because most clients
 never look for a message. Results name topics without the namespace.
 
-Rule: a query changes nothing.
+Rule: a query changes nothing on a server.
 
 Source: client/MQAdmin.java, client/impl/MQAdminImpl.java (4.9.7).
 """
@@ -32,7 +32,11 @@ class Queries(Lifetime):
     group: str
 
     async def fetch_subscribe_message_queues(self, topic: str) -> list[MessageQueue]:
-        """Return all readable queues of a topic, sorted; raises NoRoute."""
+        """Return all readable queues of a topic, sorted.
+
+        Raises:
+            NoRoute: no broker has the topic.
+        """
         namespace = self._client.namespace
         route = await self._client.route(wrap(namespace, topic))
         return routes.subscribe_queues(unwrap(namespace, topic), route)
@@ -88,7 +92,7 @@ class Queries(Lifetime):
         Args:
             topic: with the namespace or without.
             key: one of the keys of the messages.
-            count_max: at most so many messages.
+            count_max: the limit on the messages that are returned.
             begin_ms, end_ms: earliest and latest store time, in ms since 1970.
 
         Returns:

@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING
 
 from mqclient.admin.calls import AdminCalls
 from mqclient.client import responses, routes
+from mqclient.errors import ClientError, TimedOut, Unreachable
 from remoting import bodies, headers
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from storefmt.names import AUTO_CREATE_TOPIC
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from storefmt.config.tables import TopicConfig, TopicTable
 
 
 class TopicCalls(AdminCalls):
-    """Requests about topics."""
+    """The requests about topics."""
 
     async def cluster_info(self, *, address: str | None = None) -> bodies.ClusterInfo:
         """Return the clusters, brokers and addresses that a name server knows."""
@@ -36,7 +39,7 @@ class TopicCalls(AdminCalls):
         return sorted(responses.body(answer, bodies.TopicList, address=address).topic_list)
 
     async def topics_by_cluster(self, cluster: str) -> list[str]:
-        """Return the topics that have a queue in a cluster, sorted; none for an unknown cluster."""
+        """Return the topics that have a queue in a cluster, sorted; an unknown cluster has none."""
         address, answer = await self._namesrv(
             RequestCode.GET_TOPICS_BY_CLUSTER,
             headers.GetTopicsByCluster(cluster=cluster),
@@ -78,11 +81,19 @@ class TopicCalls(AdminCalls):
         return await self._unit_list(RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, address)
 
     async def topic_route(self, topic: str) -> bodies.TopicRouteData:
-        """Return the brokers and queues of a topic from a name server; raises NoRoute."""
+        """Return the brokers and queues of a topic from a name server.
+
+        Raises:
+            NoRoute: no broker has the topic.
+        """
         return await self._client.route(topic, fresh=True)
 
     async def topic_route_at(self, address: str, topic: str) -> bodies.TopicRouteData:
-        """Return the route of a topic from one name server; raises NotFound when it has none."""
+        """Return the route of a topic from one name server.
+
+        Raises:
+            NotFound: the name server does not know the topic.
+        """
         header = headers.GetRouteInfo(topic=topic, accept_standard_json_only=True)
         _, answer = await self._namesrv(
             RequestCode.GET_ROUTEINFO_BY_TOPIC,
@@ -92,22 +103,35 @@ class TopicCalls(AdminCalls):
         )
         return responses.body(answer, bodies.TopicRouteData, address=address)
 
-    async def topic_stats(self, topic: str) -> dict[MessageQueue, bodies.TopicOffset]:
-        """Return min and max offset and last store time by queue, sorted, from all masters.
+    async def topic_stats(
+        self, topic: str, *, on_silent: Callable[[ClientError], None] | None = None
+    ) -> dict[MessageQueue, bodies.TopicOffset]:
+        """Return the min offset, max offset and last store time of each queue of all masters.
+
+        Args:
+            topic: the topic.
+            on_silent: gets the error of each master that does not answer, whose queues are left
+                out. When it is None, or when no master answers, the error is raised.
 
         Raises:
             NoRoute: no broker has the topic.
+            ClientError: a master did not answer, see ``on_silent``.
         """
         masters = routes.masters(await self.topic_route(topic))
         found: dict[MessageQueue, bodies.TopicOffset] = {}
+        silent: list[ClientError] = []
         for address in masters.values():
-            found |= await self.topic_stats_at(address, topic)
+            try:
+                found |= await self.topic_stats_at(address, topic)
+            except (TimedOut, Unreachable) as error:
+                silent.append(error)
+        responses.told_of(silent, on_silent, of=len(masters))
         return dict(sorted(found.items()))
 
     async def topic_stats_at(
         self, address: str, topic: str
     ) -> dict[MessageQueue, bodies.TopicOffset]:
-        """Return min and max offset and last store time of the queues of one broker."""
+        """Return the min offset, max offset and last store time of each queue of one broker."""
         found = await self._body(
             address,
             RequestCode.GET_TOPIC_STATS_INFO,
@@ -119,7 +143,7 @@ class TopicCalls(AdminCalls):
 
     async def topic_configs(self, address: str) -> TopicTable:
         """Return the settings of all topics of a broker."""
-        # Imported here, because most commands about topics do not need the settings.
+        # This is imported here, because most commands about topics do not need the settings.
         from storefmt.config.tables import TopicTable
 
         return await self._body(

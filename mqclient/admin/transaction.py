@@ -1,4 +1,4 @@
-"""Admin calls about transactions: the open ones of a broker, and the resumed check of one.
+"""Admin calls that list the open transactions of a broker, or let it check one again.
 
 Only our broker lists its open transactions. A Java broker answers code 3; its op topic has no
 settings, so no client can tell open half messages from decided ones.
@@ -51,7 +51,7 @@ class TransactionView:
 
     Attributes:
         transactions: oldest first.
-        is_complete: False when there are more than the broker lists at once.
+        is_complete: False when the broker has more than it lists at once.
     """
 
     transactions: list[OpenTransaction]
@@ -59,7 +59,7 @@ class TransactionView:
 
 
 class TransactionCalls(AdminCalls):
-    """Requests about transactions."""
+    """The requests about transactions."""
 
     async def open_transactions(self, address: str) -> TransactionView | None:
         """Return the open half messages of a broker, oldest first; None for a Java broker.

@@ -3,7 +3,7 @@
     with BlockingClient("127.0.0.1:9876") as client, BlockingAdmin(client) as admin:
         names = admin.topic_list()
 
-Rule: it has every public method of ``Admin``, by a line here.
+Rule: it has all that is public in ``Admin``, and declares each method in one line.
 """
 
 from mqclient.admin.admin import Admin
@@ -16,6 +16,11 @@ class BlockingAdmin(BlockingProxy[Admin]):
 
     def __init__(self, client: BlockingLoop) -> None:
         super().__init__(client, Admin(client.mq))
+
+    @property
+    def has_namesrv(self) -> bool:
+        """Return whether the client has a name server; else brokers are all that can be asked."""
+        return self.own.has_namesrv
 
     acl_config = blocking_call(Admin.acl_config)
     acl_version = blocking_call(Admin.acl_version)

@@ -13,7 +13,7 @@
                 print(message.body)
 
 ``BlockingClient`` creates, subscribes and starts in one line what scripts need most. Each of the
-other classes has every public method of its async class, by a line here, and is made in the same
+other classes declares every public method of its async class in one line, and is made in the same
 way, with a ``BlockingClient`` in place of an ``MQClient``. ``loop`` explains when a call waits.
 
 Listeners that are plain functions run in threads and may call every blocking method; coroutine
@@ -30,12 +30,12 @@ from mqclient.blocking.loop import BlockingLoop
 from mqclient.blocking.proxy import BlockingProxy, blocking_call, future_call
 from mqclient.client.instance import MQClient
 from mqclient.client.settings import ClientSettings
-from mqclient.consumer.listeners import ConcurrentListener, OrderlyListener
+from mqclient.consumer.listener.listeners import ConcurrentListener, OrderlyListener
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
-from mqclient.consumer.offset_store import LOCAL_DIR, OffsetStore
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.consumer.push_consumer import PushConsumer
 from mqclient.consumer.settings import LitePullSettings, PushSettings
+from mqclient.consumer.state.offset_store import LOCAL_DIR, OffsetStore
 from mqclient.consumer.subscription import MessageSelector
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import DEFAULT_GROUP, Producer
@@ -112,7 +112,7 @@ class BlockingTransactionProducer(_BlockingSends[TransactionProducer]):
 
     Args:
         client: the blocking client.
-        group, listener, settings: as of ``TransactionProducer``.
+        group, listener, settings: see ``TransactionProducer``.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class BlockingPushConsumer(_BlockingQueries[PushConsumer]):
 
     Args:
         client: the blocking client.
-        group, settings, local_dir: as of ``PushConsumer``.
+        group, settings, local_dir: see ``PushConsumer``.
 
     Attributes:
         settings: the settings of the consumer.
@@ -178,7 +178,7 @@ class BlockingLitePullConsumer(_BlockingQueries[LitePullConsumer]):
 
     Args:
         client: the blocking client.
-        group, settings, local_dir: as of ``LitePullConsumer``.
+        group, settings, local_dir: see ``LitePullConsumer``.
 
     Attributes:
         settings: the settings of the consumer.
@@ -241,10 +241,10 @@ class BlockingClient(BlockingLoop):
         namesrv: ``host:port;host:port``; a missing port means 9876.
         group: the producer group of ``send``.
         settings: the settings of the same producer.
-        timeout_s: how long one request may take.
+        timeout_s: how long one request may take, in seconds.
         access_key, secret_key: together they sign every request.
         client_settings: the settings of ``mq``, see ``ClientSettings``.
-        tls, on_exchange, address_map: as of ``MQClient``.
+        tls, on_exchange, address_map: see ``MQClient``.
 
     Attributes:
         mq: the async client, for coroutines that ``run`` runs.
@@ -252,7 +252,7 @@ class BlockingClient(BlockingLoop):
         send: the method of ``producer``.
 
     Raises:
-        BadRequest: as ``MQClient`` and ``Producer``.
+        BadRequest: see ``MQClient`` and ``Producer``.
     """
 
     def __init__(
@@ -286,7 +286,7 @@ class BlockingClient(BlockingLoop):
     def request(
         self, message: Message, *, timeout_s: float, queue: MessageQueue | None = None
     ) -> MessageExt:
-        """Send a message whose consumer replies; return the reply, as ``Producer.request``."""
+        """Send a message whose consumer replies, and return the reply; see ``Producer.request``."""
         self.producer.start()
         return self.producer.request(message, timeout_s=timeout_s, queue=queue)
 
@@ -302,9 +302,9 @@ class BlockingClient(BlockingLoop):
         Args:
             group: the producer group.
             listener: its plain methods run in threads.
-            settings: the defaults when None.
+            settings: None means the defaults.
 
-        Raises: as ``TransactionProducer``.
+        Raises the same errors as ``TransactionProducer``.
         """
         with BlockingTransactionProducer(self, group, listener, settings=settings) as producer:
             yield producer
@@ -325,12 +325,12 @@ class BlockingClient(BlockingLoop):
         Args:
             group: the consumer group.
             listener: gets the messages; a plain function runs in threads.
-            topics: the expression of the subscription by topic.
+            topics: the expression to subscribe with, by topic.
             orderly: consume each queue in order.
-            settings: the defaults when None.
+            settings: None means the defaults.
             local_dir: broadcasting only: the directory of the offset files.
 
-        Raises: as ``PushConsumer.start``.
+        Raises the same errors as ``PushConsumer.start``.
         """
         with BlockingPushConsumer(self, group, settings, local_dir=local_dir) as consumer:
             consumer.register_message_listener(listener, orderly=orderly)
@@ -352,11 +352,11 @@ class BlockingClient(BlockingLoop):
 
         Args:
             group: the consumer group.
-            topics: the expression of the subscription by topic.
-            settings: the defaults when None.
+            topics: the expression to subscribe with, by topic.
+            settings: None means the defaults.
             local_dir: broadcasting only: the directory of the offset files.
 
-        Raises: as ``LitePullConsumer.start``.
+        Raises the same errors as ``LitePullConsumer.start``.
         """
         with BlockingLitePullConsumer(self, group, settings, local_dir=local_dir) as consumer:
             for topic, expression in topics.items():

@@ -23,7 +23,7 @@ from mqclient.errors import BadRequest
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _LAST_S: Final = 1.0
-"""How long ``close`` waits for the tasks that it cancelled."""
+"""How long ``close`` waits for the tasks that it cancelled, in seconds."""
 
 
 class BlockingLoop:
@@ -38,7 +38,7 @@ class BlockingLoop:
 
     def __init__(self, mq: MQClient) -> None:
         self.mq = mq
-        # A call begins before the loop ends, which cancels it, or it is refused.
+        # This lock orders calls and ``close``: an earlier call is cancelled, a later one refused.
         self._gate = threading.Lock()
         self._closed = False
         self._loop = asyncio.new_event_loop()
@@ -90,7 +90,7 @@ class BlockingLoop:
         """Call a function that returns a future in the client's loop; return one for this thread.
 
         Raises:
-            BadRequest: as ``run``.
+            BadRequest: see ``run``.
         """
 
         async def called() -> _T:
@@ -126,7 +126,7 @@ class BlockingLoop:
                 return
             self._closed = True
         if not self._thread.is_alive():
-            # In a forked process: the connections belong to the other process.
+            # This is a forked process, and the connections belong to the other process.
             return
         asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)

@@ -1,11 +1,11 @@
-"""Proxies: the blocking form of an async class, one line for each method.
+"""Proxies, which are the blocking form of an async class with one line for each method.
 
     class BlockingPullConsumer(BlockingProxy[PullConsumer]):
         pull = blocking_call(PullConsumer.pull)
 
-Rule: a proxy adds nothing. Parameters, result, errors and documentation are those of the async
-method, for readers and for type checkers. Every call runs in the event loop of the client, even
-that of a plain method, because it may change what the loop works with.
+Rule: a proxy adds nothing of its own. Parameters, result, errors and documentation are those of the
+async method, for readers and for type checkers. Every call runs in the event loop of the client,
+even that of a plain method, because it may change what the loop works with.
 """
 
 from collections.abc import Callable, Coroutine
@@ -71,7 +71,7 @@ def blocking_call(
 
     @wraps(method)
     def call(face: BlockingProxy[_O], *args: _P.args, **kwargs: _P.kwargs) -> object:
-        # Looked up by name, because a subclass may override the method.
+        # The method is looked up by name, because a subclass may override it.
         does = getattr(face.own, method.__name__)
         if awaits:
             return face._client.run(does(*args, **kwargs))

@@ -43,30 +43,34 @@ if TYPE_CHECKING:
 
 NAMESRV_PORT: Final = 9876
 DEFAULT_INSTANCE: Final = "DEFAULT"
-"""The instance name of a client without one (ClientConfig.instanceName)."""
+"""The instance name of a client that was not given one (ClientConfig.instanceName)."""
 _NUMBERS = itertools.count(time.monotonic_ns())
-"""Numbers of clients without a name; the time alone would be the same for two of one tick."""
+"""The numbers of clients without a name.
+
+The time alone is not used, because clients created within one tick would get the same number.
+"""
 _NEVER_VIP: Final = frozenset({
     RequestCode.PULL_MESSAGE, RequestCode.HEART_BEAT, RequestCode.UNREGISTER_CLIENT,
     RequestCode.END_TRANSACTION, RequestCode.GET_BROKER_CONFIG,
     RequestCode.REGISTER_MESSAGE_FILTER_CLASS,
 })  # fmt: skip
-"""Requests that Java sends to a broker's first port, whatever vipChannelEnabled says."""
+"""The requests that Java sends to the first port of a broker even with vipChannelEnabled."""
 
 
 class MQClient:
     """Connections to name servers and brokers, shared by producers, consumers and admin calls.
 
     Args:
-        namesrv: ``host:port;host:port``; a missing port means 9876.
+        namesrv: ``host:port;host:port``; a missing port means 9876. None is for a client that
+            only asks brokers by their addresses.
         settings: the parameters of Java's ``ClientConfig``, see ``ClientSettings``.
-        timeout_s: how long one request may take (mqClientApiTimeout).
+        timeout_s: how long one request may take, in seconds (mqClientApiTimeout).
         access_key: together with ``secret_key``, signs every request (ACL of 4.9).
         secret_key: see ``access_key``.
         tls: how connections are encrypted; None leaves them plain.
         on_exchange: called after every request with address, request, answer or error, and the
             elapsed ms.
-        on_request: answers the requests of brokers; the members of the client do when None.
+        on_request: answers the requests of brokers; None lets the members of the client do it.
         address_map: advertised address of a broker -> address to connect to in its place.
         direct: send over blocking sockets, one request after another, for coroutines that
             ``remoting.direct.drive`` runs without an event loop; such a client has no members.
@@ -76,15 +80,15 @@ class MQClient:
         broadcast_id: the client id of broadcasting consumers. As in Java it does not contain the
             process id, so it is the same after a restart.
         client_id: the client id of all other members.
-        namespace: the namespace of the producers and consumers, "" without one.
+        namespace: the namespace of the producers and consumers; "" when there is none.
 
     Raises:
-        BadRequest: no name server is given, or only one of the two keys.
+        BadRequest: ``namesrv`` contains no address, or only one of the two keys is given.
     """
 
     def __init__(
         self,
-        namesrv: str,
+        namesrv: str | None,
         settings: ClientSettings | None = None,
         *,
         timeout_s: float = 5.0,
@@ -97,7 +101,7 @@ class MQClient:
         clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         direct: bool = False,
     ) -> None:
-        self.namesrv_addresses = parse_addresses(namesrv)
+        self.namesrv_addresses = [] if namesrv is None else parse_addresses(namesrv)
         if bool(access_key) != bool(secret_key):
             raise BadRequest("access key and secret key go together: give both or none")
         self.timeout_s = timeout_s
@@ -120,7 +124,7 @@ class MQClient:
         self._remoting: RemotingClient | DirectClient  # noqa: F823
         connect_timeout_s = min(3.0, timeout_s)
         sign = _signer(access_key, secret_key)
-        # Only one of them is imported: asyncio takes longer to load than a plain request takes.
+        # Only one of the two is imported, because loading asyncio takes longer than a request.
         if direct:
             from remoting.direct import DirectClient
 
@@ -192,12 +196,12 @@ class MQClient:
     async def invoke(
         self, address: str, command: Command, *, timeout_s: float | None = None
     ) -> Command:
-        """Send a request; return the answer, whatever its code.
+        """Send a request and return the answer, which may have any response code.
 
         Args:
             address: the server, ``host:port``.
-            command: the request.
-            timeout_s: the client's when None.
+            command: the request to send.
+            timeout_s: how long the answer may take, in seconds; None means the client's limit.
 
         Raises:
             Unreachable: there was no connection, or it broke before the answer.
@@ -222,7 +226,7 @@ class MQClient:
     def open_channel(self, address: str) -> "Channel | None":
         """Return the open connection to a broker, on which a producer may write sends directly.
 
-        None where ``invoke`` must be used, because it connects, signs, or reports requests.
+        The result is None where ``invoke`` must be used, which connects, signs or reports requests.
         """
         if self._vip:
             address = second_port(address)
@@ -250,23 +254,33 @@ class MQClient:
         body: bytes = b"",
         timeout_s: float | None = None,
     ) -> Command:
-        """Send a request; return the answer when its code is success.
+        """Send a request, and return the answer when its code is success.
 
         Args:
             address: the server, ``host:port``.
             code: the request code.
-            header: the fields of the request; None without any.
+            header: the fields of the request; None when it has none.
             what: what is asked for, as the start of the error text: "topic T".
             body: the body of the request.
-            timeout_s: the client's when None.
+            timeout_s: how long the answer may take, in seconds; None means the client's limit.
 
         Raises:
             NotFound, BrokerRefused: the server answered with an error code.
-            Unreachable, TimedOut, BadRequest: as ``invoke``.
+            Unreachable, TimedOut, BadRequest: see ``invoke``.
         """
         command = responses.request(code, header, body=body)
         answer = await self.invoke(address, command, timeout_s=timeout_s)
         return responses.check(answer, address=address, what=what)
+
+    def name_servers(self) -> list[str]:
+        """Return the addresses of the name servers, the one that answered last first.
+
+        Raises:
+            BadRequest: the client has none.
+        """
+        if not self.namesrv_addresses:
+            raise no_name_server()
+        return list(self.namesrv_addresses)
 
     async def ask_namesrv(
         self, code: int, header: Header | None = None, *, what: str, body: bytes = b""
@@ -276,14 +290,14 @@ class MQClient:
         A name server does not answer a request code that it does not know; that is a TimedOut.
 
         Args:
-            code, header, what, body: as of ``call``.
+            code, header, what, body: see ``call``.
 
         Raises:
             Unreachable, TimedOut: none of them answered.
-            BadRequest: as ``invoke``.
+            BadRequest: see ``invoke``, or the client has no name server.
         """
         failures: list[ClientError] = []
-        for address in list(self.namesrv_addresses):
+        for address in self.name_servers():
             try:
                 answer = await self.invoke(address, responses.request(code, header, body=body))
             except (Unreachable, TimedOut) as error:
@@ -362,12 +376,17 @@ def parse_addresses(text: str) -> list[str]:
     """Return the addresses in ``host:port;host:port``; a missing port means 9876.
 
     Raises:
-        BadRequest: there is none.
+        BadRequest: the text contains no address.
     """
     found = [part.strip() for part in text.replace(",", ";").split(";") if part.strip()]
     if not found:
-        raise BadRequest("no name server is given", hint="host:port, or set NAMESRV_ADDR")
+        raise no_name_server()
     return [address if ":" in address else f"{address}:{NAMESRV_PORT}" for address in found]
+
+
+def no_name_server() -> BadRequest:
+    """Return the error for a request that only a name server answers."""
+    return BadRequest("no name server is given", hint="host:port, or set NAMESRV_ADDR")
 
 
 def second_port(address: str) -> str:
@@ -399,7 +418,7 @@ def _address_of(queue: MessageQueue, addresses: Mapping[str, str]) -> str:
 def _signer(access_key: str | None, secret_key: str | None) -> Callable[[Command], None] | None:
     if access_key is None or secret_key is None:
         return None
-    # Imported here, because most one-shot calls sign nothing and need not load hmac.
+    # This is imported here, because most short commands sign nothing and need no hmac.
     from remoting.acl import UNIQUE_KEY_QUERY, sign
 
     def sign_request(command: Command) -> None:

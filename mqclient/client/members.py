@@ -31,7 +31,7 @@ LOG = logging.getLogger(__name__)
 
 Answer = Command | None
 RequestHandler = Callable[[str, Command], Awaitable[Answer]]
-"""A function that answers one request of a broker; it gets the address and the request."""
+"""A function that answers a request of a broker; it gets the broker's address and the request."""
 
 
 class Connections(Protocol):
@@ -42,13 +42,36 @@ class Connections(Protocol):
 
     async def call(
         self, address: str, code: int, header: Header | None = None, *, what: str, body: bytes = b""
-    ) -> Command: ...
+    ) -> Command:
+        """Send a request, and return the answer when its code is success.
 
-    async def route(self, topic: str, *, fresh: bool = False) -> TopicRouteData: ...
+        Args:
+            address: the server, ``host:port``.
+            code: the request code.
+            header: the fields of the request; None when it has none.
+            what: what is asked for, as the start of the error text: "topic T".
+            body: the body of the request.
+
+        Raises:
+            ClientError: no answer came, or its code is an error.
+        """
+        ...
+
+    async def route(self, topic: str, *, fresh: bool = False) -> TopicRouteData:
+        """Return the route of a topic.
+
+        Args:
+            topic: the topic, with the namespace.
+            fresh: return only what a name server answers now.
+
+        Raises:
+            ClientError: no broker has the topic, or no name server answered.
+        """
+        ...
 
 
 class Member(Protocol):
-    """A producer or a consumer."""
+    """A producer or a consumer, as brokers know it."""
 
     group: str
 
@@ -106,7 +129,10 @@ class Members:
         await self._joined(member.group, consumer=False)
 
     async def leave(self, group: str, *, consumer: bool) -> None:
-        """Remove a member and unregister it; a broker that does not answer notices it by itself."""
+        """Remove a member and unregister it at the brokers.
+
+        A broker that does not answer forgets the member when its heartbeats stop.
+        """
         addresses = await self.addresses()
         (self.consumers if consumer else self.producers).pop(group, None)
         header = UnregisterClient(
@@ -167,7 +193,7 @@ class Members:
         return list(found)
 
     async def answer(self, address: str, request: Command) -> Answer:
-        """Answer a broker's request."""
+        """Return the answer to a broker's request."""
         group = _group_of(request)
         serve = self._own.get(request.code)
         for table in (self.consumers, self.producers):

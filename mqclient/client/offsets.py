@@ -88,7 +88,7 @@ async def committed(
 
     Args:
         group: the consumer group, with its namespace.
-        address: the broker; the master of the queue when None.
+        address: the broker; None means the master of the queue.
 
     Raises:
         ClientError: the broker did not answer.
@@ -126,7 +126,7 @@ async def commit(
     Args:
         group: the consumer group, with its namespace.
         queue_offset: the next offset to read, in entries.
-        address: the broker; the master of the queue when None.
+        address: the broker; None means the master of the queue.
 
     Raises:
         ClientError: the broker did not take it.

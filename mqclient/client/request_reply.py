@@ -53,7 +53,11 @@ class PendingRequest:
         }
 
     async def answer(self) -> MessageExt:
-        """Return the reply; raises TimedOut when none comes in time."""
+        """Return the reply.
+
+        Raises:
+            TimedOut: no reply came in time.
+        """
         left_s = self._deadline_s - asyncio.get_running_loop().time()
         try:
             return await asyncio.wait_for(self.reply, max(0.0, left_s))
@@ -76,7 +80,7 @@ class PendingRequests:
         self._waiting: dict[str, PendingRequest] = {}
 
     def ask(self, *, timeout_s: float) -> PendingRequest:
-        """Return a new request, which then waits."""
+        """Return a new request, which waits for its reply from now on."""
         question = PendingRequest(self, client_id=self._client_id, timeout_s=timeout_s)
         self._waiting[question.id] = question
         return question
@@ -115,7 +119,7 @@ class PendingRequests:
         return Message(f"{cluster}_{REPLY_TOPIC_SUFFIX}", body), {MESSAGE_TYPE: REPLY, **kept}
 
     async def replied(self, address: str, request: Command) -> Command | None:
-        """Handle a reply that a broker passes on."""
+        """Give a reply that a broker passes on to the request that waits for it."""
         header = request.header(ReplyMessage)
         message = _message_of(header, request.body)
         question = self._waiting.get(message.properties.get(CORRELATION_ID, ""))

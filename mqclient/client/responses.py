@@ -4,6 +4,7 @@ Rule: every answer goes through here, so that an error code, a missing field and
 not JSON each become one error that names the server.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Protocol, Self, TypeVar
 
 from mqclient.errors import BadAnswer, BadRequest, ClientError, TimedOut, Unreachable, refusal
@@ -85,6 +86,26 @@ def properties(answer: Command) -> dict[str, str]:
     lines = str(answer.body, "utf-8", "replace").splitlines()
     pairs = (line.partition("=") for line in lines if "=" in line)
     return {key.strip(): value.strip() for key, _, value in sorted(pairs)}
+
+
+def told_of(
+    silent: Sequence[ClientError], on_silent: Callable[[ClientError], None] | None, *, of: int
+) -> None:
+    """Report each server that did not answer a read to ``on_silent``.
+
+    Args:
+        silent: the error of each server that did not answer.
+        on_silent: gets each of these errors; None means that a single one is an error.
+        of: how many servers were asked.
+
+    Raises:
+        ClientError: a server did not answer and ``on_silent`` is None, or no server answered.
+    """
+    if silent and (on_silent is None or len(silent) == of):
+        raise silent[0]
+    for error in silent:
+        if on_silent is not None:
+            on_silent(error)
 
 
 def translated(error: RemotingError, *, address: str) -> ClientError:

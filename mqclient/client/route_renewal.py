@@ -73,7 +73,7 @@ class RouteRenewal:
         """Begin to renew a topic, unless a renewal is under way."""
         task = self._asking.get(topic)
         if task is None:
-            # From here on it counts as asked for, so that nobody else asks.
+            # The topic counts as asked for from now on, so that no other caller asks.
             self._known.asked(topic, now_ms=self._now_ms())
             task = asyncio.get_running_loop().create_task(self._renew(topic), name=f"route {topic}")
             self._asking[topic] = task

@@ -1,10 +1,10 @@
 """Routes: which brokers have a topic, and which queues a producer or a consumer sees there.
 
 A route is asked for again after 30 s, or when one of its brokers failed; it is used until there
-is a newer one (``route_renewal``). When nobody asked for it in 60 s, the next caller waits a
-moment for a newer one.
+is a newer one (``route_renewal``). When no caller has asked for it for 60 s, the next
+caller waits a moment for a newer one.
 
-Rule: this module asks nobody; its callers pass the time.
+Rule: this module sends no requests and reads no clock; its callers pass the time.
 
 Source: client/impl/factory/MQClientInstance.java#topicRouteData2TopicPublishInfo,
 #topicRouteData2TopicSubscribeInfo, common/constant/PermName.java (4.9.7).
@@ -17,11 +17,11 @@ from remoting.bodies import BrokerData, MessageQueue, TopicRouteData
 
 """The topic whose settings a broker gives to a topic that it creates on the first send."""
 TEMPLATE_QUEUE_COUNT: Final = 4
-"""Queues that a producer then asks for (defaultTopicQueueNums)."""
+"""How many queues a producer then asks for (defaultTopicQueueNums)."""
 ROUTE_LIFE_MS: Final = 30_000
-"""Age at which a route is asked for again (pollNameServerInterval)."""
+"""The age at which a route is asked for again, in ms (pollNameServerInterval)."""
 QUIET_MS: Final = 300_000
-"""Pause between two warnings that the route of a topic could not be renewed."""
+"""The pause between two warnings that a route could not be renewed, in ms."""
 MASTER_ID: Final = 0
 
 READABLE: Final = 4
@@ -29,7 +29,7 @@ WRITABLE: Final = 2
 
 
 class PublishInfo(NamedTuple):
-    """What a producer needs of a route: the writable queues, and the master of each broker."""
+    """The part of a route that a producer needs: writable queues, and each broker's master."""
 
     route: TopicRouteData
     queues: list[MessageQueue]
@@ -77,7 +77,7 @@ class RouteCache:
         self._known[topic] = _CachedRoute(route, now_ms, self._life_ms)
 
     def asked(self, topic: str, *, now_ms: int) -> None:
-        """Note that a known route is being asked for, so that nobody else asks."""
+        """Note that a known route is being asked for, so that no other caller asks."""
         self._known[topic].asked(now_ms, self._life_ms)
 
     def failed(self, topic: str, *, now_ms: int) -> bool:
@@ -105,7 +105,11 @@ class RouteCache:
 
 
 def publish_info(topic: str, route: TopicRouteData) -> PublishInfo:
-    """Return what a producer needs of a route; raises BadAnswer as ``publish_queues``."""
+    """Return the part of a route that a producer needs.
+
+    Raises:
+        BadAnswer: see ``publish_queues``.
+    """
     return PublishInfo(route, publish_queues(topic, route), masters(route))
 
 
@@ -147,7 +151,7 @@ def subscribe_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
 
 
 def masters(route: TopicRouteData) -> dict[str, str]:
-    """Return the address of each broker's master, by broker name; without one it is left out."""
+    """Return the address of each master by broker name; brokers without a master are left out."""
     return {
         broker.broker_name: broker.broker_addrs[MASTER_ID]
         for broker in route.broker_datas
@@ -167,7 +171,7 @@ def reader(route: TopicRouteData, broker_name: str, *, broker_id: int) -> tuple[
 
     Args:
         route: the route of the topic.
-        broker_name: the broker.
+        broker_name: the name of the broker.
         broker_id: the preferred member of the broker; when it is away, the master is taken, and
             then any slave.
 

@@ -57,9 +57,9 @@ class ClientSettings:
         namespace: prefix of every topic and group, as ``namespace%name``.
         instance_name: makes the client id ``ip@instance_name``; without it a number is used.
         unit_name: is appended to the client id, ``ip@instance_name@unit_name``.
-        client_ip: the ``ip`` of the client id; when None, the address this machine sends from.
-        vip_channel_enabled: connect to the brokers' second port (listenPort - 2) for every request
-            except pulls, heartbeats, unregistrations, ends of transactions and filters
+        client_ip: the ``ip`` of the client id; None means the address that this machine sends from.
+        vip_channel_enabled: True connects to the brokers' second port (listenPort - 2) for every
+            request except pulls, heartbeats, unregistrations, ends of transactions and filters
             (sendMessageWithVIPChannel).
         poll_name_server_interval_ms: age at which a route is asked for again.
         heartbeat_broker_interval_ms: pause between two heartbeats; a broker forgets a client that

@@ -1,8 +1,12 @@
 """Consumers: push (a listener gets the messages), lite pull (``poll``) and pull (any queue offset).
 
-Messages of the brokers enter through one pull loop for each assigned queue, wait in a
-``ProcessQueue``, and leave to a listener or to ``poll``; consumer offsets and failed messages go
-back to the brokers.
+    rebalance/  which queues this member has
+    pull/       one pull loop for each of them
+    listener/   calls the application's listener
+    state/      what these share: process queues, offsets, rates
 
-Start reading with ``push_consumer.py``; ``rebalance.py`` explains who gets which queue.
+Messages of the brokers enter through the pull loops, wait in a ``ProcessQueue``, and leave to a
+listener or to ``poll``; consumer offsets and failed messages go back to the brokers.
+
+Start reading with ``push_consumer.py``; ``group_consumer.py`` has what it shares with lite pull.
 """

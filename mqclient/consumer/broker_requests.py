@@ -22,9 +22,8 @@ from dataclasses import fields
 from typing import Final
 
 from mqclient.client.members import RequestHandler
-from mqclient.consumer.consumer_state import ConsumerState, ConsumeService
-from mqclient.consumer.queue_pull import QueuePulls
-from mqclient.consumer.rebalance import Rebalancing
+from mqclient.consumer.pull.pull_message_service import PullMessageService
+from mqclient.consumer.state.consumer_state import ConsumerState, ConsumeService
 from mqclient.errors import ClientError
 from mqclient.message import read_messages
 from remoting.bodies import ConsumerRunningInfo, MessageQueue
@@ -51,7 +50,6 @@ class BrokerRequests:
     Args:
         state: the consumer's tables and offsets.
         service: consumes the message of request 309.
-        rebalancing: begins queues again after a reset.
         pulls: reads the queues that a reset drops.
         started_ms: when the consumer was started, in ms since 1970.
     """
@@ -61,15 +59,13 @@ class BrokerRequests:
         state: ConsumerState,
         service: ConsumeService,
         *,
-        rebalancing: Rebalancing,
-        pulls: QueuePulls,
+        pulls: PullMessageService,
         started_ms: int,
     ) -> None:
         self._state = state
         self._service = service
         self._subscriptions = state.subscriptions
         self._process_queues = state.process_queues
-        self._rebalancing = rebalancing
         self._pulls = pulls
         self._started_ms = started_ms
 
@@ -84,12 +80,12 @@ class BrokerRequests:
         }
 
     async def members_changed(self, address: str, request: Command) -> Command | None:
-        """Rebalance as soon as possible."""
-        self._rebalancing.wake()
+        """Rebalance as soon as possible, because the members of the group changed."""
+        self._state.rebalance_now.set()
         return None
 
     async def reset(self, address: str, request: Command) -> Command | None:
-        """Set the offsets of queues of a topic, whatever was consumed so far."""
+        """Set the offsets of queues of a topic, even if they were consumed beyond these offsets."""
         header = request.header(ResetOffset)
         wanted = ResetOffsetBody.decode(request.body).offset_table
         LOG.info("%s asks %s to reset its offsets in %s", address, header.group, header.topic)
@@ -98,7 +94,7 @@ class BrokerRequests:
         return None
 
     async def positions(self, address: str, request: Command) -> Command | None:
-        """Return the offsets in memory."""
+        """Return the offsets that this consumer has in memory."""
         topic = request.header(GetConsumerStatus).topic
         body = GetConsumerStatusBody(message_queue_table=self._state.offsets.table(topic))
         return request.response(body=body.encode())
@@ -126,7 +122,7 @@ class BrokerRequests:
         return request.response(body=info.encode())
 
     async def consume_directly(self, address: str, request: Command) -> Command | None:
-        """Call the listener with one message and return how it ended."""
+        """Call the listener with one message, and return how the call ended."""
         header = request.header(ConsumeMessageDirectlyResult)
         messages = read_messages(
             request.body, broker_name=header.broker_name or "", address=address
@@ -161,7 +157,7 @@ class BrokerRequests:
                 )
             del self._process_queues[process_queue.queue]
             offsets.remove(process_queue.queue)
-        self._rebalancing.wake()
+        self._state.rebalance_now.set()
 
     def _properties(self) -> dict[str, str]:
         settings = self._state.settings

@@ -1,4 +1,4 @@
-"""What push and lite pull consumers share: a member of a consumer group, from start to shutdown.
+"""The base of push and lite pull consumers: a member of a group, from start to shutdown.
 
     subscriptions --rebalance--> process queues --one pull loop each--> listener, or ``poll``
 
@@ -16,6 +16,7 @@ client/impl/factory/MQClientInstance.java#checkClientInBroker (4.9.7).
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -24,15 +25,21 @@ from mqclient.client import routes
 from mqclient.client.instance import MQClient
 from mqclient.client.members import RequestHandler
 from mqclient.consumer.broker_requests import BrokerRequests
-from mqclient.consumer.consumer_state import ConsumerState, ConsumeService
-from mqclient.consumer.offset_store import offset_store
-from mqclient.consumer.queue_locks import QueueLocks
-from mqclient.consumer.queue_pull import QueuePulls
-from mqclient.consumer.rebalance import Rebalancing
-from mqclient.consumer.settings import HALF_AN_HOUR_MS, PushSettings
-from mqclient.consumer.subscription import TAG, TopicSubscription
+from mqclient.consumer.pull.pull_message_service import PullMessageService
+from mqclient.consumer.rebalance.queue_locks import QueueLocks
+from mqclient.consumer.rebalance.rebalancing import Rebalancing
+from mqclient.consumer.settings import HALF_AN_HOUR_MS, LitePullSettings, PushSettings
+from mqclient.consumer.state.consumer_state import ConsumerState, ConsumeService
+from mqclient.consumer.state.offset_store import offset_store
+from mqclient.consumer.subscription import (
+    ALL,
+    TAG,
+    MessageSelector,
+    Subscription,
+    TopicSubscription,
+)
 from mqclient.errors import BadRequest, BrokerRefused, ClientError
-from mqclient.namespace import checked_group
+from mqclient.namespace import checked_group, wrap
 from remoting.bodies import CheckClientRequestBody, ConsumerData, ConsumeType, MessageQueue
 from remoting.codes import RequestCode
 
@@ -66,8 +73,33 @@ class GroupConsumer(Queries):
         self._process_queues = self._state.process_queues
         self._locks = QueueLocks(client, group)
         self._loop = OwnLoop()
-        self._started_ms = 0
+        self._service: ConsumeService | None = None
+        self._pulls: PullMessageService | None = None
+        self._rebalancing: Rebalancing | None = None
+        self._handlers: dict[int, RequestHandler] = {}
         self._tasks: list[asyncio.Task[None]] = []
+
+    def subscribe(
+        self, topic: str, expression: str | MessageSelector = ALL, *, kind: str = TAG
+    ) -> None:
+        """Subscribe to a topic, and share its queues with the group; a second call replaces this.
+
+        Args:
+            topic: with the namespace or without.
+            expression: ``*``, ``TagA || TagB``, with ``kind`` SQL92 an SQL expression, or a
+                ``MessageSelector``, which says both.
+            kind: TAG or SQL92, the kind of an expression that is a text.
+
+        Raises:
+            BadRequest: the topic name or the expression is not allowed.
+        """
+        subscription = self._subscription(topic, expression, kind)
+        self._loop.do(partial(self._set_subscription, subscription.data.topic, subscription))
+
+    def unsubscribe(self, topic: str) -> None:
+        """End the subscription to a topic; its queues go to other members."""
+        topic = wrap(self._connections.namespace, topic)
+        self._loop.do(partial(self._set_subscription, topic, None))
 
     def assignment(self) -> list[MessageQueue]:
         """Return the queues that this member has now, sorted; topics are with the namespace."""
@@ -77,7 +109,28 @@ class GroupConsumer(Queries):
             if not process_queue.dropped
         )
 
-    # The client's ``Members`` call these.
+    async def shutdown(self) -> None:
+        """Leave the group: stop pulls and listeners, persist offsets, release locks.
+
+        A second call does nothing. Another member gets the messages that were not consumed.
+        """
+        await super().shutdown()
+        service, pulls = self._service, self._pulls
+        if service is None or pulls is None:
+            return
+        self._service = None
+        for task in self._tasks:
+            task.cancel()
+        pulls.stop()
+        settings = self._state.settings
+        await service.stop(wait_s=settings.await_termination_ms_when_shutdown / 1000)
+        await self._leave(unlock=service.orderly and not settings.broadcasting)
+
+    # ``Members`` of the client calls the following methods.
+
+    def request_handlers(self) -> dict[int, RequestHandler]:
+        """Return the method that answers each request code of a broker."""
+        return {} if self._service is None else self._handlers
 
     def topics(self) -> Iterable[str]:
         """Return the subscribed topics."""
@@ -99,24 +152,59 @@ class GroupConsumer(Queries):
         """Return the subscriptions that heartbeats carry."""
         return self._subscriptions.values()
 
-    def _consume_from_ms(self, now_ms: int) -> int:
-        """Return the store time that CONSUME_FROM_TIMESTAMP means, in ms since 1970."""
+    def _subscription(
+        self, topic: str, expression: str | MessageSelector, kind: str
+    ) -> TopicSubscription:
+        return TopicSubscription.of(
+            wrap(self._client.namespace, topic),
+            Subscription.parse(expression, kind=kind),
+            version=self._client.now_ms(),
+        )
+
+    def _set_subscription(self, topic: str, subscription: TopicSubscription | None) -> None:
+        if subscription is None:
+            self._subscriptions.pop(topic, None)
+        else:
+            self._subscriptions[topic] = subscription
+            if self._service is not None:
+                self._spawn(self._client.members.heartbeat())
+        self._state.rebalance_now.set()
+
+    async def _join(
+        self, service: ConsumeService, lite: LitePullSettings | None = None
+    ) -> Rebalancing:
+        """Create the parts, join the group, and return the rebalance, which begins the queues.
+
+        Args:
+            service: consumes the messages.
+            lite: the settings of a lite pull consumer.
+
+        Raises:
+            BadRequest: the client has a member of this group already.
+        """
+        self._loop.enter()
+        now_ms = self._client.now_ms()
         from_ms = self._state.settings.consume_from_ms
-        return now_ms - HALF_AN_HOUR_MS if from_ms is None else from_ms
-
-    def _make_rebalancing(self, service: ConsumeService, pulls: QueuePulls) -> Rebalancing:
-        return Rebalancing(self._state, service, pulls=pulls, locks=self._locks)
-
-    def _broker_request_handlers(
-        self, service: ConsumeService, pulls: QueuePulls, rebalancing: Rebalancing
-    ) -> dict[int, RequestHandler]:
-        return BrokerRequests(
-            self._state,
-            service,
-            pulls=pulls,
-            rebalancing=rebalancing,
-            started_ms=self._started_ms,
+        from_ms = now_ms - HALF_AN_HOUR_MS if from_ms is None else from_ms
+        self._service = service
+        self._pulls = pulls = PullMessageService(self._state, service, from_ms=from_ms, lite=lite)
+        self._rebalancing = Rebalancing(self._state, service, pulls=pulls, locks=self._locks)
+        self._handlers = BrokerRequests(
+            self._state, service, pulls=pulls, started_ms=now_ms
         ).table()
+        try:
+            await self._client.members.join_consumer(self)
+        except BaseException:
+            # This consumer did not join, so its shutdown must not remove the other member.
+            self._service = None
+            raise
+        return self._rebalancing
+
+    def _running_pulls(self) -> PullMessageService:
+        self._check_alive()
+        if self._service is None or self._pulls is None:
+            raise BadRequest(f"consumer of {self.group} does not run", hint="await start() first")
+        return self._pulls
 
     async def _check_expressions(self) -> None:
         """Ask a broker of each topic whether it can read the topic's SQL92 expression.
@@ -151,13 +239,8 @@ class GroupConsumer(Queries):
             except ClientError as error:
                 LOG.warning("the expression for topic %s was not checked: %s", topic, error)
 
-    def _stop_pulling(self, pulls: QueuePulls) -> None:
-        for task in self._tasks:
-            task.cancel()
-        pulls.stop()
-
     async def _leave(self, *, unlock: bool = False) -> None:
-        """Give up every queue, persist the offsets and take leave of the brokers."""
+        """Give up every queue, persist the offsets, and unregister from the brokers."""
         for process_queue in self._process_queues.values():
             process_queue.dropped = True
         try:
@@ -187,7 +270,7 @@ class OwnLoop:
         self._loop = asyncio.get_running_loop()
 
     def do(self, work: Callable[[], object]) -> None:
-        """Call ``work``: at once in the loop's own thread, else in the loop's next turn.
+        """Call ``work`` at once in the loop's own thread, or in the next turn of the loop.
 
         Raises:
             BadRequest: the loop has ended.

@@ -25,18 +25,15 @@ from pathlib import Path
 from mqclient.admin.queries import Queries
 from mqclient.client import offsets, routes
 from mqclient.client.instance import MQClient
-from mqclient.client.members import RequestHandler
 from mqclient.consumer.group_consumer import GroupConsumer
-from mqclient.consumer.offset_store import LOCAL_DIR
-from mqclient.consumer.poll_buffer import PollBuffer
-from mqclient.consumer.process_queue import ProcessQueue
-from mqclient.consumer.queue_pull import QueuePulls
+from mqclient.consumer.pull.poll_buffer import PollBuffer
 from mqclient.consumer.settings import LitePullSettings
+from mqclient.consumer.state.offset_store import LOCAL_DIR
+from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.consumer.subscription import (
     ALL,
     TAG,
     MessageSelector,
-    Subscription,
     TopicSubscription,
 )
 from mqclient.errors import BadRequest, ClientError
@@ -57,7 +54,7 @@ class LitePullConsumer(GroupConsumer):
     Args:
         client: the connections; a client has at most one member of a group.
         group: the consumer group.
-        settings: see ``LitePullSettings``; the defaults when None.
+        settings: see ``LitePullSettings``; None means the defaults.
         local_dir: broadcasting only: the directory of the offset files.
 
     Raises:
@@ -78,49 +75,26 @@ class LitePullConsumer(GroupConsumer):
         super().__init__(client, group, shared=self.settings.as_push(), local_dir=local_dir)
         self._assigned: list[MessageQueue] | None = None
         self._poll_buffer = PollBuffer(self._state, auto_commit=self.settings.auto_commit)
-        self._started_ms = client.now_ms()
-        self._pulls = QueuePulls(
-            self._state,
-            self._poll_buffer,
-            from_ms=self._consume_from_ms(self._started_ms),
-            lite=True,
-            suspend_ms=self.settings.broker_suspend_max_time_ms,
-            timeout_ms=self.settings.consumer_timeout_ms_when_suspend,
-            broker_id=self.settings.broker_id,
-        )
-        self._pulls.full = self._too_many_messages
-        self._rebalancing = self._make_rebalancing(self._poll_buffer, self._pulls)
-        self._running = False
         self._next_commit_ms = 0
 
-    # What to consume.
+    # The following methods choose what is consumed.
 
     def subscribe(
         self, topic: str, expression: str | MessageSelector = ALL, *, kind: str = TAG
     ) -> None:
-        """Subscribe to a topic, and share its queues with the group.
+        """Subscribe to a topic, as ``GroupConsumer.subscribe`` does.
 
         Args:
-            topic: with the namespace or without.
-            expression: ``*``, ``TagA || TagB``, an SQL92 expression, or a ``MessageSelector``.
-            kind: TAG or SQL92, the kind of an expression that is a text.
+            topic, expression, kind: see ``GroupConsumer.subscribe``.
 
         Raises:
-            BadRequest: the topic or the expression is not allowed, or queues were assigned.
+            BadRequest: the topic name or the expression is not allowed, or queues were assigned.
         """
         if self._assigned is not None:
             raise BadRequest(
                 f"{self.group} has assigned queues and cannot subscribe", hint="do one of the two"
             )
-        self._set_subscription(topic, expression, kind)
-        if self._running:
-            self._loop.do(self._rebalancing.wake)
-
-    def unsubscribe(self, topic: str) -> None:
-        """End the subscription to a topic; its queues go to other members."""
-        self._subscriptions.pop(wrap(self._connections.namespace, topic), None)
-        if self._running and self._assigned is None:
-            self._loop.do(self._rebalancing.wake)
+        super().subscribe(topic, expression, kind=kind)
 
     async def assign(self, queues: Collection[MessageQueue]) -> None:
         """Take these queues, whatever other members do; a second call replaces them.
@@ -135,8 +109,8 @@ class LitePullConsumer(GroupConsumer):
             )
         self._assigned = sorted(self._wrapped(queue) for queue in queues)
         for topic in {queue.topic for queue in self._assigned} - set(self._subscriptions):
-            self._set_subscription(topic, ALL, TAG)
-        if self._running:
+            self._subscriptions[topic] = self._subscription(topic, ALL, TAG)
+        if self.is_running and self._rebalancing is not None:
             await self._rebalancing.take(self._assigned)
 
     def set_sub_expression_for_assign(
@@ -146,18 +120,19 @@ class LitePullConsumer(GroupConsumer):
 
         Args:
             topic: with the namespace or without.
-            expression: as of ``subscribe``.
+            expression: see ``subscribe``.
             kind: TAG or SQL92.
 
         Raises:
             BadRequest: the topic or the expression is not allowed, or the consumer runs.
         """
-        if self._running:
+        if self.is_running:
             raise BadRequest("an expression for assigned queues is set before the start")
         self._assigned = self._assigned or []
-        self._set_subscription(topic, expression, kind)
+        subscription = self._subscription(topic, expression, kind)
+        self._subscriptions[subscription.data.topic] = subscription
 
-    # Life.
+    # The following methods start and stop the consumer.
 
     async def start(self) -> None:
         """Join the group and begin to pull.
@@ -167,56 +142,40 @@ class LitePullConsumer(GroupConsumer):
             BrokerRefused: a broker cannot read an SQL92 expression.
             ClientError: a broker did not give the start offset of an assigned queue.
         """
-        if self._running:
+        if self.is_running:
             raise BadRequest(f"consumer of {self.group} runs already")
-        # Checked before it joins, because nobody shuts down a member that could not start.
+        # This comes before the join, because a failed start would leave a member in the group.
         await self._check_expressions()
-        await self._client.members.join_consumer(self)
-        self._loop.enter()
-        self._running = True
-        self._started_ms = self._client.now_ms()
-        self._next_commit_ms = self._started_ms + self.settings.auto_commit_interval_ms
+        self._next_commit_ms = self._client.now_ms() + self.settings.auto_commit_interval_ms
+        rebalancing = await self._join(self._poll_buffer, self.settings)
         if self._assigned is None:
-            self._spawn(self._rebalancing.run())
+            self._spawn(rebalancing.run())
             return
+        # No reset is accepted, because no rebalance would begin the queues again (as in Java).
+        del self._handlers[RequestCode.RESET_CONSUMER_CLIENT_OFFSET]
         try:
-            await self._rebalancing.take(self._assigned)
+            await rebalancing.take(self._assigned)
         except BaseException:
             await self.shutdown()
             raise
 
-    async def shutdown(self) -> None:
-        """Leave the group; with ``auto_commit``, commit what was polled.
-
-        The last batch counts only when ``poll`` or ``commit`` was called after it, because the
-        application may not be finished with it.
-        """
-        await super().shutdown()
-        if not self._running:
-            return
-        self._running = False
-        self._stop_pulling(self._pulls)
-        if self.settings.auto_commit:
-            self._poll_buffer.commit(with_last=False)
-        await self._leave()
-
     @property
     def is_running(self) -> bool:
         """Whether ``start`` was called and ``shutdown`` was not."""
-        return self._running
+        return self._service is not None
 
-    # Messages and positions.
+    # The following methods return messages, and read and set offsets.
 
     async def poll(self, timeout_ms: int | None = None) -> list[MessageExt]:
-        """Return the next messages of one queue, or none when none came in time.
+        """Return the next messages of one queue, or an empty list when none came in time.
 
         Args:
-            timeout_ms: how long to wait; None means the setting ``poll_timeout_ms``, 0 not at all.
+            timeout_ms: how long to wait; None means ``poll_timeout_ms``, and 0 does not wait.
 
         Raises:
             BadRequest: the consumer does not run.
         """
-        self._check_running()
+        self._running_pulls()
         now_ms = self._client.now_ms()
         if self.settings.auto_commit and now_ms >= self._next_commit_ms:
             self._next_commit_ms = now_ms + self.settings.auto_commit_interval_ms
@@ -227,17 +186,18 @@ class LitePullConsumer(GroupConsumer):
     async def commit(
         self, positions: dict[MessageQueue, int] | None = None, *, persist: bool = True
     ) -> None:
-        """Commit offsets: those of all messages that were polled, or the given ones.
+        """Commit the given offsets, or those of all messages that were polled.
 
         Args:
-            positions: the queue offset to read next of each queue, in entries.
-            persist: tell the brokers now, not only at the shutdown.
+            positions: the offset to read next in each queue, in entries; None commits what was
+                polled.
+            persist: True sends the offsets to the brokers now, and not only at the shutdown.
 
         Raises:
             BadRequest: the consumer does not run, or a queue is not its own.
             ClientError: a broker did not take an offset.
         """
-        self._check_running()
+        self._running_pulls()
         if positions is None:
             self._poll_buffer.commit()
         else:
@@ -250,7 +210,7 @@ class LitePullConsumer(GroupConsumer):
             await self._state.offsets.persist(queues, sure=True)
 
     async def committed(self, queue: MessageQueue) -> int | None:
-        """Return the queue offset the group reads next, None when it never committed one.
+        """Return the queue offset that the group reads next; None when it never committed one.
 
         Raises:
             ClientError: the broker did not answer.
@@ -266,6 +226,7 @@ class LitePullConsumer(GroupConsumer):
             BadRequest: the queue is not this consumer's, or the offset is outside of it.
             ClientError: the broker did not answer.
         """
+        pulls = self._running_pulls()
         queue = self._wrapped(queue)
         self._own_queue(queue)
         low = await offsets.min_offset(self._client, queue)
@@ -274,31 +235,36 @@ class LitePullConsumer(GroupConsumer):
             raise BadRequest(f"{offsets.named(queue)} has {low} to {high}, not {queue_offset}")
         # The queue may have been given to another member while the broker was asked.
         self._own_queue(queue).dropped = True
-        self._pulls.end(queue)
+        pulls.end(queue)
         fresh = ProcessQueue(queue, next_offset=queue_offset, now_ms=self._client.now_ms())
         self._process_queues[queue] = fresh
         self._poll_buffer.start_over(fresh)
-        self._pulls.run(fresh)
+        pulls.run(fresh)
 
     async def seek_to_begin(self, queue: MessageQueue) -> None:
-        """Continue at the first message of the queue; raises as ``seek``."""
+        """Continue at the first message of the queue.
+
+        Raises the same errors as ``seek``.
+        """
         await self.seek(queue, await self.min_offset(queue))
 
     async def seek_to_end(self, queue: MessageQueue) -> None:
-        """Continue behind the last message of the queue; raises as ``seek``."""
+        """Continue behind the last message of the queue.
+
+        Raises the same errors as ``seek``.
+        """
         await self.seek(queue, await self.max_offset(queue))
 
     def pause(self, queues: Iterable[MessageQueue]) -> None:
         """Stop pulling these queues, and let ``poll`` return none of their messages."""
-        self._pulls.paused.update(map(self._wrapped, queues))
-        self._poll_buffer.paused = self._pulls.paused
+        self._state.paused.update(map(self._wrapped, queues))
 
     def resume(self, queues: Iterable[MessageQueue]) -> None:
         """Continue with paused queues."""
-        self._pulls.paused.difference_update(map(self._wrapped, queues))
+        self._state.paused.difference_update(map(self._wrapped, queues))
         self._loop.do(self._poll_buffer.wake)
 
-    # Java's names for two methods of ``Queries``.
+    # These are Java's names for two methods of ``Queries``.
     offset_for_timestamp = Queries.search_offset
     fetch_message_queues = Queries.fetch_subscribe_message_queues
 
@@ -310,35 +276,18 @@ class LitePullConsumer(GroupConsumer):
         Raises:
             BadRequest: the consumer does not run.
         """
-        self._check_running()
+        self._running_pulls()
         every_s = self.settings.topic_metadata_check_interval_ms / 1000
         self._spawn(watch(self._client, topic, listener, every_s=every_s))
 
-    # The client's ``Members`` call this.
-
-    def request_handlers(self) -> dict[int, RequestHandler]:
-        """Return the method that answers each request code of a broker."""
-        table = self._broker_request_handlers(self._poll_buffer, self._pulls, self._rebalancing)
-        if self._assigned is not None:
-            # As in Java, because no rebalance would begin the queues again.
-            del table[RequestCode.RESET_CONSUMER_CLIENT_OFFSET]
-        return table
-
-    # Inside.
+    # Only this package uses the following methods.
 
     def _heartbeat_subscriptions(self) -> Iterable[TopicSubscription]:
         # Assigned queues take no part in the rebalance of the group.
         return () if self._assigned is not None else super()._heartbeat_subscriptions()
 
-    def _set_subscription(self, topic: str, expression: str | MessageSelector, kind: str) -> None:
-        subscription = Subscription.parse(expression, kind=kind)
-        topic = wrap(self._client.namespace, topic)
-        self._subscriptions[topic] = TopicSubscription.of(
-            topic, subscription, version=self._client.now_ms()
-        )
-
     def _own_queue(self, queue: MessageQueue) -> ProcessQueue:
-        self._check_running()
+        self._running_pulls()
         process_queue = self._process_queues.get(queue)
         if process_queue is None or process_queue.dropped:
             raise BadRequest(
@@ -346,17 +295,6 @@ class LitePullConsumer(GroupConsumer):
                 hint="see assignment(); a rebalance may have given it to another member",
             )
         return process_queue
-
-    def _check_running(self) -> None:
-        self._check_alive()
-        if not self._running:
-            raise BadRequest(f"consumer of {self.group} does not run", hint="await start() first")
-
-    def _too_many_messages(self) -> str:
-        count = sum(process_queue.count for process_queue in self._process_queues.values())
-        if count <= self.settings.pull_threshold_for_all:
-            return ""
-        return f"{count} messages held of all queues, over {self.settings.pull_threshold_for_all}"
 
 
 async def watch(client: MQClient, topic: str, listener: QueuesChanged, *, every_s: float) -> None:
@@ -366,7 +304,7 @@ async def watch(client: MQClient, topic: str, listener: QueuesChanged, *, every_
         client: asks the name servers; one that does not answer is logged.
         topic: with the namespace or without.
         listener: gets the topic and its queues; it may be a coroutine function.
-        every_s: pause between two questions, in seconds.
+        every_s: the pause between two requests, in seconds.
     """
     before: list[MessageQueue] | None = None
     while True:

@@ -13,7 +13,7 @@ from typing import Final
 from mqclient.admin.queries import Queries
 from mqclient.client import offsets
 from mqclient.client.instance import MQClient
-from mqclient.consumer.pull import Puller, PullRequest, PullResult
+from mqclient.consumer.pull.pull_request import Puller, PullRequest, PullResult
 from mqclient.consumer.subscription import TAG, Subscription
 from mqclient.errors import NoRoute
 from mqclient.namespace import checked_group, unwrap_message, wrap
@@ -62,14 +62,15 @@ class PullConsumer(Queries):
             queue_offset: the first offset to read, in entries.
             subscription: ``*``, ``A || B``, or an SQL92 expression.
             expression_type: TAG or SQL92.
-            count_max: at most so many messages; a broker returns at most 32, or 256 KiB.
+            count_max: the limit on the messages; a broker returns at most 32, or 256 KiB.
             suspend_ms: how long the broker may hold a pull that finds no message.
-            class_filter: pull through a filter server, see ``upload_filter``.
-            timeout_s: the client's when None; ``suspend_ms`` is added.
+            class_filter: True pulls through a filter server, see ``upload_filter``.
+            timeout_s: how long the answer may take, in seconds, beside ``suspend_ms``; None means
+                the client's limit.
 
         Raises:
             BadRequest: the subscription is not allowed.
-            NoRoute, NotFound, BrokerRefused, Unreachable, TimedOut: nothing was read.
+            NoRoute, NotFound, BrokerRefused, Unreachable, TimedOut: no message was read.
         """
         self._check_alive()
         parsed = Subscription.parse(subscription, kind=expression_type)
@@ -121,7 +122,7 @@ class PullConsumer(Queries):
             )
 
     async def committed(self, queue: MessageQueue) -> int | None:
-        """Return the queue offset the group reads next, None when it never committed one.
+        """Return the queue offset that the group reads next; None when it never committed one.
 
         Raises:
             ClientError: the broker did not answer.
@@ -129,7 +130,11 @@ class PullConsumer(Queries):
         return await offsets.committed(self._client, self._wrapped(queue), group=self.group)
 
     async def commit(self, queue: MessageQueue, queue_offset: int) -> None:
-        """Set the queue offset the group reads next; raises ClientError."""
+        """Set the queue offset that the group reads next, in entries.
+
+        Raises:
+            ClientError: the broker did not take it.
+        """
         await offsets.commit(
             self._client, self._wrapped(queue), group=self.group, queue_offset=queue_offset
         )

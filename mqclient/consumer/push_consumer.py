@@ -12,9 +12,9 @@
     rebalance (every 20 s, and on request) --> queues --> one pull loop each --> listener
                                                                            `--> offsets, every 5 s
 
-This module starts and stops the parts. ``rebalance`` decides who gets which queue, ``queue_pull``
-reads a queue, ``process_queue`` keeps its messages until they are consumed, and
-``consume_concurrently`` or ``consume_orderly`` calls the listener.
+This module starts and stops the parts. ``rebalance`` decides who gets which queue,
+``pull_message_service`` reads a queue, ``process_queue`` keeps its messages until they are
+consumed, and ``consume_concurrently`` or ``consume_orderly`` calls the listener.
 
 Source: client/impl/consumer/DefaultMQPushConsumerImpl.java (4.9.7).
 """
@@ -26,28 +26,23 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from mqclient.client.instance import MQClient
-from mqclient.client.members import RequestHandler
-from mqclient.consumer.consume_concurrently import ConsumeConcurrently
-from mqclient.consumer.consume_orderly import ConsumeOrderly
-from mqclient.consumer.consumer_state import ConsumeService
 from mqclient.consumer.group_consumer import GroupConsumer
-from mqclient.consumer.hooks import ConsumeHook
-from mqclient.consumer.listeners import ConcurrentListener, OrderlyListener
-from mqclient.consumer.offset_store import LOCAL_DIR, OffsetStore
-from mqclient.consumer.process_queue import LOCK_AGAIN_MS
-from mqclient.consumer.queue_pull import QueuePulls
-from mqclient.consumer.rebalance import Rebalancing
+from mqclient.consumer.listener.consume_concurrently import ConsumeConcurrently
+from mqclient.consumer.listener.consume_orderly import ConsumeOrderly
+from mqclient.consumer.listener.listeners import ConcurrentListener, OrderlyListener
 from mqclient.consumer.settings import PushSettings
+from mqclient.consumer.state.consumer_state import ConsumeService
+from mqclient.consumer.state.hooks import ConsumeHook
+from mqclient.consumer.state.offset_store import LOCAL_DIR, OffsetStore
+from mqclient.consumer.state.process_queue import LOCK_AGAIN_MS
 from mqclient.consumer.subscription import (
     ALL,
-    TAG,
-    MessageSelector,
     Subscription,
     TopicSubscription,
 )
 from mqclient.errors import BadRequest, ClientError
 from mqclient.message import MessageExt
-from mqclient.namespace import retry_topic_of, wrap
+from mqclient.namespace import retry_topic_of
 from remoting.bodies import ConsumeType
 
 LOG = logging.getLogger(__name__)
@@ -63,7 +58,7 @@ class PushConsumer(GroupConsumer):
     Args:
         client: the connections; a client has at most one member of a group.
         group: the consumer group.
-        settings: see ``PushSettings``; the defaults when None.
+        settings: see ``PushSettings``; None means the defaults.
         local_dir: broadcasting only: the directory of the offset files.
 
     Attributes:
@@ -87,9 +82,6 @@ class PushConsumer(GroupConsumer):
         super().__init__(client, group, shared=self.settings, local_dir=local_dir)
         self._listener: ConcurrentListener | OrderlyListener | None = None
         self._orderly = False
-        self._service: ConsumeService | None = None
-        self._pulls: QueuePulls | None = None
-        self._rebalancing: Rebalancing | None = None
 
     @property
     def offsets(self) -> OffsetStore:
@@ -101,33 +93,7 @@ class PushConsumer(GroupConsumer):
         self._check_not_started("another offset store")
         self._state.offsets = store
 
-    # What to consume, and by what.
-
-    def subscribe(
-        self, topic: str, expression: str | MessageSelector = ALL, *, kind: str = TAG
-    ) -> None:
-        """Subscribe to a topic; subscribing again replaces the expression.
-
-        Args:
-            topic: with the namespace or without.
-            kind: TAG or SQL92, the kind of an expression that is a text.
-            expression: ``*``, ``TagA || TagB``, with ``kind`` SQL92 an SQL expression, or a
-                ``MessageSelector``, which says both.
-
-        Raises:
-            BadRequest: the topic name or the expression is not allowed.
-        """
-        topic = wrap(self._client.namespace, topic)
-        subscription = TopicSubscription.of(
-            topic, Subscription.parse(expression, kind=kind), version=self._client.now_ms()
-        )
-        self._loop.do(partial(self._set_subscription, topic, subscription))
-
-    def unsubscribe(self, topic: str) -> None:
-        """End the subscription to a topic; its queues go to other members."""
-        self._loop.do(
-            partial(self._set_subscription, wrap(self._connections.namespace, topic), None)
-        )
+    # The following methods choose what is consumed, and by which listener.
 
     def register_message_listener(
         self, listener: ConcurrentListener | OrderlyListener, *, orderly: bool = False
@@ -135,9 +101,9 @@ class PushConsumer(GroupConsumer):
         """Set the function that gets the messages.
 
         Args:
-            listener: see ``mqclient.consumer.listeners``; coroutine functions run in the loop,
-                plain ones in threads.
-            orderly: consume each queue in order, under the broker's lock.
+            listener: see ``listener/listeners.py``; coroutine functions run in the loop, plain ones
+                in threads.
+            orderly: True consumes each queue in order, under the broker's lock.
 
         Raises:
             BadRequest: the consumer has started, or the listener cannot be called.
@@ -149,12 +115,12 @@ class PushConsumer(GroupConsumer):
         self._orderly = orderly
 
     def concurrently(self, listener: _L) -> _L:
-        """Decorate the listener; it gets messages in any order, in many calls at a time."""
+        """Decorate a listener that gets messages in any order, in many calls at a time."""
         self.register_message_listener(listener)
         return listener
 
     def orderly(self, listener: _O) -> _O:
-        """Decorate the listener; it gets the messages of a queue in order, one batch at a time."""
+        """Decorate a listener that gets the messages of each queue in order, a batch at a time."""
         self.register_message_listener(listener, orderly=True)
         return listener
 
@@ -162,7 +128,7 @@ class PushConsumer(GroupConsumer):
         """Call a hook before and after every call of the listener."""
         self._state.hooks.append(hook)
 
-    # Life.
+    # The following methods start and stop the consumer.
 
     async def start(self) -> None:
         """Join the group and begin to consume.
@@ -180,48 +146,23 @@ class PushConsumer(GroupConsumer):
                 f"consumer of {self.group} has no listener",
                 hint="register_message_listener, or decorate with @consumer.concurrently",
             )
-        # Checked before it joins, because nobody shuts down a member that could not start.
+        # This comes before the join, because a failed start would leave a member in the group.
         await self._check_expressions()
         self._check_not_started("a second start")
-        self._loop.enter()
-        now_ms = self._client.now_ms()
-        self._started_ms = now_ms
         if not self.settings.broadcasting:
             retry_topic = retry_topic_of(self.group)
             self._subscriptions[retry_topic] = TopicSubscription.of(
-                retry_topic, Subscription.parse(ALL), version=now_ms
+                retry_topic, Subscription.parse(ALL), version=self._client.now_ms()
             )
-        service = self._service = self._make_consumption()
-        from_ms = self._consume_from_ms(now_ms)
-        self._pulls = QueuePulls(self._state, service, from_ms=from_ms)
-        self._rebalancing = self._make_rebalancing(service, self._pulls)
-        try:
-            await self._client.members.join_consumer(self)
-        except BaseException:
-            # It did not join, so its shutdown must not remove another member of the group.
-            self._service = None
-            raise
+        service = self._make_service()
+        rebalancing = await self._join(service)
         service.start()
-        self._spawn(self._rebalancing.run())
+        self._spawn(rebalancing.run())
         self._spawn(self._persist_often())
         if not self.settings.broadcasting and service.orderly:
             self._spawn(self._lock_often())
         elif not service.orderly:
             self._spawn(self._expire_often())
-
-    async def shutdown(self) -> None:
-        """Leave the group: stop pulls and listeners, persist offsets, release locks.
-
-        A second call does nothing. Another member gets the messages that were not consumed.
-        """
-        await super().shutdown()
-        service, pulls = self._service, self._pulls
-        if service is None or pulls is None:
-            return
-        self._service = None
-        self._stop_pulling(pulls)
-        await service.stop(wait_s=self.settings.await_termination_ms_when_shutdown / 1000)
-        await self._leave(unlock=service.orderly and not self.settings.broadcasting)
 
     def suspend(self) -> None:
         """Stop pulling; messages that were pulled before are still consumed."""
@@ -232,7 +173,7 @@ class PushConsumer(GroupConsumer):
         self._running_pulls().suspended = False
 
     def update_core_pool_size(self, count: int) -> None:
-        """Let at most ``count`` listeners run at a time, 1 to 1000.
+        """Let at most ``count`` listeners run at a time; ``count`` is 1 to 1000.
 
         Raises:
             BadRequest: the count is out of range, or the consumer does not run.
@@ -254,32 +195,16 @@ class PushConsumer(GroupConsumer):
         Args:
             message: as the listener got it.
             delay_level: 0 lets the broker choose; below 0 means the dead letter queue.
-            broker_name: a broker that has the message; where it came from when None.
+            broker_name: a broker that has the message; None means the one it came from.
 
         Raises:
             ClientError: no broker took it.
         """
         await self._state.give_back(message, delay_level=delay_level, broker_name=broker_name)
 
-    def request_handlers(self) -> dict[int, RequestHandler]:
-        """Return the method that answers each request code of a broker."""
-        if self._service is None or self._rebalancing is None or self._pulls is None:
-            return {}
-        return self._broker_request_handlers(self._service, self._pulls, self._rebalancing)
+    # Only this package uses the following methods.
 
-    # Inside.
-
-    def _set_subscription(self, topic: str, subscription: TopicSubscription | None) -> None:
-        if subscription is None:
-            self._subscriptions.pop(topic, None)
-        else:
-            self._subscriptions[topic] = subscription
-        if self._rebalancing is not None:
-            if subscription is not None:
-                self._spawn(self._client.members.heartbeat())
-            self._rebalancing.wake()
-
-    def _make_consumption(self) -> ConsumeService:
+    def _make_service(self) -> ConsumeService:
         listener = self._listener
         if self._orderly:
             return ConsumeOrderly(
@@ -288,12 +213,6 @@ class PushConsumer(GroupConsumer):
                 locks=self._locks,
             )
         return ConsumeConcurrently(self._state, listener)  # type: ignore[arg-type]
-
-    def _running_pulls(self) -> QueuePulls:
-        self._check_alive()
-        if self._pulls is None:
-            raise BadRequest(f"consumer of {self.group} does not run")
-        return self._pulls
 
     def _check_not_started(self, what: str) -> None:
         if self._pulls is not None:

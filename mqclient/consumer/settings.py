@@ -8,18 +8,37 @@ Source: client/consumer/DefaultMQPushConsumer.java, DefaultLitePullConsumer.java
 client/ClientConfig.java, client/impl/consumer/DefaultMQPushConsumerImpl.java#checkConfig (4.9.7).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Final
 
 from mqclient.client.routes import MASTER_ID
 from mqclient.client.settings import check_kind, check_range
-from mqclient.consumer.allocate import Room, Strategy, room_before_at
 from mqclient.errors import BadRequest
 from remoting.bodies import ConsumeFromWhere, MessageModel, MessageQueue
 
 HALF_AN_HOUR_MS: Final = 1_800_000
+
+Room = Callable[[str], str]
+"""Returns the machine room of a broker name or of a client id."""
+
+
+class Strategy(StrEnum):
+    """The names that Java's strategies report (AllocateMessageQueueStrategy#getName)."""
+
+    AVG = "AVG"
+    AVG_BY_CIRCLE = "AVG_BY_CIRCLE"
+    CONFIG = "CONFIG"
+    MACHINE_ROOM = "MACHINE_ROOM"
+    CONSISTENT_HASH = "CONSISTENT_HASH"
+    MACHINE_ROOM_NEARBY = "MACHINE_ROOM_NEARBY-AVG"
+
+
+def room_before_at(name: str) -> str:
+    """Return the room of a name in the form ``room@rest``, as RocketMQ's own deployments use it."""
+    return name.partition("@")[0]
+
 
 _PUSH_RANGES: Final = {
     "consume_thread_min": (1, 1000),
@@ -65,18 +84,19 @@ class PushSettings:
         rooms: strategy MACHINE_ROOM only: the rooms whose brokers are consumed.
         room_of: strategy MACHINE_ROOM_NEARBY only: returns the room of a broker name or client id.
         consume_thread_min: how many listeners may run at a time.
-        consume_thread_max: must not be below the minimum; it has no other effect, as in Java.
+        consume_thread_max: must not be below the minimum, and has no other effect (as in Java).
         consume_concurrently_max_span: a pull pauses while the first and the last message that
             wait of a queue are this many entries apart.
         pull_threshold_for_queue: a pull pauses while this many messages of a queue wait.
-        pull_threshold_size_for_queue: the same in MiB.
-        pull_threshold_for_topic: the same for a topic, shared by its queues; -1 means no limit.
-        pull_threshold_size_for_topic: the same in MiB; -1 means no limit.
+        pull_threshold_size_for_queue: a pull pauses while this many MiB of a queue wait.
+        pull_threshold_for_topic: the limit on the messages of a topic that wait, which its queues
+            share; -1 means no limit.
+        pull_threshold_size_for_topic: the same limit in MiB; -1 means no limit.
         pull_interval_ms: pause between two pulls of a queue.
-        consume_message_batch_max_size: how many messages a listener gets at most in one call.
+        consume_message_batch_max_size: the limit on the messages that a listener gets in one call.
         pull_batch_size: how many messages a pull asks for.
-        post_subscription_when_pull: send the expression with every pull.
-        unit_mode: the group belongs to a unit.
+        post_subscription_when_pull: True sends the expression with every pull.
+        unit_mode: True when the group belongs to a unit.
         max_reconsume_times: how often a message may fail before it goes to the dead letter queue;
             -1 means 16 for concurrent consumption and no limit for orderly consumption.
         suspend_current_queue_time_ms: pause of an orderly queue after a failure.
@@ -179,23 +199,25 @@ class LitePullSettings:
         allocate_strategy: how members share the queues; it must be the same in every member.
         rooms: strategy MACHINE_ROOM only: the rooms whose brokers are consumed.
         room_of: strategy MACHINE_ROOM_NEARBY only: returns the room of a broker name or client id.
-        auto_commit: ``poll`` commits what it returned before; without it only ``commit`` does.
+        auto_commit: True lets ``poll`` commit what it returned before; otherwise only ``commit``
+            does.
         auto_commit_interval_ms: pause between two of these commits, at least 1000.
         pull_batch_size: how many messages a pull asks for, and a ``poll`` returns at most.
-        pull_threshold_for_all: all pulls pause while this many messages wait in all.
+        pull_threshold_for_all: all pulls pause while this many messages of all queues wait.
         pull_threshold_for_queue: a pull pauses while this many messages of a queue wait.
-        pull_threshold_size_for_queue: the same in MiB.
+        pull_threshold_size_for_queue: a pull pauses while this many MiB of a queue wait.
         consume_max_span: a pull pauses while the first and the last message that wait of a queue
             are this many entries apart.
         poll_timeout_ms: how long a ``poll`` waits for a message.
         topic_metadata_check_interval_ms: pause between two checks for changed queues.
         broker_suspend_max_time_ms: how long a broker may hold a pull that finds no message.
-        consumer_timeout_ms_when_suspend: how long the answer to a pull may take, that time
-            included; it must be longer.
-        connect_broker_by_user: pull from the member of each broker that ``default_broker_id``
-            names, not from the one that brokers suggest.
-        default_broker_id: 0 is the master; a member that is away is replaced as usual.
-        unit_mode: the group belongs to a unit.
+        consumer_timeout_ms_when_suspend: how long the answer to a pull may take in all; it must be
+            longer than ``broker_suspend_max_time_ms``.
+        connect_broker_by_user: True pulls from the member of each broker that ``default_broker_id``
+            names, and not from the one that brokers suggest.
+        default_broker_id: the member to pull from; 0 is the master. Another member replaces it
+            while it is away.
+        unit_mode: True when the group belongs to a unit.
         pull_time_delay_ms_when_exception: pause after a pull that failed.
     """
 

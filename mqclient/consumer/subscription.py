@@ -53,7 +53,7 @@ class Subscription:
     Attributes:
         expression: the text that is sent to brokers.
         kind: TAG or SQL92.
-        tags: the wanted tags; empty means any.
+        tags: the wanted tags; empty means that every tag is wanted.
     """
 
     expression: str

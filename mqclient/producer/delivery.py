@@ -81,7 +81,7 @@ class Delivery:
         self._in_flight: set[asyncio.Future[SendResult]] = set()
         self.hooks: list[SendHook] = []
         self.requests = SendCommands(settings, group)
-        # Spreads the first messages of many producers over the queues; nothing secret.
+        # The random start spreads the first messages of many producers over the queues.
         self.round_robin = RoundRobin(random.randrange(1 << 16))
 
     def send(
@@ -97,10 +97,10 @@ class Delivery:
         Args:
             out: the packed message or batch.
             messages: the same as the application gave them, for hooks.
-            queue: where to; the next queue in turn when None.
-            timeout_s: for all attempts together; the setting when None.
+            queue: the queue to send to; None means the next one in turn.
+            timeout_s: the limit for all attempts together, in seconds; None means the setting.
 
-        Raises: as ``Producer.send``.
+        Raises the same errors as ``Producer.send``.
         """
         count = self._settings.retry_times_when_send_failed if queue is None else 0
         return self._deliver(out, messages, queue, self._tries(timeout_s, count))
@@ -118,8 +118,8 @@ class Delivery:
         Args:
             out: the packed message.
             message: the same as the application gave it, for hooks.
-            queue: where to; the next queue in turn when None.
-            timeout_s: for all attempts together; the setting when None.
+            queue: the queue to send to; None means the next one in turn.
+            timeout_s: the limit for all attempts together, in seconds; None means the setting.
 
         Raises:
             BadRequest: it cannot be sent; the future raises every other error.
@@ -147,7 +147,7 @@ class Delivery:
             out: the packed message.
             message: the same as the application gave it, for hooks.
             choice: chooses the queue.
-            timeout_s: for all attempts together; the setting when None.
+            timeout_s: the limit for all attempts together, in seconds; None means the setting.
         """
         tries = self._tries(timeout_s)
 

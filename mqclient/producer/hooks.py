@@ -1,6 +1,6 @@
 """Send hooks: an application, or a message trace, sees every attempt of a send.
 
-Rule: a hook only watches. One that raises is logged and changes nothing.
+Rule: a hook only observes. An error that it raises is logged and changes nothing.
 
 Source: client/hook/SendMessageHook.java, SendMessageContext.java, EndTransactionHook.java,
 EndTransactionContext.java (4.9.7).
@@ -55,10 +55,10 @@ class SendHook(Protocol):
     """Watches every attempt of a send."""
 
     def send_before(self, event: SendEvent) -> None:
-        """Learn that a message is about to be sent."""
+        """Handle an attempt that is about to begin."""
 
     def send_after(self, event: SendEvent) -> None:
-        """Learn how the attempt ended."""
+        """Handle an attempt that has ended."""
 
 
 @dataclass(slots=True)
@@ -69,10 +69,10 @@ class EndTransactionEvent:
         group: the producer group.
         topic: the topic of the message.
         msg_id: the unique key that the client gave to the message.
-        address: the broker that is told, ``host:port``.
+        address: the broker that gets the decision, ``host:port``.
         state: name of the ``LocalTransactionState``.
         from_check: True when the broker had asked for the state.
-        tags: the tag of the message, "" without one.
+        tags: the tag of the message; "" when it has none.
         keys: the keys of the message with spaces between them.
         transaction_id: the broker's id of the transaction, "" when it gave none.
         started_ms: when the decision was sent, in ms since 1970.
@@ -95,7 +95,7 @@ class EndTransactionHook(Protocol):
     """Watches every decision on a half message; a send hook may have this method, too."""
 
     def end_transaction(self, event: EndTransactionEvent) -> None:
-        """Learn that a decision was sent."""
+        """Handle a decision that was sent."""
 
 
 def before_send(hooks: Iterable[SendHook], event: SendEvent) -> None:
@@ -118,9 +118,9 @@ def call_hooks(hooks: Iterable[_Hook], call: Callable[[_Hook], None], what: str)
     """Call every hook, and log those that raise.
 
     Args:
-        hooks: in the order in which they were registered.
-        call: calls one of them.
-        what: the event, for the log.
+        hooks: the hooks, in the order in which they were registered.
+        call: calls one hook.
+        what: the name of the event, for the log.
     """
     for hook in hooks:
         try:

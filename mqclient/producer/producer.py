@@ -45,7 +45,7 @@ class Producer(Queries):
     Args:
         client: the connections.
         group: name of the producer group.
-        settings: see ``ProducerSettings``; the defaults when None.
+        settings: see ``ProducerSettings``; None means the defaults.
 
     Raises:
         BadRequest: the group name is not allowed.
@@ -71,7 +71,7 @@ class Producer(Queries):
         self._announced: set[str] = set()
         self._running = False
 
-    # Life.
+    # The following methods start and stop the producer.
 
     async def start(self) -> None:
         """Announce this producer to brokers by heartbeats.
@@ -81,7 +81,7 @@ class Producer(Queries):
         """
         if self._running:
             return
-        # Set first, because two threads may start the producer of one blocking client.
+        # This is set first, because two threads may start the producer of a blocking client.
         self._running = True
         try:
             await self._client.members.join_producer(self)
@@ -105,7 +105,7 @@ class Producer(Queries):
         """Call a hook before and after every attempt of a send."""
         self._hooks.append(hook)
 
-    # Sending.
+    # The following methods send messages.
 
     async def send(
         self,
@@ -121,11 +121,11 @@ class Producer(Queries):
 
         Args:
             message: the message.
-            queue: the queue to send to; the next one in turn when None.
+            queue: the queue to send to; None means the next one in turn.
             select: a function that chooses the queue.
             sharding_key: messages with the same key go to the same queue, which is chosen as
                 Java's ``SelectMessageQueueByHash`` does for the same text.
-            timeout_s: for all attempts together; the setting when None.
+            timeout_s: the limit for all attempts together, in seconds; None means the setting.
             system: properties that are RocketMQ's own, for tools that send a copy of a message.
 
         Raises:
@@ -156,7 +156,7 @@ class Producer(Queries):
 
         Args:
             message: the message.
-            queue, select, sharding_key, timeout_s: as of ``send``.
+            queue, select, sharding_key, timeout_s: see ``send``.
 
         Raises:
             BadRequest: the message or the queue is not allowed; the future raises other errors.
@@ -180,13 +180,13 @@ class Producer(Queries):
 
         Args:
             messages: one or more, without delays.
-            queue: the queue to send to; the next one in turn when None.
-            timeout_s: for all attempts together; the setting when None.
+            queue: the queue to send to; None means the next one in turn.
+            timeout_s: the limit for all attempts together, in seconds; None means the setting.
 
         Raises:
             BadRequest: there are no messages, they have different topics, one has a delay or a
                 retry topic, or the batch is over 4 MiB.
-            NoRoute, BrokerRefused, NotFound, Unreachable, TimedOut: as ``send``.
+            NoRoute, BrokerRefused, NotFound, Unreachable, TimedOut: see ``send``.
         """
         out = self._packer.batch(messages, now_ms=self._client.now_ms())
         return await self.deliver(out, messages, queue=queue, timeout_s=timeout_s)
@@ -196,7 +196,7 @@ class Producer(Queries):
     ) -> list[SendResult]:
         """Send any number of messages of one topic, in as many batches as they need.
 
-        Raises: as ``send_batch``; the batches before the one that failed are stored.
+        Raises the same errors as ``send_batch``; the batches before the one that failed are stored.
         """
         return [
             await self.send_batch(part, queue=queue) for part in self._packer.split(list(messages))
@@ -216,7 +216,7 @@ class Producer(Queries):
 
         Args:
             message: the message.
-            queue, select, sharding_key: as of ``send``.
+            queue, select, sharding_key: see ``send``.
 
         Raises:
             BadRequest, NoRoute, Unreachable: the message could not be sent.
@@ -241,13 +241,13 @@ class Producer(Queries):
 
         Args:
             message: the request.
-            timeout_s: for the send and the reply together.
-            queue: the queue to send to; the next one in turn when None.
+            timeout_s: the limit for the send and the reply together, in seconds.
+            queue: the queue to send to; None means the next one in turn.
 
         Raises:
             BadRequest: the producer was not started.
             TimedOut: the message was stored, and no reply came in time.
-            NoRoute, BrokerRefused, NotFound, Unreachable: as ``send``.
+            NoRoute, BrokerRefused, NotFound, Unreachable: see ``send``.
         """
         self._check_alive()
         if not self._running:
@@ -272,7 +272,7 @@ class Producer(Queries):
 
         Raises:
             BadRequest: the message does not ask for a reply.
-            NoRoute, BrokerRefused, NotFound, Unreachable, TimedOut: as ``send``.
+            NoRoute, BrokerRefused, NotFound, Unreachable, TimedOut: see ``send``.
         """
         message, system = self._requests.reply_to(question, body)
         out = self._packer.single(
@@ -284,7 +284,11 @@ class Producer(Queries):
         return await self.deliver(out, [message])
 
     async def queues(self, topic: str) -> list[MessageQueue]:
-        """Return the writable queues of a topic; raises NoRoute."""
+        """Return the writable queues of a topic.
+
+        Raises:
+            NoRoute: no broker has the topic, and no broker would create it.
+        """
         return await self._publish_routes.queues(topic)
 
     def deliver(
@@ -300,10 +304,10 @@ class Producer(Queries):
         Args:
             out: the packed message or batch.
             messages: the same as the application gave them, for hooks.
-            queue: the queue to send to; the next one in turn when None.
-            timeout_s: for all attempts together; the setting when None.
+            queue: the queue to send to; None means the next one in turn.
+            timeout_s: the limit for all attempts together, in seconds; None means the setting.
 
-        Raises: as ``send``.
+        Raises the same errors as ``send``.
         """
         return self._delivery.send(out, messages, queue=queue, timeout_s=timeout_s)
 

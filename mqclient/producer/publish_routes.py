@@ -26,7 +26,7 @@ class PublishRoutes:
     Args:
         client: asks the name servers.
         settings: names the template topic.
-        namespace: the namespace of the topics, "" without one.
+        namespace: the namespace of the topics; "" when there is none.
 
     Attributes:
         topics: the topics that were asked for; heartbeats go to their brokers.
@@ -49,7 +49,11 @@ class PublishRoutes:
         return known
 
     async def queues(self, topic: str) -> list[MessageQueue]:
-        """Return the writable queues of a topic; raises NoRoute."""
+        """Return the writable queues of a topic.
+
+        Raises:
+            NoRoute: no broker has the topic, and no broker would create it.
+        """
         topic = wrap(self._namespace, topic)
         self.topics.add(topic)
         return (await self._info(topic)).queues
@@ -67,7 +71,11 @@ class PublishRoutes:
         return unwrap_queue(self._namespace, queue)
 
     async def address(self, queue: MessageQueue) -> str:
-        """Return the address of the master of a queue; raises NoRoute."""
+        """Return the address of the master of a queue.
+
+        Raises:
+            NoRoute: no broker has the topic, or this broker has no master now.
+        """
         queue = wrap_queue(self._namespace, queue)
         info = await self._info(queue.topic)
         address = info.masters.get(queue.broker_name)

@@ -9,7 +9,7 @@
 Each producer starts its turn at a random queue, so that producers that start together do not all
 begin with the same one. When all brokers are left out, the best of them is taken.
 
-Rule: this module asks nobody; its callers pass the time.
+Rule: this module sends no requests and reads no clock; its callers pass the time.
 
 Source: client/impl/producer/TopicPublishInfo.java#selectOneMessageQueue,
 client/latency/MQFaultStrategy.java, LatencyFaultToleranceImpl.java (4.9.7).
@@ -70,14 +70,14 @@ def by_hash(queues: Sequence[MessageQueue], sharding_key: str) -> MessageQueue:
         raise BadRequest(f"sharding key {sharding_key!r} is no text", hint="give str(key)")
     if not queues:
         raise BadRequest("the topic has no writable queue")
-    # In Java the remainder keeps the sign of the hash, and Math.abs is applied to it.
+    # In Java the remainder has the sign of the hash, and Math.abs is applied to it.
     return queues[abs(string_hash(sharding_key)) % len(queues)]
 
 
 def by_function(
     queues: Sequence[MessageQueue], message: Message, *, select: Select
 ) -> MessageQueue:
-    """Return the queue that the application's function chooses; raises what that raises.
+    """Return the queue that the application's function chooses; its errors are passed on.
 
     Raises:
         BadRequest: the function did not return a queue.
@@ -91,7 +91,7 @@ def by_function(
 LATENCY_MS: Final = (50, 100, 550, 1000, 2000, 3000, 15_000)
 AWAY_MS: Final = (0, 0, 30_000, 60_000, 120_000, 180_000, 600_000)
 FAILED_MS: Final = 30_000
-"""A failed send counts as one that took so long."""
+"""A failed send counts as one that took this many ms."""
 
 
 class _Fault(NamedTuple):

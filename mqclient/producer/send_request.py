@@ -37,13 +37,13 @@ from storefmt.formats.sysflag import COMPRESSED, TRANSACTION_PREPARED, Compressi
 from storefmt.paths import check_topic_name
 
 _KEY: Final = "\x03"
-"""Stands for the unique key in a text that is reused for many messages."""
+"""This stands for the unique key in a text that is reused for many messages."""
 _TAGS_SIZE_USUAL: Final = 256
 _BODIES: Final = bytes, bytearray, memoryview
 _FRAMES_MAX: Final = 4_096
-"""Queues whose encoded names are cached; one more empties the cache."""
+"""How many queues have their encoded names cached; one more queue empties the cache."""
 BATCH_ENTRY_SIZE: Final = 22
-"""Bytes that a message of a batch has beside body and properties, rounded up."""
+"""How many bytes a message of a batch has beside its body and properties, rounded up."""
 
 
 class PackedMessage(NamedTuple):
@@ -160,7 +160,7 @@ class MessagePacker:
     def split(self, messages: Sequence[Message]) -> Iterator[list[Message]]:
         """Yield the messages in order, in parts that fit into one batch each.
 
-        A message that is too large on its own is a part of its own, and its send raises the error.
+        A message that is too large for any batch gets its own part, and its send raises the error.
         """
         part: list[Message] = []
         part_size = 0
@@ -175,7 +175,7 @@ class MessagePacker:
             yield part
 
     def _batch_size(self, message: Message) -> int:
-        # All unique keys have the same length, so this one stands for any.
+        # All unique keys have the same length, so any key gives the right size.
         properties = format_properties(message.wire_properties("0" * 32)).encode()
         return BATCH_ENTRY_SIZE + len(message.body) + len(properties)
 
@@ -219,7 +219,7 @@ class SendCommands:
             out: the packed message.
             queue: the queue.
             now_ms: the time of the send, in ms since 1970.
-            oneway: True when the broker shall not answer.
+            oneway: True when the broker must not answer.
         """
         return Command(
             out.code,
@@ -229,13 +229,16 @@ class SendCommands:
         )
 
     def frame(self, out: PackedMessage, queue: MessageQueue, opaque: int, *, now_ms: int) -> bytes:
-        """Return the same request as bytes of a frame; raises BadCall of ``remoting``.
+        """Return the same request as the bytes of a frame.
 
         Args:
             out: the packed message.
             queue: the queue.
             opaque: the number of the request on its connection.
             now_ms: the time of the send, in ms since 1970.
+
+        Raises:
+            BadCall: the request cannot be encoded (an error of ``remoting``).
         """
         if out.code is not RequestCode.SEND_MESSAGE_V2 or out.reconsume_count_max is not None:
             command = self.command(out, queue, now_ms=now_ms)

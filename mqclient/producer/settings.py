@@ -29,24 +29,24 @@ class ProducerSettings:
     """How a producer works; every attribute is one of Java's ``DefaultMQProducer``.
 
     Attributes:
-        send_msg_timeout_ms: for all attempts of a message together; the client's ``timeout_s``
-            when None.
+        send_msg_timeout_ms: the limit for all attempts of a message together; None means the
+            client's ``timeout_s``.
         compress_msg_body_over_howmuch: bodies of this many bytes or more are compressed.
         compress_type: the algorithm; brokers and consumers before 4.9.4 read only ZLIB.
-        compress_level: 0 to 9.
+        compress_level: 0 to 9; a higher level compresses better and takes longer.
         retry_times_when_send_failed: how many attempts may follow the first, at another broker
             where there is one.
-        retry_times_when_send_async_failed: the same for `send_async`, only after attempts that no
-            broker answered; a chosen queue is tried again, too.
-        retry_response_codes: error codes after which there is another attempt: Java's, and those
-            of a busy broker, which has not stored the message.
-        retry_another_broker_when_not_store_ok: try again also when the message is stored but the
-            broker's disk or slave is late; the message may then be stored twice.
-        max_message_size: most bytes of a body, or of a batch.
+        retry_times_when_send_async_failed: how many attempts of `send_async` may follow the first,
+            each only when no broker answered; a chosen queue is tried again, too.
+        retry_response_codes: the error codes after which there is another attempt: those of Java,
+            and those of a busy broker, which has not stored the message.
+        retry_another_broker_when_not_store_ok: True tries again also when the message is
+            stored but the broker's disk or slave is late; the message may then be stored twice.
+        max_message_size: the limit on a body or a batch, in bytes.
         create_topic_key: the topic whose settings a new topic gets.
         default_topic_queue_nums: how many queues a new topic gets.
-        send_latency_fault_enable: avoid brokers that answer slowly for a while.
-        unit_mode: the producer belongs to a unit.
+        send_latency_fault_enable: True leaves out a broker for a while when it answered slowly.
+        unit_mode: True when the producer belongs to a unit.
     """
 
     send_msg_timeout_ms: int | None = None

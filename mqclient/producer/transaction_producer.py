@@ -52,14 +52,17 @@ class LocalTransactionState(Enum):
     COMMIT_MESSAGE = sysflag.TRANSACTION_COMMIT
     ROLLBACK_MESSAGE = sysflag.TRANSACTION_ROLLBACK
     UNKNOW = 0
-    """Java's spelling."""
+    """The spelling is Java's."""
 
 
 _UNKNOWN: Final = LocalTransactionState.UNKNOW
 
 
 class TransactionListener(Protocol):
-    """The application's part; a method may be a coroutine function, or a plain one for a thread."""
+    """The application's part of a transaction.
+
+    A method may be a coroutine function, or a plain function, which runs in a thread.
+    """
 
     def execute_local_transaction(
         self, message: Message, arg: object
@@ -74,7 +77,7 @@ class TransactionListener(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TransactionSendResult:
-    """Where the half message is stored, and what was decided."""
+    """The place of a half message, and the decision about it."""
 
     sent: SendResult
     state: LocalTransactionState
@@ -87,7 +90,7 @@ class TransactionProducer(Producer):
         client: the connections.
         group: name of the producer group; brokers ask any of its members.
         listener: runs and checks the local transactions.
-        settings: see ``ProducerSettings``; the defaults when None.
+        settings: see ``ProducerSettings``; None means the defaults.
 
     Raises:
         BadRequest: the group name is not allowed.
@@ -123,7 +126,7 @@ class TransactionProducer(Producer):
         Args:
             message: a message without a delay.
             arg: passed to ``execute_local_transaction``.
-            queue, select, sharding_key, timeout_s: as of ``send``.
+            queue, select, sharding_key, timeout_s: see ``send``.
 
         Returns:
             The decision. It is ROLLBACK_MESSAGE, and the local transaction was not run, when

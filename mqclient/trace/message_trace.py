@@ -21,7 +21,7 @@ from collections import deque
 from typing import Final
 
 from mqclient.client.instance import MQClient
-from mqclient.consumer.hooks import ConsumeEvent, ConsumeReturnType
+from mqclient.consumer.state.hooks import ConsumeEvent, ConsumeReturnType
 from mqclient.errors import ClientError
 from mqclient.message import Message, MessageExt
 from mqclient.namespace import unwrap
@@ -38,7 +38,7 @@ LOG = logging.getLogger(__name__)
 WAITING_MAX: Final = 2048
 BATCH_COUNT: Final = 100
 BATCH_SIZE: Final = 128_000
-"""Characters of a trace message after which the next message begins."""
+"""A trace message with this many characters is full, and the next one begins."""
 PAUSE_S: Final = 0.5
 DEFAULT_REGION: Final = "DefaultRegion"
 
@@ -94,10 +94,10 @@ class MessageTrace:
             self._task = None
         await self.flush()
 
-    # The methods of a send hook, a consume hook and an end transaction hook.
+    # The following methods are those of a send hook, a consume hook and a transaction hook.
 
     def send_before(self, event: SendEvent) -> None:
-        """Do nothing: a send is traced when it has ended."""
+        """Do nothing, because a send is traced when it has ended."""
 
     def send_after(self, event: SendEvent) -> None:
         """Trace a send that was answered."""

@@ -48,7 +48,7 @@ class Trace:
 
 
 def record(*fields: object) -> str:
-    """Return one encoded record; None is written as Java writes it."""
+    """Return one encoded record; a value of None is written as Java writes it."""
     return FIELD.join(_text(value) for value in fields) + RECORD
 
 
@@ -77,14 +77,14 @@ class TraceRecord:
 
     kind: str
     at_ms: int
-    group: str | None
-    topic: str | None
     msg_id: str
     keys: str
-    cost_ms: int | None
-    success: bool | None
-    request: str | None
-    detail: str
+    group: str | None = None
+    topic: str | None = None
+    cost_ms: int | None = None
+    success: bool | None = None
+    request: str | None = None
+    detail: str = ""
 
 
 def read_records(text: str) -> list[TraceRecord]:
@@ -106,7 +106,7 @@ def read_records(text: str) -> list[TraceRecord]:
 
 
 def _pub(fields: list[str]) -> TraceRecord:
-    # Older clients write no offset id, and the success in its place.
+    # Older clients write the success in the place of the offset id.
     success = fields[13] if len(fields) > 13 else fields[12]
     return TraceRecord(
         kind=fields[0],
@@ -117,7 +117,6 @@ def _pub(fields: list[str]) -> TraceRecord:
         keys=fields[7],
         cost_ms=int(fields[10]),
         success=success == "true",
-        request=None,
         detail=f"broker {fields[8]}",
     )
 
@@ -127,11 +126,8 @@ def _sub_before(fields: list[str]) -> TraceRecord:
         kind=fields[0],
         at_ms=int(fields[1]),
         group=fields[3],
-        topic=None,
         msg_id=fields[5],
         keys=fields[7],
-        cost_ms=None,
-        success=None,
         request=fields[4],
         detail=f"delivered again {fields[6]} times" if fields[6] != "0" else "",
     )
@@ -142,13 +138,11 @@ def _sub_after(fields: list[str]) -> TraceRecord:
         kind=fields[0],
         at_ms=int(fields[7]) if len(fields) > 7 else 0,
         group=fields[8] if len(fields) > 8 else None,
-        topic=None,
         msg_id=fields[2],
         keys=fields[5],
         cost_ms=int(fields[3]),
         success=fields[4] == "true",
         request=fields[1],
-        detail="",
     )
 
 
@@ -160,9 +154,6 @@ def _end_transaction(fields: list[str]) -> TraceRecord:
         topic=fields[4],
         msg_id=fields[5],
         keys=fields[7],
-        cost_ms=None,
-        success=None,
-        request=None,
         detail=f"{fields[11]}{', after a check' if fields[12] == 'true' else ''}",
     )
 

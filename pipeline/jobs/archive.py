@@ -1,7 +1,7 @@
 """``archive``: copies what live topics have now into Parquet files, each message exactly once.
 
     positions of the last manifest --> where the topics end now, fixed at the start
-        batch by batch: tasks --> files --> one manifest (``pipeline.archive``)
+        batch by batch: tasks --> files --> one manifest (``pipeline.archive.archive``)
 
 Rule: the driver alone decides what counts, by one atomic file; tasks write files and return their
 names. If a run is killed at any moment, the next run continues, and reads again what has no
@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from pipeline.archive import ARCHIVE_COLUMNS, Archive, ArchiveFile, opened, writer
-from pipeline.archivewrite import archive_schema, read_rows, write_task
-from pipeline.liveoptions import Live, Use, live_of
-from pipeline.liveplan import Task, next_positions, ranges_of, tasks_of
-from pipeline.livequeues import Positions, admit, ask, report, span, starting
+from pipeline.archive.archive import ARCHIVE_COLUMNS, Archive, ArchiveFile, opened, writer
+from pipeline.archive.write import archive_schema, read_rows, write_task
 from pipeline.places import Place
+from pipeline.sources.live.options import Live, Use, live_of
+from pipeline.sources.live.plan import Task, next_positions, ranges_of, tasks_of
+from pipeline.sources.live.queues import Positions, admit, ask, report, span, starting
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,8 +51,8 @@ def archive(spark: "SparkSession", path: str, **options: str) -> "DataFrame":
 
     Args:
         path: the archive; it is made if it does not exist.
-        options: those of ``pipeline.liveoptions``, as ``namesrv`` and ``subscribe``; the starting
-            options apply to queues that the archive does not know yet.
+        options: those of ``pipeline.sources.live.options``, as ``namesrv`` and ``subscribe``; the
+            starting options apply to queues that the archive does not know yet.
 
     Raises:
         BadOption: an option is wrong.

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from pipeline.reading import SPLIT_SIZE
-from pipeline.spread import Rows, fixed, gather, one_batch, spread
-from pipeline.stores import open_store
+from pipeline.sources.store.reading import SPLIT_SIZE
+from pipeline.sources.store.spread import Rows, fixed, gather, one_batch, spread
+from pipeline.sources.store.stores import open_store
 from storefmt.offline.analyse.compare import (
     LogDifference,
     common_range,

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.frames import commitlog
-from pipeline.reading import Reading
-from pipeline.tables import plan, read
+from pipeline.sources.store.reading import Reading
+from pipeline.sources.store.tables import plan, read
 from storefmt.names import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE_TOPIC
 
 if TYPE_CHECKING:

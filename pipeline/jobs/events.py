@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from pipeline.logtables import Split
-from pipeline.reading import Reading
-from pipeline.spread import Rows, fixed, gather, one_batch, spread
-from pipeline.stores import open_store
-from pipeline.tables import plan, read
+from pipeline.sources.store.log_tables import Split
+from pipeline.sources.store.reading import Reading
+from pipeline.sources.store.spread import Rows, fixed, gather, one_batch, spread
+from pipeline.sources.store.stores import open_store
+from pipeline.sources.store.tables import plan, read
 from storefmt.offline.analyse.events import PAUSE_MS, events_of
 from storefmt.offline.analyse.record_batches import COLUMNS, store_times_of_batch
 from storefmt.offline.analyse.time_gaps import RecordTime, StoreTimes, TimeGap, joined_times

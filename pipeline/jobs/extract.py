@@ -22,15 +22,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipeline.conditions import Condition, time_of
 from pipeline.errors import BadOption
-from pipeline.logtables import Split, check_expression
-from pipeline.reading import Reading
-from pipeline.spread import Rows, fixed, gather, one_batch, spread
-from pipeline.stores import located
-from pipeline.tables import plan, read, schema_of
+from pipeline.sources.store.conditions import Condition, time_of
+from pipeline.sources.store.log_tables import Split, check_expression
+from pipeline.sources.store.reading import Reading
+from pipeline.sources.store.spread import Rows, fixed, gather, one_batch, spread
+from pipeline.sources.store.stores import located
+from pipeline.sources.store.tables import plan, read, schema_of
 from storefmt.arrow.columns import SCHEMA as MESSAGES
-from storefmt.offline.output_dir import OutDir
+from storefmt.offline.output_dir import OutputDirectory
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -139,7 +139,7 @@ def _rows(paths: Sequence[str], to: str, kind: str, filters: Filters) -> Rows:
         raise BadOption(f"option kind is {kind!r}, expected {', '.join(FORMATS)}")
     check_expression(filters.body or "")
     for path in paths:
-        OutDir.make(to, source=located(path))
+        OutputDirectory.make(to, source=located(path))
     where = filters.conditions()
     reading = Reading(columns=_COLUMNS, where=where, body_matches=filters.body or "")
     tasks = [
@@ -183,7 +183,7 @@ def _extracted(part: _Part) -> Iterator[Any]:
 
 
 def _writer(part: _Part, topic: str) -> _Writer:
-    out = OutDir(Path(part.to))
+    out = OutputDirectory(Path(part.to))
     if part.kind == "files":
         return _Bodies(out, part, topic)
     name = f"{part.number:04}-{part.split.start:020}.{part.kind}"
@@ -222,7 +222,7 @@ class _Lines:
 
 
 class _Bodies:
-    def __init__(self, out: OutDir, part: _Part, topic: str) -> None:
+    def __init__(self, out: OutputDirectory, part: _Part, topic: str) -> None:
         self._out = out
         self._names = (f"{part.number:04}", topic)
         self._made: list[tuple[Path, int]] = []

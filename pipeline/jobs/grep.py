@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.frames import commitlog
-from pipeline.logtables import check_expression
-from pipeline.reading import Reading
-from pipeline.tables import plan, read, schema_of
+from pipeline.sources.store.log_tables import check_expression
+from pipeline.sources.store.reading import Reading
+from pipeline.sources.store.tables import plan, read, schema_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

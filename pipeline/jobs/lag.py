@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.entrytables import batch_of
 from pipeline.errors import BadOption
-from pipeline.spread import Rows, gather, spread
-from pipeline.statetables import offset_rows, stored_ms
-from pipeline.stores import open_store
+from pipeline.sources.store.entry_tables import batch_of
+from pipeline.sources.store.spread import Rows, gather, spread
+from pipeline.sources.store.state_tables import offset_rows, stored_ms
+from pipeline.sources.store.stores import open_store
 from storefmt.config.tables import ConsumerOffsets
 from storefmt.errors import StoreError
 from storefmt.offline.views.queues import QueueView

@@ -23,15 +23,15 @@ import pyarrow.compute as pc
 
 from pipeline.jobs.rebuildindex import write_indexes
 from pipeline.jobs.rebuildtarget import Target, moved
-from pipeline.logtables import Split
-from pipeline.reading import Reading
-from pipeline.spread import PARTITIONS_MAX, Rows, fixed, gather, one_batch, spread
-from pipeline.stores import located, open_store
-from pipeline.tables import DAMAGE, plan, read
+from pipeline.sources.store.log_tables import Split
+from pipeline.sources.store.reading import Reading
+from pipeline.sources.store.spread import PARTITIONS_MAX, Rows, fixed, gather, one_batch, spread
+from pipeline.sources.store.stores import located, open_store
+from pipeline.sources.store.tables import DAMAGE, plan, read
 from storefmt.formats.properties import INNER_MULTI_DISPATCH
 from storefmt.formats.sysflag import TRANSACTION_MASK, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
 from storefmt.names import SCHEDULE_TOPIC
-from storefmt.offline.output_dir import OutDir
+from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.placement import Placed
 from storefmt.offline.repair.rebuild import Rebuild, Rebuilt, StoreShape
 from storefmt.offline.repair.rebuild import rebuild as rebuild_store
@@ -106,7 +106,7 @@ def rebuild(
     """
     jobs = [Target(n, *pair, with_index) for n, pair in enumerate(targets.items())]
     for job in jobs:
-        OutDir.make(job.out, source=located(job.directory))
+        OutputDirectory.make(job.out, source=located(job.directory))
     lost = spread(spark, _lost(jobs)).toArrow()
     whole = set(lost.column("store").to_pylist()) | {j.number for j in jobs if not _is_regular(j)}
     apart = [job for job in jobs if job.number not in whole]
@@ -125,7 +125,7 @@ def rebuild_local(targets: Mapping[str, str], *, with_index: bool = True) -> Any
     """Do the same in this process, store after store; return a ``pyarrow.Table``."""
     jobs = [Target(n, *pair, with_index) for n, pair in enumerate(targets.items())]
     for job in jobs:
-        OutDir.make(job.out, source=located(job.directory))
+        OutputDirectory.make(job.out, source=located(job.directory))
     return _sorted(gather(Rows(_rebuilt, jobs, SCHEMA)))
 
 
@@ -169,7 +169,7 @@ def _is_regular(target: Target) -> bool:
 
 
 def _part(store: StoreDir, target: Target) -> Rebuild:
-    return Rebuild(store, OutDir(Path(target.out).resolve()), store, StoreShape(), False)
+    return Rebuild(store, OutputDirectory(Path(target.out).resolve()), store, StoreShape(), False)
 
 
 def _lost(jobs: list[Target]) -> Rows:
@@ -198,7 +198,7 @@ def _indexes(spark: "SparkSession", targets: list[Target]) -> Any:
 def _rebuilt(target: Target) -> Iterator[Any]:
     with open_store(target.directory) as store:
         # A task that runs again starts over.
-        out = OutDir(Path(target.out).resolve())
+        out = OutputDirectory(Path(target.out).resolve())
         for left in list(out.root.iterdir()):
             shutil.rmtree(left)
         yield _batch(target, rebuild_store(store, out, with_index=target.with_index))
@@ -208,7 +208,7 @@ def _rebuilt(target: Target) -> Iterator[Any]:
 def _finished(rest: _Rest) -> Iterator[Any]:
     with open_store(rest.target.directory) as store:
         done = _part(store, rest.target).finish_rest(rest.built)
-        OutDir(Path(rest.target.out).resolve()).sync()
+        OutputDirectory(Path(rest.target.out).resolve()).sync()
     yield _batch(rest.target._replace(with_index=False), done)
 
 
@@ -291,7 +291,9 @@ def _claims(task: tuple[Target, Split]) -> Iterator[Any]:
             for log_offset in batch.filter(odd).column("commit_log_offset").to_pylist():
                 placed = list(part.claims(store.record_at(log_offset)))
                 queues = np.array([some.number(each.key) for each in placed], dtype=np.int64)
-                rows = [(p.slot, (p.log_offset, p.size, p.tags_code), p.copy) for p in placed]
+                rows = [
+                    (p.queue_offset, (p.log_offset, p.size, p.tags_code), p.copy) for p in placed
+                ]
                 count = some.add(queues, np.array(rows, dtype=_CLAIM))
             if count >= _CLAIMS_MAX:
                 yield from some.runs(target.number)
@@ -354,7 +356,13 @@ def _take_queue(part: Rebuild, key: QueueKey, claims: Any) -> None:
             is_long = end - start >= _RUN_MIN
             first = int(slots[start])
             last = int(entries["log_offset"][end - 1])
-            if is_long and part.take_run(key, first, entries[start:end].tobytes(), last):
+            if is_long and part.take_run(
+                key,
+                first,
+                entries[start:end].tobytes(),
+                last,
+                has_copies=bool(copies[start:end].any()),
+            ):
                 start = end
                 continue
             offset, size, code = entries[start].item()

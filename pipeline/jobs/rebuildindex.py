@@ -20,13 +20,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.jobs.rebuildtarget import Target, moved
-from pipeline.logtables import Split
-from pipeline.reading import Reading
-from pipeline.spread import Rows, one_batch, spread
-from pipeline.stores import open_store
-from pipeline.tables import plan, read
+from pipeline.sources.store.log_tables import Split
+from pipeline.sources.store.reading import Reading
+from pipeline.sources.store.spread import Rows, one_batch, spread
+from pipeline.sources.store.stores import open_store
+from pipeline.sources.store.tables import plan, read
 from storefmt.formats.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
-from storefmt.offline.output_dir import OutDir
+from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.rebuild_index import (
     IndexShare,
     has_history,
@@ -174,7 +174,7 @@ def _written(part: Part) -> Iterator[Any]:
         open_store(part.target.directory) as store,
         moved(part.target, depth=1, to=part.folder) as apart,
     ):
-        out = OutDir(Path(apart.out).resolve())
+        out = OutputDirectory(Path(apart.out).resolve())
         done = write_index(store, out, share=part.share, start=part.start)
     row = {"store": part.target.number, "part": part.number}
     counts = {"files": done.file_count, "entries": done.entry_count}

@@ -1,7 +1,7 @@
 """``restore``: restores an archive into a topic, or into a new store directory.
 
-    --store DIR    commit log files, which both brokers open (``pipeline.restorelog``)
-    --topic …      messages that are sent once more (``pipeline.restoretopic``)
+    --store DIR    commit log files, which both brokers open (``pipeline.archive.restore_log``)
+    --topic …      messages that are sent once more (``pipeline.archive.restore_topic``)
 
 Rule: a store appears under its name when it is whole: it is built under another name beside that
 and renamed at the end, so a restore that was killed starts over. It never replaces an existing
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
-from pipeline.archive import opened
+from pipeline.archive.archive import opened
+from pipeline.archive.restore_log import FILE_SIZE, build_part, plan_log, write_topics
+from pipeline.archive.restore_topic import send, sendings
 from pipeline.errors import BadOption
-from pipeline.liveoptions import sink_of
-from pipeline.restorelog import FILE_SIZE, build_part, plan_log, write_topics
-from pipeline.restoretopic import send, sendings
+from pipeline.sources.live.options import sink_of
 from storefmt.paths import StorePaths, log_file_name
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from pipeline.spread import Rows, gather, one_batch, spread
-from pipeline.stores import open_store
+from pipeline.sources.store.spread import Rows, gather, one_batch, spread
+from pipeline.sources.store.stores import open_store
 from storefmt.offline.analyse.rewind import moves_to
 from storefmt.offline.views.info import GroupInfo
 
@@ -57,7 +57,11 @@ def rewind_plan(
 def rewind_plan_local(
     paths: Sequence[str], *, to_ms: int, group: str | None = None, topic: str | None = None
 ) -> Any:
-    """Return the same as a ``pyarrow.Table``, computed in this process."""
+    """Return the same as a ``pyarrow.Table``, computed in this process.
+
+    Args:
+        paths, to_ms, group, topic: as of ``rewind_plan``.
+    """
     return gather(_rows(paths, to_ms, group, topic)).sort_by(_ORDER)
 
 

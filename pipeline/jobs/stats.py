@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from pipeline.errors import BadOption
 from pipeline.frames import commitlog
-from pipeline.tables import COMMITLOG, Reading, plan, read, schema_of
+from pipeline.sources.store.tables import COMMITLOG, Reading, plan, read, schema_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from pipeline.frames import commitlog
-from pipeline.stores import open_store
+from pipeline.sources.store.stores import open_store
 from storefmt.offline.analyse.stats import count_records
 from storefmt.offline.analyse.tally import By, Tally, Wanted, filled, span_of
 
@@ -73,7 +73,11 @@ def timeline_local(
     begin_ms: int | None = None,
     end_ms: int | None = None,
 ) -> Any:
-    """Return the same as a ``pyarrow.Table``, by processes of this machine where it pays."""
+    """Return the same as a ``pyarrow.Table``, by processes of this machine where it pays.
+
+    Args:
+        path, every_ms, topic, begin_ms, end_ms: as of ``timeline``.
+    """
     wanted = Wanted(topic=topic, begin_ms=begin_ms, end_ms=end_ms)
     every = every_ms or _span(path, begin_ms, end_ms)
     with open_store(path) as store:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.conditions import Condition
-from pipeline.spread import Rows, fixed, gather, one_batch, spread
-from pipeline.stores import open_store
-from pipeline.tables import COMMITLOG, Layout, Reading, Split, plan, read, schema_of
+from pipeline.sources.store.conditions import Condition
+from pipeline.sources.store.spread import Rows, fixed, gather, one_batch, spread
+from pipeline.sources.store.stores import open_store
+from pipeline.sources.store.tables import COMMITLOG, Layout, Reading, Split, plan, read, schema_of
 from storefmt.errors import NotInStore
 from storefmt.formats.message import Record
 from storefmt.offline.analyse.trace import LifeStep, LogRange, Scanning, pattern_of
@@ -77,7 +77,11 @@ def trace(
 def trace_local(
     paths: Sequence[str], *, key: str, topic: str | None = None, scan: bool = False
 ) -> Any:
-    """Return the same as a ``pyarrow.Table``, store after store."""
+    """Return the same as a ``pyarrow.Table``, store after store.
+
+    Args:
+        paths, key, topic, scan: as of ``trace``.
+    """
     return gather(_rows(paths, key, topic, scan)).sort_by(_ORDER)
 
 

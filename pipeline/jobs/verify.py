@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from pipeline.spread import Rows, fixed, gather, one_batch, spread
-from pipeline.stores import open_store
+from pipeline.sources.store.spread import Rows, fixed, gather, one_batch, spread
+from pipeline.sources.store.stores import open_store
 from storefmt.offline.verify.bulk import Bulk, Marked, Window
 from storefmt.offline.verify.findings import Report
 from storefmt.offline.verify.parallel_verify import (

@@ -82,7 +82,7 @@ class RemotingClient:
         self._channels: dict[str, Channel] = {}
         self._connecting: dict[str, asyncio.Task[Channel]] = {}
         self._answering: set[asyncio.Task[None]] = set()
-        self._outbox: Outbox | None = None
+        self._outbox = Outbox()
         self._closed = False
 
     async def invoke(self, address: str, command: Command, *, timeout_s: float = 5.0) -> Command:
@@ -250,13 +250,10 @@ class RemotingClient:
 
     async def _connect(self, address: str) -> Channel:
         loop = asyncio.get_running_loop()
-        if self._outbox is None:
-            self._outbox = Outbox(loop)
-        outbox = self._outbox
         host, port = split_address(address)
         async with asyncio.timeout(self._connect_timeout_s):
             _, channel = await loop.create_connection(
-                lambda: Channel(self, address, outbox),
+                lambda: Channel(self, address, self._outbox),
                 host,
                 port,
                 ssl=self._context,

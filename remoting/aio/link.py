@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Final, cast
 
 from remoting.errors import BadFrame
-from remoting.frame import FrameReader, RawFrame
+from remoting.frame import FrameReader, RawFrame, Take
 
 LOG = logging.getLogger(__name__)
 
@@ -30,10 +30,9 @@ class Outbox:
     starts, so thousands of idle connections need no buffer of their own.
     """
 
-    __slots__ = ("_dirty", "_loop", "_scheduled", "read_view")
+    __slots__ = ("_dirty", "_scheduled", "read_view")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+    def __init__(self) -> None:
         self._dirty: list[Link] = []
         self._scheduled = False
         self.read_view = memoryview(bytearray(_READ_SIZE))
@@ -43,7 +42,7 @@ class Outbox:
         self._dirty.append(link)
         if not self._scheduled:
             self._scheduled = True
-            self._loop.call_soon(self.flush)
+            asyncio.get_running_loop().call_soon(self.flush)
 
     def hold(self) -> None:
         """Schedule no write for what is added from now on, since the caller will ``flush``."""
@@ -63,6 +62,7 @@ class Link(asyncio.BufferedProtocol):
     def __init__(self, outbox: Outbox, *, write_buffer_max: int) -> None:
         self._outbox = outbox
         self._reader = FrameReader()
+        self._take: Take | None = None
         self._out: list[bytes] = []
         self._out_size = 0
         self._write_buffer_max = write_buffer_max
@@ -74,14 +74,22 @@ class Link(asyncio.BufferedProtocol):
         self.activity = 0
         """Counts reads, and writes that the peer took: while it grows, the peer is alive."""
 
-    # A subclass provides these.
+    # A subclass defines these two methods.
 
     def on_frames(self, frames: Sequence[RawFrame]) -> None:
-        """Handle the complete frames of one read."""
+        """Handle the complete frames of one read.
+
+        Raises:
+            NotImplementedError: the subclass does not define this method.
+        """
         raise NotImplementedError
 
     def on_bad_frame(self, error: BadFrame) -> None:
-        """Take the error about bytes that are no frame; the connection is closed right after."""
+        """Handle the error about bytes that are not a frame; the connection is closed afterwards.
+
+        Raises:
+            NotImplementedError: the subclass does not define this method.
+        """
         raise NotImplementedError
 
     @property
@@ -91,12 +99,12 @@ class Link(asyncio.BufferedProtocol):
 
     @property
     def unsent_size(self) -> int:
-        """Bytes that the peer has not taken yet."""
+        """The bytes that the peer has not taken yet."""
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     @property
     def waiting_size(self) -> int:
-        """Bytes of an unfinished frame."""
+        """The bytes of an unfinished frame."""
         return self._reader.waiting_size
 
     # asyncio calls these.
@@ -117,8 +125,10 @@ class Link(asyncio.BufferedProtocol):
             return
         self.activity += 1
         try:
-            frames = self._reader.feed(bytes(self._outbox.read_view[:nbytes]))
+            frames = self._reader.feed(bytes(self._outbox.read_view[:nbytes]), self._take)
         except BadFrame as error:
+            if error.frames:
+                self.on_frames(error.frames)
             self.on_bad_frame(error)
             self.close()
             return

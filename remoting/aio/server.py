@@ -15,8 +15,9 @@ import asyncio
 import itertools
 import logging
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from remoting.aio.admission import Admission, Verdict
@@ -27,7 +28,7 @@ from remoting.aio.resources import Resources
 from remoting.aio.tls import ServerContexts, ServerTls, TlsMode
 from remoting.codes import ResponseCode
 from remoting.command import Command
-from remoting.errors import BadCall, BadFrame
+from remoting.errors import BadFrame
 from remoting.frame import FrameReader, RawFrame, decode_frame, encode_frame
 from storefmt.formats.hosts import host_text, pack_host
 
@@ -130,6 +131,8 @@ class ServerConn(Link):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the transport of a plain connection."""
         self.first_byte = None
+        if self._server.on_bytes is not None and self.verdict is Verdict.IN:
+            self._take = partial(self._server.on_bytes, self)
         super().connection_made(transport)
         if self._closing:
             self.abort()
@@ -330,6 +333,8 @@ class RemotingServer:
     ) -> None:
         self.on_frame = on_frame
         self.on_close = on_close
+        self.on_bytes: Callable[[ServerConn, bytes], int] | None = None
+        """May handle the first frames of a read in its own way, see ``remoting.frame.Take``."""
         self.write_buffer_max = write_buffer_max
         self.handshake_s = handshake_s
         self.resources = resources or Resources()
@@ -345,23 +350,13 @@ class RemotingServer:
         self.contexts = None if tls.mode is TlsMode.DISABLED else ServerContexts(tls)
         self.openings: set[asyncio.Task[None]] = set()
         """The tasks of connections that are about to get a transport."""
-        self._conns: set[ServerConn] = set()
+        self.connections: set[ServerConn] = set()
+        """The open connections."""
         self._numbers = itertools.count(1)
-        self._outbox: Outbox | None = None
+        self.outbox: Outbox
+        """The connections that have something to write this turn; ``start`` makes it."""
         self._sweeper: asyncio.TimerHandle | None = None
         self._emptied: asyncio.Event | None = None
-
-    @property
-    def outbox(self) -> Outbox:
-        """The connections that have something to write this turn."""
-        if self._outbox is None:
-            raise BadCall("the server is not started")
-        return self._outbox
-
-    @property
-    def connections(self) -> Iterator[ServerConn]:
-        """The open connections, in no order."""
-        return iter(tuple(self._conns))
 
     async def start(self, host: str, port: int) -> int:
         """Listen, and return the port (the one the system chose when ``port`` is 0).
@@ -373,7 +368,8 @@ class RemotingServer:
         if self.contexts is not None:
             self.contexts.check()
         loop = asyncio.get_running_loop()
-        self._outbox = Outbox(loop)
+        # A write that an earlier loop still had to do will never come.
+        self.outbox = Outbox()
         self._emptied = asyncio.Event()
         bound = await self._listener.start(host, port)
         self._sweep_later(loop)
@@ -386,27 +382,19 @@ class RemotingServer:
         self._listener.close()
         if self._sweeper is not None:
             self._sweeper.cancel()
-        for conn in tuple(self._conns):
+        for conn in tuple(self.connections):
             conn.close()
         try:
-            async with asyncio.timeout(_CLOSE_GRACE_S if self._conns else None):
-                if self._conns:
+            async with asyncio.timeout(_CLOSE_GRACE_S if self.connections else None):
+                if self.connections:
                     await self._emptied.wait()
         except TimeoutError:
             # A peer that does not read must not keep us from stopping.
-            for conn in tuple(self._conns):
+            for conn in tuple(self.connections):
                 conn.abort()
             await self._emptied.wait()
         await asyncio.gather(*self.openings, return_exceptions=True)
         self._emptied = None
-
-    def hold(self) -> None:
-        """Let bytes that are queued from now on wait for ``flush``, which the caller will call."""
-        self.outbox.hold()
-
-    def flush(self) -> None:
-        """Write the queued bytes now, for an owner that knows that its turn is over."""
-        self.outbox.flush()
 
     def _take(self, sock: socket.socket, peer: tuple[str, int]) -> None:
         """Accept a new connection, or close it if the verdict is ``OUT``."""
@@ -422,14 +410,14 @@ class RemotingServer:
             self._admission.leave(ip, verdict)
             sock.close()
             return
-        self._conns.add(conn)
+        self.connections.add(conn)
         if self._emptied is not None:
             self._emptied.clear()
 
     def forget(self, conn: ServerConn) -> None:
         """Forget a lost connection, and tell the owner if that knows of it."""
-        self._conns.discard(conn)
-        if not self._conns and self._emptied is not None:
+        self.connections.discard(conn)
+        if not self.connections and self._emptied is not None:
             self._emptied.set()
         self._admission.leave(conn.peer[0], conn.verdict)
         if conn.verdict is Verdict.BUSY:
@@ -448,7 +436,7 @@ class RemotingServer:
 
     def sweep(self, now_s: float) -> None:
         """Close connections that were silent, unfinished or closing for too long at ``now_s``."""
-        for conn in tuple(self._conns):
+        for conn in tuple(self.connections):
             watch = conn.watch
             if conn.is_closing:
                 if watch.closing_s < 0:

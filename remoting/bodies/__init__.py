@@ -1,11 +1,13 @@
 """JSON bodies: one dataclass per body class of RocketMQ 4.9.7, under Java's own names.
 
-``Xxx.decode(data)`` reads what a Java peer wrote, ``xxx.encode()`` writes what it reads.
+``Xxx.decode(data)`` reads what a Java peer wrote, and ``xxx.encode()`` writes what a Java peer can
+read.
 
-Rule: sets are lists here, in the order they came; Java's own order is that of its hash tables,
-so two bodies that mean the same may differ in their bytes.
+Rule: a set of Java is a list here, in the order in which it was received. Java writes sets in the
+order of its hash tables, so two bodies with the same meaning may differ in their bytes.
 
-A class is loaded when it is first used: all of them take 40 ms, more than most commands.
+Each class is loaded when it is first used, because loading all of them takes 40 ms, which is longer
+than most commands run.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -200,6 +202,6 @@ _FAMILIES: Final = {
         "KVTable TopicList"
     ),
 }
-"""Which module has which classes."""
+"""The classes that each module has."""
 
 __getattr__ = on_demand(__name__, _FAMILIES)

@@ -1,4 +1,4 @@
-"""Accounts of a broker with ACL, and the versions of its files.
+"""Bodies with the accounts of a broker with ACL, and with the versions of its files.
 
 Source: common/AclConfig.java, common/PlainAccessConfig.java, common/protocol/body (4.9.7).
 """
@@ -11,19 +11,20 @@ from storefmt.config.tables import DataVersion
 
 @dataclass(slots=True, kw_only=True)
 class PlainAccessConfig(Body):
-    """One account; a permission list that is None was not configured."""
+    """One account; a list of permissions is None when it was not configured."""
 
     access_key: str | None = None
     secret_key: str | None = None
     white_remote_address: str | None = None
     admin: bool = False
     default_topic_perm: str | None = None
-    """DENY, PUB, SUB or PUB|SUB."""
+    """DENY, PUB, SUB or PUB|SUB, for topics that ``topic_perms`` does not name."""
     default_group_perm: str | None = None
+    """DENY, PUB, SUB or PUB|SUB, for groups that ``group_perms`` does not name."""
     topic_perms: list[str] | None = None
-    """``topic=PERM`` each."""
+    """Each item is ``topic=PERM``."""
     group_perms: list[str] | None = None
-    """``group=PERM`` each."""
+    """Each item is ``group=PERM``."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -36,16 +37,16 @@ class AclConfig(Body):
 
 @dataclass(slots=True, kw_only=True)
 class GetBrokerClusterAclConfigResponseBody(AclConfig):
-    """The whole ACL configuration of a broker, secrets included (request code 54)."""
+    """The broker returns its whole ACL configuration with all secrets (request code 54)."""
 
 
 @dataclass(slots=True, kw_only=True)
 class ClusterAclVersionInfo(Body):
-    """The ACL versions of one broker."""
+    """The versions of the ACL files of one broker."""
 
     broker_name: str | None = None
     broker_addr: str | None = None
     acl_config_data_version: DataVersion | None = None
     all_acl_config_data_version: dict[str, DataVersion] | None = None
-    """File name to version."""
+    """The version of each file, by file name."""
     cluster_name: str | None = None

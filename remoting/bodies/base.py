@@ -1,16 +1,18 @@
-"""The base of every JSON body: one dataclass declares keys, and the codec follows.
+"""The base of every JSON body: a dataclass declares the keys, and the codec is derived from it.
 
     @dataclass(slots=True, kw_only=True)
     class TopicList(Body):
         topic_list: list[str] = field(default_factory=list)
         broker_addr: str | None = None
 
-reads and writes ``{"brokerAddr":"..","topicList":[..]}``: keys in alphabetical order, None left
-out, enums by name, maps with integer keys bare, maps keyed by a queue with the object as key.
+reads and writes ``{"brokerAddr":"..","topicList":[..]}``. Keys are written in alphabetical order,
+and a value that is None is left out. An enum is written by its name. Integer keys of a map are not
+quoted, and a map whose keys are queues has a JSON object as each key.
 
-Rule: reading follows fastjson: unknown keys are ignored, a missing key keeps the default, a key
-matches whatever its case and underscores, numbers may be text, an enum may be its ordinal, an
-unknown enum name is None. What has no meaning raises ``BadBody``, never anything else.
+Rule: reading follows fastjson. Unknown keys are ignored, and a missing key keeps its default. Case
+and underscores of a key do not matter. A number may be a text, an enum may be its ordinal, and an
+unknown name of an enum is read as None. A value that has no meaning raises ``BadBody`` and no other
+error.
 
 Source: remoting/protocol/RemotingSerializable.java; the rules were observed with fastjson 1.2.69.
 """
@@ -37,7 +39,7 @@ _Write = Callable[[object], Json]
 
 
 class _Wrong(Exception):
-    """A value of the wrong kind, on its way to the body that knows which key it belongs to."""
+    """A value has the wrong kind; the body that catches this adds the key to the error."""
 
 
 class _Item(NamedTuple):
@@ -52,20 +54,23 @@ class _Item(NamedTuple):
 
 
 class JsonValue(Protocol):
-    """What can be read from a parsed object and give it back: a body, a value of a store."""
+    """A value that is read from a parsed object, and written as one: a body or a stored value."""
 
     @classmethod
     def from_json(cls, value: Json) -> Self:
-        """Return the value in a parsed object."""
+        """Return the value that a parsed object contains."""
         ...
 
     def to_json(self) -> dict[Key, Json]:
-        """Return the object in the key order of Java."""
+        """Return the object with its keys in the order of Java."""
         ...
 
 
 class Body:
-    """A JSON body; subclasses are dataclasses, their attributes the snake_case Java names."""
+    """A JSON body.
+
+    Subclasses are dataclasses, and their attributes have the Java names in snake_case.
+    """
 
     __slots__ = ()
 
@@ -75,10 +80,10 @@ class Body:
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
-        """Return the body in JSON text.
+        """Return the body that a JSON text contains.
 
         Raises:
-            BadBody: the text is no JSON object, or a value cannot be what its key promises.
+            BadBody: the text is not a JSON object, or the value of a key has the wrong kind.
         """
         try:
             plain = fastjson.loads(java_text(data))
@@ -87,18 +92,22 @@ class Body:
         return cls.from_json(plain)
 
     def to_json(self) -> dict[Key, Json]:
-        """Return the object, keys in fastjson's order, None left out."""
+        """Return the object without values that are None, and with its keys in fastjson's order."""
         out = {item.key: item.write(getattr(self, item.name)) for item in items_of(type(self))}
         out.update(self.derived())
         return {key: out[key] for key in sorted(out) if out[key] is not None}
 
     def derived(self) -> dict[str, Json]:
-        """Return keys that Java writes from getters without a field; they are not read back."""
+        """Return the keys that Java writes for getters without a field; they are not read back."""
         return {}
 
     @classmethod
     def from_json(cls, value: Json) -> Self:
-        """Return the body in a parsed object; raises BadBody."""
+        """Return the body that a parsed object contains.
+
+        Raises:
+            BadBody: this is not an object, or the value of a key is missing or has the wrong kind.
+        """
         if not isinstance(value, dict):
             raise BadBody(
                 f"{cls.__name__} is a {type(value).__name__}, expected an object",
@@ -138,7 +147,7 @@ _ITEMS: Final[dict[type, tuple[_Item, ...]]] = {}
 
 
 def items_of(cls: type[Body]) -> tuple[_Item, ...]:
-    """Return the keys of a body class, in declared order."""
+    """Return the keys of a body class, in the order in which they are declared."""
     items = _ITEMS.get(cls)
     if items is None:
         hints = typing.get_type_hints(cls)
@@ -174,7 +183,7 @@ def _read_str(value: object) -> str:
     if isinstance(value, int | float):
         return str(value)
     if isinstance(value, dict | list):
-        # Java keeps the JSON text where a String is declared.
+        # Java keeps the JSON text where it declares a String.
         return fastjson.dumps(cast(Json, value))
     raise _Wrong(f"{type(value).__name__}, expected text")
 
@@ -242,7 +251,7 @@ def _codec(hint: object) -> tuple[_Read, _Write]:
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return _enum_codec(hint)
     if isinstance(hint, type) and hasattr(hint, "from_json"):
-        # A body, or one of the values that also lie in a store: ``storefmt.config.tables``.
+        # This is a body, or a value of ``storefmt.config.tables`` that a store contains, too.
         kind = cast("type[JsonValue]", hint)
         return (
             lambda value: kind.from_json(cast(Json, value)),

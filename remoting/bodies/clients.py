@@ -1,4 +1,4 @@
-"""Connected clients, and the state that a live consumer reports of itself.
+"""Bodies about connected clients, and about the state that a consumer reports of itself.
 
 Source: common/protocol/body (4.9.7).
 """
@@ -20,26 +20,26 @@ from remoting.header import key
 
 @dataclass(slots=True, kw_only=True)
 class Connection(Body):
-    """One member of a group."""
+    """The connection of one member of a group."""
 
     client_id: str | None = None
     client_addr: str | None = None
-    """``ip:port`` the broker sees."""
+    """The address of the client as the broker sees it, ``ip:port``."""
     language: LanguageCode | None = None
     version: int = 0
-    """MQVersion of the client."""
+    """The MQVersion of the client."""
 
 
 @dataclass(slots=True, kw_only=True)
 class ProducerConnection(Body):
-    """The members of a producer group (request code 204)."""
+    """The broker returns the members of a producer group (request code 204)."""
 
     connection_set: list[Connection] = field(default_factory=list)
 
 
 @dataclass(slots=True, kw_only=True)
 class ConsumerConnection(Body):
-    """The members of a consumer group and what they subscribe to (request code 203)."""
+    """The broker returns the members and subscriptions of a consumer group (request code 203)."""
 
     connection_set: list[Connection] = field(default_factory=list)
     subscription_table: dict[str, SubscriptionData] = field(default_factory=dict)
@@ -54,23 +54,27 @@ class ProducerInfo(Body):
 
     client_id: str | None = None
     remote_ip: str | None = field(default=None, metadata=key("remoteIP"))
-    """``/ip:port``, with a slash in front."""
+    """The address as ``/ip:port``, with a slash in front."""
     language: LanguageCode | None = None
     version: int = 0
     last_update_timestamp: int = 0
-    """Last heartbeat, ms."""
+    """When the last heartbeat arrived, in ms since 1970."""
 
 
 @dataclass(slots=True, kw_only=True)
 class ProducerTableInfo(Body):
-    """Every producer group of a broker (request code 328)."""
+    """The broker returns all its producer groups (request code 328)."""
 
     data: dict[str, list[ProducerInfo]] = field(default_factory=dict)
+    """The connections of each producer group, by group name."""
 
 
 @dataclass(slots=True, kw_only=True)
 class ProcessQueueInfo(Body):
-    """What a consumer holds of one queue; offsets in entries, times in ms."""
+    """The state of one queue in a consumer: its cached messages, its lock and its last uses.
+
+    Offsets count entries of the queue, and times are in ms since 1970.
+    """
 
     commit_offset: int = 0
     cached_msg_min_offset: int = 0
@@ -84,14 +88,17 @@ class ProcessQueueInfo(Body):
     try_unlock_times: int = 0
     last_lock_timestamp: int = 0
     droped: bool = False
-    """Java's spelling: the queue was given to another member."""
+    """True when the queue was given to another member; the spelling is Java's."""
     last_pull_timestamp: int = 0
     last_consume_timestamp: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
 class ConsumeStatus(Body):
-    """How fast a consumer works on one topic: times in ms, rates per second."""
+    """The speed of a consumer in one topic.
+
+    ``pull_rt`` and ``consume_rt`` are in ms, and every ``tps`` counts messages per second.
+    """
 
     pull_rt: float = field(default=0.0, metadata=key("pullRT"))
     pull_tps: float = field(default=0.0, metadata=key("pullTPS"))
@@ -99,23 +106,23 @@ class ConsumeStatus(Body):
     consume_ok_tps: float = field(default=0.0, metadata=key("consumeOKTPS"))
     consume_failed_tps: float = field(default=0.0, metadata=key("consumeFailedTPS"))
     consume_failed_msgs: int = 0
-    """Failed in the last hour."""
+    """How many messages failed in the last hour."""
 
 
 @dataclass(slots=True, kw_only=True)
 class ConsumerRunningInfo(Body):
-    """The state of one live consumer, in its own words (request code 307)."""
+    """A connected consumer returns its state (request code 307)."""
 
     properties: dict[str, str] = field(default_factory=dict)
     subscription_set: list[SubscriptionData] = field(default_factory=list)
     mq_table: dict[MessageQueue, ProcessQueueInfo] = field(default_factory=dict)
     status_table: dict[str, ConsumeStatus] = field(default_factory=dict)
     jstack: str | None = None
-    """Thread dump, when it was asked for."""
+    """The stacks of all threads as text; None when they were not asked for."""
 
 
 class CMResult(Enum):
-    """What a listener made of one message."""
+    """How a listener handled one message."""
 
     CR_SUCCESS = 0
     CR_LATER = 1
@@ -127,11 +134,11 @@ class CMResult(Enum):
 
 @dataclass(slots=True, kw_only=True)
 class ConsumeMessageDirectlyResult(Body):
-    """A consumer was handed one message and says how it went (request code 309)."""
+    """A consumer returns how its listener handled one message (request code 309)."""
 
     order: bool = False
     auto_commit: bool = True
     consume_result: CMResult | None = None
     remark: str | None = None
     spent_time_mills: int = 0
-    """Time the listener took, ms."""
+    """How long the listener took, in ms."""

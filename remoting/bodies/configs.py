@@ -1,8 +1,8 @@
-"""Bodies made of the values that also lie in a store: topics, groups, their versions.
+"""Bodies with values that a store contains, too: topics, groups, and their versions.
 
-``storefmt.config.tables`` declares ``TopicConfig``, ``SubscriptionGroup`` and ``DataVersion``;
-here is what wraps them on the wire. Where such a value IS the body (request codes 200 and 322),
-use ``encode_value`` and ``decode_value``.
+``storefmt.config.tables`` declares ``TopicConfig``, ``SubscriptionGroup`` and ``DataVersion``. This
+module declares the bodies that contain them. Where such a value is the whole body (request codes
+200 and 322), ``encode_value`` and ``decode_value`` are used.
 
 Source: common/protocol/body/TopicConfigSerializeWrapper.java, SubscriptionGroupWrapper.java.
 """
@@ -21,7 +21,7 @@ _V = TypeVar("_V", bound=JsonValue)
 
 @dataclass(slots=True, kw_only=True)
 class TopicConfigSerializeWrapper(Body):
-    """Every topic of a broker (request code 21; also topics.json)."""
+    """All topics of a broker, as request code 21 returns them and topics.json stores them."""
 
     topic_config_table: dict[str, TopicConfig] = field(default_factory=dict)
     data_version: DataVersion = field(default_factory=DataVersion)
@@ -29,19 +29,26 @@ class TopicConfigSerializeWrapper(Body):
 
 @dataclass(slots=True, kw_only=True)
 class SubscriptionGroupWrapper(Body):
-    """Every consumer group of a broker (request code 201; also subscriptionGroup.json)."""
+    """All consumer groups of a broker.
+
+    Request code 201 returns them, and subscriptionGroup.json stores them.
+    """
 
     subscription_group_table: dict[str, SubscriptionGroup] = field(default_factory=dict)
     data_version: DataVersion = field(default_factory=DataVersion)
 
 
 def encode_value(value: JsonValue) -> bytes:
-    """Return one topic, group or version as a body of its own."""
+    """Return the body that consists of one topic, group or version."""
     return fastjson.dumps(value.to_json()).encode()
 
 
 def decode_value(kind: type[_V], data: bytes) -> _V:
-    """Return the topic, group or version in a body; raises BadBody."""
+    """Return the topic, group or version that is the whole body.
+
+    Raises:
+        BadBody: the text is not JSON, or a value of it has the wrong kind.
+    """
     try:
         return kind.from_json(fastjson.loads(data))
     except ConfigDamaged as error:

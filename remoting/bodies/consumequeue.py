@@ -1,4 +1,4 @@
-"""A look at raw consume queue entries.
+"""The body with entries of a consume queue as they are stored.
 
 Source: common/protocol/body/QueryConsumeQueueResponseBody.java, ConsumeQueueData.java (4.9.7).
 """
@@ -11,30 +11,30 @@ from remoting.bodies.heartbeat import SubscriptionData
 
 @dataclass(slots=True, kw_only=True)
 class ConsumeQueueData(Body):
-    """One entry."""
+    """One entry of a consume queue."""
 
     physic_offset: int = 0
-    """Commit log offset, bytes."""
+    """The commit log offset of the record, in bytes."""
     physic_size: int = 0
-    """Record size, bytes."""
+    """The size of the record, in bytes."""
     tags_code: int = 0
     extend_data_json: str | None = None
-    """The entry's extension unit, as JSON text."""
+    """The extension unit of the entry, as JSON text."""
     bit_map: str | None = None
     eval: bool = False
-    """Whether the group's filter takes the message."""
+    """True when the filter of the group accepts the message."""
     msg: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)
 class QueryConsumeQueueResponseBody(Body):
-    """Entries from an index on (request code 321)."""
+    """The broker returns consume queue entries from a queue offset on (request code 321)."""
 
     subscription_data: SubscriptionData | None = None
     filter_data: str | None = None
-    """The group's filter as text; ``null`` in letters when it has none."""
+    """The filter of the group as text; the word ``null`` when the group has none."""
     queue_data: list[ConsumeQueueData] | None = None
     max_queue_index: int = 0
-    """Next queue offset to be written, in entries."""
+    """The next queue offset that will be written, in entries."""
     min_queue_index: int = 0
-    """First readable queue offset, in entries."""
+    """The first readable queue offset, in entries."""

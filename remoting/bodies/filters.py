@@ -1,4 +1,4 @@
-"""What a broker keeps of SQL92 filters: the content of consumerFilter.json.
+"""The SQL92 filters that a broker stores in consumerFilter.json.
 
 Source: broker/filter/ConsumerFilterData.java, filter/util/BloomFilterData.java (4.9.7).
 """
@@ -11,7 +11,7 @@ from storefmt.config.fastjson import Json
 
 @dataclass(slots=True, kw_only=True)
 class BloomFilterData(Body):
-    """The bits of a filter."""
+    """The bits of a Bloom filter that stand for one group and topic."""
 
     bit_pos: list[int] | None = None
     bit_num: int = 0
@@ -19,7 +19,7 @@ class BloomFilterData(Body):
 
 @dataclass(slots=True, kw_only=True)
 class ConsumerFilterData(Body):
-    """One group's expression on one topic; times in ms."""
+    """The expression of one group for one topic; times are in ms since 1970."""
 
     consumer_group: str | None = None
     topic: str | None = None
@@ -31,5 +31,5 @@ class ConsumerFilterData(Body):
     client_version: int = 0
 
     def derived(self) -> dict[str, Json]:
-        """Return Java's ``isDead``: the group went away after it came."""
+        """Return Java's ``isDead``: the group ended its subscription after it had subscribed."""
         return {"dead": self.dead_time >= self.born_time}

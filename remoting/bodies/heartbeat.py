@@ -1,4 +1,4 @@
-"""What a client says about itself every 30 seconds, and its subscriptions.
+"""The heartbeat that a client sends every 30 seconds, with its groups and subscriptions.
 
 Source: common/protocol/heartbeat (4.9.7).
 """
@@ -11,21 +11,24 @@ from remoting.header import key
 
 
 class ConsumeType(Enum):
-    """Who starts: the application (pull) or the client library (push)."""
+    """Whether the application asks for messages (pull) or the client library does (push)."""
 
     CONSUME_ACTIVELY = "PULL"
     CONSUME_PASSIVELY = "PUSH"
 
 
 class MessageModel(Enum):
-    """Each message to every member of a group, or to one of them."""
+    """Whether every member of a group gets each message, or only one of them."""
 
     BROADCASTING = "BROADCASTING"
     CLUSTERING = "CLUSTERING"
 
 
 class ConsumeFromWhere(Enum):
-    """Where a group begins that has no position yet. Declared in Java's order."""
+    """Where a group starts to read when it has no consumer offset yet.
+
+    The members are declared in Java's order.
+    """
 
     CONSUME_FROM_LAST_OFFSET = 0
     CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST = 1
@@ -37,17 +40,17 @@ class ConsumeFromWhere(Enum):
 
 @dataclass(slots=True, kw_only=True)
 class SubscriptionData(Body):
-    """What a group wants of one topic."""
+    """The subscription of a group to one topic."""
 
     class_filter_mode: bool = False
     topic: str
     sub_string: str | None = None
-    """Tags joined by ``||``, ``*`` for all, or an SQL92 expression."""
+    """Tags joined by ``||``, ``*`` for all messages, or an SQL92 expression."""
     tags_set: list[str] = field(default_factory=list)
     code_set: list[int] = field(default_factory=list)
-    """Java hash of each tag; empty for ``*`` and for SQL92."""
+    """The Java hash of each tag; the list is empty for ``*`` and for SQL92."""
     sub_version: int = 0
-    """When the subscription was made, ms; the newest one counts."""
+    """When the subscription was made, in ms since 1970; the newest subscription counts."""
     expression_type: str | None = "TAG"
     """TAG or SQL92."""
 
@@ -73,7 +76,7 @@ class ConsumerData(Body):
 
 @dataclass(slots=True, kw_only=True)
 class HeartbeatData(Body):
-    """Every group a client is a member of (request code 34)."""
+    """A client names every group that it is a member of (request code 34)."""
 
     client_id: str | None = field(default=None, metadata=key("clientID"))
     producer_data_set: list[ProducerData] = field(default_factory=list)
@@ -82,7 +85,7 @@ class HeartbeatData(Body):
 
 @dataclass(slots=True, kw_only=True)
 class CheckClientRequestBody(Body):
-    """Asks whether an SQL92 expression is legal (request code 46)."""
+    """A client asks whether an SQL92 expression is legal (request code 46)."""
 
     client_id: str | None = None
     group: str | None = None

@@ -1,4 +1,4 @@
-"""Queue locks of orderly consumers.
+"""Bodies about the queue locks of orderly consumers.
 
 Source: common/protocol/body/LockBatchRequestBody.java, LockBatchResponseBody.java,
 UnlockBatchRequestBody.java (4.9.7).
@@ -13,7 +13,7 @@ from remoting.header import key
 
 @dataclass(slots=True, kw_only=True)
 class LockBatchRequestBody(Body):
-    """A client wants these queues for itself (request code 41)."""
+    """A client asks for the locks of queues, or renews them (request code 41)."""
 
     consumer_group: str
     client_id: str
@@ -22,14 +22,14 @@ class LockBatchRequestBody(Body):
 
 @dataclass(slots=True, kw_only=True)
 class LockBatchResponseBody(Body):
-    """The queues the client owns now."""
+    """The broker returns the queues that the client has locked now (request code 41)."""
 
     lock_ok_mq_set: list[MessageQueue] = field(default_factory=list, metadata=key("lockOKMQSet"))
 
 
 @dataclass(slots=True, kw_only=True)
 class UnlockBatchRequestBody(Body):
-    """A client gives these queues back (request code 42)."""
+    """A client releases the locks of queues (request code 42)."""
 
     consumer_group: str
     client_id: str

@@ -1,6 +1,6 @@
-"""Consumer offsets of groups, and the bodies that move them.
+"""Bodies that return the consumer offsets of groups, and bodies that set them.
 
-Rule: every offset here is a queue offset, in entries.
+Rule: every offset in this module is a queue offset, in entries.
 
 Source: common/protocol/body (4.9.7), common/protocol/topic/OffsetMovedEvent.java,
 store/schedule/DelayOffsetSerializeWrapper.java, client/consumer/store/OffsetSerializeWrapper.java,
@@ -17,71 +17,80 @@ from storefmt.config.fastjson import Json
 
 @dataclass(slots=True, kw_only=True)
 class ConsumerOffsetSerializeWrapper(Body):
-    """All positions of a broker's groups (request code 43; also consumerOffset.json)."""
+    """All consumer offsets of a broker.
+
+    Request code 43 returns them, and consumerOffset.json stores them.
+    """
 
     offset_table: dict[str, dict[int, int]] = field(default_factory=dict)
-    """``topic@group`` to queue id to position."""
+    """The consumer offset of each queue id, by ``topic@group``."""
 
 
 @dataclass(slots=True, kw_only=True)
 class DelayOffsetSerializeWrapper(Body):
-    """Progress of each delay level (request code 45; also delayOffset.json)."""
+    """The queue offset that each delay level delivers next.
+
+    Request code 45 returns them, and delayOffset.json stores them.
+    """
 
     offset_table: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)
 class OffsetSerializeWrapper(Body):
-    """The offsets.json of a broadcasting client."""
+    """The content of a broadcasting client's offsets.json."""
 
     offset_table: dict[MessageQueue, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)
 class ResetOffsetBody(Body):
-    """New positions of a group (request codes 220 and 222)."""
+    """The new consumer offsets of a group (request codes 220 and 222)."""
 
     offset_table: dict[MessageQueue, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class MessageQueueForC(Body):
-    """A queue with a position in it, for clients that cannot read object keys."""
+    """A queue and an offset in it, for clients that cannot read objects as keys."""
 
     topic: str = ""
     broker_name: str = ""
     queue_id: int = 0
     offset: int = 0
-    """Queue offset, in entries."""
+    """The queue offset, in entries."""
 
 
 @dataclass(slots=True, kw_only=True)
 class ResetOffsetBodyForC(Body):
-    """The same for clients that cannot read object keys."""
+    """The same as ``ResetOffsetBody``, for clients that cannot read objects as keys."""
 
     offset_table: list[MessageQueueForC] = field(default_factory=list)
 
 
 @dataclass(slots=True, kw_only=True)
 class QueryCorrectionOffsetBody(Body):
-    """Lowest position per queue id over some groups (request code 308)."""
+    """The broker returns the lowest offset of all groups, by queue id (request code 308)."""
 
     correction_offsets: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)
 class GetConsumerStatusBody(Body):
-    """Positions as the clients themselves see them (request codes 221 and 223)."""
+    """Clients return the offsets that they have in memory (request codes 221 and 223)."""
 
     message_queue_table: dict[MessageQueue, int] = field(default_factory=dict)
-    """One client's own table (221)."""
+    """The offsets of one client; only request code 221 has them."""
     consumer_table: dict[str, dict[MessageQueue, int]] = field(default_factory=dict)
-    """Client id to its table (223)."""
+    """The offsets of each client, by client id; only request code 223 has them."""
 
 
 @dataclass(slots=True, kw_only=True)
 class OffsetMovedEvent(Body):
-    """Body of a message in OFFSET_MOVED_EVENT: a group asked for messages that are deleted."""
+    """A group asked for messages that have been deleted.
+
+    This is the body of a message in the topic OFFSET_MOVED_EVENT.
+    """
 
     consumer_group: str | None = None
     message_queue: MessageQueue | None = None
@@ -91,7 +100,11 @@ class OffsetMovedEvent(Body):
 
 @dataclass(slots=True, kw_only=True)
 class QueueTimeSpan(Body):
-    """Store times of one queue and of a group's position in it, all ms."""
+    """The store times of messages of one queue, in ms since 1970.
+
+    They are those of the first message, of the last, and of the last that the group has consumed.
+    ``delay_time`` is the age of the message that the group reads next, in ms.
+    """
 
     message_queue: MessageQueue | None = None
     min_time_stamp: int = 0
@@ -100,7 +113,7 @@ class QueueTimeSpan(Body):
     delay_time: int = 0
 
     def derived(self) -> dict[str, Json]:
-        """Return the times as text, in UTC; Java writes them in the broker's time zone."""
+        """Return the times as text in UTC; Java writes them in the time zone of the broker."""
         return {
             "minTimeStampStr": _text_of(self.min_time_stamp),
             "maxTimeStampStr": _text_of(self.max_time_stamp),
@@ -109,7 +122,7 @@ class QueueTimeSpan(Body):
 
 
 def _text_of(time_ms: int) -> str | None:
-    """Return ``2023-11-14#22:13:20:000``, None for a time the calendar does not have."""
+    """Return ``2023-11-14#22:13:20:000``; None for a time that the calendar does not have."""
     try:
         moment = datetime.fromtimestamp(time_ms // 1000, UTC)
     except (ValueError, OverflowError, OSError):
@@ -119,6 +132,6 @@ def _text_of(time_ms: int) -> str | None:
 
 @dataclass(slots=True, kw_only=True)
 class QueryConsumeTimeSpanBody(Body):
-    """Time spans of all queues of a topic (request code 303)."""
+    """The broker returns the store times of all queues of a topic (request code 303)."""
 
     consume_time_span_set: list[QueueTimeSpan] = field(default_factory=list)

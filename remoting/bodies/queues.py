@@ -1,7 +1,8 @@
-"""A queue as bodies name it.
+"""The queue that bodies name: its topic, its broker and its id.
 
-Rule: queues sort by topic, then broker name, then queue id. Java clients sort both lists of a
-rebalance so; two members that sorted differently would take the same queue.
+Rule: queues are sorted by topic, then by broker name, then by queue id. A Java client sorts the
+queues in this order for a rebalance; two members that sorted them differently could both take the
+same queue.
 
 Source: common/message/MessageQueue.java#compareTo.
 """

@@ -1,12 +1,12 @@
-"""What a broker tells a name server about itself (request code 103).
+"""The body with which a broker registers its topics at a name server (request code 103).
 
-The body is JSON, or, when the header says compressed, a zlib stream of
+The body is JSON. When the header says that it is compressed, the body is a zlib stream of
 
     i32 n, DataVersion as JSON | i32 topic count | (i32 n, "name read write perm filter")* |
     i32 n, JSON list of filter servers                                    big endian
 
-Rule: the compressed form loses ``topic_sys_flag`` and ``order``. What comes out of the stream is
-limited before it is made: a few bytes must not become gigabytes.
+Rule: the compressed form has no ``topic_sys_flag`` and no ``order``. The decompressed size is
+limited while the stream is read, because a few bytes could otherwise become gigabytes.
 
 Source: common/protocol/body/RegisterBrokerBody.java, common/TopicConfig.java#encode.
 """
@@ -28,7 +28,7 @@ from storefmt.config.tables import DataVersion, TopicConfig
 from storefmt.errors import ConfigDamaged
 
 PLAIN_SIZE_MAX: Final = 64 * 1024 * 1024
-"""Most bytes a compressed registration may unfold to; a topic takes about 40."""
+"""The limit on a decompressed registration, in bytes; a topic takes about 40 bytes."""
 
 _INT: Final = struct.Struct(">i")
 _TOPIC_PARTS: Final = 5
@@ -36,7 +36,7 @@ _TOPIC_PARTS: Final = 5
 
 @dataclass(slots=True, kw_only=True)
 class RegisterBrokerBody(Body):
-    """All topics of a broker, and its filter servers."""
+    """A broker registers all its topics and its filter servers."""
 
     topic_config_serialize_wrapper: TopicConfigSerializeWrapper = field(
         default_factory=TopicConfigSerializeWrapper
@@ -44,7 +44,7 @@ class RegisterBrokerBody(Body):
     filter_server_list: list[str] = field(default_factory=list)
 
     def encode_compressed(self) -> bytes:
-        """Return the zlib form."""
+        """Return the body in its compressed form."""
         wrapper = self.topic_config_serialize_wrapper
         parts = [encode_value(wrapper.data_version)]
         parts += [_topic_text(topic).encode() for topic in wrapper.topic_config_table.values()]
@@ -55,14 +55,14 @@ class RegisterBrokerBody(Body):
 
     @classmethod
     def decode_compressed(cls, data: bytes, *, size_max: int = PLAIN_SIZE_MAX) -> Self:
-        """Return the body in the zlib form.
+        """Return the body that the compressed form contains.
 
         Args:
-            data: the whole stream.
-            size_max: bytes it may unfold to.
+            data: the whole zlib stream.
+            size_max: the limit on the decompressed size, in bytes.
 
         Raises:
-            BadBody: no zlib stream, too large, cut, or a part of it is not what it should be.
+            BadBody: this is not a zlib stream, it is too large or cut, or a part cannot be read.
         """
         parts = _Parts(_unfold(data, size_max))
         version = decode_value(DataVersion, parts.sized())
@@ -97,14 +97,14 @@ def _unfold(data: bytes, size_max: int) -> bytes:
 
 
 class _Parts:
-    """Walks over the size-prefixed parts of the plain form."""
+    """Reads the parts of the decompressed form, each of which begins with its size."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._pos = 0
 
     def count(self) -> int:
-        """Return the next int, a number of parts (each takes 4 bytes at least)."""
+        """Return the next int as a number of parts; each part takes at least 4 bytes."""
         return self._int("count", (len(self._data) - self._pos) // 4)
 
     def sized(self) -> bytes:

@@ -1,8 +1,8 @@
-"""Where topics and brokers are: what a name server answers.
+"""The routes and clusters that a name server returns.
 
-Rule: broker ids are the keys of ``broker_addrs``, 0 is the master. Java clients of 4.9.4 and
-later get the route as strict JSON (``encode_strict``), older ones and every reader of
-``ClusterInfo`` get bare integer keys.
+Rule: the keys of ``broker_addrs`` are broker ids, and 0 is the master. Java clients of 4.9.4 and
+later get the route as strict JSON (``encode_strict``). Older clients, and all readers of
+``ClusterInfo``, get integer keys without quotes.
 
 Source: common/protocol/route (4.9.7), namesrv/processor/ClientRequestProcessor.java.
 """
@@ -16,20 +16,20 @@ from remoting.bodies.base import Body
 
 MASTER_ID: Final = 0
 STRICT_JSON_VERSION: Final = 401
-"""MQVersion of 4.9.4: requests from there on get a route in strict JSON."""
+"""The MQVersion of 4.9.4: clients from this version on get a route in strict JSON."""
 
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-f]{4})|.)")
 
 
 @dataclass(slots=True, kw_only=True)
 class QueueData(Body):
-    """How many queues of a topic one broker has, and what may be done with them."""
+    """The queues of a topic on one broker, and the permission to use them."""
 
     broker_name: str
     read_queue_nums: int = 0
     write_queue_nums: int = 0
     perm: int = 0
-    """4 read, 2 write, 1 inherit."""
+    """A sum of permission bits: 4 to read, 2 to write, 1 to inherit."""
     topic_sys_flag: int = 0
 
 
@@ -40,30 +40,35 @@ class BrokerData(Body):
     cluster: str | None = None
     broker_name: str
     broker_addrs: dict[int, str] = field(default_factory=dict)
-    """Broker id to ``ip:port``."""
+    """The address of each broker, ``ip:port``, by broker id."""
 
     def master(self) -> str | None:
-        """Return the master's address, None while there is only a slave."""
+        """Return the address of the master; None when there are only slaves."""
         return self.broker_addrs.get(MASTER_ID)
 
     def any_address(self) -> str | None:
-        """Return the master's address, else that of the first slave, else None."""
+        """Return the address of the master, or else of the first slave; None without either."""
         lowest = min(self.broker_addrs, default=None)
         return None if lowest is None else self.broker_addrs[lowest]
 
 
 @dataclass(slots=True, kw_only=True)
 class TopicRouteData(Body):
-    """Brokers and queues of one topic (request code 105)."""
+    """The name server returns the brokers and queues of one topic (request code 105)."""
 
     order_topic_conf: str | None = None
-    """``broker:queues`` pairs joined by semicolons, for ordered topics."""
+    """Pairs ``broker:queue count`` joined by semicolons; only ordered topics have them."""
     queue_datas: list[QueueData] = field(default_factory=list)
     broker_datas: list[BrokerData] = field(default_factory=list)
     filter_server_table: dict[str, list[str]] = field(default_factory=dict)
 
     def encode_for(self, version: int, *, strict_only: bool = False) -> bytes:
-        """Return the text that a client of MQVersion ``version`` is answered with."""
+        """Return the text of the answer to a client.
+
+        Args:
+            version: the MQVersion of the client.
+            strict_only: the client asks for strict JSON, whatever its version is.
+        """
         if strict_only or version >= STRICT_JSON_VERSION:
             return self.encode_strict()
         return self.encode()
@@ -80,9 +85,9 @@ def _upper_hex(found: re.Match[str]) -> str:
 
 @dataclass(slots=True, kw_only=True)
 class ClusterInfo(Body):
-    """Every broker and every cluster that a name server knows (request code 106)."""
+    """The name server returns all brokers and clusters that it knows (request code 106)."""
 
     broker_addr_table: dict[str, BrokerData] = field(default_factory=dict)
-    """Broker name to its addresses."""
+    """The addresses of each broker, by broker name."""
     cluster_addr_table: dict[str, list[str]] = field(default_factory=dict)
-    """Cluster name to its broker names."""
+    """The broker names of each cluster, by cluster name."""

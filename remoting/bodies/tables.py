@@ -1,4 +1,4 @@
-"""Plain lists and tables that several requests answer with.
+"""Lists and tables that are the answers to several requests.
 
 Source: common/protocol/body (4.9.7).
 """
@@ -10,48 +10,52 @@ from remoting.bodies.base import Body
 
 @dataclass(slots=True, kw_only=True)
 class KVTable(Body):
-    """Names and values: runtime information (28), a key-value namespace (219), order topics."""
+    """Names and their values.
+
+    This is the runtime information of a broker (request code 28), a namespace of a name server's
+    key-value table (219), or the configuration of ordered topics (103).
+    """
 
     table: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)
 class KVConfigSerializeWrapper(Body):
-    """Every namespace of a name server: the content of its kvConfig.json."""
+    """All namespaces of a name server; this is the content of its kvConfig.json."""
 
     config_table: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)
 class TopicList(Body):
-    """Topic names (request codes 206, 224, 304, 305, 311 to 313)."""
+    """The server returns topic names (request codes 206, 224, 304, 305 and 311 to 313)."""
 
     topic_list: list[str] = field(default_factory=list)
     broker_addr: str | None = None
-    """A broker to ask for the rest; only in the answer to request code 304."""
+    """The broker to ask for the other names; only the answer to request code 304 has it."""
 
 
 @dataclass(slots=True, kw_only=True)
 class GroupList(Body):
-    """Consumer group names (request code 300)."""
+    """The broker returns the names of consumer groups (request code 300)."""
 
     group_list: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True, kw_only=True)
 class GetConsumerListByGroupResponseBody(Body):
-    """Client ids of the live members of a group (request code 38)."""
+    """The broker returns the client ids of the connected members of a group (request code 38)."""
 
     consumer_id_list: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True, kw_only=True)
 class ConsumeByWho(Body):
-    """Which groups consumed a message; left over in 4.9.7, no request answers with it."""
+    """The groups that consumed a message; no request of 4.9.7 returns this body."""
 
     consumed_group: list[str] = field(default_factory=list)
     not_consumed_group: list[str] = field(default_factory=list)
     topic: str | None = None
     queue_id: int = 0
     offset: int = 0
-    """Queue offset, in entries."""
+    """The queue offset of the message, in entries."""

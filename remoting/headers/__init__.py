@@ -1,12 +1,14 @@
 """Typed headers: one dataclass per header class of RocketMQ 4.9.7.
 
-``XxxRequestHeader`` is ``Xxx`` here, ``XxxResponseHeader`` is ``XxxResponse``; attributes are the
-Java names in snake_case, except in ``SendMessageV2``, whose wire names are single letters.
+Java's ``XxxRequestHeader`` is called ``Xxx`` here, and ``XxxResponseHeader`` is called
+``XxxResponse``. Attributes have the Java names in snake_case, except in ``SendMessageV2``, whose
+names on the wire are single letters.
 
 Rule: a class declares the fields on the wire; the handler of a request checks whether a value makes
 sense.
 
-A class is loaded when it is first used: all of them take 40 ms, more than most commands.
+Each class is loaded when it is first used, because loading all of them takes 40 ms, which is longer
+than most commands run.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -248,6 +250,6 @@ _FAMILIES: Final = {
         "EndTransactionResponse ResumeCheckHalfMessage"
     ),
 }
-"""Which module has which classes."""
+"""The classes that each module has."""
 
 __getattr__ = on_demand(__name__, _FAMILIES)

@@ -1,4 +1,4 @@
-"""Accounts and white lists of a broker with ACL.
+"""Requests about the accounts and white lists of a broker with ACL.
 
 Source: common/protocol/header (4.9.7).
 """
@@ -17,13 +17,13 @@ class CreateAccessConfig(Header):
     white_remote_address: str | None = None
     admin: bool = False
     default_topic_perm: str | None = None
-    """DENY, PUB, SUB or PUB|SUB."""
+    """Permission on topics that ``topic_perms`` does not name: DENY, PUB, SUB or PUB|SUB."""
     default_group_perm: str | None = None
-    """DENY, PUB, SUB or PUB|SUB."""
+    """Permission on groups that ``group_perms`` does not name: DENY, PUB, SUB or PUB|SUB."""
     topic_perms: str | None = None
-    """Comma separated ``topic=PERM``."""
+    """Pairs ``topic=PERM`` separated by commas."""
     group_perms: str | None = None
-    """Comma separated ``group=PERM``."""
+    """Pairs ``group=PERM`` separated by commas."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,19 +38,19 @@ class UpdateGlobalWhiteAddrsConfig(Header):
     """Replace the list of addresses that need no signature (request code 53)."""
 
     global_white_addrs: str
-    """Comma separated address patterns."""
+    """Address patterns separated by commas."""
     acl_file_full_path: str
-    """A path on the broker's host."""
+    """The file that holds the list; a path on the broker's host."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetBrokerAclConfigResponse(Header):
-    """Versions of the ACL files (request code 52)."""
+    """The broker returns the versions of its ACL files (request code 52)."""
 
     version: str
-    """DataVersion as JSON text."""
+    """The DataVersion as JSON text."""
     all_acl_file_version: str | None = None
-    """Map of file name to DataVersion, as JSON text."""
+    """A map from file name to DataVersion, as JSON text."""
     broker_name: str
     broker_addr: str
     cluster_name: str
@@ -58,7 +58,10 @@ class GetBrokerAclConfigResponse(Header):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetBrokerClusterAclConfigResponse(Header):
-    """Answer to request code 54; Java sends the accounts in the body and leaves this unused."""
+    """The broker returns its accounts (request code 54).
+
+    Java sends the accounts in the body and does not use this header.
+    """
 
     plain_access_configs: str
-    """The list in Java's text form."""
+    """The list of accounts in Java's text form."""

@@ -1,4 +1,4 @@
-"""A broker as a whole: configuration, statistics, the old filter servers.
+"""Requests about a whole broker: its configuration, statistics, role and filter servers.
 
 Source: common/protocol/header, common/protocol/header/filtersrv (4.9.7).
 """
@@ -10,20 +10,20 @@ from remoting.header import Header, Int32, Int64, key, limits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromoteSlave(Header):
-    """Make a slave the master (request code 10003, ours)."""
+    """Make a slave the master (request code 10003, only in our broker)."""
 
     role: str | None = None
-    """ASYNC_MASTER or SYNC_MASTER; without it the role that its master had."""
+    """ASYNC_MASTER or SYNC_MASTER; None means the role that its master had."""
     force: bool = False
     """Promote it even if it is known to lack messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoteMaster(Header):
-    """Make a master that was replaced a slave (request code 10004, ours)."""
+    """Turn a master that was replaced into a slave (request code 10004, only in our broker)."""
 
     broker_id: Int64 = field(metadata=limits(low=1))
-    """The id that it gets, 1 or more."""
+    """The broker id that it gets; it is 1 or more."""
     cut_tail: bool = False
     """Copy the end of the log that the new master's log does not have, and cut it."""
     force: bool = False
@@ -34,20 +34,20 @@ class DemoteMaster(Header):
 class HaEpoch(Header):
     """The field that our brokers and name servers send each other in addition to Java's.
 
-    It stands in the requests 103 and 322 and in their answers; Java ignores what it does not
-    know. A broker that tells none has epoch 0.
+    The requests 103 and 322 and their answers carry it; Java ignores fields that it does not
+    know. A broker that does not send the field has epoch 0.
     """
 
     ha_epoch: Int64 = field(default=0, metadata=limits(low=0))
-    """When the newest promotion was ordered, in ms since 1970; 0 for none."""
+    """When the newest promotion was ordered, in ms since 1970; 0 when there was none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetBrokerConfigResponse(Header):
-    """Version of the settings; the settings are in the body (request code 26)."""
+    """The broker returns the version of its settings (request code 26); they are in the body."""
 
     version: str
-    """DataVersion as JSON text."""
+    """The DataVersion as JSON text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,21 +55,21 @@ class ViewBrokerStatsData(Header):
     """Ask for one statistic by name and key (request code 315)."""
 
     stats_name: str
-    """Such as TOPIC_PUT_NUMS."""
+    """The name of the statistic, such as TOPIC_PUT_NUMS."""
     stats_key: str
-    """Such as a topic, or ``topic@group``."""
+    """What was counted, such as a topic, or ``topic@group``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterFilterServer(Header):
-    """A filter server announces itself (request code 301)."""
+    """A filter server announces itself to a broker (request code 301)."""
 
     filter_server_addr: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterFilterServerResponse(Header):
-    """Answer to request code 301."""
+    """The broker returns its name and id to a filter server (request code 301)."""
 
     broker_name: str
     broker_id: Int64 = 0

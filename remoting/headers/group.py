@@ -1,4 +1,4 @@
-"""Groups of clients and the clients in them.
+"""Requests about groups of clients and the clients in them.
 
 Source: common/protocol/header (4.9.7).
 """
@@ -14,19 +14,19 @@ class DeleteSubscriptionGroup(Header):
 
     group_name: str
     remove_offset: bool = False
-    """True also removes the group's positions."""
+    """True also removes the group's consumer offsets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetConsumerListByGroup(Header):
-    """Ask for the client ids of all live members (request code 38)."""
+    """Ask for the client ids of all connected members (request code 38)."""
 
     consumer_group: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetConsumerListByGroupResponse(Header):
-    """Answer to request code 38; the ids are in the body."""
+    """The broker returns the client ids of a group in the body (request code 38)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class UnregisterClient(Header):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnregisterClientResponse(Header):
-    """Answer to request code 35."""
+    """The broker confirms that it has removed a client (request code 35)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class GetAllProducerInfo(Header):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetConsumerRunningInfo(Header):
-    """Ask one live consumer about its state (request code 307)."""
+    """Ask one connected consumer about its state (request code 307)."""
 
     consumer_group: str
     client_id: str

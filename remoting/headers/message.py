@@ -1,4 +1,4 @@
-"""Messages in, and messages handed to a client.
+"""Requests that store a message, and requests that hand one to a client.
 
 Source: common/protocol/header (4.9.7).
 """
@@ -11,70 +11,76 @@ from remoting.headers.rpc import Rpc
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendMessage(Rpc):
-    """Store one message, long field names (request codes 10 and 324)."""
+    """Store one message; the fields have long names (request codes 10 and 324)."""
 
     producer_group: str
     topic: str
     default_topic: str
-    """Template for a topic that does not exist yet, TBW102."""
+    """The template for a topic that does not exist yet, usually TBW102."""
     default_topic_queue_nums: Int32
     queue_id: Int32
-    """Queue; a negative one lets the broker choose."""
+    """The queue; a negative number lets the broker choose."""
     sys_flag: Int32
-    """See ``storefmt.formats.sysflag``: compression, transaction."""
+    """Bits for compression and transactions, see ``storefmt.formats.sysflag``."""
     born_timestamp: Int64
-    """When the producer made the message, ms."""
+    """When the producer made the message, in ms since 1970."""
     flag: Int32
-    """The user's own flag, stored and not looked at."""
+    """The application's own number; the broker stores it and does not use it."""
     properties: str | None = None
-    """Property string, see ``storefmt.formats.properties``."""
+    """The properties as one text, see ``storefmt.formats.properties``."""
     reconsume_times: Int32 | None = None
     unit_mode: bool = False
     batch: bool = False
     max_reconsume_times: Int32 | None = None
-    """Only sent to retry topics."""
+    """How often a message may be delivered again; only sent to retry topics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendMessageV2(Header):
-    """Store one message or a batch, one-letter field names (request codes 310, 320, 325)."""
+    """Store one message or a batch (request codes 310, 320 and 325).
+
+    The names of the fields on the wire are single letters.
+    """
 
     producer_group: str = field(metadata=key("a"))
     topic: str = field(metadata=key("b"))
     default_topic: str = field(metadata=key("c"))
-    """Template for a topic that does not exist yet, TBW102."""
+    """The template for a topic that does not exist yet, usually TBW102."""
     default_topic_queue_nums: Int32 = field(metadata=key("d"))
     queue_id: Int32 = field(metadata=key("e"))
-    """Queue; a negative one lets the broker choose."""
+    """The queue; a negative number lets the broker choose."""
     sys_flag: Int32 = field(metadata=key("f"))
-    """See ``storefmt.formats.sysflag``: compression, transaction."""
+    """Bits for compression and transactions, see ``storefmt.formats.sysflag``."""
     born_timestamp: Int64 = field(metadata=key("g"))
-    """When the producer made the message, ms."""
+    """When the producer made the message, in ms since 1970."""
     flag: Int32 = field(metadata=key("h"))
-    """The user's own flag, stored and not looked at."""
+    """The application's own number; the broker stores it and does not use it."""
     properties: str | None = field(default=None, metadata=key("i"))
-    """Property string, see ``storefmt.formats.properties``."""
+    """The properties as one text, see ``storefmt.formats.properties``."""
     reconsume_times: Int32 | None = field(default=None, metadata=key("j"))
     unit_mode: bool = field(default=False, metadata=key("k"))
     max_reconsume_times: Int32 | None = field(default=None, metadata=key("l"))
-    """Only sent to retry topics."""
+    """How often a message may be delivered again; only sent to retry topics."""
     batch: bool = field(default=False, metadata=key("m"))
-    """True when the body is a batch; without it a batch is stored as one message."""
+    """True when the body is a batch; otherwise the broker stores it as one message."""
     broker_name: str | None = field(default=None, metadata=key("n"))
-    """Broker the producer means; the broker does not look at it."""
+    """The broker that the producer means; the broker does not check it."""
     rpc_broker_name: str | None = field(default=None, metadata=key("bname"))
-    """The same under its long name; 4.9 clients send ``n`` only."""
+    """The same under its long name; clients of 4.9 send only ``n``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendMessageResponse(Header):
-    """Where a message was stored; also sent with codes 10, 11 and 12, which mean stored."""
+    """The broker returns where it stored a message.
+
+    The response codes 10, 11 and 12 carry this header, too: the message is stored in these cases.
+    """
 
     msg_id: str
-    """Offset id: address and commit log offset; comma separated for a batch."""
+    """The offset id (broker address and commit log offset); comma separated for a batch."""
     queue_id: Int32
     queue_offset: Int64
-    """Place in the queue, in entries."""
+    """The offset of the message in its queue, in entries; that of a batch's first message."""
     transaction_id: str | None = None
 
 
@@ -89,39 +95,39 @@ class ReplyMessage(Header):
     queue_id: Int32
     sys_flag: Int32
     born_timestamp: Int64
-    """When the reply was made, ms."""
+    """When the reply was made, in ms since 1970."""
     flag: Int32
     properties: str | None = None
     reconsume_times: Int32 | None = None
     unit_mode: bool = False
     born_host: str
-    """Address of the replying client, ``ip:port``."""
+    """The address of the client that replies, ``ip:port``."""
     store_host: str
-    """Address of the broker that passes it on, ``ip:port``."""
+    """The address of the broker that passes the reply on, ``ip:port``."""
     store_timestamp: Int64 = 0
-    """When the reply reached the broker, ms."""
+    """When the reply reached the broker, in ms since 1970."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumeMessageDirectlyResult(Header):
-    """Run one message through one live consumer (request code 309)."""
+    """Let one connected consumer consume one stored message (request code 309)."""
 
     consumer_group: str
     client_id: str | None = None
     msg_id: str | None = None
-    """Offset id of the message."""
+    """The offset id of the message."""
     broker_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerSendMsgBack(Rpc):
-    """Queue a message again for its group, later (request code 36)."""
+    """Send a message back, so that its group gets it again later (request code 36)."""
 
     offset: Int64
-    """Commit log offset of the message, bytes."""
+    """The commit log offset of the message, in bytes."""
     group: str
     delay_level: Int32
-    """0 lets the broker choose, below 0 sends it to the dead letter queue."""
+    """0 lets the broker choose, and a level below 0 means the dead letter queue."""
     origin_msg_id: str | None = None
     origin_topic: str | None = None
     unit_mode: bool = False

@@ -14,21 +14,21 @@ class RegisterBroker(Header):
 
     broker_name: str
     broker_addr: str
-    """Where clients connect, ``ip:port``."""
+    """The address for clients, ``ip:port``."""
     cluster_name: str
     ha_server_addr: str
-    """Where slaves connect, ``ip:port``."""
+    """The address for slaves, ``ip:port``."""
     broker_id: Int64
-    """0 is the master."""
+    """0 is the master, and every other id is a slave."""
     compressed: bool = False
-    """True when the body is the zlib form."""
+    """True when the body has the zlib form, see ``remoting.bodies.register``."""
     body_crc32: Int32 = 0
-    """CRC-32 of the body as sent, & 0x7fffffff; 0 is not checked."""
+    """The CRC-32 of the body as it is sent, & 0x7fffffff; 0 is not checked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterBrokerResponse(Header):
-    """What a slave needs to know about its master."""
+    """The name server returns what a slave needs to know about its master (request code 103)."""
 
     ha_server_addr: str | None = None
     master_addr: str | None = None
@@ -56,14 +56,14 @@ class QueryDataVersion(Header):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryDataVersionResponse(Header):
-    """Answer to request code 322; the known version is in the body."""
+    """The name server compares versions (request code 322); the one it knows is in the body."""
 
     changed: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteTopicFromNamesrv(Header):
-    """Forget a topic, everywhere or in one cluster (request code 216)."""
+    """Forget a topic in all clusters, or only in one (request code 216)."""
 
     topic: str
     cluster_name: str | None = None
@@ -71,14 +71,14 @@ class DeleteTopicFromNamesrv(Header):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WipeWritePermOfBroker(Header):
-    """Take the write permission from all queues of a broker (request code 205)."""
+    """Take write permission from all queues of a broker (request code 205)."""
 
     broker_name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WipeWritePermOfBrokerResponse(Header):
-    """Answer to request code 205."""
+    """The name server returns how many topics it changed (request code 205)."""
 
     wipe_topic_count: Int32
 
@@ -92,7 +92,7 @@ class AddWritePermOfBroker(Header):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddWritePermOfBrokerResponse(Header):
-    """Answer to request code 327."""
+    """The name server returns how many topics it changed (request code 327)."""
 
     add_topic_count: Int32
 
@@ -116,7 +116,7 @@ class GetKVConfig(Header):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetKVConfigResponse(Header):
-    """Answer to request code 101."""
+    """The name server returns the value of a key (request code 101)."""
 
     value: str | None = None
 
@@ -138,8 +138,8 @@ class GetKVListByNamespace(Header):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterOrderTopic(Header):
-    """Declare an ordered topic; no request code of 4.9 carries it."""
+    """Declare an ordered topic; no request of 4.9 uses this header."""
 
     topic: str
     order_topic_string: str
-    """``broker:queues`` pairs joined by semicolons."""
+    """Pairs ``broker:queue count`` joined by semicolons."""

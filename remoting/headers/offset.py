@@ -1,4 +1,4 @@
-"""Positions in queues: where they begin and end, and where a group is.
+"""Requests about offsets: where queues begin and end, and what a group reads next.
 
 Source: common/protocol/header (4.9.7).
 """
@@ -19,10 +19,10 @@ class GetMaxOffset(Rpc):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetMaxOffsetResponse(Header):
-    """Answer to request code 30."""
+    """The broker returns the max offset of a queue (request code 30)."""
 
     offset: Int64
-    """Queue offset, in entries."""
+    """The next queue offset that will be written, in entries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,10 +35,10 @@ class GetMinOffset(Rpc):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetMinOffsetResponse(Header):
-    """Answer to request code 31."""
+    """The broker returns the min offset of a queue (request code 31)."""
 
     offset: Int64
-    """Queue offset, in entries."""
+    """The first queue offset that can be read, in entries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,15 +48,15 @@ class SearchOffset(Rpc):
     topic: str
     queue_id: Int32
     timestamp: Int64
-    """Store time, ms."""
+    """The store time to look for, in ms since 1970."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchOffsetResponse(Header):
-    """Answer to request code 29."""
+    """The broker returns the offset that belongs to a time (request code 29)."""
 
     offset: Int64
-    """Queue offset of the nearest message, in entries."""
+    """The queue offset of the nearest message, in entries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,15 +69,15 @@ class GetEarliestMsgStoretime(Rpc):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetEarliestMsgStoretimeResponse(Header):
-    """Answer to request code 32."""
+    """The broker returns when the first message of a queue was stored (request code 32)."""
 
     timestamp: Int64
-    """Store time, ms; -1 for an empty queue."""
+    """The store time, in ms since 1970; -1 for an empty queue."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryConsumerOffset(Rpc):
-    """Read a group's position in one queue (request code 14)."""
+    """Ask for the consumer offset of a group in one queue (request code 14)."""
 
     consumer_group: str
     topic: str
@@ -86,43 +86,46 @@ class QueryConsumerOffset(Rpc):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryConsumerOffsetResponse(Header):
-    """Answer to request code 14."""
+    """The broker returns the consumer offset of a group (request code 14)."""
 
     offset: Int64
-    """Next queue offset the group will read, in entries."""
+    """The queue offset that the group will read next, in entries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateConsumerOffset(Rpc):
-    """A consumer group moves its position in one queue (request code 15)."""
+    """Set the consumer offset of a group in one queue (request code 15)."""
 
     consumer_group: str
     topic: str
     queue_id: Int32
     commit_offset: Int64
-    """Next queue offset to read, in entries; not the last one read."""
+    """The queue offset to read next, in entries; it is not the last one that was read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateConsumerOffsetResponse(Header):
-    """Answer to request code 15."""
+    """The broker confirms that it has set a consumer offset (request code 15)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResetOffset(Header):
-    """Move a group to a time in every queue of a topic (request codes 222 and, to clients, 220)."""
+    """Move a group to a time in every queue of a topic.
+
+    An operator sends request code 222 to a broker, which sends 220 to the members of the group.
+    """
 
     topic: str
     group: str
     timestamp: Int64 = 0
-    """Store time to go to, ms; -1 means the end."""
+    """The store time to move to, in ms since 1970; -1 means the end of each queue."""
     is_force: bool = False
-    """True also moves forward; otherwise only back."""
+    """True moves the group forward, too; False moves it only back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloneGroupOffset(Header):
-    """Copy one group's positions to another group (request code 314)."""
+    """Copy the consumer offsets of one group to another group (request code 314)."""
 
     src_group: str
     dest_group: str
@@ -132,17 +135,20 @@ class CloneGroupOffset(Header):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryCorrectionOffset(Header):
-    """Compare the lowest positions over groups with another group (request code 308)."""
+    """Ask for the lowest consumer offset of all groups in each queue (request code 308).
+
+    The answer is Long.MAX_VALUE where the lowest offset is above that of ``compare_group``.
+    """
 
     filter_groups: str | None = None
-    """Comma separated groups; 4.9 brokers DELETE their positions."""
+    """Groups separated by commas; 4.9 brokers DELETE the consumer offsets of these groups."""
     compare_group: str
     topic: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryConsumeTimeSpan(Header):
-    """Ask how far a group is behind, in time, per queue (request code 303)."""
+    """Ask how far a group is behind in each queue, as store times (request code 303)."""
 
     topic: str
     group: str
@@ -150,9 +156,12 @@ class QueryConsumeTimeSpan(Header):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetConsumerStatus(Header):
-    """Ask a group's clients for their own positions (request codes 223 and, to clients, 221)."""
+    """Ask the members of a group for the offsets that they have in memory.
+
+    An operator sends request code 223 to a broker, which sends 221 to the members of the group.
+    """
 
     topic: str
     group: str
     client_addr: str | None = None
-    """One client id, or nothing for all members."""
+    """The client id of one member; None asks all members."""

@@ -1,4 +1,6 @@
-"""Messages out by id or key; apart from those that send, so that a look-up need not load them.
+"""Requests that look up messages by id or key.
+
+They have a module of their own so that a look-up need not load the headers of sends.
 
 Source: common/protocol/header (4.9.7).
 """
@@ -10,35 +12,35 @@ from remoting.header import Header, Int32, Int64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewMessage(Header):
-    """Read the one record at a commit log offset (request code 33)."""
+    """Return the record at a commit log offset (request code 33)."""
 
     offset: Int64
-    """Commit log offset, bytes."""
+    """The commit log offset of the record, in bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewMessageResponse(Header):
-    """Answer to request code 33; the record is in the body."""
+    """The broker returns a record in the body (request code 33)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryMessage(Header):
-    """Find messages of a topic by key or unique id (request code 12)."""
+    """Find messages of a topic by a key or by their unique key (request code 12)."""
 
     topic: str
     key: str
     max_num: Int32
     begin_timestamp: Int64
-    """Earliest store time, ms."""
+    """The earliest store time, in ms since 1970."""
     end_timestamp: Int64
-    """Latest store time, ms."""
+    """The latest store time, in ms since 1970."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryMessageResponse(Header):
-    """How far the index reaches; the records are in the body."""
+    """The broker returns how far its index reaches (request code 12); the records are the body."""
 
     index_last_update_timestamp: Int64
-    """Store time of the last indexed message, ms."""
+    """The store time of the last indexed message, in ms since 1970."""
     index_last_update_phyoffset: Int64
-    """Commit log offset of the last indexed message, bytes."""
+    """The commit log offset of the last indexed message, in bytes."""

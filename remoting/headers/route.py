@@ -1,4 +1,6 @@
-"""The one request that every client makes first, apart from those that only brokers make.
+"""The request for a route, which every client sends first.
+
+It has a module of its own so that a client need not load the requests that only brokers send.
 
 Source: common/protocol/header/namesrv/GetRouteInfoRequestHeader.java (4.9.7).
 """
@@ -14,4 +16,4 @@ class GetRouteInfo(Header):
 
     topic: str
     accept_standard_json_only: bool | None = None
-    """True asks for quoted integer keys whatever the version."""
+    """True asks for strict JSON, with quoted integer keys, whatever the client's version is."""

@@ -1,4 +1,4 @@
-"""What requests share that may name the broker they are meant for.
+"""The field shared by the requests that may name the broker they are meant for.
 
 Source: common/rpc/RpcRequestHeader.java (4.9.7).
 """
@@ -10,6 +10,6 @@ from remoting.header import Header, key
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rpc(Header):
-    """Base of the requests that may name the broker they are meant for."""
+    """Base of the requests that may name the broker that they are meant for."""
 
     broker_name: str | None = field(default=None, metadata=key("bname"))

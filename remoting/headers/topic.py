@@ -1,4 +1,4 @@
-"""Topics on a broker: create, delete, describe.
+"""Requests that create, delete and describe the topics of a broker.
 
 Source: common/protocol/header (4.9.7).
 """
@@ -14,16 +14,16 @@ class CreateTopic(Header):
 
     topic: str
     default_topic: str
-    """Template topic, TBW102; the broker does not use it here."""
+    """The template topic, TBW102; the broker does not use it in this request."""
     read_queue_nums: Int32
     write_queue_nums: Int32
     perm: Int32
-    """Permission bits: 4 read, 2 write, 1 inherit."""
+    """A sum of permission bits: 4 to read, 2 to write, 1 to inherit."""
     topic_filter_type: str
     """SINGLE_TAG or MULTI_TAG."""
     topic_sys_flag: Int32 | None = None
     order: bool = False
-    """True for a topic whose queues are never moved."""
+    """True for an ordered topic, whose queues do not change when a broker is away."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +35,12 @@ class DeleteTopic(Header):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetAllTopicConfigResponse(Header):
-    """Answer to request code 21; the topics are in the body."""
+    """The broker returns all its topics in the body (request code 21)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetTopicStatsInfo(Header):
-    """Ask for first and last offset of every queue of a topic (request code 202)."""
+    """Ask for the min and max offset of every queue of a topic (request code 202)."""
 
     topic: str
 

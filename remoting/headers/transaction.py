@@ -1,4 +1,4 @@
-"""Transactional messages: the decision, the question, the second chance.
+"""Requests about transactions: a producer decides, and a broker asks for a decision.
 
 Source: common/protocol/header (4.9.7).
 """
@@ -15,20 +15,20 @@ class EndTransaction(Rpc):
 
     producer_group: str
     tran_state_table_offset: Int64
-    """Queue offset of the half message, in entries."""
+    """The queue offset of the half message, in entries."""
     commit_log_offset: Int64
-    """Commit log offset of the half message, bytes."""
+    """The commit log offset of the half message, in bytes."""
     commit_or_rollback: Int32
-    """8 commit, 12 roll back, 0 not known."""
+    """8 commits, 12 rolls back, and 0 means that the state is not known."""
     from_transaction_check: bool = False
     msg_id: str
-    """The client's unique key."""
+    """The unique key that the client gave to the message."""
     transaction_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndTransactionResponse(Header):
-    """Answer to request code 37; it is not sent, the request is oneway."""
+    """The answer to request code 37, which is never sent because the request is oneway."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,31 +36,34 @@ class CheckTransactionState(Rpc):
     """A broker asks a producer to decide on a half message (request code 39, oneway)."""
 
     tran_state_table_offset: Int64
-    """Queue offset of the half message, in entries."""
+    """The queue offset of the half message, in entries."""
     commit_log_offset: Int64
-    """Commit log offset of the half message, bytes."""
+    """The commit log offset of the half message, in bytes."""
     msg_id: str | None = None
-    """The client's unique key."""
+    """The unique key that the client gave to the message."""
     transaction_id: str | None = None
     offset_msg_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckTransactionStateResponse(Header):
-    """A decision in the form of a response; 4.9 clients send code 37 instead."""
+    """A producer decides in a response to code 39; clients of 4.9 send code 37 instead."""
 
     producer_group: str
     tran_state_table_offset: Int64
-    """Queue offset of the half message, in entries."""
+    """The queue offset of the half message, in entries."""
     commit_log_offset: Int64
-    """Commit log offset of the half message, bytes."""
+    """The commit log offset of the half message, in bytes."""
     commit_or_rollback: Int32
-    """8 commit, 12 roll back, 0 not known."""
+    """8 commits, 12 rolls back, and 0 means that the state is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeCheckHalfMessage(Header):
-    """Put a given-up half message back with its check count at 0 (request code 323)."""
+    """Let the broker check a half message again that it has given up (request code 323).
+
+    The broker then counts its checks of this message from 0.
+    """
 
     msg_id: str | None = None
-    """Offset id of the half message."""
+    """The offset id of the half message."""

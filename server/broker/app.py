@@ -36,7 +36,8 @@ from server.broker.ha.ha_file import before_start
 from server.broker.ha.replication import Replication
 from server.broker.ports import server_of
 from server.broker.registration import Registration
-from server.broker.startup import log_opening, run
+from server.broker.send.kernel import plain_sends
+from server.broker.startup import log_opening, run, version_line
 from server.broker.state import Broker
 from server.runtime.clock import Clock, SystemClock, read_together
 from server.runtime.dispatch import Dispatcher
@@ -149,6 +150,8 @@ class BrokerApp:
                 # crash may have queues again, and cannot be told from a lost one. So there such
                 # topics are only logged.
                 broker.make_lost_topics(now_ms=now_ms)
+            if not config.is_slave:
+                broker.complete_last_commit(now_ms=now_ms)
             replication = Replication(
                 broker, client=self._client, file=ha_file, epochs=epochs, restart=self._restart
             )
@@ -211,7 +214,7 @@ class BrokerApp:
             clock=self._clock,
             files=self._files,
             stored=stored,
-            sends=self._server,
+            sends=self._server.outbox,
             on_topics_changed=self._topics_changed,
             settings=self._settings,
         )
@@ -237,6 +240,8 @@ class BrokerApp:
         )
         # Connections accepted from here on pass their frames directly to the dispatcher.
         self._server.on_frame = dispatcher.on_frame
+        if access is None:
+            self._server.on_bytes = plain_sends(broker.sender, self._clock)
         return broker
 
     async def stop(self) -> None:
@@ -483,9 +488,18 @@ class BrokerApp:
             LOG.error("the store takes no more messages: %s", error)
 
 
+def version() -> str:
+    """Return what ``--version`` prints."""
+    # As at the start of a broker: the handlers bring kernels, too.
+    collect(handlers)
+    return version_line()
+
+
 def main() -> int:
     """Run ``mqbroker`` until a signal stops it, and return the exit code."""
-    return run(lambda config, restart: BrokerApp(config, SystemClock(), restart=restart))
+    return run(
+        lambda config, restart: BrokerApp(config, SystemClock(), restart=restart), version=version
+    )
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
                          └ ColdRead ─ a thread reads it ─ loop ──> the handler is called again
 
     beside_reads for requests whose permission check reads the log: the check runs with the handler
-    each(reads)  many independent reads, in slices; one thread reads all that is cold in a slice
+    read_in_slices(read)   one read of a handler that runs in slices
+    each(reads)            many independent reads of it; all that is cold in a slice is read at once
 
 Rule: such a handler changes nothing before its last read, so that it can be called again. A
 handler that is called again answers with ``reply``; an error is answered with code 1, as by the
@@ -13,7 +14,7 @@ dispatcher.
 
 import logging
 from collections.abc import Callable, Iterable
-from functools import wraps
+from functools import partial, wraps
 from itertools import count, islice
 from typing import Final, TypeVar
 
@@ -23,7 +24,7 @@ from server.broker.acl.rules import READS_LOG
 from server.broker.state import Broker
 from server.runtime.registry import Handlers
 from server.runtime.request import Request, RequestRefused
-from server.runtime.slices import Steps
+from server.runtime.slices import Steps, Wait
 from server.store.disk.nowait import ColdRead, may_wait, no_wait
 
 LOG = logging.getLogger(__name__)
@@ -96,37 +97,50 @@ def beside_reads(gate: Gate, found: Handlers) -> tuple[Gate, Handlers]:
     return judge, Handlers({**found.ordinary, **judged}, {})
 
 
-def each(broker: Broker, reads: Iterable[Callable[[], _T]]) -> Steps[list[_T]]:
-    """Return the result of each read, in order, for a handler that runs in slices.
+def read_in_slices(broker: Broker, read: Callable[[], _T]) -> Steps[_T]:
+    """Return the result of a read, for a handler that runs in slices."""
+    for tries in count():
+        try:
+            with no_wait(tries < broker.cold.tries_max):
+                return read()
+        except ColdRead as cold:
+            wait = Wait(partial(broker.cold.warm, cold))
+        yield wait
+    raise AssertionError("unreachable")
 
-    A thread reads everything that is cold in a slice together.
-    """
+
+def each(broker: Broker, reads: Iterable[Callable[[], _T]]) -> Steps[list[_T]]:
+    """Return the result of each read, in order, for a handler that runs in slices."""
     found: list[_T] = []
     waiting = iter(reads)
     while part := list(islice(waiting, READS_PER_SLICE)):
-        for tries in count():
-            results: list[_T] = []
-            with no_wait(tries < broker.cold.tries_max):
-                cold = _read(part, results)
-            if cold is None:
-                break
-            broker.cold.count += 1
-            yield cold.warm
-        found += results
+        found += yield from read_in_slices(broker, partial(together, part))
         if len(part) == READS_PER_SLICE:
             yield None
     return found
 
 
-def _read(reads: Iterable[Callable[[], _T]], results: list[_T]) -> ColdRead | None:
-    """Append the result of each read; return what is cold in all of them, or None."""
+def together(reads: Iterable[Callable[[], _T]]) -> list[_T]:
+    """Return the result of each read, in order.
+
+    Raises:
+        ColdRead: some are not in the page cache; it warms all of them.
+    """
+    results: list[_T] = []
     cold: ColdRead | None = None
-    for read in reads:
-        try:
-            results.append(read())
-        except ColdRead as error:
-            if cold is None:
-                cold = error
-            else:
-                cold.join(error)
-    return cold
+    try:
+        for read in reads:
+            try:
+                results.append(read())
+            except ColdRead as error:
+                if cold is None:
+                    cold = error
+                else:
+                    cold.join(error)
+    except BaseException:
+        if cold is not None:
+            cold.drop()
+        raise
+    if cold is not None:
+        raise cold
+    return results

@@ -188,6 +188,9 @@ class Registration:
 
     async def _register(self) -> None:
         config = self._config
+        if not config.namesrv_addrs:
+            # The body has all topics; encoding it for nobody would make each creation slow.
+            return
         body = self._body()
         encode = body.encode_compressed if config.compressed_register else body.encode
         # Use a thread, because encoding very many topics takes long.

@@ -11,6 +11,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from importlib import metadata
 from typing import Final
 
 from server.broker.config import BrokerConfig, broker_config, printed
@@ -18,6 +19,7 @@ from server.broker.names import some
 from server.broker.state import Broker
 from server.runtime.commandline import Printing, gather, read_flags
 from server.runtime.hostaddress import join_address
+from server.runtime.kernels import kernels_in_use
 from server.runtime.process import EXIT_OK, Server, print_settings, refuse_settings, serve
 from server.runtime.settings import SettingsError
 from storefmt.errors import StoreError
@@ -25,12 +27,15 @@ from storefmt.errors import StoreError
 LOG = logging.getLogger(__name__)
 
 PROGRAM: Final = "mqbroker"
+DISTRIBUTION: Final = "mqadmin"
 
 
 def run(
     make: Callable[[BrokerConfig, Callable[[], None]], Server],
     argv: Sequence[str] | None = None,
     environment: Mapping[str, str] | None = None,
+    *,
+    version: Callable[[], str] | None = None,
 ) -> int:
     """Run the broker that ``make`` builds until a signal comes; return the exit code.
 
@@ -39,11 +44,13 @@ def run(
             stops this broker and builds another one with the same configuration.
         argv: the flags; None for those of the process.
         environment: the environment variables; None for those of the process.
+        version: returns what ``--version`` prints; None for a program without this flag.
     """
     flags = read_flags(
         sys.argv[1:] if argv is None else argv,
         program=PROGRAM,
         about="Runs a RocketMQ broker.",
+        version=version,
     )
     try:
         config = broker_config(gather(flags, os.environ if environment is None else environment))
@@ -64,8 +71,18 @@ def run(
     )
 
 
+def version_line() -> str:
+    """Return what ``mqbroker --version`` prints, with the kernels imported so far."""
+    try:
+        version = metadata.version(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        version = "from a checkout that is not installed"
+    return f"{PROGRAM} {version} (RocketMQ 4.9.7), kernels: {kernels_in_use()}"
+
+
 def log_opening(broker: Broker) -> None:
-    """Log what the recovery of the store found, and where its files do not agree."""
+    """Log the kernels, what the recovery of the store found, and where its files do not agree."""
+    LOG.info("kernels: %s", kernels_in_use())
     store = broker.store
     for note in store.recovery.notes:
         LOG.info("store: %s", note)

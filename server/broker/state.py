@@ -31,7 +31,7 @@ from server.broker.clients.queue_locks import LockTable
 from server.broker.config import BrokerConfig, BrokerRole
 from server.broker.delay.schedule import DelayLevels, DelayService
 from server.broker.files.live_settings import LiveSettings
-from server.broker.files.loads import Stored, built_in, filter_table
+from server.broker.files.loads import StoredTables, built_in, filter_table
 from server.broker.files.saves import StateFiles, done_when_saved
 from server.broker.filters.bitmaps import BitMaps
 from server.broker.names import some, topic_fault
@@ -46,8 +46,10 @@ from server.broker.serving.overload import Overload
 from server.broker.stats.counters import Statistics
 from server.broker.topics import LOST_QUEUE_COUNT, Topics, topic_config
 from server.broker.transaction.checks import HOUR_MS, CheckRules, TransactionChecks, run_round
+from server.broker.transaction.last_commit import missing_decision
 from server.runtime.clock import Clock, Times, read_together
-from server.runtime.slices import Slices, pieces
+from server.runtime.request import RequestRefused
+from server.runtime.slices import Slices, chunks
 from server.store.config import FlushDiskType
 from server.store.errors import StoreFailed
 from server.store.queues.ext import no_bits
@@ -101,7 +103,7 @@ class Broker:
         *,
         clock: Clock,
         files: StateFiles,
-        stored: Stored,
+        stored: StoredTables,
         sends: Sends,
         on_topics_changed: Callable[[], None],
         settings: LiveSettings | None = None,
@@ -118,7 +120,7 @@ class Broker:
         self.store_host = pack_host(config.broker_ip1, config.listen_port)
         self._on_topics_changed = on_topics_changed
         self.stats = Statistics(now_ms=now_ms, cluster=config.broker_cluster_name)
-        self.levels = DelayLevels(list(config.store.delays_ms().values()))
+        self.levels = DelayLevels(config.store.delays_ms())
         self.topics = Topics(
             built_in(config, self.levels),
             stored.topics,
@@ -320,7 +322,7 @@ class Broker:
             for conn in members:
                 tell(conn, frame)
 
-        for number, members in enumerate(pieces(list(found.members), MEMBERS_PER_SLICE)):
+        for number, members in enumerate(chunks(list(found.members), MEMBERS_PER_SLICE)):
             if number == 0:
                 notify(members)
             else:
@@ -384,6 +386,18 @@ class Broker:
                 "with %d queues or as many as have messages, to be read and written",
                 len(counts), some(sorted(counts)), LOST_QUEUE_COUNT,
             )  # fmt: skip
+
+    def complete_last_commit(self, *, now_ms: int) -> None:
+        """Put the op message that a crash cut off the commit at the end of the log."""
+        op = missing_decision(self.store, store_host=self.store_host, now_ms=now_ms)
+        if op is None:
+            return
+        try:
+            self.sender.put(op, now_ms=now_ms)
+        except RequestRefused as refused:
+            LOG.warning("the producer of the last commit will be asked again: %s", refused)
+            return
+        self.turn.schedule()
 
     def _can_be_lost(self, topic: str) -> bool:
         return (
@@ -467,6 +481,9 @@ class Broker:
 
     def _dispatched(self, entries: list[DispatchEntry]) -> None:
         self.puller.dispatched(entries)
+        # A look at each entry would cost a broker without delayed messages for nothing.
+        if not self.store.has(SCHEDULE_TOPIC):
+            return
         times: Times | None = None
         for entry in entries:
             if entry.topic == SCHEDULE_TOPIC:

@@ -122,48 +122,6 @@ class RouteTable:
     def register(
         self,
         broker: RegisterBroker,
-        topics: dict[str, TopicConfig],
-        data_version: DataVersion,
-        *,
-        conn_id: int,
-        now_ms: int,
-        filter_servers: tuple[str, ...] = (),
-        epoch: int = 0,
-    ) -> Master:
-        """Process a registration at once; ``registering`` does it in slices.
-
-        Args:
-            broker: names, addresses and id of the broker.
-            topics: its topics by name.
-            data_version: the version of its topics.
-            conn_id: the connection it registers on.
-            now_ms: the wall clock.
-            filter_servers: addresses of its filter servers.
-            epoch: see ``registering``.
-
-        Raises:
-            BadRegistration: a name, address or topic is not valid.
-            OldEpoch: the master was replaced by a promotion; its address is dropped.
-        """
-        steps = self.registering(
-            broker,
-            announce(topics),
-            data_version,
-            conn_id=conn_id,
-            now_ms=now_ms,
-            filter_servers=filter_servers,
-            epoch=epoch,
-        )
-        try:
-            while True:
-                next(steps)
-        except StopIteration as end:
-            master: Master = end.value
-            return master
-
-    def registering(
-        self,
-        broker: RegisterBroker,
         announced: Announced,
         data_version: DataVersion,
         *,
@@ -179,8 +137,10 @@ class RouteTable:
         meanwhile has to register again.
 
         Args:
-            broker, data_version, conn_id, now_ms, filter_servers: see ``register``.
-            announced: the result of ``announce`` for its topics.
+            broker: names, addresses and id of the broker.
+            announced: the result of ``announce`` for its topics, of version ``data_version``.
+            conn_id: the connection it registers on; ``filter_servers`` are its addresses.
+            now_ms: the wall clock.
             epoch: time (ms) at which the newest promotion that the broker knows of was ordered;
                 0 for none.
 

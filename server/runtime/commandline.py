@@ -1,6 +1,7 @@
 """The flags of ``mqnamesrv`` and ``mqbroker``, as RocketMQ's own scripts take them.
 
     -c FILE  -n HOST:PORT;…  -p print every setting  -m print the important ones  -h
+    --version (of a broker; our own)
 
 Rule: the priority of settings is defined only here. From lowest to highest: NAMESRV_ADDR (a
 default, as in Java), the file, ``ROCKETMQ_<key>`` variables, and flags.
@@ -9,7 +10,8 @@ Source: srvutil/ServerUtil.java, broker/BrokerStartup.java, namesrv/NamesrvStart
 """
 
 import argparse
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
@@ -34,7 +36,14 @@ class Flags(NamedTuple):
     registers: bool = True
 
 
-def read_flags(argv: Sequence[str], *, program: str, about: str, registers: bool = True) -> Flags:
+def read_flags(
+    argv: Sequence[str],
+    *,
+    program: str,
+    about: str,
+    registers: bool = True,
+    version: Callable[[], str] | None = None,
+) -> Flags:
     """Return the flags in ``argv`` (without the program name).
 
     Args:
@@ -42,9 +51,10 @@ def read_flags(argv: Sequence[str], *, program: str, about: str, registers: bool
         program: the program's name in help and errors.
         about: one sentence for the help.
         registers: whether the program registers with name servers (``-n``).
+        version: returns the line that ``--version`` prints; None for a program without this flag.
 
     Raises:
-        SystemExit: help was requested (0), or a flag is wrong (2).
+        SystemExit: help or the version was printed (0), or a flag is wrong (2).
     """
     parser = argparse.ArgumentParser(
         prog=program,
@@ -67,7 +77,15 @@ def read_flags(argv: Sequence[str], *, program: str, about: str, registers: bool
     printing.add_argument(
         "-m", "--printImportantConfig", action="store_true", help="print important settings, exit"
     )
+    if version is not None:
+        printing.add_argument(
+            "--version", action="store_true", help="print the version and the kernels in use, exit"
+        )
     found = parser.parse_args(argv)
+    if version is not None and found.version:
+        # argparse's own action would break the line at the width of the terminal.
+        print(version())
+        sys.exit(0)
     wanted = Printing.NOTHING
     if found.printConfigItem:
         wanted = Printing.ALL

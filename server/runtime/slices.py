@@ -26,7 +26,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
-from typing import Final, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from remoting.codes import ResponseCode
 from remoting.command import Command
@@ -44,8 +44,17 @@ SMALL_SIZE: Final = 4_096
 
 _END: Final = object()
 T = TypeVar("T")
-Step = Callable[[], object] | None
-"""Work for a thread before the next slice; None for no such work."""
+
+
+class Wait(NamedTuple):
+    """A wait before the next slice, for which no thread of the slices is needed."""
+
+    begin: Callable[[Callable[[int], object]], object]
+    """Called with what is to be called, with ``now_ms``, when the wait is over."""
+
+
+Step = Callable[[], object] | Wait | None
+"""Work for a thread before the next slice, or a wait; None for neither."""
 Steps = Generator[Step, None, T]
 
 
@@ -85,8 +94,8 @@ def large(work: Callable[[], T], *, count: int = 0, size: int = 0) -> Steps[T]:
     return (yield from aside(work))
 
 
-def pieces(values: Sequence[T], count: int) -> Generator[Sequence[T], None, None]:
-    """Yield ``values`` in pieces of ``count``; the last one may be shorter."""
+def chunks(values: Sequence[T], count: int) -> Generator[Sequence[T], None, None]:
+    """Yield ``values`` in chunks of ``count``; the last one may be shorter."""
     for begin in range(0, len(values), count):
         yield values[begin : begin + count]
 
@@ -126,12 +135,14 @@ class Slices:
                 step = next(steps)
                 if self._worker is not None:
                     break
-                if step is not None:
+                if callable(step):
                     step()
         except StopIteration as end:
             answer: Command | None = end.value
             return answer
         self._running_count += 1
+        # What a request brought counts as in flight for its peer until it is answered.
+        request.conn.keep(len(request.command.body))
         self._go_on(steps, request, step)
         return None
 
@@ -168,6 +179,9 @@ class Slices:
                     self._loop.call_later(0, self._turn)
 
     def _go_on(self, steps: Steps[Command | None], request: Request, step: Step) -> None:
+        if isinstance(step, Wait):
+            step.begin(lambda now_ms: self.later(partial(self._next, steps, request)))
+            return
         if step is None or self._worker is None or self._loop is None:
             self.later(partial(self._next, steps, request))
             return
@@ -201,6 +215,7 @@ class Slices:
             self._go_on(steps, request, step)
             return
         self._running_count -= 1
+        request.conn.keep(-len(command.body))
         if answer is not None:
             request.reply(answer)
 

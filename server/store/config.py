@@ -12,7 +12,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from storefmt.errors import BadCall
 from storefmt.formats.consumequeue import ENTRY_SIZE
+from storefmt.names import parse_delay_levels
 
 EXT_FILE_SIZE: Final = 48 << 20
 
@@ -142,16 +144,13 @@ class StoreConfig:
                 raise ValueError(f"deleteWhen part {part!r}; expected hours 00 to 23 joined by ;")
         return frozenset(int(part) for part in parts)
 
-    def delays_ms(self) -> dict[int, int]:
-        """Return the delay in ms of each delay level; the first level is 1.
+    def delays_ms(self) -> tuple[int, ...]:
+        """Return the delay in ms of each delay level, the first one being level 1.
 
         Raises:
             ValueError: a part of ``message_delay_level`` is not a number with a unit.
         """
-        units = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-        delays: dict[int, int] = {}
-        for level, text in enumerate(self.message_delay_level.split(), 1):
-            if text[-1] not in units or not text[:-1].isdecimal():
-                raise ValueError(f"messageDelayLevel part {text!r}; expected as 10s, 5m, 2h or 1d")
-            delays[level] = int(text[:-1]) * units[text[-1]]
-        return delays
+        try:
+            return parse_delay_levels(self.message_delay_level)
+        except BadCall as error:
+            raise ValueError(f"messageDelayLevel: {error}") from error

@@ -18,16 +18,16 @@ import struct
 from collections.abc import Callable
 from typing import Final
 
-from server.store.commitlog.append import Appender, is_queued
+from server.store.commitlog.append import Appender
 from server.store.commitlog.dispatch_requests import Entries
 from server.store.commitlog.log_scan import Found, candidates, parse_record, parse_records
-from server.store.commitlog.multi_dispatch import copy_offsets, copy_queue_id
 from server.store.config import StoreConfig
 from server.store.queues.queue import ConsumeQueue
-from server.store.queues.queue_table import Taker
+from server.store.queues.queue_table import QueueHandle
 from server.store.recovery.opening import OpenedStore
 from server.store.recovery.safe_point_file import SafePointFile
 from server.store.results import DispatchEntry
+from storefmt.dispatch.record_entries import copy_offsets, copy_queue_id, is_queued
 from storefmt.errors import BadCall
 from storefmt.formats.consumequeue import FILLER_SIZE
 from storefmt.formats.message import MAGIC_BLANK, RECORD_SIZE_MIN
@@ -195,43 +195,45 @@ class RawLog:
     def _take(self, found: Found) -> None:
         entry = self._entries.of(found)
         try:
-            taker = self._taker(entry)
+            handle = self._handle(entry)
         except BadCall as error:
             LOG.warning("record at %d gets no queue: %s", found.log_offset, error)
             return
-        if taker is None:
+        if handle is None:
             return
         self._appender.entries.append(entry)
-        self._appender.takers.append(taker)
+        self._appender.handles.append(handle)
         if self._config.enable_multi_dispatch and is_queued(found.sys_flag):
             self._take_copies(entry, found.properties)
 
     def _take_copies(self, entry: DispatchEntry, properties: bytes) -> None:
         """Add the entries in other queues that a record's properties name."""
         for name, queue_offset in copy_offsets(properties).items():
-            queue_id = copy_queue_id(self._config, name, entry.queue_id)
+            queue_id = copy_queue_id(name, entry.queue_id, enable_lmq=self._config.enable_lmq)
+            if (name, queue_id) == (entry.topic, entry.queue_id):
+                continue
             copy = entry._replace(topic=name, queue_id=queue_id, queue_offset=queue_offset, keys=())
-            taker = self._taker(copy)
-            if taker is not None:
+            handle = self._handle(copy)
+            if handle is not None:
                 self._appender.entries.append(copy)
-                self._appender.takers.append(taker)
+                self._appender.handles.append(handle)
                 self._appender.extra_count += 1
 
-    def _taker(self, entry: DispatchEntry) -> Taker | None:
+    def _handle(self, entry: DispatchEntry) -> QueueHandle | None:
         """Return the queue of a record after assigning its offset there; None if it gets no entry.
 
         Raises:
             BadCall: the topic or the queue id cannot be part of a path.
         """
         key = entry.topic, entry.queue_id
-        taker = self._table.queues.get(key) or self._table.taker(*key)
+        handle = self._table.queues.get(key) or self._table.handle(*key)
         if not is_queued(entry.sys_flag):
-            return taker
-        if isinstance(taker, int):
+            return handle
+        if isinstance(handle, int):
             columns = self._table.columns
-            if columns.next_offset(taker) == entry.queue_offset:
-                columns.give(taker, 1)
-                return taker
+            if columns.next_offset(handle) == entry.queue_offset:
+                columns.give(handle, 1)
+                return handle
         queue = self._at_its_place(self._table.obtain(*key), entry)
         if queue is not None:
             queue.next_offset += 1
@@ -259,7 +261,7 @@ class RawLog:
             return None
         filler = entry._replace(log_offset=0, size=FILLER_SIZE, tags_code=0, keys=(), sys_flag=0)
         self._appender.entries += [filler] * missing
-        self._appender.takers += [queue] * missing
+        self._appender.handles += [queue] * missing
         self._appender.extra_count += missing
         queue.next_offset += missing
         return queue

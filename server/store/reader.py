@@ -1,6 +1,6 @@
 """Reading messages by queue offset, by time, by log offset and by key.
 
-    queue entries ──accept(tags_code)──> log offsets ──neighbours merged──> one pread each
+    queue entries ──pick: tag codes, limits──> parts of the log ──> copied from memory, or read
 
 Rule: the status, the next offset and every limit are Java's, because clients depend on
 them. Only dispatched messages can be read, and every dispatched message is written.
@@ -13,20 +13,20 @@ Source: store/DefaultMessageStore.java#getMessage, #isTheBatchFull, #checkInDisk
 import logging
 import os
 import struct
-from collections.abc import Callable, Iterator
-from itertools import takewhile
-from operator import add
+from functools import partial
 from typing import Final
 
 from server.store.commitlog.log_files import CommitLog
-from server.store.commitlog.log_read import read_merged, read_rising, warm
+from server.store.commitlog.log_read import read_parts, warm
 from server.store.commitlog.log_window import LogWindow, Wants
+from server.store.commitlog.picking import Limits, Picked, TagCodes, pick, pick_each
 from server.store.config import StoreConfig
 from server.store.disk.nowait import ColdRead
 from server.store.index.index import Index
+from server.store.index.key_search import KeySearch
 from server.store.queues.queue import ConsumeQueue
 from server.store.queues.queue_table import QueueTable
-from server.store.results import GetResult, GetStatus, QueryResult
+from server.store.results import GetResult, GetStatus
 from storefmt.formats.consumequeue import (
     CQ_ENTRY,
     ENTRY_SIZE,
@@ -48,7 +48,6 @@ _STORE_MS_POS: Final = 56
 _STORE_MS_POS_V6: Final = 68
 _HEAD_SIZE: Final = 76
 
-Accept = Callable[[int], bool]
 RawEntry = tuple[int, int, int, ExtUnit | None]
 """Log offset, size, tags code, and the ext unit if the tags code is its address."""
 
@@ -90,7 +89,7 @@ class Reader:
         *,
         count_max: int,
         size_max: int | None = None,
-        accept: Accept | None = None,
+        codes: TagCodes | None = None,
         wants: Wants | None = None,
     ) -> GetResult:
         """Return the messages of a queue from ``queue_offset`` on.
@@ -102,9 +101,9 @@ class Reader:
             count_max: number of messages wanted; 0 still returns one.
             size_max: bytes wanted, None for the configured limit; the first message is
                 returned whatever its size.
-            accept: tells from the tags code of an entry whether its message is wanted.
-            wants: tells it from more than the tags code; ``accept`` is asked first. The cost of
-                these tests is limited, so fewer entries may be examined.
+            codes: tag codes of the messages that are wanted; None for all messages.
+            wants: tells it from more than the tag code, which is tested first. The cost of these
+                tests is limited, so fewer entries may be examined.
 
         Raises:
             OSError: the disk could not be read.
@@ -114,13 +113,18 @@ class Reader:
             return GetResult(GetStatus.NO_MATCHED_LOGIC_QUEUE, [], 0, 0, 0, 0)
         low, high = queue.min_offset, queue.max_offset
         if low <= queue_offset < high:
-            if wants is None or wants.by_properties is None:
-                result = self._run(queue, queue_offset, count_max, size_max, accept)
-                if result is not None:
-                    return result
-            data = queue.read(queue_offset, max(SCAN_COUNT, min(count_max, self._count_max)))
-            if data:
-                return self._scan(queue, data, queue_offset, count_max, size_max, accept, wants)
+            limits = self._limits(count_max, size_max)
+            picked = self._pick(queue, queue_offset, limits, codes, wants)
+            if picked is not None:
+                return GetResult(
+                    picked.status,
+                    read_parts(self._log, picked.parts),
+                    picked.record_count,
+                    queue_offset + picked.scanned_count,
+                    low,
+                    high,
+                    suggest_slave=limits.log_end - picked.log_offset > limits.memory_size,
+                )
             skip = queue.file_entry_count
             following = queue_offset + skip - queue_offset % skip
             return GetResult(GetStatus.OFFSET_FOUND_NULL, [], 0, following, low, high)
@@ -132,146 +136,63 @@ class Reader:
             return GetResult(GetStatus.OFFSET_OVERFLOW_ONE, [], 0, high, low, high)
         return GetResult(GetStatus.OFFSET_OVERFLOW_BADLY, [], 0, high, low, high)
 
-    def _run(
+    def _limits(self, count_max: int, size_max: int | None) -> Limits:
+        log = self._log
+        return Limits(
+            min(count_max, self._count_max),
+            self._size_max if size_max is None else min(size_max, self._size_max),
+            min(count_max, self._disk_count_max),
+            self._disk_size_max,
+            self._memory_size,
+            log.min_offset,
+            log.written_offset,
+            log.file_size,
+        )
+
+    def _pick(
         self,
         queue: ConsumeQueue,
         queue_offset: int,
-        count_max: int,
-        size_max: int | None,
-        accept: Accept | None,
-    ) -> GetResult | None:
-        """Return the next messages if all are wanted and in order, as in nearly every pull.
-
-        None means that ``_scan`` has to examine each entry, which takes three times as long.
-        """
-        enough = max(1, min(count_max, self._count_max))
-        try:
-            data = queue.read(queue_offset, enough)
-        except ColdRead as cold:
-            # The records of these entries are most likely not cached either.
-            cold.then = self._warm_records
-            raise
-        if not data:
-            return None
-        log_offsets, sizes, codes = entry_columns(data)
-        ends = tuple(map(add, log_offsets, sizes))
-        log = self._log
-        limit = self._size_max if size_max is None else min(size_max, self._size_max)
-        if (
-            # A read ends with its queue file, so it may return fewer entries than there are.
-            (len(codes) < enough and queue_offset + len(codes) < queue.max_offset)
-            or sum(sizes) > limit
-            or FILLER_SIZE in sizes
-            or min(codes) <= EXT_ADDRESS_MAX
-            or (accept is not None and not all(map(accept, codes)))
-            or not min(log_offsets) == log_offsets[0] >= log.min_offset
-            or not max(ends) == ends[-1] <= log.written_offset <= log_offsets[0] + self._memory_size
-        ):
-            return None
-        return GetResult(
-            GetStatus.FOUND,
-            read_rising(log, log_offsets, ends),
-            len(codes),
-            queue_offset + len(codes),
-            queue.min_offset,
-            queue.max_offset,
-        )
+        limits: Limits,
+        codes: TagCodes | None,
+        wants: Wants | None,
+    ) -> Picked | None:
+        """Examine the entries from ``queue_offset`` on; None if none of them can be read."""
+        entry_count = max(SCAN_COUNT, limits.count_max)
+        window, counts = None, [min(entry_count, max(1, limits.count_max) + 1), entry_count]
+        if wants is not None and wants.by_properties is not None:
+            # No record is to be tested twice.
+            window, counts = LogWindow(self._log, wants), [entry_count]
+        # In nearly every get all entries are wanted, and one more than that shows what is left.
+        for count in counts:
+            try:
+                data = queue.read(queue_offset, count)
+            except ColdRead as cold:
+                # The records of these entries are most likely not cached either.
+                cold.then = self._warm_records
+                raise
+            if not data:
+                return None
+            plain = pick(data, limits, codes) if window is None else None
+            picked = plain or pick_each(
+                data,
+                limits,
+                codes,
+                wants,
+                window=window,
+                unit_at=partial(self._exts.read, queue),
+            )
+            if picked.scanned_count < count:
+                break
+        for number, log_offset in picked.behind:
+            _say_behind(queue, queue_offset + number, log_offset)
+        return picked
 
     def _warm_records(self, data: bytes) -> None:
         """Read the records of these entries into the page cache; runs in a thread."""
         log_offsets, sizes, _ = entry_columns(data[: len(data) // ENTRY_SIZE * ENTRY_SIZE])
         if 0 < sum(sizes) <= self._size_max and min(sizes) > 0 <= min(log_offsets):
             warm(self._log, list(zip(log_offsets, sizes, strict=True)))
-
-    def _scan(
-        self,
-        queue: ConsumeQueue,
-        data: bytes | bytearray,
-        queue_offset: int,
-        count_max: int,
-        size_max: int | None,
-        accept: Accept | None,
-        wants: Wants | None,
-    ) -> GetResult:
-        log_end = self._log.written_offset
-        # Later entries are nearer to the log's end, so they are in memory if the first one is.
-        in_memory = log_end - CQ_ENTRY.unpack_from(data)[0] <= self._memory_size
-        enough = min(count_max, self._count_max)
-        limit = min(self._size_max if size_max is None else size_max, self._size_max)
-        picked: list[tuple[int, int]] = []
-        total, scanned, log_offset, skip_until = 0, 0, 0, -1
-        status = GetStatus.NO_MATCHED_MESSAGE
-        window = None if wants is None else LogWindow.of(self._log, wants)
-        for log_offset, size, tags_code in _affordable(data, window):
-            if log_offset < skip_until or size == FILLER_SIZE:
-                scanned += 1
-                continue
-            if picked:
-                if in_memory:
-                    if len(picked) >= enough or total + size > limit:
-                        break
-                elif self._is_full(
-                    len(picked), total, size, count_max, size_max, log_end - log_offset
-                ):
-                    break
-            scanned += 1
-            if tags_code <= EXT_ADDRESS_MAX:
-                if not self._takes_unit(queue, tags_code, accept, wants):
-                    continue
-            elif accept is not None and not accept(tags_code):
-                continue
-            if log_offset < self._log.min_offset:
-                status = status if picked else GetStatus.MESSAGE_WAS_REMOVING
-                skip_until = log_offset - log_offset % self._log.file_size + self._log.file_size
-                continue
-            skip_until = -1
-            if log_offset + size > log_end:
-                _say_behind(queue, queue_offset + scanned - 1, log_offset)
-                continue
-            if window is not None and not window.holds_wanted(log_offset, size):
-                status = GetStatus.NO_MATCHED_MESSAGE
-                continue
-            picked.append((log_offset, size))
-            total += size
-        chunks = read_merged(self._log, picked)
-        return GetResult(
-            GetStatus.FOUND if picked else status,
-            chunks,
-            len(picked),
-            queue_offset + scanned,
-            queue.min_offset,
-            queue.max_offset,
-            suggest_slave=log_end - log_offset > self._memory_size,
-        )
-
-    def _takes_unit(
-        self, queue: ConsumeQueue, address: int, accept: Accept | None, wants: Wants | None
-    ) -> bool:
-        """Tell from its ext unit whether a message may be wanted; True if there is no unit."""
-        if accept is None and wants is None:
-            return True
-        unit = self._exts.read(queue, address)
-        if unit is None:
-            return True
-        if accept is not None and not accept(unit.tags_code):
-            return False
-        return wants is None or wants.takes_unit(unit)
-
-    def _is_full(
-        self,
-        count: int,
-        total: int,
-        size: int,
-        count_max: int,
-        size_max: int | None,
-        behind: int,
-    ) -> bool:
-        if count >= count_max:
-            return True
-        if behind > self._memory_size:
-            return total + size > self._disk_size_max or count >= self._disk_count_max
-        limit = self._size_max if size_max is None else min(size_max, self._size_max)
-        return total + size > limit or count >= self._count_max
 
     def read_record(self, log_offset: int) -> bytes | None:
         """Return the record that starts at ``log_offset``, or None if none does."""
@@ -377,44 +298,31 @@ class Reader:
                 low = middle + 1
         return max(low * count, queue.min_offset), min((low + 1) * count, queue.max_offset)
 
-    def query(
+    def search(
         self, topic: str, key: str, *, count_max: int, begin_ms: int, end_ms: int
-    ) -> QueryResult:
-        """Return the records whose key has the same hash as ``key``, in log order.
+    ) -> KeySearch | None:
+        """Return a search for the newest records that have a key; None without an index.
 
         Other keys may have the same hash, so the caller must compare them.
 
         Args:
             topic: the topic of the records.
             key: one key of the records.
-            count_max: the newest records up to this number are returned, at most
-                ``max_msgs_num_batch``.
+            count_max: most records to find, at most ``max_msgs_num_batch``.
             begin_ms: oldest store time.
             end_ms: newest store time.
-
-        Raises:
-            OSError: the disk could not be read.
         """
-        if self._index is None or not self._index.files:
-            return QueryResult([], 0, 0)
+        if self._index is None:
+            return None
         count_max = min(count_max, self._query_count_max)
-        offsets = self._index.query(
-            topic, key, count_max=count_max, begin_ms=begin_ms, end_ms=end_ms
-        )
+        return self._index.search(topic, key, count_max=count_max, begin_ms=begin_ms, end_ms=end_ms)
+
+    def index_end(self) -> tuple[int, int]:
+        """Return store time (ms) and log offset of the last record with keys, 0 and 0 for none."""
+        if self._index is None or not self._index.files:
+            return 0, 0
         last = self._index.files[-1]
-        records = (self.read_record(log_offset) for log_offset in sorted(offsets))
-        found = [record for record in records if record is not None]
-        if not offsets:
-            return QueryResult([], 0, 0)
-        return QueryResult(found, last.end_ms, last.end_log_offset)
-
-
-def _affordable(
-    data: bytes | bytearray, window: LogWindow | None
-) -> Iterator[tuple[int, int, int]]:
-    """Yield entries until the tests of their records cost too much; the next pull continues."""
-    entries = CQ_ENTRY.iter_unpack(data)
-    return entries if window is None else takewhile(lambda _: window.work_left > 0, entries)
+        return last.end_ms, last.end_log_offset
 
 
 def _say_behind(queue: ConsumeQueue, number: int, log_offset: int) -> None:

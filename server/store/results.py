@@ -26,7 +26,7 @@ class PutMessage:
     topic: str
     topic_bytes: bytes
     queue_id: int
-    body: bytes
+    body: Chunk
     properties: bytes
     flag: int
     sys_flag: int
@@ -144,15 +144,6 @@ class GetResult:
     max_offset: int
     suggest_slave: bool = False
     """The messages are so far behind the log's end that a slave should serve them."""
-
-
-@dataclass(slots=True)
-class QueryResult:
-    """Records found by the hash of a key; the caller must compare the key itself."""
-
-    records: list[bytes]
-    index_last_update_ms: int
-    index_last_log_offset: int
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ puts since the last write are undone and new ones may follow.
 Source: store/DefaultMessageStore.java, store/CommitLog.java#asyncPutMessage (4.9.7).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from errno import ENOMEM
 from typing import Final
 
@@ -23,14 +23,16 @@ from server.store.commitlog.flush import NOT_OPENED, OVERLOADED, FlushJob, Queue
 from server.store.commitlog.log_scan import Found, LogWalk
 from server.store.commitlog.log_window import Wants
 from server.store.commitlog.next_file import NextFile
+from server.store.commitlog.picking import TagCodes
 from server.store.config import StoreConfig
 from server.store.disk.disk import OUT_OF_SPACE, Disk, RealDisk
 from server.store.disk.nowait import may_wait, no_wait
 from server.store.errors import StoreFailed, StoreFull, disk_error
-from server.store.queues.queue_table import Taker
+from server.store.index.key_search import KeySearch
+from server.store.queues.queue_table import QueueHandle
 from server.store.queues.removal import RemoveJob
 from server.store.raw_log import RawLog
-from server.store.reader import Accept, RawEntry, Reader
+from server.store.reader import RawEntry, Reader
 from server.store.recovery.opening import OpenedStore, open_directory
 from server.store.results import (
     DispatchEntry,
@@ -39,7 +41,6 @@ from server.store.results import (
     PutResult,
     PutRun,
     PutStatus,
-    QueryResult,
     RecoveryReport,
     RunResult,
 )
@@ -76,13 +77,14 @@ class MessageStore:
         self._log = opened.log
         self._table = opened.table
         self._closed = False
-        self._appender = Appender(config, opened.log, opened.table)
+        self.appender = Appender(config, opened.log, opened.table)
+        """What was put since the last write."""
         self._dispatcher = opened.dispatcher
         self._reader = Reader(config, opened.log, opened.table, opened.dispatcher.index)
         self.exts = opened.table.exts
         """The consume queue ext files, where filter bit maps of messages are stored."""
         self._upkeep = Upkeep(config, opened)
-        self.raw = RawLog(config, opened, self._appender, self._upkeep.safe_file)
+        self.raw = RawLog(config, opened, self.appender, self._upkeep.safe_file)
         self.cleaner = Cleaner(
             config,
             opened,
@@ -93,7 +95,7 @@ class MessageStore:
         """Deletes old data; its jobs run in their own thread."""
         self._policy = self.cleaner.policy
         self._waiting: list[DispatchEntry] = []
-        self._waiting_takers: list[Taker] = []
+        self._waiting_handles: list[QueueHandle] = []
         self._written_ms = opened.last_store_ms
         self._flushing: FlushJob | None = None
         self._again: list[SyncJob] = []
@@ -101,7 +103,7 @@ class MessageStore:
 
     def settings_changed(self) -> None:
         """Apply the current settings; file sizes change only after a restart."""
-        for part in (self._reader, self._appender, self._upkeep):
+        for part in (self._reader, self.appender, self._upkeep):
             part.settings_changed(self._config)
         self._log.warm_size = self._config.warm_size
 
@@ -143,42 +145,24 @@ class MessageStore:
 
     # Writing.
 
+    @property
+    def takes_messages(self) -> bool:
+        """Tell whether messages may be put; if not, ``failure`` may say why."""
+        if self.is_read_only or self._closed or self.is_copy or self._policy.disk_full:
+            self.failure = self.failure or self._policy.disk_full
+            return False
+        return True
+
     def put(self, message: PutMessage, now_ms: int) -> PutResult:
         """Give a message its queue offset and log offset; the next ``write`` stores it.
 
         Raises:
             BadCall: the topic or the queue id cannot be part of a path.
         """
-        if self.is_read_only or self._closed or self.is_copy or self._policy.disk_full:
-            self.failure = self.failure or self._policy.disk_full
+        if not self.takes_messages:
             return _REFUSED
         try:
-            return self._appender.put(message, now_ms)
-        except OSError as error:
-            return PutResult(self._no_file(error), -1, -1, 0)
-
-    def append(
-        self, topic: str, topic_bytes: bytes, queue_id: int, body: bytes, properties: bytes,
-        flag: int, sys_flag: int, born_ms: int, born_host: bytes, store_host: bytes,
-        reconsume_times: int, prepared_transaction_offset: int, tags_code: int,
-        keys: tuple[str, ...], now_ms: int,
-    ) -> PutResult:  # fmt: skip
-        """Give a message its offsets as ``put`` does.
-
-        Args:
-            now_ms: the store time; the other arguments are the fields of a ``PutMessage``.
-
-        Raises:
-            BadCall: the topic or the queue id cannot be part of a path.
-        """
-        if self.is_read_only or self._closed or self.is_copy or self._policy.disk_full:
-            self.failure = self.failure or self._policy.disk_full
-            return _REFUSED
-        try:
-            return self._appender.append(
-                topic, topic_bytes, queue_id, body, properties, flag, sys_flag, born_ms, born_host,
-                store_host, reconsume_times, prepared_transaction_offset, tags_code, keys, now_ms,
-            )  # fmt: skip
+            return self.appender.put(message, now_ms)
         except OSError as error:
             return PutResult(self._no_file(error), -1, -1, 0)
 
@@ -188,11 +172,10 @@ class MessageStore:
         Raises:
             BadCall: the topic or the queue id cannot be part of a path.
         """
-        if self.is_read_only or self._closed or self.is_copy or self._policy.disk_full:
-            self.failure = self.failure or self._policy.disk_full
+        if not self.takes_messages:
             return RunResult(PutStatus.SERVICE_NOT_AVAILABLE, -1, [], 0)
         try:
-            return self._appender.put_run(run, now_ms)
+            return self.appender.put_run(run, now_ms)
         except OSError as error:
             return RunResult(self._no_file(error), -1, [], 0)
 
@@ -208,27 +191,27 @@ class MessageStore:
             StoreFull: space, descriptors or memory ran out; puts since the last write are undone.
             StoreFailed: the write failed; the puts are undone and the store is read-only.
         """
-        if not self._appender.entries and self._log.end == self._log.written_offset:
+        if not self.appender.entries and self._log.end == self._log.written_offset:
             return
         if self.is_read_only:
-            self._appender.undo()
+            self.appender.undo()
             raise StoreFailed(self.failure)
         try:
             self._log.write()
         except OSError as error:
-            self._appender.undo()
+            self.appender.undo()
             if error.errno in OVERLOADED:
                 self.failure = disk_error(error, "commit log not written", hint=_remedy(error))
                 raise StoreFull(self.failure) from error
             raise self._fail("commit log not written", error) from error
         self.failure = ""
-        entries, takers = self._appender.take()
+        entries, handles = self.appender.take()
         self._written_ms = entries[-1].store_ms if entries else self._written_ms
         if self._sync and not self.is_copy:
             self._waiting += entries
-            self._waiting_takers += takers
+            self._waiting_handles += handles
         elif entries:
-            self._dispatch(entries, takers, now_ms)
+            self._dispatch(entries, handles, now_ms)
 
     @property
     def needs_flush(self) -> bool:
@@ -280,9 +263,9 @@ class MessageStore:
         self._upkeep.flushed_ms = job.store_ms
         count = job.entry_count
         if count:
-            entries, takers = self._waiting[:count], self._waiting_takers[:count]
-            del self._waiting[:count], self._waiting_takers[:count]
-            self._dispatch(entries, takers, job.store_ms if now_ms is None else now_ms)
+            entries, handles = self._waiting[:count], self._waiting_handles[:count]
+            del self._waiting[:count], self._waiting_handles[:count]
+            self._dispatch(entries, handles, job.store_ms if now_ms is None else now_ms)
 
     def _do_again(self, job: SyncJob, error: OSError) -> None:
         """Schedule a job that could not open a file to run again.
@@ -307,8 +290,10 @@ class MessageStore:
         job.error = None
         return job
 
-    def _dispatch(self, entries: list[DispatchEntry], takers: Sequence[Taker], now_ms: int) -> None:
-        self._dispatcher.dispatch(entries, takers, now_ms=now_ms)
+    def _dispatch(
+        self, entries: list[DispatchEntry], handles: list[QueueHandle], now_ms: int
+    ) -> None:
+        self._dispatcher.dispatch(entries, handles, now_ms=now_ms)
         self.on_dispatch(entries)
 
     def _fail(self, what: str, error: OSError) -> StoreFailed:
@@ -317,7 +302,7 @@ class MessageStore:
             hint = "look at the disk, then restart the broker"
             self.failure = disk_error(error, what, hint=hint)
             self.is_read_only = True
-            self._appender.undo()
+            self.appender.undo()
         return StoreFailed(self.failure)
 
     def housekeeping(self, now_ms: int) -> SyncJob | None:
@@ -369,7 +354,7 @@ class MessageStore:
         *,
         count_max: int,
         size_max: int | None = None,
-        accept: Accept | None = None,
+        codes: TagCodes | None = None,
         wants: Wants | None = None,
         may_wait: bool = True,
     ) -> GetResult:
@@ -377,7 +362,7 @@ class MessageStore:
 
         Args:
             topic, queue_id, queue_offset: the first message wanted.
-            count_max, size_max, accept, wants: see ``Reader.get_message``.
+            count_max, size_max, codes, wants: see ``Reader.get_message``.
             may_wait: if False, raise ``ColdRead`` instead of waiting for the disk.
 
         Raises:
@@ -389,7 +374,7 @@ class MessageStore:
         with no_wait(queue is not None and queue_offset < queue.tail_start):
             return self._reader.get_message(
                 topic, queue_id, queue_offset,
-                count_max=count_max, size_max=size_max, accept=accept, wants=wants,
+                count_max=count_max, size_max=size_max, codes=codes, wants=wants,
             )  # fmt: skip
 
     def entries(self, topic: str, queue_id: int, *, start: int, count: int) -> list[RawEntry]:
@@ -441,25 +426,33 @@ class MessageStore:
             if isinstance(item, list):
                 yield item
 
-    def query(
+    def search(
         self, topic: str, key: str, *, count_max: int, begin_ms: int = 0, end_ms: int = _FOR_EVER_MS
-    ) -> QueryResult:
-        """Return the records whose key has the same hash as ``key``.
+    ) -> KeySearch | None:
+        """Return a search for the records whose key has the same hash as ``key``.
 
         Args:
-            topic, key, count_max, begin_ms, end_ms: see ``Reader.query``.
-
-        Raises:
-            OSError: the disk could not be read.
+            topic, key, count_max, begin_ms, end_ms: see ``Reader.search``.
         """
         with may_wait():
             self._dispatcher.put_keys(self._written_ms)
-        return self._reader.query(topic, key, count_max=count_max, begin_ms=begin_ms, end_ms=end_ms)
+        return self._reader.search(
+            topic, key, count_max=count_max, begin_ms=begin_ms, end_ms=end_ms
+        )
+
+    def index_end(self) -> tuple[int, int]:
+        """Return store time (ms) and log offset of the last record with keys, 0 and 0 for none."""
+        return self._reader.index_end()
 
     @property
     def written_offset(self) -> int:
         """Log offset up to which puts are written to their files."""
         return self._log.written_offset
+
+    @property
+    def last_log_offset(self) -> int:
+        """Log offset at which the last record begins; -1 after a start that had none to read."""
+        return self._dispatcher.last_log_offset
 
     @property
     def flushed_offset(self) -> int:
@@ -474,7 +467,7 @@ class MessageStore:
     @property
     def put_count(self) -> int:
         """Number of records stored since the start."""
-        return self._appender.put_count
+        return self.appender.put_count
 
     @property
     def put_size(self) -> int:

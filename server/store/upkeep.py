@@ -109,7 +109,7 @@ class Upkeep:
         if self._job_running:
             return None
         if self._round is None:
-            self._table.rest_idle()
+            self._table.evict_idle()
             due = _is_due(self._next_sync_ms, now_ms, self._thorough_interval_ms)
             if not (due or self._has_rolled()):
                 return None
@@ -185,7 +185,7 @@ class Upkeep:
             round_.slots.pop()
             looks -= 1
         if self._table.is_crowded:
-            self._dispatcher.rest()
+            self._dispatcher.evict()
         return not round_.slots
 
     def _sync_job(self, round_: _Round) -> QueueSyncJob:

@@ -12,7 +12,6 @@ Source: as ``storefmt.formats.message`` and ``storefmt.formats.scan``, with whic
 """
 
 import bisect
-import os
 from array import array
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
@@ -24,8 +23,9 @@ import pyarrow as pa
 from storefmt.arrow.columns_decode import PAD_SIZE, TIMESTAMP, Bytes, Ints
 from storefmt.arrow.columns_plain import PlainColumns
 from storefmt.errors import BadCall
+from storefmt.formats.kernels import chosen
 from storefmt.formats.message import Record, decode_record
-from storefmt.formats.scan import PURE, Damage, Found, LogFile, next_start, scan_log, walk
+from storefmt.formats.scan import Damage, Found, LogFile, next_start, scan_items, scan_log
 
 ROWS_MAX: Final = 10_000
 BYTES_MAX: Final = 8 << 20
@@ -105,7 +105,7 @@ def ways() -> dict[str, Way]:
     return {**found, "compiled": Way(1 << 20, CompiledColumns)}
 
 
-_way = ways()["pure"] if os.environ.get(PURE) else list(ways().values())[-1]
+_way = chosen(ways())
 
 
 def schema_of(columns: Sequence[str] = DEFAULT_COLUMNS) -> Any:
@@ -293,7 +293,7 @@ class _FileScan:
         """
         file = self._file
         item = next(
-            walk(
+            scan_items(
                 file.read,
                 base=file.base,
                 size=file.size,

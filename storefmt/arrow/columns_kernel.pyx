@@ -17,7 +17,8 @@ from libc.string cimport memcmp, memcpy
 
 from storefmt.arrow.columns_buffers cimport Buffer, Part, Texts, copy
 from storefmt.arrow.columns_properties cimport PropertyColumns, is_text
-from storefmt.formats.scan_kernel cimport Span, u32
+from storefmt.formats.big_endian cimport i32, i64, u32
+from storefmt.formats.scan_kernel cimport Span
 
 from storefmt.arrow.columns_properties import PROPERTY_COLUMNS
 from storefmt.formats import hosts, layout, message, properties, sysflag
@@ -85,14 +86,6 @@ cdef struct Ints:
     int64_t place[4]
     bint wide
     char *out
-
-
-cdef inline int64_t i32(const uint8_t *at) noexcept nogil:
-    return <int32_t> u32(at)
-
-
-cdef inline int64_t i64(const uint8_t *at) noexcept nogil:
-    return <int64_t> (<uint64_t> u32(at) << 32 | u32(at + 4))
 
 
 cdef inline int64_t u16(const uint8_t *at) noexcept nogil:

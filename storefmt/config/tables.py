@@ -20,6 +20,7 @@ common/DataVersion.java, common/ConfigManager.java, broker/offset/ConsumerOffset
 broker/offset/LmqConsumerOffsetManager.java (4.9.7; 5.4.0 writes the same names and more).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -191,24 +192,44 @@ class SubscriptionGroup:
 
 
 @dataclass(slots=True)
-class TopicTable:
-    """topics.json: every topic by its name."""
+class _StateFile(ABC):
+    """A table that is one JSON file, and that remembers in which layout the file was."""
 
-    topics: dict[str, TopicConfig] = field(default_factory=dict)
-    data_version: DataVersion = field(default_factory=DataVersion)
-    extra: Mapping[Key, Json] = field(default_factory=dict)
-    dialect: Dialect = field(default=Dialect.FASTJSON, compare=False)
+    dialect: Dialect = field(default=Dialect.FASTJSON, compare=False, kw_only=True)
 
     @classmethod
     def decode(cls, text: str | bytes) -> Self:
         """Return the table in the text of the file.
 
         Raises:
-            ConfigDamaged: it is no JSON object, or a number in it is none.
+            ConfigDamaged: it is no JSON object, a key in it is not ``topic@group``, or a number
+                is none.
         """
         table = cls.from_json(loads(text))
         table.dialect = dialect_of(text)
         return table
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, value: Json) -> Self:
+        """Return the table in a parsed object; errors as ``decode``."""
+
+    @abstractmethod
+    def to_json(self) -> dict[Key, Json]:
+        """Return the object in the key order of Java."""
+
+    def encode(self) -> str:
+        """Return the text of the file."""
+        return dumps(self.to_json(), pretty=True, dialect=self.dialect)
+
+
+@dataclass(slots=True)
+class TopicTable(_StateFile):
+    """topics.json: every topic by its name."""
+
+    topics: dict[str, TopicConfig] = field(default_factory=dict)
+    data_version: DataVersion = field(default_factory=DataVersion)
+    extra: Mapping[Key, Json] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, value: Json) -> Self:
@@ -267,20 +288,12 @@ class TopicTexts:
 
 
 @dataclass(slots=True)
-class GroupTable:
+class GroupTable(_StateFile):
     """subscriptionGroup.json: every consumer group by its name."""
 
     groups: dict[str, SubscriptionGroup] = field(default_factory=dict)
     data_version: DataVersion = field(default_factory=DataVersion)
     extra: Mapping[Key, Json] = field(default_factory=dict)
-    dialect: Dialect = field(default=Dialect.FASTJSON, compare=False)
-
-    @classmethod
-    def decode(cls, text: str | bytes) -> Self:
-        """Return the table in the text of the file; errors as ``TopicTable.decode``."""
-        table = cls.from_json(loads(text))
-        table.dialect = dialect_of(text)
-        return table
 
     @classmethod
     def from_json(cls, value: Json) -> Self:
@@ -301,13 +314,9 @@ class GroupTable:
         }
         return merged(value, self.extra)
 
-    def encode(self) -> str:
-        """Return the text of the file."""
-        return dumps(self.to_json(), pretty=True, dialect=self.dialect)
-
 
 @dataclass(slots=True)
-class ConsumerOffsets:
+class ConsumerOffsets(_StateFile):
     """consumerOffset.json: (topic, group) -> queue id -> next queue offset to read.
 
     ``lmq_offsets`` is there with enableLmq alone: (topic, group) -> next queue offset of
@@ -317,19 +326,6 @@ class ConsumerOffsets:
     offsets: dict[tuple[str, str], dict[int, int]] = field(default_factory=dict)
     lmq_offsets: dict[tuple[str, str], int] | None = None
     extra: Mapping[Key, Json] = field(default_factory=dict)
-    dialect: Dialect = field(default=Dialect.FASTJSON, compare=False)
-
-    @classmethod
-    def decode(cls, text: str | bytes) -> Self:
-        """Return the offsets in the text of either file.
-
-        Raises:
-            ConfigDamaged: it is no JSON object, a key is not ``topic@group``, or an offset
-                is no number.
-        """
-        table = cls.from_json(loads(text))
-        table.dialect = dialect_of(text)
-        return table
 
     @classmethod
     def from_json(cls, value: Json) -> Self:
@@ -362,39 +358,33 @@ class ConsumerOffsets:
         }
         return merged(value, self.extra)
 
-    def encode(self) -> str:
-        """Return the text of the file."""
-        return dumps(self.to_json(), pretty=True, dialect=self.dialect)
-
 
 @dataclass(slots=True)
-class DelayOffsets:
+class DelayOffsets(_StateFile):
     """delayOffset.json: delay level (1 and up) -> next queue offset of its queue."""
 
     offsets: dict[int, int] = field(default_factory=dict)
     extra: Mapping[Key, Json] = field(default_factory=dict)
-    dialect: Dialect = field(default=Dialect.FASTJSON, compare=False)
     log_offset: int | None = field(default=None, compare=False)
     """Every message that ``offsets`` counts as delivered lies below this offset of the commit
     log, and every later delivery lies at or behind it; None where the file does not say so.
     The real broker ignores this entry and leaves it out when it writes the file."""
 
     @classmethod
-    def decode(cls, text: str | bytes) -> Self:
-        """Return the offsets in the text of the file; errors as ``ConsumerOffsets.decode``."""
-        found = as_object(loads(text), "delay offsets")
+    def from_json(cls, value: Json) -> Self:
+        """Return the offsets in a parsed object; errors as ``decode``."""
+        found = as_object(value, "delay offsets")
         offsets = as_numbers(found.get("offsetTable"), "offsetTable")
         told = found.get(DELIVERED_LOG_OFFSET)
         log_offset = None if told is None else as_number(told, DELIVERED_LOG_OFFSET)
-        known = ("offsetTable", DELIVERED_LOG_OFFSET)
-        return cls(offsets, unknown(found, known), dialect_of(text), log_offset)
+        return cls(offsets, unknown(found, ("offsetTable", DELIVERED_LOG_OFFSET)), log_offset)
 
-    def encode(self) -> str:
-        """Return the text of the file."""
+    def to_json(self) -> dict[Key, Json]:
+        """Return the object in the key order of Java."""
         value: dict[Key, Json] = {"offsetTable": dict(self.offsets.items())}
         if self.log_offset is not None:
             value = {DELIVERED_LOG_OFFSET: self.log_offset, **value}
-        return dumps(merged(value, self.extra), pretty=True, dialect=self.dialect)
+        return merged(value, self.extra)
 
 
 def load_config(

@@ -48,11 +48,6 @@ class CqEntry(NamedTuple):
         return self.size == 0 and self.log_offset == 0 and self.tags_code == 0
 
 
-def encode_entry(log_offset: int, size: int, tags_code: int) -> bytes:
-    """Return the 20 bytes of an entry."""
-    return CQ_ENTRY.pack(log_offset, size, tags_code)
-
-
 def entry_columns(data: bytes | bytearray) -> tuple[tuple[int, ...], ...]:
     """Return log offsets, sizes and tags codes of whole entries, a tuple of each.
 

@@ -20,22 +20,17 @@ store/file/DLedgerMmapFileStore.java#recover, #appendAsLeader (DLedger 0.3.1.2);
 store/dledger/DLedgerCommitLog.java (RocketMQ 4.9.7).
 """
 
-import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from storefmt.errors import BadCall, DamageKind, RecordDamaged
+from storefmt.errors import DamageKind, RecordDamaged
 from storefmt.formats import layout
 from storefmt.formats.message import RECORD_SIZE_MIN, Record, decode_record
-from storefmt.formats.scan import LogFile, log_files
 
 _HEAD: Final = layout.DLEDGER_ENTRY.part("body_size").struct()
 _BLANK: Final = layout.DLEDGER_BLANK.struct()
-_INDEX: Final = layout.DLEDGER_INDEX.struct()
 HEAD_SIZE: Final = _HEAD.size
-INDEX_SIZE: Final = _INDEX.size
 BLANK_SIZE_MIN: Final = _BLANK.size
 MAGIC_NORMAL: Final = 1
 MAGIC_NOOP: Final = 2
@@ -46,7 +41,6 @@ _MAGICS: Final = range(MAGIC_NORMAL, MAGIC_CONFIG_CHANGE + 1)
 ENTRY_SIZE_MAX: Final = 64 << 20
 DIRECTORY_PREFIX: Final = "dledger-"
 assert HEAD_SIZE == 48
-assert INDEX_SIZE == 32
 assert BLANK_SIZE_MIN == 8
 
 
@@ -97,51 +91,14 @@ class DledgerBlank(NamedTuple):
     size: int
 
 
-class DledgerIndex(NamedTuple):
-    """One index entry: the entry ``entry_index`` of ``size`` bytes lies at ``pos``."""
-
-    magic: int
-    pos: int
-    size: int
-    entry_index: int
-    term: int
-
-
-@dataclass(frozen=True, slots=True)
-class DledgerDirectory:
-    """The directory of one member of a Raft group; ``member`` is its id, as ``n0``."""
-
-    path: Path
-
-    @property
-    def member(self) -> str:
-        """The id of the member (dLegerSelfId)."""
-        return self.path.name.removeprefix(DIRECTORY_PREFIX)
-
-    @property
-    def data(self) -> Path:
-        """Directory of the log's files."""
-        return self.path / "data"
-
-    @property
-    def index(self) -> Path:
-        """Directory of the index files."""
-        return self.path / "index"
-
-    @property
-    def checkpoint(self) -> Path:
-        """File with the last and the last committed index."""
-        return self.path / "checkpoint"
-
-
-def find_directories(root: Path) -> list[DledgerDirectory]:
-    """Return the DLedger directories of a store directory, by name; usually none or one.
+def find_directories(root: Path) -> list[Path]:
+    """Return the ``data`` directories of Raft logs in a store directory; usually none or one.
 
     Raises:
         OSError: ``root`` cannot be read.
     """
     return [
-        DledgerDirectory(path)
+        path / "data"
         for path in sorted(root.iterdir())
         if path.name.startswith(DIRECTORY_PREFIX) and (path / "data").is_dir()
     ]
@@ -156,69 +113,6 @@ def wraps(head: bytes, record: Record) -> bool:
     return found == (
         MAGIC_NORMAL, HEAD_SIZE + record.size, record.log_offset - HEAD_SIZE, record.size
     )  # fmt: skip
-
-
-def encode_entry(entry: DledgerEntry) -> bytes:
-    """Return the bytes of an entry; its ``size`` is computed, as Java does.
-
-    Raises:
-        BadCall: a number does not fit into its field.
-    """
-    try:
-        return (
-            _HEAD.pack(
-                entry.magic,
-                HEAD_SIZE + len(entry.body),
-                entry.entry_index,
-                entry.term,
-                entry.pos,
-                entry.channel,
-                entry.chain_crc,
-                entry.body_crc,
-                len(entry.body),
-            )
-            + entry.body
-        )
-    except struct.error as error:
-        raise BadCall(f"DLedger entry {entry.entry_index} does not fit: {error}") from error
-
-
-def encode_blank(size: int) -> bytes:
-    """Return the first 8 bytes of a blank of ``size`` bytes (8 at least)."""
-    if size < BLANK_SIZE_MIN:
-        raise BadCall(f"DLedger blank of {size} bytes; it needs {BLANK_SIZE_MIN} itself")
-    return _BLANK.pack(MAGIC_BLANK, size)
-
-
-def encode_index(entry: DledgerIndex) -> bytes:
-    """Return the 32 bytes of an index entry; BadCall when a number does not fit."""
-    try:
-        return _INDEX.pack(*entry)
-    except struct.error as error:
-        raise BadCall(f"DLedger index entry {entry} does not fit: {error}") from error
-
-
-def decode_index(data: bytes | memoryview) -> Iterator[DledgerIndex]:
-    """Yield the index entries of one file, up to the free space (magic 0) at its end.
-
-    Raises:
-        RecordDamaged: an entry has another magic, or a negative number.
-    """
-    for number in range(len(data) // INDEX_SIZE):
-        start = number * INDEX_SIZE
-        entry = DledgerIndex._make(_INDEX.unpack_from(data, start))
-        if entry.magic == 0:
-            return
-        if entry.magic not in _MAGICS:
-            raise _damaged(start, DamageKind.BAD_MAGIC, "magic", entry.magic, MAGIC_NORMAL)
-        for field, value in (
-            ("pos", entry.pos),
-            ("size", entry.size),
-            ("entry_index", entry.entry_index),
-        ):
-            if value < 0:
-                raise _damaged(start, DamageKind.BAD_LENGTH, field, value, 0)
-        yield entry
 
 
 def decode_entry(
@@ -295,24 +189,6 @@ def walk_entries(
             raise _damaged(pos, DamageKind.OFFSET_MISMATCH, "pos", item.pos, base + pos)
         yield pos, item
         pos += item.size
-
-
-def iter_records(
-    directory: DledgerDirectory, *, check_crc: bool = True
-) -> Iterator[tuple[DledgerEntry, Record]]:
-    """Yield every message record of a member's log, in order, with the entry around it.
-
-    Raises:
-        RecordDamaged: as ``walk_entries`` and ``DledgerEntry.record``.
-        OSError: a file cannot be read.
-    """
-    for path in log_files(directory.data):
-        with LogFile(path) as file:
-            for _, item in walk_entries(file.read, base=file.base, size=file.size):
-                if isinstance(item, DledgerEntry):
-                    record = item.record(check_crc=check_crc)
-                    if record is not None:
-                        yield item, record
 
 
 def _damaged(pos: int, kind: DamageKind, field: str, found: int, expected: int) -> RecordDamaged:

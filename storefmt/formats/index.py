@@ -16,7 +16,10 @@ Source: store/index/IndexFile.java, store/index/IndexHeader.java,
 store/index/IndexService.java#buildKey (4.9.7).
 """
 
+import sys
+from array import array
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Self
 
 from storefmt.errors import BadCall, DamageKind, RecordDamaged
@@ -30,8 +33,10 @@ SLOT_COUNT: Final = 5_000_000
 """Slots of a file unless ``maxHashSlotNum`` says otherwise."""
 ENTRY_COUNT: Final = 20_000_000
 """Entries of a file, the unused entry 0 included, unless ``maxIndexNum`` says otherwise."""
+PAGE_SLOTS: Final = 1024
+"""Slots in 4 KiB, which are written together if one of them has changed."""
 KEY_SEPARATOR: Final = "#"
-_TIME_DIFF_S_MAX: Final = 0x7FFFFFFF
+TIME_DIFF_S_MAX: Final = 0x7FFFFFFF
 assert HEADER.size == 40
 assert SLOT.size == 4
 assert ENTRY.size == 20
@@ -103,6 +108,19 @@ def entry_pos(number: int, *, slot_count: int) -> int:
     return HEADER.size + SLOT.size * slot_count + ENTRY.size * number
 
 
+def decode_slots(data: bytes) -> "array[int]":
+    """Return the entry number in each of some slots."""
+    slots = array("i", data)
+    if sys.byteorder == "little":
+        slots.byteswap()
+    return slots
+
+
+def encode_slots(slots: "array[int] | memoryview") -> bytes:
+    """Return the bytes of slots that hold these entry numbers."""
+    return decode_slots(slots.tobytes()).tobytes()
+
+
 def index_key(topic: str, key: str) -> str:
     """Return the text that is hashed for a key of a message of ``topic``."""
     return f"{topic}{KEY_SEPARATOR}{key}"
@@ -133,7 +151,7 @@ def time_diff_s(store_ms: int, *, begin_ms: int) -> int:
     if begin_ms <= 0:
         return 0
     # Java divides towards zero and then sets what is negative to 0.
-    return min(max(store_ms - begin_ms, 0) // 1000, _TIME_DIFF_S_MAX)
+    return min(max(store_ms - begin_ms, 0) // 1000, TIME_DIFF_S_MAX)
 
 
 def walk_chain(
@@ -150,23 +168,70 @@ def walk_chain(
         RecordDamaged: the chain turns in a circle or points at a newer entry; what came
             before was yielded. (A ``previous`` beyond the entries ends it, as in Java.)
     """
-    number = first
-    while 0 < number < entry_count:
+    number = first if first < entry_count else 0
+    while number > 0:
         entry = read_entry(number)
         yield number, entry
-        if entry.previous >= number and 0 < entry.previous < entry_count:
-            # Entries are only ever linked to older ones, which have smaller numbers:
-            # that also makes every walk finite.
-            raise RecordDamaged(
-                f"index entry {number}: previous is {entry.previous}, expected an older entry; "
-                "delete the index file and let the broker build it again",
-                kind=DamageKind.BAD_CHAIN,
-                pos=number,
-                field="previous",
-                found=entry.previous,
-                expected=number - 1,
-            )
-        number = entry.previous
+        number = older_number(number, entry, entry_count=entry_count)
+
+
+def older_number(number: int, entry: IndexEntry, *, entry_count: int) -> int:
+    """Return the number of the entry before ``entry`` in its chain; 0 or less at the chain's end.
+
+    Args:
+        number: of ``entry``.
+        entry_count: of the header; a ``previous`` beyond it ends the chain, as in Java.
+
+    Raises:
+        RecordDamaged: ``entry`` points at itself or at a newer entry.
+    """
+    if entry.previous >= entry_count:
+        return 0
+    if entry.previous >= number:
+        # Entries are only ever linked to older ones, which have smaller numbers:
+        # that also makes every walk finite.
+        raise RecordDamaged(
+            f"index entry {number}: previous is {entry.previous}, expected an older entry; "
+            "delete the index file and let the broker build it again",
+            kind=DamageKind.BAD_CHAIN,
+            pos=number,
+            field="previous",
+            found=entry.previous,
+            expected=number - 1,
+        )
+    return entry.previous
+
+
+@dataclass(slots=True)
+class KeyMatches:
+    """The records of one index file that have a key hash, gathered entry by entry.
+
+    Attributes:
+        key_hash: hash of ``topic#key``.
+        begin_ms: of the file's header.
+        query_begin_ms: oldest wanted store time, ``query_end_ms`` the newest; both
+            inclusive, seen in the whole seconds that entries hold.
+        log_offsets: of the records found so far (bytes), newest first.
+
+    Source: store/index/IndexFile.java#selectPhyOffset.
+    """
+
+    key_hash: int
+    begin_ms: int
+    query_begin_ms: int
+    query_end_ms: int
+    log_offsets: list[int] = field(default_factory=list)
+
+    def take(self, entry: IndexEntry) -> bool:
+        """Look at the next entry of the chain; return False if no older one can match."""
+        if entry.time_diff_s < 0:
+            return False
+        stored_ms = self.begin_ms + entry.time_diff_s * 1000
+        if stored_ms < self.query_begin_ms:
+            return False
+        if entry.key_hash == self.key_hash and stored_ms <= self.query_end_ms:
+            self.log_offsets.append(entry.log_offset)
+        return True
 
 
 def select_offsets(
@@ -189,13 +254,8 @@ def select_offsets(
 
     Source: store/index/IndexFile.java#selectPhyOffset.
     """
-    offsets: list[int] = []
+    matches = KeyMatches(key_hash, begin_ms, query_begin_ms, query_end_ms)
     for _, entry in chain:
-        if len(offsets) >= count_max or entry.time_diff_s < 0:
+        if len(matches.log_offsets) >= count_max or not matches.take(entry):
             break
-        stored_ms = begin_ms + entry.time_diff_s * 1000
-        if entry.key_hash == key_hash and query_begin_ms <= stored_ms <= query_end_ms:
-            offsets.append(entry.log_offset)
-        if stored_ms < query_begin_ms:
-            break
-    return offsets
+    return matches.log_offsets

@@ -23,12 +23,12 @@ from storefmt.formats import layout
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.msgid import offset_id
 from storefmt.formats.properties import (
-    KEY_SEPARATOR,
     KEYS,
     PROPERTIES_SIZE_MAX,
     TAGS,
     UNIQUE_KEY,
     parse_properties,
+    split_keys,
 )
 from storefmt.formats.sysflag import BORN_HOST_V6, HOSTS_V6, STORE_HOST_V6
 
@@ -111,7 +111,7 @@ class Record(NamedTuple):
     @property
     def keys(self) -> list[str]:
         """The user's keys, as the index has them: split at blanks, empty ones dropped."""
-        return [key for key in self.properties.get(KEYS, "").split(KEY_SEPARATOR) if key]
+        return list(split_keys("", self.properties.get(KEYS, "")))
 
     @property
     def unique_key(self) -> str | None:

@@ -85,6 +85,21 @@ def parse_properties(raw: bytes | str) -> dict[str, str]:
     return properties
 
 
+def index_keys(named: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the keys under which a message is indexed, the unique key first."""
+    return split_keys(named.get(UNIQUE_KEY, ""), named.get(KEYS, ""))
+
+
+def split_keys(unique: str, keys: str) -> tuple[str, ...]:
+    """Return the index keys for the values of UNIQ_KEY and KEYS, "" for a missing one."""
+    if not keys:
+        return (unique,) if unique else ()
+    if KEY_SEPARATOR not in keys:
+        return (unique, keys) if unique else (keys,)
+    words = [word for word in keys.split(KEY_SEPARATOR) if word]
+    return (unique, *words) if unique else tuple(words)
+
+
 def format_properties(properties: Mapping[str, str]) -> str:
     """Return the text of ``properties`` in their own order, without a separator at the end.
 
@@ -119,6 +134,16 @@ def hashmap_order(names: Sequence[str], *, peak_count: int = 0) -> list[str]:
             table never shrinks.
     """
     return list(_ordered(tuple(names), peak_count))
+
+
+def in_java_order(named: Mapping[str, str], *, peak_count: int = 0) -> str:
+    """Return the text of properties in the order of a HashMap that was filled in this order.
+
+    Args:
+        peak_count: see ``hashmap_order``.
+    """
+    order = hashmap_order(list(named), peak_count=peak_count)
+    return format_properties({name: named[name] for name in order})
 
 
 # Producers repeat their few sets of names with every message.

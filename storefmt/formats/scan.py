@@ -24,6 +24,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from storefmt.errors import BadCall, DamageKind, RecordDamaged
 from storefmt.formats import layout
+from storefmt.formats.kernels import chosen
 from storefmt.formats.message import (
     BLANK_SIZE_MIN,
     CRC_MASK,
@@ -62,8 +63,6 @@ Read = Callable[[int, int], bytes]
 Found: TypeAlias = "tuple[array[int], int]"
 """Where records start, and the position behind the last of them."""
 Scan = Callable[[memoryview, int, int, bool], Found]
-PURE: Final = "MQ_PURE"
-"""Environment variable: when set, nothing that is compiled is used."""
 
 
 class Blank(NamedTuple):
@@ -162,7 +161,7 @@ def scans() -> dict[str, Scan]:
     return {**found, "compiled": scan_compiled}
 
 
-_scan: Scan = scan_pure if os.environ.get(PURE) else scans().get("compiled", scan_pure)
+_scan: Scan = chosen(scans())
 
 
 def next_start(
@@ -195,7 +194,7 @@ def next_start(
     return None
 
 
-def walk(
+def scan_items(
     read: Read,
     *,
     base: int,

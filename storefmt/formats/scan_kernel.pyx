@@ -13,7 +13,9 @@ from array import array
 
 from cpython cimport array as c_array
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int64_t, uint32_t
+
+from storefmt.formats.big_endian cimport i32, u32
 
 from storefmt.formats import layout, message, sysflag
 
@@ -37,10 +39,6 @@ cdef class Span:
         PyBuffer_FillInfo(view, self, <void *> self.start, self.size, 1, flags)
 
 
-cdef inline int64_t _i32(const unsigned char *at) noexcept nogil:
-    return <int32_t> u32(at)
-
-
 cdef bint _good_body(const unsigned char *at, int64_t size, Span body) except -1:
     """Tell whether the body lies within ``size`` bytes, of which the head's v4 part is there."""
     cdef int64_t body_pos = HEAD_SIZE, body_size
@@ -51,7 +49,7 @@ cdef bint _good_body(const unsigned char *at, int64_t size, Span body) except -1
         body_pos += HOST_GROWTH
     if body_pos > size:
         return False
-    body_size = _i32(at + body_pos - 4)
+    body_size = i32(at + body_pos - 4)
     if body_size < 0 or body_size > size - body_pos:
         return False
     if body_size == 0:
@@ -71,7 +69,7 @@ cdef int64_t _walk(
     cdef Py_ssize_t count = 0
     while pos <= end - RECORD_SIZE_MIN:
         at = data + pos
-        size, magic = _i32(at), u32(at + 4)
+        size, magic = i32(at), u32(at + 4)
         if (magic != MAGIC_V1 and magic != MAGIC_V2) or size > end - pos:
             break
         if check_crc:

@@ -1,8 +1,8 @@
 """The directory that a tool writes to; it is new or empty, and lies outside the store it reads.
 
 Rule: every path is built here from plain names, so that no name found in a store leads out of the
-directory. Files are sparse where the data is zero. ``OutDir.sync`` makes all of them durable at
-the end. The store that is read is never opened for writing.
+directory. Files are sparse where the data is zero. ``OutputDirectory.sync`` makes all of them
+durable at the end. The store that is read is never opened for writing.
 """
 
 import os
@@ -18,8 +18,8 @@ _PAGE: Final = 4096
 _ZERO_PAGE: Final = bytes(_PAGE)
 
 
-class OutDir:
-    """An output directory; make one with ``OutDir.make``."""
+class OutputDirectory:
+    """An output directory; make one with ``OutputDirectory.make``."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -100,7 +100,7 @@ class SparseFile:
         if size is not None and os.fstat(self._fd).st_size != size:
             os.ftruncate(self._fd, size)
 
-    def write(self, data: bytes | bytearray | memoryview, pos: int) -> None:
+    def pwrite(self, data: bytes | bytearray | memoryview, pos: int) -> None:
         """Write ``data`` at ``pos``.
 
         Raises:
@@ -118,12 +118,12 @@ class SparseFile:
             page = data[at : at + _PAGE]
             if page == _ZERO_PAGE[: len(page)]:
                 if start is not None:
-                    self.write(memoryview(data)[start:at], pos + start)
+                    self.pwrite(memoryview(data)[start:at], pos + start)
                 start = None
             elif start is None:
                 start = at
         if start is not None:
-            self.write(memoryview(data)[start:], pos + start)
+            self.pwrite(memoryview(data)[start:], pos + start)
 
     def read(self, pos: int, size: int) -> bytes:
         """Return up to ``size`` bytes at ``pos``."""

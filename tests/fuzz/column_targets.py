@@ -8,7 +8,7 @@ from pathlib import Path
 from storefmt.arrow.columns import SCHEMA, iter_batches
 from storefmt.errors import StoreError
 from storefmt.formats.message import Record
-from storefmt.formats.scan import walk
+from storefmt.formats.scan import scan_items
 from tests.fuzz.seeds import golden_records
 from tests.fuzz.store_targets import reader
 from tests.fuzz.target import Target
@@ -32,7 +32,7 @@ def read_columns(data: bytes) -> None:
         )
         for row in batch.to_pylist()
     ]
-    items = walk(reader(data), base=0, size=len(data), check_crc=False)
+    items = scan_items(reader(data), base=0, size=len(data), check_crc=False)
     records = [item for item in items if isinstance(item, Record)]
     assert len(rows) == len(records)
     for row, record in zip(rows, records, strict=True):

@@ -4,7 +4,7 @@ import struct
 from collections.abc import Callable, Iterator
 
 from storefmt.errors import RecordDamaged, StoreError
-from storefmt.formats import batchqueue, consumequeue, consumequeue_ext, dledger, index, timer
+from storefmt.formats import consumequeue, consumequeue_ext, dledger, index, timer
 from storefmt.formats.batch import join_batch, split_batch
 from storefmt.formats.checkpoint import Checkpoint
 from storefmt.formats.hosts import host_text
@@ -12,7 +12,7 @@ from storefmt.formats.layout import LAYOUTS
 from storefmt.formats.message import Record, decode_record, decode_records
 from storefmt.formats.msgid import decode_unique_id, parse_offset_id
 from storefmt.formats.properties import format_properties, hashmap_order, parse_properties
-from storefmt.formats.scan import Blank, Damage, End, scan_log, scan_pure, walk
+from storefmt.formats.scan import Blank, Damage, End, scan_items, scan_log, scan_pure
 from storefmt.formats.sysflag import COMPRESSED, Compression, inflate
 from storefmt.names import kind_of
 from storefmt.offline.analyse.message_history import describe
@@ -53,7 +53,7 @@ def read_log(data: bytes) -> None:
         found = scan_log(data, 0, len(data), check_crc=check_crc)
         assert found == scan_pure(view, 0, len(data), check_crc)
     pos, starts = 0, []
-    for item in walk(reader(data), base=0, size=len(data)):
+    for item in scan_items(reader(data), base=0, size=len(data)):
         if isinstance(item, Record):
             assert decode_record(data, pos) == item
             starts.append(pos)
@@ -87,16 +87,11 @@ def read_batch(data: bytes) -> None:
 
 def read_queue(data: bytes) -> None:
     entries = consumequeue.decode_entries(data)
-    assert b"".join(consumequeue.encode_entry(*entry) for entry in entries) == data
+    assert b"".join(consumequeue.CQ_ENTRY.pack(*entry) for entry in entries) == data
     for entry in entries:
         if consumequeue.is_ext_address(entry.tags_code):
             there = consumequeue.ext_offset(entry.tags_code)
             assert consumequeue.ext_address(there) == entry.tags_code
-
-
-def read_batch_queue(data: bytes) -> None:
-    entries = batchqueue.decode_entries(data)
-    assert b"".join(map(batchqueue.encode_entry, entries)) == data
 
 
 def read_ext(data: bytes) -> None:
@@ -154,17 +149,12 @@ def _unit_reader(data: bytes) -> Callable[[int], timer.TimerUnit]:
 
 
 def read_dledger(data: bytes) -> None:
-    which, data = data[:1], data[1:]
-    if which == b"i":
-        entries = list(dledger.decode_index(data))
-        assert data.startswith(b"".join(map(dledger.encode_index, entries)))
-    else:
-        for pos, item in dledger.walk_entries(reader(data), base=0, size=len(data)):
-            if isinstance(item, dledger.DledgerEntry):
-                assert dledger.encode_entry(item) == data[pos : pos + item.size]
-                record = item.record()
-                if record is not None:
-                    look_at(record)
+    for pos, item in dledger.walk_entries(reader(data), base=0, size=len(data)):
+        if isinstance(item, dledger.DledgerEntry):
+            assert data[pos : pos + item.size].endswith(item.body)
+            record = item.record()
+            if record is not None:
+                look_at(record)
 
 
 def read_properties(data: bytes) -> None:
@@ -236,11 +226,6 @@ def _timers() -> Iterator[bytes]:
         yield b"w" + used[:320]
 
 
-def _dledgers() -> Iterator[bytes]:
-    yield from _prefixed(b"d", java_files("dledger", "/data/"))
-    yield from _prefixed(b"i", (data[:512] for data in java_files("dledger", "/index/")))
-
-
 def _ids() -> Iterator[bytes]:
     for record in golden_records()[::10]:
         found = decode_record(record)
@@ -256,12 +241,11 @@ def store_targets() -> list[Target]:
         Target("log", read_log, DEFECTS, _logs),
         Target("batch", read_batch, DEFECTS, _batches),
         Target("queue", read_queue, DEFECTS, lambda: store_files("consumequeue/*/*/*", size=100)),
-        Target("batch_queue", read_batch_queue, DEFECTS, _batch_queues),
         Target("ext", read_ext, DEFECTS, lambda: store_files("consumequeue_ext/*/*/*", size=200)),
         Target("index", read_index, DEFECTS, _indexes),
         Target("checkpoint", read_checkpoint, DEFECTS, lambda: store_files("checkpoint", size=64)),
         Target("timer", read_timer, DEFECTS, _timers),
-        Target("dledger", read_dledger, DEFECTS, _dledgers),
+        Target("dledger", read_dledger, DEFECTS, lambda: java_files("dledger", "/data/")),
         Target("properties", read_properties, DEFECTS, _property_texts),
         Target("ids", read_ids, DEFECTS, _ids),
         Target("body", read_body, DEFECTS, _bodies),
@@ -274,11 +258,6 @@ def _batches() -> Iterator[bytes]:
     for record in golden_records()[::20]:
         found = decode_record(record)
         yield join_batch([(found.flag, found.body[:200], found.properties_raw)] * 2)
-
-
-def _batch_queues() -> Iterator[bytes]:
-    entry = batchqueue.BatchQueueEntry(4096, 300, 7, 1_763_700_000_000, 5, 3)
-    yield batchqueue.encode_entry(entry) * 2
 
 
 def _indexes() -> Iterator[bytes]:

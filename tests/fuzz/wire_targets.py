@@ -3,15 +3,16 @@
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 
 from remoting import bodies, headers
 from remoting.bodies import Body, RegisterBrokerBody
 from remoting.errors import BadBody, BadCall, BadFrame, BadHeader, RemotingError
-from remoting.fast_path import parse_pull, parse_send_v2
 from remoting.frame import FrameReader, RawFrame, decode_frame, encode_frame, peek_code
 from remoting.header import Header
 from remoting.headers import PullMessage, SendMessageV2
 from remoting.serialize import decode_header, encode_header
+from server.broker.pull.pull_header import parsers
 from tests.fuzz.seeds import captured
 from tests.fuzz.target import Target
 
@@ -74,22 +75,29 @@ def _written_again(serialize: int, raw: RawFrame) -> None:
 
 
 def read_json_header(data: bytes) -> None:
-    """Read a JSON header by the general path and by the kernels, and typed."""
-    _same(data, parse_send_v2, SendMessageV2)
-    _same(data, parse_pull, PullMessage)
+    """Read a JSON header by the general path and by the short ways, and typed."""
+    _same_pulls(0, data)
     _typed(0, data)
 
 
 def read_binary_header(data: bytes) -> None:
+    _same_pulls(1, data)
     _typed(1, data)
 
 
-def _same(data: bytes, kernel: Callable[[bytes], object], header: type[Header]) -> None:
+def _same_pulls(serialize: int, data: bytes) -> None:
+    for parse in parsers().values():
+        _same(serialize, data, partial(parse, serialize), PullMessage)
+
+
+def _same(
+    serialize: int, data: bytes, kernel: Callable[[bytes], object], header: type[Header]
+) -> None:
     found = kernel(data)
     if found is None:
         return
     try:
-        cmd = decode_header(0, data)
+        cmd = decode_header(serialize, data)
         typed = cmd.header(header)
     except RemotingError as error:
         raise AssertionError(f"a kernel reads what the general path refuses: {error}") from error

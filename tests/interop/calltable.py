@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from remoting.codes import RequestCode as Code
-from tests.interop.callrows import Fields, bodies_of, rows_of, without
-from tests.interop.rawcalls import (
+from tests.interop.kit.raw_calls import (
     BORN_MS,
     CLIENT,
     EMPTY,
@@ -20,8 +19,12 @@ from tests.interop.rawcalls import (
     TOPIC,
     Call,
     CallOn,
+    Fields,
+    bodies_of,
+    rows_of,
     send_fields,
     topic_fields,
+    without,
 )
 
 NOBODY, NOTHING = "NoSuchGroup", "NoSuchTopic"

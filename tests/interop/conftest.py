@@ -8,14 +8,15 @@ that the test itself is right.
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from tests.interop.javabuild import JAVA_FIVE, class_path, need_java
-from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Servers
-from tests.interop.scene import Scene, play, settle
-from tests.interop.toolbox import Toolbox
+from tests.interop.kit.java_build import JAVA_FIVE, class_path, need_java
+from tests.interop.kit.scene import Scene, play, settle
+from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Servers, running_pair
+from tests.interop.kit.toolbox import Toolbox
 
 
 @pytest.fixture(scope="session")
@@ -121,33 +122,21 @@ def scenes(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[Scene, Scene]]:
     """Yield the scene on a real pair and on one of ours, both with empty stores."""
-    started = [
-        (name, side, Namesrv(side)) for name, side in (("java", java_side), ("ours", our_side))
-    ]
-    pairs = [
-        Servers(
-            name,
-            namesrv.await_ready(),
-            Broker(
-                side,
-                store=tmp_path_factory.mktemp(name) / "store",
-                namesrv=namesrv.address,
-                settings={"traceTopicEnable": "true"},
-            ),
-        )
-        for name, side, namesrv in started
-    ]
-    try:
-        for pair in pairs:
-            pair.broker.await_ready()
-        java, ours = (play(pair, toolbox) for pair in pairs)
+    with ExitStack() as running:
+        pairs = [
+            running.enter_context(
+                running_pair(
+                    side,
+                    tmp_path_factory.mktemp(side.name) / "store",
+                    settings={"traceTopicEnable": "true"},
+                )
+            )
+            for side in (java_side, our_side)
+        ]
+        java, ours = (play(servers, toolbox) for servers in pairs)
         for scene in (java, ours):
             scene.consumer.messages(6)
             asyncio.run(settle(scene.servers))
         yield java, ours
         java.consumer.stop()
         ours.consumer.stop()
-    finally:
-        for pair in pairs:
-            pair.broker.kill()
-            pair.namesrv.stop()

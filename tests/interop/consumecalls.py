@@ -9,8 +9,7 @@ from typing import Final
 
 from remoting.codes import RequestCode as Code
 from storefmt.formats.batch import BatchEntry, join_batch
-from tests.interop.callrows import bodies_of, rows_of, without
-from tests.interop.rawcalls import (
+from tests.interop.kit.raw_calls import (
     EMPTY,
     GROUP,
     OFFLINE,
@@ -19,8 +18,11 @@ from tests.interop.rawcalls import (
     Call,
     CallOn,
     Stage,
+    bodies_of,
+    rows_of,
     send_fields,
     topic_fields,
+    without,
 )
 
 NOBODY, NOTHING, READ_ONLY, WRITE_ONLY = "NoSuchGroup", "NoSuchTopic", "SideRead", "SideWrite"

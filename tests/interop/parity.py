@@ -12,6 +12,7 @@ ours differs on purpose the facts that are left still agree, and ``differs`` say
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tests.interop.kit.scene import OFFLINE, ONLINE, TOPIC
 from tests.interop.parityfacts import (
     Facts,
     Row,
@@ -31,7 +32,6 @@ from tests.interop.parityfacts import (
     our_route,
     pattern,
 )
-from tests.interop.scene import OFFLINE, ONLINE, TOPIC
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mqadmin.call import Workplace
-from mqadmin.runner import run_line
+from mqadmin.cli.run import run_line
+from mqadmin.session.call import Workplace
 from tests.mqadmin.conftest import console_of
 
 Row = dict[str, Any]

@@ -22,9 +22,9 @@ from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.command import Command
 from storefmt.config.tables import TopicConfig
-from tests.interop.reading import read_queue
-from tests.interop.rocketmq import Broker, JavaSide, OurSide, Servers
-from tests.interop.toolbox import Toolbox
+from tests.interop.kit.our_clients import read_queue
+from tests.interop.kit.servers import Broker, JavaSide, OurSide, Servers
+from tests.interop.kit.toolbox import Toolbox
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.java
@@ -104,23 +104,20 @@ async def make_topic(guarded: Guarded, topic: str = TOPIC) -> None:
         await Admin(client).create_topic(guarded.broker.address, TopicConfig(topic, 1, 1))
 
 
-def test_signed_requests_pass_also_queries_by_key(guarded: Guarded) -> None:
-    async def go() -> None:
-        await make_topic(guarded)
-        async with MQClient(guarded.namesrv, timeout_s=20.0, **keys(USER)) as client:
-            queue = MessageQueue(TOPIC, "guarded", 0)
-            message = Message(TOPIC, b"z" * 9_000, tags="A", keys="k", properties={"ü": "中"})
-            sent = await Producer(client).send(message, queue=queue)
-            batch = [Message(TOPIC, b"x", keys="b")] * 2
-            await Producer(client).send_batch(batch, queue=queue)
-            stored = await read_queue(client, queue, 3, group=GROUP)
-            by_key = await Admin(client).query_message(TOPIC, "k")
-            by_id = await Admin(client).query_message(TOPIC, sent.unique_key, unique=True)
+async def test_signed_requests_pass_also_queries_by_key(guarded: Guarded) -> None:
+    await make_topic(guarded)
+    async with MQClient(guarded.namesrv, timeout_s=20.0, **keys(USER)) as client:
+        queue = MessageQueue(TOPIC, "guarded", 0)
+        message = Message(TOPIC, b"z" * 9_000, tags="A", keys="k", properties={"ü": "中"})
+        sent = await Producer(client).send(message, queue=queue)
+        batch = [Message(TOPIC, b"x", keys="b")] * 2
+        await Producer(client).send_batch(batch, queue=queue)
+        stored = await read_queue(client, queue, 3, group=GROUP)
+        by_key = await Admin(client).query_message(TOPIC, "k")
+        by_id = await Admin(client).query_message(TOPIC, sent.unique_key, unique=True)
 
-        assert [m.body for m in stored] == [message.body, b"x", b"x"]
-        assert [m.unique_key for m in by_key + by_id] == [sent.unique_key] * 2
-
-    asyncio.run(go())
+    assert [m.body for m in stored] == [message.body, b"x", b"x"]
+    assert [m.unique_key for m in by_key + by_id] == [sent.unique_key] * 2
 
 
 def test_archives_sign_with_their_keys(guarded: Guarded, tmp_path: Path) -> None:

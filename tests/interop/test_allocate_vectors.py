@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tests.interop.toolbox import Toolbox
-from tests.mqclient.consumer.test_allocate import VECTORS
+from tests.interop.kit.toolbox import Toolbox
+from tests.mqclient.consumer.rebalance.test_allocate import VECTORS
 
 pytestmark = pytest.mark.java
 

@@ -11,10 +11,10 @@ from pipeline.jobs.archive import archive_local
 from pipeline.jobs.restore import restore_store, restore_topic
 from storefmt.formats.message import Record
 from storefmt.offline.views.storedir import StoreDir
-from tests.interop.rocketmq import SMALL_STORE, Broker, JavaSide, Namesrv
+from tests.interop.kit.servers import SMALL_STORE, Broker, JavaSide, Namesrv, running_pair
+from tests.pipeline.archive.test_archive import messages, stored
 from tests.pipeline.kills import FEWER_COMMITS, archive_under_kills
 from tests.pipeline.livetopics import fill, make, read_queues
-from tests.pipeline.test_archive import messages, stored
 
 pytestmark = pytest.mark.java
 COUNT = 900
@@ -77,14 +77,9 @@ def test_the_real_broker_opens_a_restored_store(
         ]
 
     settings = {"mappedFileSizeCommitLog": str(int(SMALL_STORE["mappedFileSizeCommitLog"]) // 8)}
-    own = Namesrv(java_side).await_ready()
-    broker = Broker(java_side, store=store, namesrv=own.address, settings=settings).await_ready()
-    try:
-        found = read_queues(own.address, topic, total=83)
-        by_key = asyncio.run(by_a_key(own.address, topic))
-    finally:
-        broker.kill()
-        own.stop()
+    with running_pair(java_side, store, settings=settings) as own:
+        found = read_queues(own.namesrv.address, topic, total=83)
+        by_key = asyncio.run(by_a_key(own.namesrv.address, topic))
 
     assert {one._replace(log_offset=0) for one in found} == {
         one._replace(log_offset=0) for one in expected

@@ -7,7 +7,7 @@ import pytest
 
 from docs.clientpage import ELSEWHERE
 from mqclient.client.settings import ClientSettings
-from tests.interop.toolbox import Toolbox
+from tests.interop.kit.toolbox import Toolbox
 from tests.mqclient.test_settings import CLASSES, OTHER_DEFAULTS, java_name
 
 pytestmark = pytest.mark.java

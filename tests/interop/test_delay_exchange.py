@@ -14,9 +14,8 @@ from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from remoting.bodies import MessageQueue
 from storefmt.config.tables import TopicConfig
-from tests.interop.asking import run
-from tests.interop.reading import read_queue
-from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
+from tests.interop.kit.our_clients import read_queue, run
+from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.java

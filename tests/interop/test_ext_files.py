@@ -6,8 +6,6 @@ have the same tags codes and bit maps at the same places, in files of the same n
 
 import asyncio
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,9 +23,9 @@ from remoting.headers import QueryConsumeQueue
 from storefmt.formats.consumequeue import decode_entries
 from storefmt.formats.consumequeue_ext import ExtUnit, decode_units
 from tests.interop.conftest import Servers
-from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
+from tests.interop.kit.servers import JavaSide, OurSide, Side, running_pair
+from tests.interop.kit.toolbox import Toolbox
 from tests.interop.test_filters import make_topic
-from tests.interop.toolbox import Toolbox
 
 pytestmark = pytest.mark.java
 
@@ -41,17 +39,6 @@ SETTINGS = {
     "brokerClusterName": "ExtCluster",
 }
 FILTERS = {"EXT_LOW": "n < 40", "EXT_ODD": "odd = '1'", "EXT_NONE": "n > 1000"}
-
-
-@contextmanager
-def running(side: Side, store: Path) -> Iterator[Servers]:
-    namesrv = Namesrv(side)
-    broker = Broker(side, store=store, namesrv=namesrv.address, settings=SETTINGS)
-    try:
-        yield Servers("ours", namesrv.await_ready(), broker.await_ready())
-    finally:
-        broker.stop()
-        namesrv.stop()
 
 
 def numbered(start: int, end: int) -> list[dict[str, object]]:
@@ -138,7 +125,7 @@ def stores(
     sides: dict[str, Side] = {"java": java_side, "ours": our_side}
     for name, side in sides.items():
         found[name] = tmp_path_factory.mktemp(f"ext-{name}") / "store"
-        with running(side, found[name]) as servers:
+        with running_pair(side, found[name], settings=SETTINGS, in_order=True) as servers:
             make_topic(servers, TOPIC)
             fill(toolbox, servers, 0, 60)
     return found
@@ -195,7 +182,7 @@ def test_units_are_shown_alike(
 ) -> None:
     answers = {}
     for name, side in (("java", java_side), ("ours", our_side)):
-        with running(side, stores[name]) as servers:
+        with running_pair(side, stores[name], settings=SETTINGS, in_order=True) as servers:
             answers[name] = asyncio.run(shown(servers.broker.address))
 
     assert answers["ours"] == answers["java"]
@@ -210,7 +197,7 @@ def test_each_goes_on_with_the_store_of_the_other(
     others: dict[str, Side] = {"java": our_side, "ours": java_side}
 
     for name, side in others.items():
-        with running(side, stores[name]) as servers:
+        with running_pair(side, stores[name], settings=SETTINGS, in_order=True) as servers:
             got = everything(toolbox, servers, "n BETWEEN 35 AND 44", 10)
             assert got == set(range(35, 45))
             fill(toolbox, servers, 60, 90)

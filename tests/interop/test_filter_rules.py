@@ -1,6 +1,5 @@
 """Filters of heartbeats on the wire: what is refused, and what the filter of retries takes."""
 
-import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -13,7 +12,7 @@ from remoting.header import Header
 from remoting.headers import PullMessage, SendMessageV2
 from storefmt.formats.message import decode_records
 from tests.interop.conftest import Servers
-from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
+from tests.interop.kit.servers import JavaSide, OurSide, Side, running_pair
 from tests.interop.test_filters import make_topic
 from tests.waiting import eventually
 
@@ -32,20 +31,12 @@ def rules(
 ) -> Iterator[Servers]:
     """Yield a pair whose broker filters retries, too."""
     side: Side = java_side if request.param == "java" else our_side
-    namesrv = Namesrv(side)
-    broker = Broker(
-        side,
-        store=tmp_path_factory.mktemp("rules") / "store",
-        namesrv=namesrv.address,
-        settings={"filterSupportRetry": "true", "enablePropertyFilter": "true"},
-    )
-    try:
-        servers = Servers(request.param, namesrv.await_ready(), broker.await_ready())
+    settings = {"filterSupportRetry": "true", "enablePropertyFilter": "true"}
+    with running_pair(
+        side, tmp_path_factory.mktemp("rules") / "store", settings=settings
+    ) as servers:
         make_topic(servers, TOPIC)
         yield servers
-    finally:
-        broker.stop()
-        namesrv.stop()
 
 
 def heartbeat(expression: str, version: int) -> bytes:
@@ -105,32 +96,29 @@ async def ask(
     return await client.invoke(broker, Command.request(code, header, body=body), timeout_s=20)
 
 
-def test_filters_are_refused_and_retries_are_filtered(rules: Servers) -> None:
-    async def go() -> tuple[list[tuple[int, str | None]], list[bytes]]:
-        client, broker = RemotingClient(), rules.broker.address
-        beat, told = RequestCode.HEART_BEAT, []
-        for expression, version, asked in (
-            ("n >", 1, 1),
-            ("n < 3", 2, 3),
-            ("n >", 4, 4),
-        ):
-            await ask(client, broker, beat, body=heartbeat(expression, version))
-            answer = await ask(client, broker, RequestCode.PULL_MESSAGE, pull(TOPIC, asked))
-            told.append((answer.code, answer.remark))
-        await ask(client, broker, beat, body=heartbeat("n < 3", 5))
-        for number in range(6):
-            sent = await ask(
-                client, broker, RequestCode.SEND_MESSAGE_V2, retried(number), b"%d" % number
-            )
-            assert sent.code == 0, sent
-        answer = await eventually(
-            lambda: ask(client, broker, RequestCode.PULL_MESSAGE, pull(RETRY, 5)),
-            lambda answer: answer.code == 0 and int(answer.ext["nextBeginOffset"]) == 6,
+async def test_filters_are_refused_and_retries_are_filtered(rules: Servers) -> None:
+    client, broker = RemotingClient(), rules.broker.address
+    beat, told = RequestCode.HEART_BEAT, []
+    for expression, version, asked in (
+        ("n >", 1, 1),
+        ("n < 3", 2, 3),
+        ("n >", 4, 4),
+    ):
+        await ask(client, broker, beat, body=heartbeat(expression, version))
+        answer = await ask(client, broker, RequestCode.PULL_MESSAGE, pull(TOPIC, asked))
+        told.append((answer.code, answer.remark))
+    await ask(client, broker, beat, body=heartbeat("n < 3", 5))
+    for number in range(6):
+        sent = await ask(
+            client, broker, RequestCode.SEND_MESSAGE_V2, retried(number), b"%d" % number
         )
-        await client.close()
-        return told, [record.body for record in decode_records(answer.body)]
-
-    told, bodies = asyncio.run(go())
+        assert sent.code == 0, sent
+    answer = await eventually(
+        lambda: ask(client, broker, RequestCode.PULL_MESSAGE, pull(RETRY, 5)),
+        lambda answer: answer.code == 0 and int(answer.ext["nextBeginOffset"]) == 6,
+    )
+    await client.close()
+    bodies = [record.body for record in decode_records(answer.body)]
 
     # A filter that cannot be compiled takes the one before along: 28 is not reached by these.
     unknown = "The broker's consumer filter data is not exist!Your expression may be wrong!"

@@ -10,8 +10,8 @@ from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from storefmt.config.tables import TopicConfig
 from tests.interop.conftest import Servers
-from tests.interop.reading import text_of
-from tests.interop.toolbox import Job, Toolbox
+from tests.interop.kit.our_clients import text_of
+from tests.interop.kit.toolbox import Job, Toolbox
 from tests.waiting import wait
 
 pytestmark = pytest.mark.java

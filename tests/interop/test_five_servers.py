@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
-from mqadmin.call import Workplace
-from mqadmin.runner import run_line
+from mqadmin.cli.run import run_line
+from mqadmin.session.call import Workplace
 from mqclient.admin.admin import Admin
-from mqclient.consumer.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
+from mqclient.consumer.listener.listeners import (
+    ConsumeConcurrentlyContext,
+    ConsumeConcurrentlyStatus,
+)
 from mqclient.consumer.settings import LitePullSettings
 from mqclient.consumer.subscription import MessageSelector
 from mqclient.message import Message, MessageExt
@@ -22,10 +25,9 @@ from mqclient.producer.transaction_producer import LocalTransactionState
 from remoting.bodies import ConsumeFromWhere
 from storefmt.config.tables import SubscriptionGroup
 from storefmt.formats.sysflag import Compression
-from tests.interop.ourclients import FROM_FIRST, blocking, listening, make_topic
-from tests.interop.reading import read_topic
-from tests.interop.rocketmq import Broker, JavaSide, Namesrv, Servers
-from tests.interop.toolbox import alone, body_of
+from tests.interop.kit.our_clients import FROM_FIRST, blocking, listening, make_topic, read_topic
+from tests.interop.kit.servers import JavaSide, Servers, running_pair
+from tests.interop.kit.toolbox import alone, body_of
 from tests.mqadmin.conftest import console_of
 from tests.waiting import eventually, wait
 
@@ -47,12 +49,7 @@ Row = dict[str, Any]
 @pytest.fixture(scope="module")
 def pair(five: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     """Yield a name server and a broker of 5.4.0."""
-    namesrv = Namesrv(five).await_ready()
-    store = tmp_path_factory.mktemp("five") / "store"
-    broker = Broker(five, store=store, namesrv=namesrv.address, settings=QUICK)
-    found = Servers("five", namesrv, broker)
-    try:
-        broker.await_ready()
+    with running_pair(five, tmp_path_factory.mktemp("five") / "store", settings=QUICK) as found:
         # Unlike 4.9, it says that it serves before the name server knows of it.
         with blocking(found) as client:
             clusters = Admin(client.mq).cluster_info
@@ -62,9 +59,6 @@ def pair(five: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
                 )
             )
         yield found
-    finally:
-        broker.kill()
-        namesrv.stop()
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 
 from remoting.frame import FrameReader, decode_frame
-from tests.interop.rocketmq import Broker, Servers
+from tests.interop.kit.servers import Broker, Servers
 from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.java

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import pytest
 
-from tests.interop.process import Child, Ended
-from tests.interop.rocketmq import Broker, Servers, Side
-from tests.interop.toolbox import Toolbox
+from tests.interop.kit.process import Child, Ended
+from tests.interop.kit.servers import Broker, Servers, Side
+from tests.interop.kit.toolbox import Toolbox
 
 pytestmark = pytest.mark.java
 

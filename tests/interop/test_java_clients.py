@@ -13,9 +13,9 @@ from mqclient.client.instance import MQClient
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import BrokerRefused
 from storefmt.config.tables import TopicConfig
-from tests.interop.asking import run
-from tests.interop.rocketmq import JavaSide, Servers
-from tests.interop.toolbox import Line, Toolbox, alone, body_of
+from tests.interop.kit.our_clients import run
+from tests.interop.kit.servers import JavaSide, Servers
+from tests.interop.kit.toolbox import Line, Toolbox, alone, body_of
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.java

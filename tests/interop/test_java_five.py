@@ -6,8 +6,8 @@ from typing import Final
 
 import pytest
 
-from tests.interop.rocketmq import JavaSide, Servers
-from tests.interop.toolbox import Line, Toolbox, alone
+from tests.interop.kit.servers import JavaSide, Servers
+from tests.interop.kit.toolbox import Line, Toolbox, alone
 
 pytestmark = pytest.mark.java
 

@@ -10,7 +10,7 @@ import pytest
 
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
-from tests.interop.scene import OFFLINE, ONLINE, TOPIC, Scene, Words, blank
+from tests.interop.kit.scene import OFFLINE, ONLINE, TOPIC, Scene, Words, blank
 
 pytestmark = pytest.mark.java
 

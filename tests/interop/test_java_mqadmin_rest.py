@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 
 from storefmt.config.fastjson import Json
-from tests.interop.scene import OFFLINE, ONLINE, TOPIC, Scene, Words, blank
+from tests.interop.kit.scene import OFFLINE, ONLINE, TOPIC, Scene, Words, blank
 from tests.interop.test_java_mqadmin import READS
 from tests.waiting import wait
 

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from tests.interop.javabuild import need_java
+from tests.interop.kit.java_build import need_java
 
 
 def test_missing_java_skips_and_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,15 +3,15 @@
 import pyarrow as pa
 import pytest
 
-from pipeline.liveplan import Range
-from pipeline.livequeues import ask, batch_tasks
-from pipeline.liveread import read_ranges
-from pipeline.livetable import LIVE_SCHEMA
-from pipeline.logtables import plan_log, read_log
-from pipeline.reading import Reading
+from pipeline.sources.live.plan import Range
+from pipeline.sources.live.queues import ask, batch_tasks
+from pipeline.sources.live.read import read_ranges
+from pipeline.sources.live.table import LIVE_SCHEMA
+from pipeline.sources.store.log_tables import plan_log, read_log
+from pipeline.sources.store.reading import Reading
 from remoting.bodies import MessageQueue
 from storefmt.arrow.columns import SCHEMA
-from tests.interop.rocketmq import Servers
+from tests.interop.kit.servers import Servers
 from tests.pipeline.livetopics import fill, live, make
 
 pytestmark = pytest.mark.java

@@ -7,9 +7,9 @@ from pyspark.sql import SparkSession
 
 from mqclient.client.instance import MQClient
 from mqclient.client.offsets import committed
-from pipeline.livewrite import DEDUP_PROPERTY
+from pipeline.sources.live.write import DEDUP_PROPERTY
 from remoting.bodies import MessageQueue
-from tests.interop.rocketmq import Servers
+from tests.interop.kit.servers import Servers
 from tests.pipeline.livetopics import fill, make, read_queues, run
 from tests.waiting import eventually
 

@@ -14,14 +14,13 @@ from mqclient.client.instance import MQClient
 from mqclient.message import Message
 from remoting.bodies import MessageQueue
 from storefmt.config.tables import TopicConfig
-from storefmt.offline.output_dir import OutDir
+from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.repair import repair
 from storefmt.offline.verify.findings import Severity
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir
-from tests.interop.asking import run
-from tests.interop.reading import dispatched
-from tests.interop.rocketmq import Broker, JavaSide, Namesrv
+from tests.interop.kit.our_clients import dispatched, run
+from tests.interop.kit.servers import Broker, JavaSide, Namesrv
 
 pytestmark = pytest.mark.java
 
@@ -74,5 +73,5 @@ def test_store_of_the_real_broker_with_topics_made_again_has_no_damage(
     assert "consumequeue/Unused/1" not in names
     assert list((root / "consumequeue" / "Empty").iterdir()) == []
     with StoreDir.open(root) as store:
-        repair(store, OutDir.make(tmp_path / "out", source=root))
+        repair(store, OutputDirectory.make(tmp_path / "out", source=root))
     assert worse_than_info(tmp_path / "out") == []

@@ -12,10 +12,9 @@ from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from remoting.bodies import ConsumeType, MessageModel, MessageQueue
 from storefmt.config.tables import SubscriptionGroup, TopicConfig
-from tests.interop.asking import run
-from tests.interop.reading import dispatched, read_topic
-from tests.interop.rocketmq import Broker, Servers
-from tests.interop.toolbox import Toolbox
+from tests.interop.kit.our_clients import connected, dispatched, read_topic
+from tests.interop.kit.servers import Broker, Servers
+from tests.interop.kit.toolbox import Toolbox
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.java
@@ -47,10 +46,10 @@ def consumer_spec(servers: Servers, topic: str, group: str, **more: object) -> d
     }
 
 
-def test_cluster_topics_and_settings(servers: Servers) -> None:
+async def test_cluster_topics_and_settings(servers: Servers) -> None:
     topic = "AdminTopic"
 
-    async def act(client: MQClient) -> None:
+    async with connected(servers.namesrv.address) as client:
         admin = Admin(client)
         config = TopicConfig(topic, read_queue_nums=3, write_queue_nums=2, perm=4)
         await admin.create_topic(servers.broker.address, config)
@@ -81,24 +80,20 @@ def test_cluster_topics_and_settings(servers: Servers) -> None:
         with pytest.raises(NoRoute):
             await admin.topic_route(topic)
 
-    run(servers.namesrv.address, act)
 
-
-def test_groups_are_made_listed_and_deleted(servers: Servers) -> None:
+async def test_groups_are_made_listed_and_deleted(servers: Servers) -> None:
     group = SubscriptionGroup("AdminGroup", retry_max_times=3, consume_broadcast_enable=False)
 
-    async def act(client: MQClient) -> None:
+    async with connected(servers.namesrv.address) as client:
         admin, address = Admin(client), servers.broker.address
         await admin.create_group(address, group)
         assert (await admin.subscription_groups(address)).groups["AdminGroup"] == group
         await admin.delete_group(address, "AdminGroup", remove_offset=True)
         assert "AdminGroup" not in (await admin.subscription_groups(address)).groups
 
-    run(servers.namesrv.address, act)
 
-
-def test_key_value_table(servers: Servers) -> None:
-    async def act(client: MQClient) -> None:
+async def test_key_value_table(servers: Servers) -> None:
+    async with connected(servers.namesrv.address) as client:
         admin = Admin(client)
         await admin.kv_put("NS", "k", "v = 1")
         assert await admin.kv_get("NS", "k") == "v = 1"
@@ -107,11 +102,9 @@ def test_key_value_table(servers: Servers) -> None:
         assert await admin.kv_get("NS", "k") is None
         assert await admin.kv_list("NoSuchNamespace") == {}
 
-    run(servers.namesrv.address, act)
 
-
-def test_write_permission_is_wiped_and_added(servers: Servers) -> None:
-    async def act(client: MQClient) -> None:
+async def test_write_permission_is_wiped_and_added(servers: Servers) -> None:
+    async with connected(servers.namesrv.address) as client:
         admin, address = Admin(client), servers.namesrv.address
         assert await admin.wipe_write_perm(address, servers.broker.name) > 0
         wiped = (await admin.topic_route("TBW102")).queue_datas[0].perm
@@ -119,13 +112,11 @@ def test_write_permission_is_wiped_and_added(servers: Servers) -> None:
         added = (await admin.topic_route("TBW102")).queue_datas[0].perm
         assert (wiped & 2, added & 2) == (0, 2)
 
-    run(servers.namesrv.address, act)
 
-
-def test_messages_by_id_place_and_key(servers: Servers) -> None:
+async def test_messages_by_id_place_and_key(servers: Servers) -> None:
     topic = "AdminQuery"
 
-    async def act(client: MQClient) -> None:
+    async with connected(servers.namesrv.address) as client:
         await fill(client, servers.broker, topic, 3)
         admin = Admin(client)
         (found,) = await admin.query_message(topic, f"{topic}-1-2")
@@ -153,13 +144,11 @@ def test_messages_by_id_place_and_key(servers: Servers) -> None:
         with pytest.raises(BadRequest):
             await admin.view_message("not an id")
 
-    run(servers.namesrv.address, act)
 
-
-def test_offsets_by_end_time_and_group(servers: Servers) -> None:
+async def test_offsets_by_end_time_and_group(servers: Servers) -> None:
     topic, group = "AdminOffsets", "OffsetGroup"
 
-    async def act(client: MQClient) -> None:
+    async with connected(servers.namesrv.address) as client:
         admin, address = Admin(client), servers.broker.address
         queue, other = await fill(client, servers.broker, topic, 5)
         times = [m.store_ms for m in await read_topic(client, topic, 10) if m.queue_id == 0]
@@ -183,13 +172,11 @@ def test_offsets_by_end_time_and_group(servers: Servers) -> None:
         await admin.clone_group_offset(address, group, "ClonedGroup", topic=topic)
         assert await admin.query_consumer_offset(address, "ClonedGroup", queue) == 3
 
-    run(servers.namesrv.address, act)
 
-
-def test_offline_group_is_reset_by_time(servers: Servers) -> None:
+async def test_offline_group_is_reset_by_time(servers: Servers) -> None:
     topic, group = "ResetOffline", "OfflineGroup"
 
-    async def act(client: MQClient) -> None:
+    async with connected(servers.namesrv.address) as client:
         admin, address = Admin(client), servers.broker.address
         queues = await fill(client, servers.broker, topic, 4)
 
@@ -202,13 +189,11 @@ def test_offline_group_is_reset_by_time(servers: Servers) -> None:
         assert forward == dict.fromkeys(queues, 0)
         assert (await admin.all_consumer_offsets(address))[topic, group] == {0: 0, 1: 0}
 
-    run(servers.namesrv.address, act)
 
-
-def test_online_group_is_seen_and_reset_by_time(toolbox: Toolbox, servers: Servers) -> None:
+async def test_online_group_is_seen_and_reset_by_time(toolbox: Toolbox, servers: Servers) -> None:
     topic, group = "ResetOnline", "OnlineGroup"
 
-    async def act(client: MQClient) -> None:
+    async with connected(servers.namesrv.address) as client:
         admin, address = Admin(client), servers.broker.address
         queues = await fill(client, servers.broker, topic, 4)
         job = toolbox.start("PushConsumer", consumer_spec(servers, topic, group, count=8))
@@ -253,13 +238,11 @@ def test_online_group_is_seen_and_reset_by_time(toolbox: Toolbox, servers: Serve
             await admin.consumer_connection(address, group)
         assert offline.value.code == 206
 
-    run(servers.namesrv.address, act)
 
-
-def test_locks_of_an_orderly_consumer(toolbox: Toolbox, servers: Servers) -> None:
+async def test_locks_of_an_orderly_consumer(toolbox: Toolbox, servers: Servers) -> None:
     topic, group = "AdminLocks", "LockGroup"
 
-    async def act(client: MQClient) -> None:
+    async with connected(servers.namesrv.address) as client:
         admin, address = Admin(client), servers.broker.address
         queues = await fill(client, servers.broker, topic, 3)
         spec = consumer_spec(servers, topic, group, count=6, mode="orderly")
@@ -286,13 +269,11 @@ def test_locks_of_an_orderly_consumer(toolbox: Toolbox, servers: Servers) -> Non
         await admin.unlock_batch(address, group, "somebody", queues)
         assert await admin.lock_batch(address, group, "another", queues) == queues
 
-    run(servers.namesrv.address, act)
 
-
-def test_java_mqadmin_sees_what_we_did(toolbox: Toolbox, servers: Servers) -> None:
+async def test_java_mqadmin_sees_what_we_did(toolbox: Toolbox, servers: Servers) -> None:
     topic, group = "SeenByJava", "SeenGroup"
 
-    async def act(client: MQClient) -> None:
+    async with connected(servers.namesrv.address) as client:
         admin, address = Admin(client), servers.broker.address
         queue, _ = await fill(client, servers.broker, topic, 3)
         # Java's consumerProgress finds the topics of a group by way of its retry topic.
@@ -321,5 +302,3 @@ def test_java_mqadmin_sees_what_we_did(toolbox: Toolbox, servers: Servers) -> No
         assert [topic, "broker-a", "0", "3", "1", "2"] in [
             line.split()[:6] for line in progress.splitlines()
         ]
-
-    run(servers.namesrv.address, act)

@@ -8,8 +8,8 @@ from mqclient.admin.admin import Admin
 from mqclient.errors import BrokerRefused
 from mqclient.message import Message
 from remoting.bodies import MessageQueue
-from tests.interop.ourclients import listening, make_topic
-from tests.interop.rocketmq import Servers
+from tests.interop.kit.our_clients import listening, make_topic
+from tests.interop.kit.servers import Servers
 from tests.waiting import wait
 
 pytestmark = pytest.mark.java

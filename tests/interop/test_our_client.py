@@ -7,7 +7,7 @@ import pytest
 
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
-from mqclient.consumer.pull import PullStatus
+from mqclient.consumer.pull.pull_request import PullStatus
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import BrokerRefused, NoRoute, NotFound, Unreachable
 from mqclient.message import Message
@@ -15,10 +15,9 @@ from mqclient.producer.producer import Producer
 from mqclient.producer.send_result import SendStatus
 from remoting.bodies import MessageQueue
 from storefmt.config.tables import TopicConfig
-from tests.interop.asking import run
-from tests.interop.reading import read_queue, read_topic
-from tests.interop.rocketmq import Broker, Servers
-from tests.interop.toolbox import Toolbox, body_of
+from tests.interop.kit.our_clients import connected, read_queue, read_topic
+from tests.interop.kit.servers import Broker, Servers
+from tests.interop.kit.toolbox import Toolbox, body_of
 from tests.ports import free_ports
 from tests.waiting import eventually
 
@@ -32,7 +31,9 @@ async def make_topic(client: MQClient, broker: Broker, topic: str, queues: int =
     await Admin(client).create_topic(broker.address, config)
 
 
-def test_what_we_send_is_stored_as_what_java_sends(toolbox: Toolbox, servers: Servers) -> None:
+async def test_what_we_send_is_stored_as_what_java_sends(
+    toolbox: Toolbox, servers: Servers
+) -> None:
     topic = "SameBytes"
     bodies = [b"hello", "Zürich 中文".encode(), bytes(range(256)) * 20, b"z" * 4096, b"z" * 4095]
     messages = [
@@ -58,7 +59,7 @@ def test_what_we_send_is_stored_as_what_java_sends(toolbox: Toolbox, servers: Se
         ],
     }
 
-    async def act(client: MQClient) -> list[tuple[object, ...]]:
+    async with connected(servers.namesrv.address) as client:
         await make_topic(client, servers.broker, topic)
         producer = Producer(client, "PG")
         queue = MessageQueue(topic, servers.broker.name, 0)
@@ -69,7 +70,7 @@ def test_what_we_send_is_stored_as_what_java_sends(toolbox: Toolbox, servers: Se
         assert [m.unique_key for m in stored[: len(sent)]] == [r.unique_key for r in sent]
         assert [m.msg_id for m in stored[: len(sent)]] == [r.msg_id for r in sent]
         assert [m.body for m in stored] == bodies * 2
-        return [
+        stored = [
             (
                 m.record.body,
                 m.record.flag,
@@ -81,13 +82,13 @@ def test_what_we_send_is_stored_as_what_java_sends(toolbox: Toolbox, servers: Se
             for m in stored
         ]
 
-    stored = run(servers.namesrv.address, act)
-
     assert stored[: len(bodies)] == stored[len(bodies) :]
     assert [row[2] for row in stored[: len(bodies)]] == [0, 0, 0x301, 0x301, 0]
 
 
-def test_batch_gets_neighbouring_offsets_and_java_bytes(toolbox: Toolbox, servers: Servers) -> None:
+async def test_batch_gets_neighbouring_offsets_and_java_bytes(
+    toolbox: Toolbox, servers: Servers
+) -> None:
     topic = "BatchBytes"
     words = [{"body": f"b{i}", "tags": "T", "keys": f"k{i}"} for i in range(5)]
     spec = {
@@ -98,7 +99,7 @@ def test_batch_gets_neighbouring_offsets_and_java_bytes(toolbox: Toolbox, server
         "messages": words,
     }
 
-    async def act(client: MQClient) -> None:
+    async with connected(servers.namesrv.address) as client:
         await make_topic(client, servers.broker, topic)
         batch = [Message(topic, w["body"].encode(), tags=w["tags"], keys=w["keys"]) for w in words]
         result = await Producer(client, "PG").send_batch(batch)
@@ -115,13 +116,11 @@ def test_batch_gets_neighbouring_offsets_and_java_bytes(toolbox: Toolbox, server
         shapes = [(m.body, m.record.sys_flag, list(m.properties), m.tags, m.keys) for m in stored]
         assert shapes[:5] == shapes[5:]
 
-    run(servers.namesrv.address, act)
 
-
-def test_oneway_messages_arrive_and_a_missing_topic_is_made(servers: Servers) -> None:
+async def test_oneway_messages_arrive_and_a_missing_topic_is_made(servers: Servers) -> None:
     topic = "MadeByOneway"
 
-    async def act(client: MQClient) -> None:
+    async with connected(servers.namesrv.address) as client:
         producer = Producer(client, "PG")
         keys = [await producer.send_oneway(Message(topic, b"x%d" % i)) for i in range(8)]
         admin = Admin(client)
@@ -135,10 +134,8 @@ def test_oneway_messages_arrive_and_a_missing_topic_is_made(servers: Servers) ->
             (servers.broker.name, 4, 6)
         ]
 
-    run(servers.namesrv.address, act)
 
-
-def test_java_consumers_receive_what_we_send(toolbox: Toolbox, servers: Servers) -> None:
+async def test_java_consumers_receive_what_we_send(toolbox: Toolbox, servers: Servers) -> None:
     topic = "ToJava"
     spec = {
         "namesrv": servers.namesrv.address,
@@ -149,7 +146,7 @@ def test_java_consumers_receive_what_we_send(toolbox: Toolbox, servers: Servers)
         "timeoutMs": 120_000,
     }
 
-    async def act(client: MQClient) -> dict[str, bytes]:
+    async with connected(servers.namesrv.address) as client:
         await make_topic(client, servers.broker, topic, 4)
         producer = Producer(client)
         sent = {}
@@ -158,9 +155,6 @@ def test_java_consumers_receive_what_we_send(toolbox: Toolbox, servers: Servers)
             result = await producer.send(message)
             if i % 3 != 2:
                 sent[result.unique_key] = message.body
-        return sent
-
-    sent = run(servers.namesrv.address, act)
     job = toolbox.start("PushConsumer", spec)
     got = job.messages(20)
 
@@ -169,10 +163,10 @@ def test_java_consumers_receive_what_we_send(toolbox: Toolbox, servers: Servers)
     assert all(line["event"] != "message" for line in job.rest())
 
 
-def test_pull_statuses_are_those_of_java(servers: Servers) -> None:
+async def test_pull_statuses_are_those_of_java(servers: Servers) -> None:
     topic = "PullStatuses"
 
-    async def act(client: MQClient) -> None:
+    async with connected(servers.namesrv.address) as client:
         await make_topic(client, servers.broker, topic)
         producer, consumer = Producer(client), PullConsumer(client, "PullGroup")
         queue = MessageQueue(topic, servers.broker.name, 0)
@@ -199,13 +193,11 @@ def test_pull_statuses_are_those_of_java(servers: Servers) -> None:
         assert (end.status, end.next_offset) == (PullStatus.NO_NEW_MSG, 4)
         assert (beyond.status, beyond.next_offset) == (PullStatus.OFFSET_ILLEGAL, 4)
 
-    run(servers.namesrv.address, act)
 
-
-def test_sql_expression_travels_with_the_pull(servers: Servers) -> None:
+async def test_sql_expression_travels_with_the_pull(servers: Servers) -> None:
     topic = "PullSql"
 
-    async def act(client: MQClient) -> list[bytes]:
+    async with connected(servers.namesrv.address) as client:
         await make_topic(client, servers.broker, topic)
         queue = MessageQueue(topic, servers.broker.name, 0)
         for age in (10, 20, 30):
@@ -215,15 +207,15 @@ def test_sql_expression_travels_with_the_pull(servers: Servers) -> None:
         result = await PullConsumer(client, "SqlGroup").pull(
             queue, queue_offset=0, subscription="age > 15", expression_type="SQL92"
         )
-        return [m.body for m in result.messages]
+        found = [m.body for m in result.messages]
 
-    assert run(servers.namesrv.address, act) == [b"20", b"30"]
+    assert found == [b"20", b"30"]
 
 
-def test_refusals_carry_code_remark_and_address(servers: Servers) -> None:
+async def test_refusals_carry_code_remark_and_address(servers: Servers) -> None:
     topic = "Refusals"
 
-    async def act(client: MQClient) -> None:
+    async with connected(servers.namesrv.address) as client:
         await make_topic(client, servers.broker, topic)
         await Producer(client).queues(topic)
         consumer = PullConsumer(client, "PullGroup")
@@ -245,8 +237,6 @@ def test_refusals_carry_code_remark_and_address(servers: Servers) -> None:
         assert broker_name.value.exit_code == 3
         assert system_topic.value.code == 16
         assert not isinstance(system_topic.value, NotFound)
-
-    run(servers.namesrv.address, act)
 
 
 def test_second_name_server_is_asked_when_the_first_is_down(servers: Servers) -> None:

@@ -9,14 +9,14 @@ import pytest
 from mqclient.admin.admin import Admin
 from mqclient.client import instance
 from mqclient.client.settings import ClientSettings
-from mqclient.consumer.allocate import Strategy, allocate
-from mqclient.consumer.offset_store import LocalOffsets
-from mqclient.consumer.settings import PushSettings
+from mqclient.consumer.rebalance.allocate import allocate
+from mqclient.consumer.settings import PushSettings, Strategy
+from mqclient.consumer.state.offset_store import LocalOffsets
 from mqclient.message import Message
 from remoting.bodies import ConsumeFromWhere, MessageModel, MessageQueue
-from tests.interop.ourclients import blocking, listening, make_topic
-from tests.interop.rocketmq import JavaSide, Servers
-from tests.interop.toolbox import Toolbox, body_of
+from tests.interop.kit.our_clients import blocking, listening, make_topic
+from tests.interop.kit.servers import JavaSide, Servers
+from tests.interop.kit.toolbox import Toolbox, body_of
 from tests.waiting import wait
 
 pytestmark = pytest.mark.java

@@ -5,10 +5,9 @@ import uuid
 import pytest
 
 from mqclient.message import Message, MessageExt
-from tests.interop.ourclients import blocking, listening, make_topic
-from tests.interop.reading import read_topic
-from tests.interop.rocketmq import Servers
-from tests.interop.toolbox import Toolbox, body_of
+from tests.interop.kit.our_clients import blocking, listening, make_topic, read_topic
+from tests.interop.kit.servers import Servers
+from tests.interop.kit.toolbox import Toolbox, body_of
 from tests.waiting import wait
 
 pytestmark = pytest.mark.java

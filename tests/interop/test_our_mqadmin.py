@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from mqadmin.call import Workplace
-from mqadmin.runner import run_line
-from tests.interop.reading import await_dispatched
-from tests.interop.rocketmq import Servers
-from tests.interop.toolbox import Job, Toolbox
+from mqadmin.cli.run import run_line
+from mqadmin.session.call import Workplace
+from tests.interop.kit.our_clients import await_dispatched
+from tests.interop.kit.servers import Servers
+from tests.interop.kit.toolbox import Job, Toolbox
 from tests.mqadmin.conftest import console_of
 from tests.waiting import eventually
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
-from mqadmin.call import Workplace
-from mqadmin.runner import run_line
-from tests.interop.reading import await_dispatched
-from tests.interop.rocketmq import Broker, JavaSide, OurSide, Servers
-from tests.interop.toolbox import Toolbox
+from mqadmin.cli.run import run_line
+from mqadmin.session.call import Workplace
+from tests.interop.kit.our_clients import await_dispatched
+from tests.interop.kit.servers import Broker, JavaSide, OurSide, Servers
+from tests.interop.kit.toolbox import Toolbox
 from tests.mqadmin.conftest import console_of
 from tests.waiting import eventually, wait
 

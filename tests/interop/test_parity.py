@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from mqadmin.catalog import JAVA_NAMES, fold
+from mqadmin.cli.java.table import native_of
 from tests.golden import REPOSITORY
+from tests.interop.kit.process import Child
+from tests.interop.kit.scene import TOPIC, Scene, blank, play, settle
+from tests.interop.kit.servers import START_TIMEOUT_S, JavaSide, running_pair
+from tests.interop.kit.toolbox import Toolbox
 from tests.interop.parity import APART, OWN, READS, WRITES, places, words_of
 from tests.interop.parityfacts import Row, our_rows
-from tests.interop.process import Child
-from tests.interop.rocketmq import START_TIMEOUT_S, Broker, JavaSide, Namesrv, Servers
-from tests.interop.scene import TOPIC, Scene, blank, play, settle
-from tests.interop.toolbox import Toolbox
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.java
@@ -45,21 +45,14 @@ def scene(
     toolbox: Toolbox, java_side: JavaSide, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Scene]:
     """Yield the scene on a real pair."""
-    namesrv = Namesrv(java_side).await_ready()
     store = tmp_path_factory.mktemp("parity") / "store"
-    settings = {"traceTopicEnable": "true"}
-    broker = Broker(java_side, store=store, namesrv=namesrv.address, settings=settings)
-    try:
-        broker.await_ready()
-        made = play(Servers("java", namesrv, broker), toolbox)
+    with running_pair(java_side, store, settings={"traceTopicEnable": "true"}) as servers:
+        made = play(servers, toolbox)
         made.consumer.messages(6)
 
         asyncio.run(settle(made.servers))
         yield made
         made.consumer.stop()
-    finally:
-        broker.kill()
-        namesrv.stop()
 
 
 def names_for(scene: Scene, side: str) -> dict[str, str]:
@@ -246,7 +239,7 @@ def page_of(names: list[str]) -> str:
 
 
 def row_of(name: str) -> tuple[str, str, str, str]:
-    shown = f"`{JAVA_NAMES[fold(name)]}`"
+    shown = f"`{native_of(name)}`"
     if name in APART:
         return f"`{name}`", shown, "cannot be compared", APART[name]
     found = READS.get(name) or WRITES.get(name) or OWN[name]

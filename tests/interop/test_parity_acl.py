@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 import yaml
 
+from mqadmin.cli.run import run_line
+from mqadmin.session.call import Workplace
+from tests.interop.kit.servers import Broker, JavaSide, Namesrv
+from tests.interop.kit.toolbox import Toolbox
 from tests.interop.parityfacts import Row, our_rows
-from tests.interop.rocketmq import Broker, JavaSide, Namesrv
 from tests.interop.test_acl import ACCOUNTS, ADMIN, SECRETS
-from tests.interop.toolbox import Toolbox
+from tests.mqadmin.conftest import console_of
 
 pytestmark = pytest.mark.java
 
@@ -136,3 +139,51 @@ def test_files_and_their_changes_are_the_same(java: Java, ours: Ours) -> None:
     assert words[:4] == [row["cluster"], row["broker"], row["address"], row["file"]]
     assert words[4] == str(row["counter"])
     assert " ".join(words[5:7]) == row["changed_time"][:19].replace("T", " ")
+
+
+MADE = ("updateAclConfig", "-a", "parityLayout", *ACCOUNT.split())
+
+
+@pytest.mark.parametrize("place", ["-b", "-c"])
+@pytest.mark.parametrize(
+    ("words", "before"),
+    [
+        (("getAclConfig",), ()),
+        (("clusterAclConfigVersion",), ()),
+        (("updateGlobalWhiteAddr", "-g", "10.9.9.9"), ()),
+        (MADE, ()),
+        (("deleteAclConfig", "-a", "parityLayout"), MADE),
+    ],
+    ids=lambda words: words[0] if words else "",
+)
+def test_layout_is_that_of_java(
+    toolbox: Toolbox,
+    broker: Broker,
+    java_namesrv: Namesrv,
+    tmp_path: Path,
+    words: tuple[str, ...],
+    before: tuple[str, ...],
+    place: str,
+) -> None:
+    there = (place, broker.address if place == "-b" else "Parity", "-n", java_namesrv.address)
+    keys = {"MQADMIN_ACCESS_KEY": ADMIN, "MQADMIN_SECRET_KEY": SECRETS[ADMIN]}
+    console, out, err = console_of({"HOME": str(tmp_path), **keys})
+    workplace = Workplace()
+
+    if before:
+        toolbox.mqadmin(*before, *there)
+    java = toolbox.mqadmin(*words, *there).stdout
+    if before:
+        toolbox.mqadmin(*before, *there)
+    done = run_line([*words, *there, "--compat", "-y", "--timeout", "20"], console, workplace)
+    console.out.flush()
+    workplace.link.close()
+
+    assert done == 0, err.getvalue()
+    assert out.getvalue().decode() == without_secrets(java)
+
+
+def without_secrets(text: str) -> str:
+    """Return the text of Java's tool with what ours hides, or nobody can print again."""
+    text = re.sub(r"(  secretKey +: ).*", r"\1******", text)
+    return re.sub(r"PlainAccessConfig@[0-9a-f]+", "PlainAccessConfig@0", text)

@@ -15,7 +15,7 @@ from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import GetMaxOffset
 from storefmt.formats.batch import BatchEntry, join_batch
-from tests.interop.rocketmq import Broker
+from tests.interop.kit.servers import Broker
 from tests.server.broker.desk import create, pull, send
 from tests.waiting import eventually
 

@@ -15,8 +15,8 @@ from remoting.bodies import ClusterInfo
 from remoting.codes import RequestCode
 from remoting.command import Command
 from storefmt.config.tables import TopicConfig
-from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide
-from tests.interop.toolbox import Toolbox
+from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide
+from tests.interop.kit.toolbox import Toolbox
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.java

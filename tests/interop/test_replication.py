@@ -26,8 +26,8 @@ from remoting.bodies import MessageQueue
 from storefmt.config.tables import SubscriptionGroup, TopicConfig
 from storefmt.offline.analyse.compare import compare_logs, compare_queues
 from storefmt.offline.views.storedir import StoreDir
-from tests.interop import asking
-from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
+from tests.interop.kit import our_clients
+from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.java
@@ -41,7 +41,7 @@ ADMIN, SECRET = "replicationAdmin", "replicationSecret"
 
 
 def run(namesrv: Namesrv, act: Callable[[MQClient], Awaitable[_T]]) -> _T:
-    return asking.run(namesrv.address, act, access_key=ADMIN, secret_key=SECRET)
+    return our_clients.run(namesrv.address, act, access_key=ADMIN, secret_key=SECRET)
 
 
 def settings(name: str, **more: str) -> dict[str, str]:

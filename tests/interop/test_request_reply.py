@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.interop.rocketmq import Servers
-from tests.interop.toolbox import Job, Line, Toolbox, body_of
+from tests.interop.kit.servers import Servers
+from tests.interop.kit.toolbox import Job, Line, Toolbox, body_of
 
 pytestmark = pytest.mark.java
 

@@ -5,9 +5,9 @@ from typing import Final
 
 import pytest
 
-from tests.interop.bothsides import MISSING, Answers, Different, answered, surprises
 from tests.interop.calltable import CALLS
-from tests.interop.rocketmq import JavaSide, OurSide
+from tests.interop.kit.bothsides import MISSING, Answers, Different, answered, surprises
+from tests.interop.kit.servers import JavaSide, OurSide
 
 pytestmark = pytest.mark.java
 

@@ -28,8 +28,8 @@ from storefmt.config.tables import TopicConfig
 from storefmt.formats.message import Record
 from storefmt.offline import StoreDir
 from storefmt.offline.verify.store import verify
-from tests.interop.asking import run
-from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
+from tests.interop.kit.our_clients import run
+from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.java

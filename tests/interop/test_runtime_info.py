@@ -19,7 +19,7 @@ from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.header import Header
 from storefmt.formats.batch import BatchEntry, join_batch
-from tests.interop.rocketmq import Broker, JavaSide, OurSide
+from tests.interop.kit.servers import Broker, JavaSide, OurSide
 from tests.server.broker.desk import GROUP, TOPIC, create, heartbeat, pull, send
 from tests.waiting import eventually
 
@@ -28,9 +28,10 @@ pytestmark = pytest.mark.java
 CLUSTER = "TestCluster"
 OURS = {
     *("haRole", "haConnectedSlaves", "haAnsweredOffset", "haDeliveredLogOffset", "haServerAddress"),
-    *("haEpoch", "haEpochHeard", "haFence", "haBrokerName"),
+    *("haEpoch", "haEpochHeard", "haFence", "haBrokerName", "kernels"),
 }
-"""Keys of ours alone, for `mqadmin ha status`, for slaves and for other masters of the name."""
+"""Keys of ours alone, for `mqadmin ha status`, for slaves and for other masters of the name, and
+the compiled kernels in use."""
 DELAYED = "DELAY\0011"
 SAME = (
     "EndTransactionQueueSize",

@@ -18,7 +18,7 @@ from storefmt.offline.verify.findings import Severity
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
-from tests.interop.toolbox import Line, Toolbox
+from tests.interop.kit.toolbox import Line, Toolbox
 from tests.server.store.stores import START_MS, config_of, message, open_store
 
 pytestmark = pytest.mark.java

@@ -27,9 +27,8 @@ from storefmt.config.tables import SubscriptionGroup, TopicConfig
 from storefmt.formats.message import Record
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir
-from tests.interop.asking import run
-from tests.interop.reading import dispatched, text_of
-from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
+from tests.interop.kit.our_clients import dispatched, run, text_of
+from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.waiting import until
 
 pytestmark = pytest.mark.java

@@ -16,9 +16,9 @@ import pytest
 
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
+from tests.interop.kit.toolbox import Line, Toolbox
 from tests.interop.test_store_continued import spec_of
-from tests.interop.toolbox import Line, Toolbox
-from tests.server.store.stores import config_of, open_store, records_in
+from tests.server.store.stores import config_of, open_store, records_in, records_of_key
 
 pytestmark = pytest.mark.java
 
@@ -119,7 +119,7 @@ def recovered_by_us(root: Path, conf: dict[str, str], keys: list[list[str]]) -> 
             at = found.next_offset
         if high:
             queues[f"{topic}@{queue_id}"] = low, high, rows
-    counts = [len(store.query(topic, key, count_max=64).records) for topic, key in keys]
+    counts = [len(records_of_key(store, topic, key, count_max=64)) for topic, key in keys]
     end = store.written_offset
     store.close(0)
     return Recovered(end, queues, counts)

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from storefmt.offline.output_dir import OutDir
+from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.rebuild import StoreShape, rebuild
 from storefmt.offline.repair.repair import repair
 from storefmt.offline.verify.seal import CHECKSUMS, seal
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
-from tests.interop.toolbox import Line, Toolbox
+from tests.interop.kit.toolbox import Line, Toolbox
 from tests.storefmt.offline.damages import DAMAGES
 
 pytestmark = pytest.mark.java
@@ -77,7 +77,7 @@ def test_the_real_store_serves_every_repaired_one(
         path = golden.damaged(damage["case"])
         outs.append(tmp_path / damage["case"])
         with StoreDir.open(path) as store:
-            repair(store, OutDir.make(outs[-1], source=path))
+            repair(store, OutputDirectory.make(outs[-1], source=path))
         shutil.rmtree(path)
     wanted = {out: expected_of(out) for out in outs}
 
@@ -99,7 +99,7 @@ def test_the_real_store_serves_what_is_left_of_whole_files(
         damage(path)
         outs.append(tmp_path / damage.__name__)
         with StoreDir.open(path) as store:
-            repair(store, OutDir.make(outs[-1], source=path), shape=GEOMETRY)
+            repair(store, OutputDirectory.make(outs[-1], source=path), shape=GEOMETRY)
         shutil.rmtree(path)
     wanted = {out: expected_of(out) for out in outs}
 
@@ -119,7 +119,7 @@ def test_the_real_store_serves_what_was_rebuilt_and_sealed(
 ) -> None:
     path = golden.store("basic")
     with StoreDir.open(path) as store:
-        rebuild(store, OutDir.make(tmp_path / "new", source=path))
+        rebuild(store, OutputDirectory.make(tmp_path / "new", source=path))
         list(seal(store, path / CHECKSUMS))
     for part in ("consumequeue", "index"):
         shutil.rmtree(path / part)

@@ -20,8 +20,8 @@ from remoting.bodies import ClusterInfo
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.errors import RemotingError
-from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide
-from tests.interop.toolbox import alone
+from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide
+from tests.interop.kit.toolbox import alone
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.java
@@ -83,17 +83,14 @@ async def ask(address: str, command: Command, *, tls: ClientTls | None) -> Comma
         await client.close()
 
 
-def test_our_client_speaks_tls_to_both_servers(pair: Pair) -> None:
-    async def go() -> tuple[int, bool]:
-        send = Command.request(RequestCode.SEND_MESSAGE_V2, body=b"x" * 100_000)
-        send.ext = dict(SEND)
-        stored = await ask(pair.broker.address, send, tls=ClientTls())
-        info = Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
-        cluster = ClusterInfo.decode((await ask(pair.namesrv.address, info, tls=ClientTls())).body)
-        # The broker found its name server over TLS, too.
-        return stored.code, "secured" in cluster.broker_addr_table
-
-    assert asyncio.run(go()) == (0, True)
+async def test_our_client_speaks_tls_to_both_servers(pair: Pair) -> None:
+    send = Command.request(RequestCode.SEND_MESSAGE_V2, body=b"x" * 100_000)
+    send.ext = dict(SEND)
+    stored = await ask(pair.broker.address, send, tls=ClientTls())
+    info = Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
+    cluster = ClusterInfo.decode((await ask(pair.namesrv.address, info, tls=ClientTls())).body)
+    # The broker found its name server over TLS, too.
+    assert (stored.code, "secured" in cluster.broker_addr_table) == (0, True)
 
 
 def test_our_producer_speaks_tls_to_both_servers(pair: Pair) -> None:

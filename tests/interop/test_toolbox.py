@@ -4,9 +4,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from tests.interop import toolbox
-from tests.interop.process import Ended
-from tests.interop.toolbox import Job, Silent
+from tests.interop.kit import toolbox
+from tests.interop.kit.process import Ended
+from tests.interop.kit.toolbox import Job, Silent
 
 
 def test_positions_are_reset_again_until_every_message_came_again(

@@ -9,8 +9,8 @@ import pytest
 
 from storefmt.formats.message import Record
 from storefmt.offline.views.storedir import StoreDir
-from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
-from tests.interop.toolbox import Job, Toolbox
+from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Side
+from tests.interop.kit.toolbox import Job, Toolbox
 from tests.waiting import wait
 
 pytestmark = pytest.mark.java

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mqadmin.call import Workplace
-from mqadmin.console import Console
-from mqadmin.runner import run_line
+from mqadmin.cli.run import run_line
+from mqadmin.session.call import Workplace
+from mqadmin.session.console import Console
 from mqadmin.shell.server import Addresses, EmbeddedServer
 
 

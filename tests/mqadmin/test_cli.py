@@ -92,8 +92,8 @@ def test_servers_that_a_line_started_end_with_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "says"),
     [
-        ("mqadmin.cli", b""),
-        ("mqadmin.registry", b""),
+        ("mqadmin.program", b""),
+        ("mqadmin.cli.parse", b""),
         ("mqadmin.commands.topic.list", b"error: interrupted\n"),
         ("mqclient.client.instance", b"error: interrupted\n"),
     ],

@@ -1,17 +1,23 @@
 """What one-shot commands import: nothing that is slow and not needed."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from mqadmin.shell.server import Addresses
+
 HEAVY = {"prompt_toolkit", "yaml", "msgpack", "numpy", "pyarrow", "pandas", "pyspark", "argparse"}
+ELSEWHERE = {"difflib", "csv", "rich"}
+"""What a wrong name, spreadsheets and a terminal need."""
 LOOP = {"asyncio", "ssl", "logging", "subprocess", "concurrent.futures"}
 """What an event loop loads: a third of the time of a command that asks one thing at a time."""
 
 PROBE = """
 import sys
-from mqadmin.cli import main
+from mqadmin.program import main
 exit_code = main(sys.argv[1:])
 print(exit_code, *sorted(name for name in sys.modules), file=sys.stderr)
 """
@@ -26,17 +32,30 @@ def imported(*words: str) -> tuple[str, set[str]]:
     return exit_code, set(names)
 
 
+def commands_in(names: set[str]) -> set[str]:
+    """Return the modules of commands among some."""
+    return {name for name in names if name.count(".") == 3 and name.startswith("mqadmin.comm")}
+
+
 @pytest.mark.parametrize("output", ["table", "json", "jsonl", "csv", "name"])
 def test_a_one_shot_command_imports_nothing_heavy(output: str) -> None:
     exit_code, names = imported("topic", "list", "-n", "127.0.0.1:1", "-o", output)
 
     assert exit_code == "4"
-    assert not (HEAVY | LOOP) & names
+    assert not (HEAVY | ELSEWHERE | LOOP) & names
     assert not {name for name in names if name.split(".")[0] in {"server", "pipeline"}}
     # A tool has no producers and no consumers.
     assert (
         not {"mqclient.client.members", "mqclient.client.request_reply", "mqclient.message"} & names
     )
+
+
+def test_rows_in_a_pipe_import_nothing_of_a_terminal(servers: Addresses) -> None:
+    exit_code, names = imported("topic", "list", "-n", servers.namesrv, "--timeout", "60")
+
+    assert exit_code == "0"
+    assert "mqadmin.output.table" in names
+    assert not (HEAVY | ELSEWHERE | LOOP) & names
 
 
 def test_finding_a_message_imports_what_finds_it() -> None:
@@ -46,7 +65,7 @@ def test_finding_a_message_imports_what_finds_it() -> None:
 
     assert exit_code == "4"
     assert "mqclient.admin.message" in names
-    assert not (HEAVY | LOOP) & names
+    assert not (HEAVY | ELSEWHERE | LOOP) & names
     # Each of these costs a few ms, which a person waits for.
     assert not {"pathlib", "shutil", "traceback"} & names
     assert not {"mqclient.admin.admin", "storefmt.config.tables", "remoting.aio.tls"} & names
@@ -59,8 +78,7 @@ def test_finding_a_message_imports_what_finds_it() -> None:
 def test_a_one_shot_command_imports_no_other_command() -> None:
     _, names = imported("topic", "list", "-n", "127.0.0.1:1")
 
-    loaded = {name for name in names if name.count(".") == 3 and name.startswith("mqadmin.comm")}
-    assert loaded == {"mqadmin.commands.topic.list"}
+    assert commands_in(names) == {"mqadmin.commands.topic.list"}
     assert not {name for name in names if name.startswith("mqadmin.shell")}
 
 
@@ -68,3 +86,50 @@ def test_a_script_does_not_import_the_terminal() -> None:
     _, names = imported("shell", "-c", "context list")
 
     assert "prompt_toolkit" not in names
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--help",), ("help", "topic"), ("topic", "-h"), ("topic",), ("topic", "lst"), ("topicLst",)],
+)
+def test_lists_of_commands_import_no_command(words: tuple[str, ...]) -> None:
+    _, names = imported(*words)
+
+    assert not commands_in(names)
+    assert not (HEAVY | LOOP) & names
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("mqadmin ", set()),
+        ("mqadmin topic ", set()),
+        ("mqadmin topic --", set()),
+        ("mqadmin topic list --", {"mqadmin.commands.topic.list"}),
+        ("mqadmin topic show or", {"mqadmin.commands.topic.show"}),
+    ],
+)
+def test_a_tab_imports_one_command_at_most(line: str, expected: set[str], tmp_path: Path) -> None:
+    asked = {
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(line.split(" ")) - 1),
+        "_MQADMIN_COMPLETE": "bash_complete",
+        "HOME": str(tmp_path),
+    }
+    program = PROBE.replace("main(sys.argv[1:])", "main()")
+
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **asked},
+    )
+
+    names = set(done.stderr.splitlines()[-1].split()[1:])
+    assert commands_in(names) == expected
+    assert not (HEAVY | LOOP) & names
+
+
+def test_the_version_needs_no_click() -> None:
+    assert "click" not in imported("--version")[1]

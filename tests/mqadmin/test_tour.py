@@ -10,7 +10,7 @@ import os
 import re
 from pathlib import Path
 
-from mqadmin.call import Workplace
+from mqadmin.session.call import Workplace
 from mqadmin.shell.engine import Shell
 from mqadmin.shell.server import EmbeddedServer
 from tests.mqadmin.conftest import console_of

@@ -3,11 +3,13 @@
 import json
 from collections.abc import Callable
 
+import click
 import pytest
 
-from mqadmin.catalog import everything
-from mqadmin.parameters import Parameter
-from mqadmin.registry import Command, Needs
+from mqadmin.cli.command import Command, Needs
+from mqadmin.cli.options import long_of
+from mqadmin.cli.parse import everything
+from mqadmin.cli.types import Choice
 from tests.mqadmin.conftest import Result
 
 Run = Callable[..., Result]
@@ -19,7 +21,7 @@ FILES_FIRST = {
 """Commands that look at a file of the user before they ask a server."""
 WAITING = {"wait broker", "wait group", "wait lag", "wait topic"}
 """Commands that try again until their time is over, and then exit 4, too."""
-EVERY = list(everything())
+EVERY = everything()
 ASKING = [made for made in EVERY if made.needs in (Needs.NAMESRV, Needs.EITHER)]
 COMMANDS = [made for made in ASKING if made.name not in FILES_FIRST | WAITING]
 WORDS = {
@@ -28,7 +30,7 @@ WORDS = {
     "account": "longEnough",
     "value": "true",
     "message_id": "7F00000100002A9F0000000000000000",
-    "id": "7F00000100002A9F0000000000000000",
+    "message_ids": "7F00000100002A9F0000000000000000",
     "queue": "0",
     "target": "another-name",
     "body": "a body",
@@ -43,31 +45,30 @@ MORE = {
 """Words that a command needs and does not declare as required."""
 
 
-def word_for(parameter: Parameter) -> str:
-    """Return something that the parser takes."""
-    if parameter.choices:
-        return parameter.choices[0]
+def word_for(parameter: click.Parameter) -> str:
+    """Return something that the parameter takes."""
+    if isinstance(parameter.type, Choice):
+        return parameter.type.choices[0]
     for word in (WORDS.get(parameter.name, "some-name"), "now", "1", "earliest"):
         try:
-            parameter.parse(word)
-        except ValueError:
+            parameter.type.convert(word, parameter, None)
+        except click.BadParameter:
             continue
         return word
     raise AssertionError(f"{parameter.name}: nothing parses")
 
 
-def line_for(made: Command[object]) -> list[str]:
+def line_for(made: Command) -> list[str]:
     """Return a command with all that it requires."""
-    required = [parameter for parameter in made.parameters if parameter.required]
-    words = [word_for(one) for one in required if one.positional]
-    for one in required:
-        if not one.positional:
-            words += [f"--{one.long}", word_for(one)]
+    words = [word_for(one) for one in made.positional if one.required]
+    for one in made.options:
+        if one.required:
+            words += [long_of(one), word_for(one)]
     return [*made.name.split(), *words, *MORE.get(made.name, ())]
 
 
 @pytest.mark.parametrize("made", COMMANDS, ids=lambda made: made.name)
-def test_a_command_without_a_server_exits_4(made: Command[object], run: Run) -> None:
+def test_a_command_without_a_server_exits_4(made: Command, run: Run) -> None:
     done = run(*line_for(made), "--namesrv", NOBODY, "-y", "-ojson")
 
     assert (done.exit_code, done.out) == (4, ""), done
@@ -77,7 +78,7 @@ def test_a_command_without_a_server_exits_4(made: Command[object], run: Run) -> 
 
 
 @pytest.mark.parametrize("made", COMMANDS, ids=lambda made: made.name)
-def test_a_command_that_is_told_no_server_exits_2(made: Command[object], run: Run) -> None:
+def test_a_command_that_is_told_no_server_exits_2(made: Command, run: Run) -> None:
     done = run(*line_for(made), "-y")
 
     assert (done.exit_code, done.out) == (2, ""), done
@@ -85,9 +86,9 @@ def test_a_command_that_is_told_no_server_exits_2(made: Command[object], run: Ru
 
 
 @pytest.mark.parametrize("made", EVERY, ids=lambda made: made.name)
-def test_a_wrong_option_and_a_word_too_few_exit_2(made: Command[object], run: Run) -> None:
+def test_a_wrong_option_and_a_word_too_few_exit_2(made: Command, run: Run) -> None:
     wrong = run(*line_for(made), "--no-such-option")
-    needed = [one for one in made.parameters if one.required] or made.needs is Needs.STORE
+    needed = [one for one in made.params if one.required] or made.needs is Needs.STORE
 
     assert (wrong.exit_code, "unknown option" in wrong.err) == (2, True)
     if needed:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from mqclient.client.instance import MQClient
-from mqclient.consumer.consumer_state import ConsumerState
-from mqclient.consumer.offset_store import RemoteOffsets
-from mqclient.consumer.process_queue import ProcessQueue
 from mqclient.consumer.settings import PushSettings
+from mqclient.consumer.state.consumer_state import ConsumerState
+from mqclient.consumer.state.offset_store import RemoteOffsets
+from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.message import MessageExt, read_messages
 from remoting.bodies import MessageQueue
 from tests.mqclient.fake import NOW_MS, record

@@ -7,7 +7,8 @@ async with FakeServer() as fake:
     assert fake.asked[0].ext == {...}
 """
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Self
 
@@ -19,7 +20,7 @@ from remoting.command import Command
 from remoting.frame import RawFrame, decode_frame
 from remoting.header import Header
 from storefmt.formats.hosts import pack_host
-from storefmt.formats.message import encode_record
+from tests.records import record_bytes
 
 Answer = Callable[[Command], Command | None]
 NOW_MS = 1_700_000_000_000
@@ -122,6 +123,17 @@ class FakeServer:
             conn.send_command(reply)
 
 
+@asynccontextmanager
+async def serving(
+    *, brokers: int = 1, **more: object
+) -> AsyncIterator[tuple[FakeServer, MQClient]]:
+    """Yield a server that has topic T, and its client; ``more`` is for ``FakeServer.client``."""
+    async with FakeServer() as fake:
+        fake.route("T", brokers=brokers)
+        async with fake.client(**more) as client:
+            yield fake, client
+
+
 def _hang_up(request: Command) -> None:
     return None
 
@@ -137,19 +149,15 @@ def record(
     store_ms: int = NOW_MS,
 ) -> bytes:
     """Return one stored record as a broker would send it."""
-    return encode_record(
+    return record_bytes(
         topic=topic.encode(),
-        queue_id=0,
         queue_offset=queue_offset,
         log_offset=log_offset,
-        flag=0,
         sys_flag=sys_flag,
         born_ms=NOW_MS,
         born_host=pack_host("127.0.0.1", 4242),
         store_ms=store_ms,
         store_host=pack_host("127.0.0.1", 10911),
-        reconsume_times=0,
-        prepared_transaction_offset=0,
         body=body,
         properties=properties.encode(),
     )

@@ -47,45 +47,45 @@ SHOWN_BY: dict[str, list[str]] = {
         "consumer/test_push_consumer.py::test_an_expression_the_broker_cannot_read_is_refused_at_the_start"
     ],
     "a listener that raises, or returns something that is not a status": [
-        "consumer/test_consume_concurrently.py::test_any_answer_but_success_gives_all_back",
-        "consumer/test_consume_concurrently.py::test_a_listener_that_raises_anything_ends_no_worker",
-        "consumer/test_consume_concurrently.py::test_broadcasting_drops_what_failed_and_asks_no_broker",
-        "consumer/test_consume_orderly.py::test_nothing_overtakes_a_message_that_failed",
-        "consumer/test_consume_orderly.py::"
+        "consumer/listener/test_consume_concurrently.py::test_any_answer_but_success_gives_all_back",
+        "consumer/listener/test_consume_concurrently.py::test_a_listener_that_raises_anything_ends_no_worker",
+        "consumer/listener/test_consume_concurrently.py::test_broadcasting_drops_what_failed_and_asks_no_broker",
+        "consumer/listener/test_consume_orderly.py::test_nothing_overtakes_a_message_that_failed",
+        "consumer/listener/test_consume_orderly.py::"
         "test_after_so_many_failures_a_message_is_put_aside_and_the_next_one_comes",
     ],
     "a listener that raises `SystemExit` or a cancellation": [
-        "consumer/test_consume_concurrently.py::test_a_listener_that_raises_anything_ends_no_worker",
-        "consumer/test_listeners.py::test_what_would_end_the_process_is_an_error_of_the_listener",
+        "consumer/listener/test_consume_concurrently.py::test_a_listener_that_raises_anything_ends_no_worker",
+        "consumer/listener/test_listeners.py::test_what_would_end_the_process_is_an_error_of_the_listener",
     ],
     "a listener that hangs": [
-        "consumer/test_consume_concurrently.py::"
+        "consumer/listener/test_consume_concurrently.py::"
         "test_a_listener_over_its_time_loses_its_messages_and_its_late_answer_is_nothing"
     ],
     "a broker that takes no message back": [
-        "consumer/test_send_back.py::"
+        "consumer/state/test_send_back.py::"
         "test_what_its_broker_does_not_take_goes_to_the_retry_topic_as_java_sends_it",
-        "consumer/test_consume_concurrently.py::"
+        "consumer/listener/test_consume_concurrently.py::"
         "test_what_the_broker_does_not_take_back_is_tried_here_and_holds_the_position",
     ],
     "a body that cannot be decompressed": [
-        "consumer/test_consume_concurrently.py::"
+        "consumer/listener/test_consume_concurrently.py::"
         "test_a_body_that_cannot_be_decompressed_goes_to_the_dead_letters",
-        "consumer/test_consume_orderly.py::test_a_body_that_cannot_be_decompressed_does_not_stop_its_queue",
+        "consumer/listener/test_consume_orderly.py::test_a_body_that_cannot_be_decompressed_does_not_stop_its_queue",
     ],
     "a stored body that is not what was sent (CRC)": [
-        "consumer/test_damaged_logs.py::test_every_message_but_the_damaged_one_is_consumed"
+        "consumer/pull/test_damaged_logs.py::test_every_message_but_the_damaged_one_is_consumed"
     ],
     "a pull answer with bytes that are not a record": [
-        "consumer/test_queue_pull.py::test_what_comes_before_damage_is_consumed_and_the_rest_asked_for_again",
-        "consumer/test_queue_pull.py::test_bytes_that_stay_no_record_are_asked_for_alone_and_passed",
-        "consumer/test_damaged_logs.py::test_every_message_but_the_damaged_one_is_consumed",
+        "consumer/pull/test_pull_message_service.py::test_what_comes_before_damage_is_consumed_and_the_rest_asked_for_again",
+        "consumer/pull/test_pull_message_service.py::test_bytes_that_stay_no_record_are_asked_for_alone_and_passed",
+        "consumer/pull/test_damaged_logs.py::test_every_message_but_the_damaged_one_is_consumed",
     ],
     "a query answer with bytes that are not a record": [
         "test_message.py::test_answer_that_is_cut_is_no_message"
     ],
     "an offset outside of the queue": [
-        "consumer/test_queue_pull.py::"
+        "consumer/pull/test_pull_message_service.py::"
         "test_a_position_outside_is_corrected_kept_and_the_queue_left_to_the_next_rebalance"
     ],
     "a second member of a group in one client": [
@@ -93,7 +93,7 @@ SHOWN_BY: dict[str, list[str]] = {
         "test_a_second_member_of_a_group_is_refused_and_its_end_leaves_the_first_alone"
     ],
     "a crash, a stop or a rebalance between `poll` and the next `poll`": [
-        "consumer/test_poll_buffer.py::test_stopping_in_the_middle_of_a_batch_does_not_commit_it",
+        "consumer/pull/test_poll_buffer.py::test_stopping_in_the_middle_of_a_batch_does_not_commit_it",
         "sim/test_polling.py::test_a_batch_at_work_when_its_owner_fails_is_given_again",
         "sim/test_polling.py::"
         "test_a_queue_that_goes_to_another_member_takes_no_position_past_the_work",

@@ -1,11 +1,10 @@
 """Hooks look on: they are told before and after, and one that raises changes nothing."""
 
-import asyncio
 import logging
 
 import pytest
 
-from mqclient.consumer.hooks import (
+from mqclient.consumer.state.hooks import (
     ConsumeEvent,
     ConsumeReturnType,
     after_consume,
@@ -17,7 +16,7 @@ from mqclient.producer.producer import Producer
 from remoting.codes import RequestCode, ResponseCode
 from remoting.headers import SendMessageResponse
 from tests.mqclient.consuming import QUEUE
-from tests.mqclient.fake import NOW_MS, FakeServer
+from tests.mqclient.fake import NOW_MS, serving
 
 
 class Raises:
@@ -67,20 +66,16 @@ def test_a_consume_hook_that_raises_is_logged_and_the_next_one_is_told(
     assert len(caplog.records) == 2
 
 
-def test_a_send_hook_sees_each_try_with_its_result_or_error() -> None:
+async def test_a_send_hook_sees_each_try_with_its_result_or_error() -> None:
     notes = Notes()
 
-    async def go() -> None:
-        async with FakeServer() as fake, fake.client() as client:
-            fake.route("T", brokers=2)
-            fake.say(RequestCode.SEND_MESSAGE_V2, ResponseCode.SYSTEM_BUSY)
-            header = SendMessageResponse(msg_id="ID", queue_id=0, queue_offset=1)
-            fake.say(RequestCode.SEND_MESSAGE_V2, header=header)
-            producer = Producer(client)
-            producer.register_send_hook(Raises())
-            producer.register_send_hook(notes)
-            await producer.send(Message("T", b"x"))
-
-    asyncio.run(go())
+    async with serving(brokers=2) as (fake, client):
+        fake.say(RequestCode.SEND_MESSAGE_V2, ResponseCode.SYSTEM_BUSY)
+        header = SendMessageResponse(msg_id="ID", queue_id=0, queue_offset=1)
+        fake.say(RequestCode.SEND_MESSAGE_V2, header=header)
+        producer = Producer(client)
+        producer.register_send_hook(Raises())
+        producer.register_send_hook(notes)
+        await producer.send(Message("T", b"x"))
 
     assert notes.seen == [("T", False, int(ResponseCode.SYSTEM_BUSY)), ("T", True, None)]

@@ -1,14 +1,17 @@
 """Names with a namespace and without it: how they travel, and what the application sees."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 
 import pytest
 
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from mqclient.client.settings import ClientSettings
-from mqclient.consumer.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
+from mqclient.consumer.listener.listeners import (
+    ConsumeConcurrentlyContext,
+    ConsumeConcurrentlyStatus,
+)
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.consumer.push_consumer import PushConsumer
@@ -55,7 +58,7 @@ def test_names_are_wrapped_and_unwrapped_as_by_namespace_util(bare: str, wrapped
     assert wrap("", wrapped) == unwrap("", wrapped) == wrapped
 
 
-def test_sends_travel_with_the_namespace_and_their_results_are_without() -> None:
+async def test_sends_travel_with_the_namespace_and_their_results_are_without() -> None:
     chosen = MessageQueue("T", "broker-0", 1)
     seen: list[tuple[Sequence[MessageQueue], str]] = []
 
@@ -63,36 +66,33 @@ def test_sends_travel_with_the_namespace_and_their_results_are_without() -> None
         seen.append((queues, message.topic))
         return queues[1]
 
-    async def go() -> None:
-        async with FakeServer() as fake, fake.client(settings=TENANT, timeout_s=60) as client:
-            fake.route("N%T")
-            codes = RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE
-            for code in codes:
-                fake.say(code, header=STORED)
-            producer = Producer(client, "G")
-            message = Message("T", b"x")
-            results = [
-                await producer.send(message, queue=chosen),
-                await producer.send(message, queue=MessageQueue("N%T", "broker-0", 1)),
-                await producer.send(message, select=select),
-                await producer.send(Message("N%T", b"x"), sharding_key="k"),
-                await producer.send_async(message),
-                await producer.send_async(message, queue=chosen),
-                await producer.send_batch([message, message]),
-            ]
-            await producer.send_oneway(message, queue=chosen)
-            await until(lambda: sum(map(len, map(fake.asked_for, codes))) == 8)
-            assert {result.queue for result in results} == {chosen}
-            assert seen == [([MessageQueue("T", "broker-0", 0), chosen], "T")]
-            for request in (each for code in codes for each in fake.asked_for(code)):
-                assert (request.ext["a"], request.ext["b"]) == ("N%G", "N%T")
-                assert parse_properties(request.ext["i"])[INSTANCE_ID] == "N"
-            other = MessageQueue("Other", "broker-0", 0)
-            for send in (producer.send, producer.send_async, producer.send_oneway):
-                with pytest.raises(BadRequest, match="queue of topic Other"):
-                    await send(message, queue=other)
-
-    asyncio.run(go())
+    async with FakeServer() as fake, fake.client(settings=TENANT, timeout_s=60) as client:
+        fake.route("N%T")
+        codes = RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE
+        for code in codes:
+            fake.say(code, header=STORED)
+        producer = Producer(client, "G")
+        message = Message("T", b"x")
+        results = [
+            await producer.send(message, queue=chosen),
+            await producer.send(message, queue=MessageQueue("N%T", "broker-0", 1)),
+            await producer.send(message, select=select),
+            await producer.send(Message("N%T", b"x"), sharding_key="k"),
+            await producer.send_async(message),
+            await producer.send_async(message, queue=chosen),
+            await producer.send_batch([message, message]),
+        ]
+        await producer.send_oneway(message, queue=chosen)
+        await until(lambda: sum(map(len, map(fake.asked_for, codes))) == 8)
+        assert {result.queue for result in results} == {chosen}
+        assert seen == [([MessageQueue("T", "broker-0", 0), chosen], "T")]
+        for request in (each for code in codes for each in fake.asked_for(code)):
+            assert (request.ext["a"], request.ext["b"]) == ("N%G", "N%T")
+            assert parse_properties(request.ext["i"])[INSTANCE_ID] == "N"
+        other = MessageQueue("Other", "broker-0", 0)
+        for send in (producer.send, producer.send_async, producer.send_oneway):
+            with pytest.raises(BadRequest, match="queue of topic Other"):
+                await send(message, queue=other)
 
 
 class Undecided:
@@ -111,35 +111,29 @@ class Undecided:
         return LocalTransactionState.COMMIT_MESSAGE
 
 
-Act = Callable[[MQClient, MQClient], Awaitable[None]]
-
-
 async def registered(client: MQClient, *topics: str) -> None:
     """Wait until the name server knows topics that a send has made."""
     await eventually(Admin(client).topic_list, lambda known: set(topics) <= set(known))
 
 
-def in_both_worlds(rocketmq: RocketMQ, act: Act) -> None:
-    """Give the test a client of the tenant and one of nobody."""
-
-    async def go() -> None:
-        async with (
-            MQClient(rocketmq.namesrv, TENANT, timeout_s=60) as tenant,
-            MQClient(rocketmq.namesrv, timeout_s=60) as plain,
-        ):
-            await act(tenant, plain)
-
-    asyncio.run(go())
+@asynccontextmanager
+async def in_both_worlds(rocketmq: RocketMQ) -> AsyncIterator[tuple[MQClient, MQClient]]:
+    """Run a client of the tenant and one of nobody."""
+    async with (
+        MQClient(rocketmq.namesrv, TENANT, timeout_s=60) as tenant,
+        MQClient(rocketmq.namesrv, timeout_s=60) as plain,
+    ):
+        yield tenant, plain
 
 
-def test_a_listener_gets_the_tenants_messages_and_its_dead_letters_are_the_tenants(
+async def test_a_listener_gets_the_tenants_messages_and_its_dead_letters_are_the_tenants(
     rocketmq: RocketMQ,
 ) -> None:
     got: list[MessageExt] = []
     places: list[str] = []
     settings = PushSettings(consume_from_where=FIRST, max_reconsume_times=0)
 
-    async def act(tenant: MQClient, plain: MQClient) -> None:
+    async with in_both_worlds(rocketmq) as (tenant, plain):
         producer = Producer(tenant, "NsP")
         sent = await producer.send(Message("NsT", b"x", keys="k"))
         await Producer(plain).send(Message("NsT", b"of nobody"))
@@ -189,11 +183,9 @@ def test_a_listener_gets_the_tenants_messages_and_its_dead_letters_are_the_tenan
         assert b"NsG" in traced
         assert b"N%" not in traced
 
-    in_both_worlds(rocketmq, act)
 
-
-def test_polling_and_pulling_of_a_tenant(rocketmq: RocketMQ) -> None:
-    async def act(tenant: MQClient, plain: MQClient) -> None:
+async def test_polling_and_pulling_of_a_tenant(rocketmq: RocketMQ) -> None:
+    async with in_both_worlds(rocketmq) as (tenant, plain):
         sent = await Producer(tenant).send(Message("NsLite", b"x"))
         await registered(plain, "N%NsLite")
         settings = LitePullSettings(consume_from_where=FIRST, auto_commit=False)
@@ -218,37 +210,33 @@ def test_polling_and_pulling_of_a_tenant(rocketmq: RocketMQ) -> None:
         assert await reader.max_offset(sent.queue) == 1
         assert (await reader.pull(sent.queue, queue_offset=0)).messages == [message]
 
-    in_both_worlds(rocketmq, act)
 
+async def test_transactions_and_requests_of_a_tenant(rocketmq: RocketMQ) -> None:
+    async with (
+        in_both_worlds(rocketmq) as (tenant, plain),
+        Producer(tenant, "NsAsk") as asking,
+        PushConsumer(tenant, "NsAnswer", PushSettings(consume_from_where=FIRST)) as consumer,
+        TransactionProducer(tenant, "NsTx", Undecided()) as transactions,
+    ):
+        consumer.subscribe("NsQ")
 
-def test_transactions_and_requests_of_a_tenant(rocketmq: RocketMQ) -> None:
-    async def act(tenant: MQClient, plain: MQClient) -> None:
-        async with (
-            Producer(tenant, "NsAsk") as asking,
-            PushConsumer(tenant, "NsAnswer", PushSettings(consume_from_where=FIRST)) as consumer,
-            TransactionProducer(tenant, "NsTx", Undecided()) as transactions,
-        ):
-            consumer.subscribe("NsQ")
+        @consumer.concurrently
+        async def listen(
+            messages: list[MessageExt], context: ConsumeConcurrentlyContext
+        ) -> ConsumeConcurrentlyStatus:
+            for message in messages:
+                await asking.reply(message, b"reply to " + message.body)
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
-            @consumer.concurrently
-            async def listen(
-                messages: list[MessageExt], context: ConsumeConcurrentlyContext
-            ) -> ConsumeConcurrentlyStatus:
-                for message in messages:
-                    await asking.reply(message, b"reply to " + message.body)
-                return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+        await consumer.start()
+        reply = await asking.request(Message("NsQ", b"x"), timeout_s=90)
+        assert reply.body == b"reply to x"
+        result = await transactions.send_message_in_transaction(Message("NsHalf", b"half"))
+        await registered(plain, "N%NsHalf")
+        reader = PullConsumer(tenant, "NsAnswer")
 
-            await consumer.start()
-            reply = await asking.request(Message("NsQ", b"x"), timeout_s=90)
-            assert reply.body == b"reply to x"
-            result = await transactions.send_message_in_transaction(Message("NsHalf", b"half"))
-            await registered(plain, "N%NsHalf")
-            reader = PullConsumer(tenant, "NsAnswer")
+        async def visible() -> list[MessageExt]:
+            return (await reader.pull(result.sent.queue, queue_offset=0)).messages
 
-            async def visible() -> list[MessageExt]:
-                return (await reader.pull(result.sent.queue, queue_offset=0)).messages
-
-            (message,) = await eventually(visible)
-            assert (message.topic, message.properties["PGROUP"]) == ("NsHalf", "N%NsTx")
-
-    in_both_worlds(rocketmq, act)
+        (message,) = await eventually(visible)
+        assert (message.topic, message.properties["PGROUP"]) == ("NsHalf", "N%NsTx")

@@ -55,7 +55,7 @@ def archive_under_kills(
 
 def start(uri: Path, options: Mapping[str, str], *, engine: str) -> subprocess.Popen[str]:
     """Start one run of the job as a process."""
-    line = [sys.executable, "-m", "pipeline.livejobs", "archive", str(uri)]
+    line = [sys.executable, "-m", "pipeline.cli.live_jobs", "archive", str(uri)]
     line += ["--engine", engine, "--master", "local[2]"]
     for name, value in options.items():
         line += ["--option", f"{name}={value}"]

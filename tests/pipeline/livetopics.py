@@ -8,10 +8,10 @@ from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from mqclient.producer.settings import ProducerSettings
-from pipeline.liveoptions import Live, Use, live_of
+from pipeline.sources.live.options import Live, Use, live_of
 from storefmt.config.tables import TopicConfig
 from storefmt.formats.message import Record
-from tests.interop.asking import run
+from tests.interop.kit.our_clients import run
 from tests.waiting import eventually
 
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.liveoptions import Use
-from pipeline.livewrite import SINK_COLUMNS
-from pipeline.reading import Layout
-from pipeline.registry import JOBS
-from pipeline.sources import store
-from pipeline.tables import table_names
+from pipeline.cli.registry import JOBS
+from pipeline.sources.live.options import Use
+from pipeline.sources.live.write import SINK_COLUMNS
+from pipeline.sources.store import source as store
+from pipeline.sources.store.reading import Layout
+from pipeline.sources.store.tables import table_names
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "pipeline.md").read_text()
 OF_SPARK = {"path", "checkpointLocation"}

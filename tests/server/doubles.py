@@ -34,6 +34,10 @@ class FakeConn:
         self.local_port = 0
         self.is_closing = False
         self.sent: list[Command] = []
+        self.kept_size = 0
+
+    def keep(self, size: int) -> None:
+        self.kept_size += size
 
     def send(self, data: bytes) -> None:
         self.sent += [decode_frame(raw) for raw in FrameReader().feed(data)]

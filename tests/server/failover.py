@@ -31,7 +31,7 @@ from pathlib import Path
 
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
-from mqclient.consumer.pull import PullStatus
+from mqclient.consumer.pull.pull_request import PullStatus
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import ClientError
 from mqclient.message import Message

@@ -119,25 +119,25 @@ async def attack(server: RemotingServer, port: int, rng: random.Random) -> int:
 
 
 @pytest.mark.parametrize("acl", [False, True])
-def test_a_broker_serves_on_under_ten_thousand_hostile_frames(tmp_path: Path, acl: bool) -> None:
+async def test_a_broker_serves_on_under_ten_thousand_hostile_frames(
+    tmp_path: Path, acl: bool
+) -> None:
     print(f"seed {SEED}")
     settings = {"acl_enable": acl, "rocketmq_home": write_home(tmp_path / "home")}
 
-    async def scene() -> tuple[int, list[int], int]:
-        async with running(tmp_path / "store", **settings) as desk:
-            if acl:
-                desk.client._sign = lambda command: sign(command, ADMIN, SECRETS[ADMIN])
-            assert (await desk.send()).code == 0
-            before = rss()
-            port = int(desk.address.rpartition(":")[2])
-            attacking = asyncio.create_task(attack(desk.app._server, port, random.Random(SEED)))
-            codes = []
-            while not attacking.done():
-                codes.append((await desk.send()).code)
-                await asyncio.sleep(0.01)
-            return await attacking, codes, rss() - before
-
-    seen, codes, growth = asyncio.run(scene())
+    async with running(tmp_path / "store", **settings) as desk:
+        if acl:
+            desk.client._sign = lambda command: sign(command, ADMIN, SECRETS[ADMIN])
+        assert (await desk.send()).code == 0
+        before = rss()
+        port = int(desk.address.rpartition(":")[2])
+        attacking = asyncio.create_task(attack(desk.app._server, port, random.Random(SEED)))
+        codes = []
+        while not attacking.done():
+            codes.append((await desk.send()).code)
+            await asyncio.sleep(0.01)
+        seen = await attacking
+        growth = rss() - before
 
     assert seen >= FRAMES // 2
     assert codes
@@ -159,88 +159,76 @@ async def name_server(root: Path) -> AsyncIterator[tuple[NamesrvApp, int]]:
         await app.stop()
 
 
-def test_a_name_server_serves_on_under_ten_thousand_hostile_frames(tmp_path: Path) -> None:
-    async def scene() -> tuple[int, int]:
-        async with name_server(tmp_path) as (app, port):
-            before = rss()
-            seen = await attack(app._server, port, random.Random(SEED + 1))
-            assert seen >= FRAMES // 2
-            _, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.write(encode_frame(Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)))
-            writer.close()
-            return len(app.state.routes.topics().topic_list), rss() - before
-
-    topics, growth = asyncio.run(scene())
+async def test_a_name_server_serves_on_under_ten_thousand_hostile_frames(tmp_path: Path) -> None:
+    async with name_server(tmp_path) as (app, port):
+        before = rss()
+        seen = await attack(app._server, port, random.Random(SEED + 1))
+        assert seen >= FRAMES // 2
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(encode_frame(Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)))
+        writer.close()
+        topics = len(app.state.routes.topics().topic_list)
+        growth = rss() - before
 
     assert topics == 0
     assert growth <= GROWTH_MAX
 
 
-def test_consumers_that_never_read_hold_little_each(tmp_path: Path) -> None:
+async def test_consumers_that_never_read_hold_little_each(tmp_path: Path) -> None:
     """One answer is up to 256 KiB here; what waits for one peer is that and what is put off."""
     peers, pulls = 40, 50
 
-    async def scene() -> tuple[list[int], int]:
-        async with running(tmp_path) as desk:
-            await desk.create_topic()
-            for _ in range(16):
-                await desk.send(b"x" * 60_000)
-            await asyncio.sleep(0)
-            frame = encode_frame(Command.request(RequestCode.PULL_MESSAGE, pull()))
-            port = int(desk.address.rpartition(":")[2])
-            writers = []
-            for _ in range(peers):
-                _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1)
-                writer.write(frame * pulls)
-                writers.append(writer)
-            server: RemotingServer = desk.app._server
-            await until(lambda: sum(c.write_paused for c in server.connections) == peers)
-            sizes = [conn.unsent_size for conn in server.connections]
-            code = (await desk.send()).code
-            for writer in writers:
-                writer.transport.abort()
-            return sizes, code
-
-    sizes, code = asyncio.run(scene())
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        for _ in range(16):
+            await desk.send(b"x" * 60_000)
+        await asyncio.sleep(0)
+        frame = encode_frame(Command.request(RequestCode.PULL_MESSAGE, pull()))
+        port = int(desk.address.rpartition(":")[2])
+        writers = []
+        for _ in range(peers):
+            _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1)
+            writer.write(frame * pulls)
+            writers.append(writer)
+        server: RemotingServer = desk.app._server
+        await until(lambda: sum(c.write_paused for c in server.connections) == peers)
+        sizes = [conn.unsent_size for conn in server.connections]
+        code = (await desk.send()).code
+        for writer in writers:
+            writer.transport.abort()
 
     assert code == 0
     assert max(sizes) <= 1024 * 1024
 
 
 @pytest.mark.parametrize("size", [2**24 - 1, 2**24, 2**31 - 1, -1, -(2**31), 0, 3])
-def test_a_length_alone_takes_no_memory(tmp_path: Path, size: int) -> None:
-    async def scene() -> tuple[int, int]:
-        async with running(tmp_path) as desk:
-            before = rss()
-            port = int(desk.address.rpartition(":")[2])
-            writers = []
-            for _ in range(100):
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-                writer.write(struct.pack(">i", size) + b"\0\0\0\x10{")
-                writers.append(writer)
-            code = (await desk.send()).code
-            for writer in writers:
-                writer.transport.abort()
-            return code, rss() - before
-
-    code, growth = asyncio.run(scene())
+async def test_a_length_alone_takes_no_memory(tmp_path: Path, size: int) -> None:
+    async with running(tmp_path) as desk:
+        before = rss()
+        port = int(desk.address.rpartition(":")[2])
+        writers = []
+        for _ in range(100):
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(struct.pack(">i", size) + b"\0\0\0\x10{")
+            writers.append(writer)
+        code = (await desk.send()).code
+        for writer in writers:
+            writer.transport.abort()
+        growth = rss() - before
 
     assert code == 0
     assert growth <= 16 * 1024 * 1024
 
 
 @pytest.mark.parametrize("limit", ["connections_max", "connections_per_address_max"])
-def test_connections_beyond_a_cap_are_told_busy_and_the_others_served(
+async def test_connections_beyond_a_cap_are_told_busy_and_the_others_served(
     tmp_path: Path, limit: str
 ) -> None:
-    async def scene() -> list[int]:
-        async with running(tmp_path, **{limit: 1}) as desk:
-            codes = [(await desk.send()).code]
-            other = RemotingClient()
-            command = Command.request(RequestCode.GET_BROKER_RUNTIME_INFO)
-            codes.append((await other.invoke(desk.address, command, timeout_s=60)).code)
-            await other.close()
-            codes.append((await desk.send()).code)
-            return codes
-
-    assert asyncio.run(scene()) == [0, 2, 0]
+    async with running(tmp_path, **{limit: 1}) as desk:
+        codes = [(await desk.send()).code]
+        other = RemotingClient()
+        command = Command.request(RequestCode.GET_BROKER_RUNTIME_INFO)
+        codes.append((await other.invoke(desk.address, command, timeout_s=60)).code)
+        await other.close()
+        codes.append((await desk.send()).code)
+        assert codes == [0, 2, 0]

@@ -16,7 +16,7 @@ import pytest
 
 from mqclient import Producer
 from mqclient.client.instance import MQClient
-from mqclient.consumer.pull import PullStatus
+from mqclient.consumer.pull.pull_request import PullStatus
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import ClientError
 from mqclient.message import Message

@@ -42,16 +42,21 @@ from server.runtime.event_loop import new_loop
 from server.runtime.registry import collect
 from storefmt.config.tables import SubscriptionGroup
 from storefmt.formats.batch import BatchEntry, join_batch
+from storefmt.formats.javahash import index_key_hash
 from tests.server.broker.desk import broker_settings
 from tests.server.doubles import FakeConn
 
 T = TypeVar("T")
-TRIES: Final = 3
+TRIES: Final = 7
+HELD_LOAD: Final = 1.5
+"""The load that fails; the half is for machines whose memory is slow beside their interpreter."""
 CALIBRATION_COUNT: Final = 300_000
 """Turns of the calibration loop, which take some 20 ms."""
 TOPIC_COUNT: Final = 5_000
 QUEUE_COUNT: Final = 8_192
 MEMBER_COUNT: Final = 5_000
+CHAIN_COUNT: Final = 200_000
+"""Entries of the index in one slot."""
 LONG_MAX: Final = 2**63 - 1
 WIDE: Final = "Wide"
 """A topic with very many queues."""
@@ -176,7 +181,7 @@ def load_of(server: Server, code: int, asks: Iterator[Ask]) -> float:
         server.run(lambda: setattr(server, "longest_ns", 0))
         server.ask(code, ask)
         loads.append(server.longest_ns / limit_ns)
-        if loads[-1] < 1:
+        if loads[-1] < HELD_LOAD:
             break
     return min(loads)
 
@@ -414,6 +419,10 @@ def fill(app: BrokerApp) -> None:
         member = Member(Deaf(number), f"c{number}", 0, 407, 2**62)  # type: ignore[arg-type]
         group.members[member.conn] = member
         broker.producers.register("PG", member=member)
+    index = broker.store._reader._index
+    assert index is not None
+    same_slot = index_key_hash(f"{FILLED}#k") + index.slot_count
+    index._put_rows([(same_slot, 0, 1)] * CHAIN_COUNT, now_ms=1)
 
 
 def loads(server: Server, table: Mapping[int, Input | tuple[Input, ...]]) -> dict[str, float]:
@@ -447,7 +456,7 @@ def test_no_request_holds_the_loop_of_a_broker(
 
         server.wait(app.stop())
     print(found)
-    held = {code: round(load, 2) for code, load in found.items() if load >= 1}
+    held = {code: round(load, 2) for code, load in found.items() if load >= HELD_LOAD}
     assert not held, f"these hold the loop, in units of 20 ms: {held}"
 
 
@@ -466,5 +475,5 @@ def test_no_request_holds_the_loop_of_a_name_server(
 
         server.wait(app.stop())
     print(found)
-    held = {code: round(load, 2) for code, load in found.items() if load >= 1}
+    held = {code: round(load, 2) for code, load in found.items() if load >= HELD_LOAD}
     assert not held, f"these hold the loop, in units of 20 ms: {held}"

@@ -1,7 +1,10 @@
 """Breaks bytes in every small way, and sees that a decoder says so in its own words."""
 
-from collections.abc import Callable
-from contextlib import suppress
+import ctypes
+import mmap
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -41,3 +44,23 @@ def every_flip(data: bytes) -> list[bytes]:
     """Return ``data`` with each of its bits flipped."""
     whole = int.from_bytes(data, "big")
     return [(whole ^ (1 << bit)).to_bytes(len(data), "big") for bit in range(len(data) * 8)]
+
+
+@contextmanager
+def changed(file: Path, data: bytes) -> Iterator[None]:
+    """Give a file other bytes for a while."""
+    whole = file.read_bytes()
+    file.write_bytes(data)
+    try:
+        yield
+    finally:
+        file.write_bytes(whole)
+
+
+def guarded_page() -> mmap.mmap:
+    """Return a page of memory in front of one that cannot be read: one byte further is a crash."""
+    page = mmap.PAGESIZE
+    memory = mmap.mmap(-1, 2 * page)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(address + page), page, 0) == 0
+    return memory

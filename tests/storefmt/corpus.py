@@ -1,6 +1,5 @@
 """The golden stores as the tests of this package look at them: read once, never changed."""
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -58,8 +57,3 @@ def encoded(record: Record, **changed: object) -> bytes:
         },
     }
     return encode_record(**{**fields, **changed})
-
-
-def json_text(value: object) -> str:
-    """Return JSON with sorted keys, to compare values whose key order may differ."""
-    return json.dumps(value, sort_keys=True)

@@ -7,6 +7,9 @@ import tarfile
 from functools import cache
 from pathlib import Path
 
+from storefmt.formats.dledger import DledgerEntry, walk_entries
+from storefmt.formats.message import Record
+
 DATA = Path(__file__).resolve().parent / "data"
 
 
@@ -32,3 +35,23 @@ def unpack(name: str, root: Path) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
     return root
+
+
+def raft_entries() -> list[DledgerEntry]:
+    """Return the entries of the Raft log of the store ``dledger``, in order."""
+    return [
+        item
+        for path, data in sorted(files_of("dledger").items())
+        if path.startswith("dledger-n0/data/")
+        for _, item in walk_entries(
+            lambda pos, size, data=data: data[pos : pos + size],
+            base=int(Path(path).name),
+            size=len(data),
+        )
+        if isinstance(item, DledgerEntry)
+    ]
+
+
+def raft_records() -> list[Record]:
+    """Return the message records inside the entries."""
+    return [record for entry in raft_entries() if (record := entry.record()) is not None]

@@ -3,53 +3,38 @@
 Requests on each broker: GET_BROKER_CONFIG, GET_BROKER_CLUSTER_ACL_CONFIG.
 """
 
-from dataclasses import dataclass
-from typing import Annotated
-
-from mqadmin.accounts import WHERE, AccountRow, account_row, acl_places
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, option
-from mqadmin.registry import Java, command
-from mqadmin.rows import Outcome
-from mqadmin.things.account import read_acl
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which brokers."""
-
-    broker: Annotated[
-        str | None, option("of this broker: a name or HOST:PORT", short="b", kind=Kind.BROKER)
-    ] = None
-    cluster: Annotated[str | None, option("of the brokers of a cluster", kind=Kind.CLUSTER)] = None
+from mqadmin.changes.accounts import AccountRow, WhiteAddresses, account_row, acl_places
+from mqadmin.changes.targets.account import read_acl
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import of_brokers
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
 
 
 @command(
     "acl list",
-    "list the accounts of brokers with access control",
     examples=(("mqadmin acl list", "who may do what, broker by broker"),),
     details="Secrets are never shown. Who needs no account: `acl white-addr`.",
     rows=AccountRow,
     columns=("broker", "access_key", "admin", "topic_perms", "group_perms", "default_topic_perm"),
-    java=(
-        Java(
-            "getAclConfig",
-            WHERE,
-            aliases=("getAccessConfigSubCommand",),
-            any_of=("broker", "cluster"),
-        ),
-    ),
 )
-async def list_accounts(call: Call, args: Arguments) -> Outcome:
+@of_brokers
+async def list_accounts(call: Call, *, broker: str | None, cluster: str | None) -> Outcome:
     """Return one row an account and broker.
 
     Raises:
         Refused: a broker has no access control.
     """
     admin = await call.admin()
-    rows: list[AccountRow] = []
-    for place in await acl_places(call, args.broker, args.cluster):
+    rows: list[Row] = []
+    places = await acl_places(call, broker, cluster)
+    for place in sorted(places, key=lambda at: (at.broker, at.address)):
         found = await read_acl(admin, place.address)
-        rows += [account_row(place, one) for one in found.plain_access_configs or ()]
-    rows.sort(key=lambda row: (row.broker, row.address, row.access_key))
+        accounts = found.plain_access_configs or []
+        if call.settings.compat:
+            addresses = tuple(found.global_white_addrs or ())
+            rows.append(WhiteAddresses(place.broker, place.address, addresses))
+        else:
+            accounts = sorted(accounts, key=lambda one: one.access_key or "")
+        rows += [account_row(place, one) for one in accounts]
     return Outcome(rows)

@@ -4,17 +4,20 @@ Requests on each broker: GET_BROKER_CONFIG, GET_BROKER_CLUSTER_ACL_CONFIG,
 UPDATE_AND_CREATE_ACL_CONFIG, and the first two again to read it back.
 """
 
-from dataclasses import dataclass, replace
-from typing import Annotated, Final, Literal
+from dataclasses import replace
+from typing import Final, Literal, get_args
 
-from mqadmin.accounts import WHERE, AccountChange, acl_places, change_row
-from mqadmin.call import Call
+import click
+
+from mqadmin.changes.accounts import AccountChange, acl_places, change_row
+from mqadmin.changes.targets.account import HIDDEN, AccountTarget
+from mqadmin.changes.write import carry_out, plan
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import account_argument, on_brokers
+from mqadmin.cli.types import BOOLEAN, Choice
 from mqadmin.errors import Usage
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import Outcome, exit_code_of
-from mqadmin.things.account import HIDDEN, AccountThing
-from mqadmin.writes import carry_out, plan
+from mqadmin.output.rows import Outcome, exit_code_of
+from mqadmin.session.call import Call
 from remoting.bodies import PlainAccessConfig
 
 KEY_SIZE_MIN: Final = 7
@@ -22,42 +25,16 @@ KEY_SIZE_MIN: Final = 7
 Perm = Literal["DENY", "PUB", "SUB", "PUB|SUB", "SUB|PUB"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """The account and what changes."""
-
-    account: Annotated[str, argument("its access key", metavar="KEY")]
-    secret: Annotated[
-        str | None, option("its secret; '-' reads a line of standard input", metavar="TEXT|-")
-    ] = None
-    admin: Annotated[Literal["true", "false"] | None, option("it may do everything, or not")] = None
-    topic_perm: Annotated[
-        tuple[str, ...], option("what it may do with topics", metavar="TOPIC=PUB|SUB|DENY")
-    ] = ()
-    group_perm: Annotated[
-        tuple[str, ...], option("what it may do with groups", metavar="GROUP=SUB|DENY")
-    ] = ()
-    default_topic_perm: Annotated[Perm | None, option("with every other topic")] = None
-    default_group_perm: Annotated[Perm | None, option("with every other group")] = None
-    white_addr: Annotated[
-        str | None, option("from where it needs no signature, as 10.0.0.*", metavar="PATTERN")
-    ] = None
-    replace: Annotated[bool, option("reset what is not named")] = False
-    broker: Annotated[
-        str | None, option("on this broker: a name or HOST:PORT", short="b", kind=Kind.BROKER)
-    ] = None
-    cluster: Annotated[str | None, option("on the brokers of a cluster", kind=Kind.CLUSTER)] = None
-
-
 @command(
     "acl set",
-    "create an account, or change the fields that are named",
     examples=(
         (
             "mqadmin acl set billing --secret - --topic-perm orders=SUB --group-perm billing=SUB",
             "an account; the secret comes from standard input",
         ),
         ("mqadmin acl set billing --admin false", "everything else as it was"),
+        ("mqadmin acl set billing --add --topic-perm bills=PUB", "one permission more"),
+        ("mqadmin acl set billing --remove orders", "one permission less"),
     ),
     details="A broker takes a change only with the account's secret. One that tells it when asked\n"
     "(4.9.7) needs no --secret for an account that is there; one that hides it does.",
@@ -73,59 +50,82 @@ class Arguments:
         "remark",
     ),
     writes=True,
-    java=(
-        Java(
-            "updateAclConfig",
-            (
-                *WHERE,
-                JavaOption("a", "accessKey", "account", required=True),
-                JavaOption("s", "secretKey", "secret", required=True),
-                JavaOption("w", "whiteRemoteAddress", "white_addr"),
-                JavaOption("i", "defaultTopicPerm", "default_topic_perm"),
-                JavaOption("u", "defaultGroupPerm", "default_group_perm"),
-                JavaOption("t", "topicPerms", "topic_perm"),
-                JavaOption("g", "groupPerms", "group_perm"),
-                JavaOption("m", "admin", "admin"),
-            ),
-            any_of=("broker", "cluster"),
-        ),
-    ),
 )
-async def set_account(call: Call, args: Arguments) -> Outcome:
+@account_argument
+@click.option("--secret", metavar="TEXT|-", help="its secret; '-' reads a line of standard input")
+@click.option("--admin", type=BOOLEAN, help="it may do everything, or not")
+@click.option(
+    "--topic-perm", multiple=True, metavar="TOPIC=PUB|SUB|DENY", help="what it may do with topics"
+)
+@click.option(
+    "--group-perm", multiple=True, metavar="GROUP=SUB|DENY", help="what it may do with groups"
+)
+@click.option("--default-topic-perm", type=Choice(get_args(Perm)), help="with every other topic")
+@click.option("--default-group-perm", type=Choice(get_args(Perm)), help="with every other group")
+@click.option(
+    "--white-addr", metavar="PATTERN", help="from where it needs no signature, as 10.0.0.*"
+)
+@click.option("--replace", "replace_", is_flag=True, help="reset what is not named")
+@click.option(
+    "--add",
+    is_flag=True,
+    help="permissions are added to those that are there, and do not replace them",
+)
+@click.option(
+    "--remove",
+    multiple=True,
+    metavar="NAME",
+    help="take the permission for this topic or group away",
+)
+@on_brokers
+async def set_account(
+    call: Call,
+    *,
+    account: str,
+    secret: str | None,
+    admin: bool | None,
+    topic_perm: tuple[str, ...],
+    group_perm: tuple[str, ...],
+    default_topic_perm: Perm | None,
+    default_group_perm: Perm | None,
+    white_addr: str | None,
+    replace_: bool,
+    add: bool,
+    remove: tuple[str, ...],
+    broker: str | None,
+    cluster: str | None,
+) -> Outcome:
     """Return one row a broker, with the old values of what changed.
 
     Raises:
         Usage: a key is too short, or a permission is none.
         NotFound: there is no such cluster or broker.
     """
-    secret = args.secret
     if secret == "-":
         secret = call.console.stdin.readline().rstrip("\r\n")
-    for name, key in (("access key", args.account), ("secret", secret)):
-        if key is not None and len(key) < KEY_SIZE_MIN:
-            raise Usage(f"the {name} has {len(key)} characters", hint="7 are the least")
-    topics, groups = _perms(args.topic_perm), _perms(args.group_perm)
-    admin = await call.admin()
-    places = await acl_places(call, args.broker, args.cluster)
+    _check_keys(account, secret)
+    topics, groups = _perms(topic_perm), _perms(group_perm)
+    client = await call.admin()
+    places = await acl_places(call, broker, cluster)
 
     def choose(old: PlainAccessConfig | None) -> PlainAccessConfig:
-        base = PlainAccessConfig(access_key=args.account)
+        base = PlainAccessConfig(access_key=account)
         if old is not None:
             base = replace(base, secret_key=old.secret_key, admin=False)
-            base = base if args.replace else old
+            base = base if replace_ else old
         return replace(
             base,
             secret_key=secret or base.secret_key,
-            admin=base.admin if args.admin is None else args.admin == "true",
-            topic_perms=topics or base.topic_perms,
-            group_perms=groups or base.group_perms,
-            default_topic_perm=args.default_topic_perm or base.default_topic_perm,
-            default_group_perm=args.default_group_perm or base.default_group_perm,
-            white_remote_address=args.white_addr or base.white_remote_address,
+            admin=base.admin if admin is None else admin,
+            topic_perms=_merged(base.topic_perms, topics, add=add, remove=remove),
+            group_perms=_merged(base.group_perms, groups, add=add, remove=remove),
+            default_topic_perm=default_topic_perm or base.default_topic_perm,
+            default_group_perm=default_group_perm or base.default_group_perm,
+            white_remote_address=white_addr or base.white_remote_address,
         )
 
     steps = await plan(
-        [AccountThing(admin, place, (args.account,), secret) for place in places], choose
+        [AccountTarget(client, place, (account,), secret) for place in places], choose
     )
     # Whether a hidden secret is the one that is given, nobody can tell: it is set.
     steps = [
@@ -134,9 +134,27 @@ async def set_account(call: Call, args: Arguments) -> Outcome:
         else step
         for step in steps
     ]
-    done = await carry_out(call, steps, title=f"acl set {args.account}")
+    done = await carry_out(call, steps, title=f"acl set {account}")
     rows = [change_row(one) for one in done]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
+
+
+def _check_keys(account: str, secret: str | None) -> None:
+    for name, key in (("access key", account), ("secret", secret)):
+        if key is not None and len(key) < KEY_SIZE_MIN:
+            raise Usage(f"the {name} has {len(key)} characters", hint="7 are the least")
+
+
+def _merged(
+    old: list[str] | None, new: list[str], *, add: bool, remove: tuple[str, ...]
+) -> list[str] | None:
+    """Return the permissions that shall be: new ones instead of the old, or beside them."""
+    if not add and not remove:
+        return new or old
+    held = {one.partition("=")[0]: one for one in (old or ()) if add or not new}
+    held |= {one.partition("=")[0]: one for one in new}
+    # An empty list is no permission that a broker reads.
+    return [one for name, one in held.items() if name not in remove] or None
 
 
 def _perms(texts: tuple[str, ...]) -> list[str]:

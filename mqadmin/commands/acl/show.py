@@ -3,38 +3,27 @@
 Requests on each broker: GET_BROKER_CONFIG, GET_BROKER_CLUSTER_ACL_CONFIG.
 """
 
-from dataclasses import dataclass
-from typing import Annotated
-
-from mqadmin.accounts import AccountRow, account_row, acl_places
-from mqadmin.call import Call
+from mqadmin.changes.accounts import AccountRow, account_row, acl_places
+from mqadmin.changes.targets.account import read_acl
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import account_argument, of_brokers
 from mqadmin.errors import NotFound
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import command
-from mqadmin.rows import Outcome
-from mqadmin.things.account import read_acl
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which account."""
-
-    account: Annotated[str, argument("its access key", metavar="KEY")]
-    broker: Annotated[
-        str | None, option("of this broker: a name or HOST:PORT", short="b", kind=Kind.BROKER)
-    ] = None
-    cluster: Annotated[str | None, option("of the brokers of a cluster", kind=Kind.CLUSTER)] = None
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
 
 
 @command(
     "acl show",
-    "show one account of brokers with access control",
     examples=(("mqadmin acl show billing -o yaml", "what it may do, broker by broker"),),
     details="Its secret is not shown.",
     rows=AccountRow,
     columns=("broker", "access_key", "admin", "topic_perms", "group_perms", "default_topic_perm"),
 )
-async def show_account(call: Call, args: Arguments) -> Outcome:
+@account_argument
+@of_brokers
+async def show_account(
+    call: Call, *, account: str, broker: str | None, cluster: str | None
+) -> Outcome:
     """Return one row a broker.
 
     Raises:
@@ -43,13 +32,13 @@ async def show_account(call: Call, args: Arguments) -> Outcome:
     """
     admin = await call.admin()
     rows = []
-    for place in await acl_places(call, args.broker, args.cluster):
+    for place in await acl_places(call, broker, cluster):
         found = await read_acl(admin, place.address)
         rows += [
             account_row(place, one)
             for one in found.plain_access_configs or ()
-            if one.access_key == args.account
+            if one.access_key == account
         ]
     if not rows:
-        raise NotFound(f"no broker has account {args.account}", hint="`acl list` shows them")
+        raise NotFound(f"no broker has account {account}", hint="`acl list` shows them")
     return Outcome(rows)

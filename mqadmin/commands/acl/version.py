@@ -4,26 +4,15 @@ Requests on each broker: GET_BROKER_CONFIG, GET_BROKER_CLUSTER_ACL_INFO.
 """
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.accounts import WHERE, acl_places
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, option
-from mqadmin.registry import Java, command
-from mqadmin.rows import EpochMs, Outcome, Row
-from mqadmin.things.account import check_acl
+from mqadmin.changes.accounts import acl_places
+from mqadmin.changes.targets.account import check_acl
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import of_brokers
+from mqadmin.output.rows import EpochMs, Outcome, Row
+from mqadmin.session.call import Call
 from storefmt.config import fastjson
 from storefmt.config.tables import DataVersion
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which brokers."""
-
-    broker: Annotated[
-        str | None, option("of this broker: a name or HOST:PORT", short="b", kind=Kind.BROKER)
-    ] = None
-    cluster: Annotated[str | None, option("of the brokers of a cluster", kind=Kind.CLUSTER)] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +29,12 @@ class AclVersion(Row):
 
 @command(
     "acl version",
-    "show when the accounts of each broker changed",
     examples=(("mqadmin acl version", "file by file: brokers that differ were missed"),),
     rows=AclVersion,
     columns=("broker", "address", "file", "counter", "changed_time"),
-    java=(Java("clusterAclConfigVersion", WHERE, any_of=("broker", "cluster")),),
 )
-async def acl_version(call: Call, args: Arguments) -> Outcome:
+@of_brokers
+async def acl_version(call: Call, *, broker: str | None, cluster: str | None) -> Outcome:
     """Return one row a broker and file.
 
     Raises:
@@ -54,7 +42,7 @@ async def acl_version(call: Call, args: Arguments) -> Outcome:
     """
     admin = await call.admin()
     rows = []
-    for place in await acl_places(call, args.broker, args.cluster):
+    for place in await acl_places(call, broker, cluster):
         await check_acl(admin, place.address)
         told = await admin.acl_version(place.address)
         files = fastjson.loads(told.all_acl_file_version or "{}")

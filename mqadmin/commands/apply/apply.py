@@ -1,37 +1,47 @@
 """``apply``: bring a cluster to what a YAML document says.
 
-    document + brokers --> steps of mqadmin.writes: read, ask, keep, write, read back
+    document + brokers --> steps of mqadmin.changes.write: read, ask, keep, write, read back
 
 Rule: what the document does not name stays, unless ``--prune`` removes it, and that asks.
 
 Rule: that a topic is ordered is told to the name servers, where brokers learn it.
 
-Requests: see ``mqadmin.declaredfrom``; UPDATE_AND_CREATE_TOPIC, PUT_KV_CONFIG, DELETE_KV_CONFIG,
-UPDATE_AND_CREATE_SUBSCRIPTIONGROUP; with --prune DELETE_TOPIC_IN_BROKER, DELETE_TOPIC_IN_NAMESRV
-and DELETE_SUBSCRIPTIONGROUP.
+Requests: see ``mqadmin.manifest.sources``; UPDATE_AND_CREATE_TOPIC, PUT_KV_CONFIG,
+DELETE_KV_CONFIG, UPDATE_AND_CREATE_SUBSCRIPTIONGROUP; with --prune DELETE_TOPIC_IN_BROKER,
+DELETE_TOPIC_IN_NAMESRV and DELETE_SUBSCRIPTIONGROUP.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from mqadmin.call import Call
-from mqadmin.declared import ACCOUNTS, GROUPS, SECRET, TOPICS, Settings, State, expand
-from mqadmin.declared import Kind as Section
-from mqadmin.declaredfrom import of_cluster, of_file
+import click
+
+from mqadmin.changes.targets.account import AccountTarget
+from mqadmin.changes.targets.base import Target
+from mqadmin.changes.targets.group import GroupTarget
+from mqadmin.changes.targets.route import RouteTarget
+from mqadmin.changes.targets.setting import KvEntry
+from mqadmin.changes.targets.topic import TopicTarget
+from mqadmin.changes.topic_order import OrderWish, plan_order
+from mqadmin.changes.write import Step, carry_out, plan, plan_each
+from mqadmin.cli.declare import command
+from mqadmin.cli.types import CLUSTER, FILE
+from mqadmin.cluster.brokers import Place, masters, namesrvs
 from mqadmin.errors import NotFound
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.places import Place, masters, namesrvs
-from mqadmin.registry import command
-from mqadmin.rows import Outcome, Row, exit_code_of
-from mqadmin.things.account import AccountThing
-from mqadmin.things.base import Thing
-from mqadmin.things.group import GroupThing
-from mqadmin.things.route import RouteThing
-from mqadmin.things.setting import KvEntry
-from mqadmin.things.topic import TopicThing
-from mqadmin.topicorder import OrderWish, plan_order
-from mqadmin.writes import Step, carry_out, plan, plan_each
+from mqadmin.manifest.declared import (
+    ACCOUNTS,
+    GROUPS,
+    SECRET,
+    TOPICS,
+    Section,
+    Settings,
+    State,
+    expand,
+)
+from mqadmin.manifest.sources import of_cluster, of_file
+from mqadmin.output.rows import UNCHANGED, Outcome, Row, exit_code_of
+from mqadmin.session.call import Call
 from storefmt.config.tables import TopicConfig
 
 if TYPE_CHECKING:
@@ -42,33 +52,25 @@ ORDER: Final = "order"
 """The kind of a row about a topic's entry at a name server."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which document, and whether the rest goes."""
-
-    file: Annotated[str, argument("YAML of `export`; '-' reads standard input", kind=Kind.FILE)]
-    prune: Annotated[bool, option("delete topics and groups that it does not name")] = False
-    cluster: Annotated[
-        str | None, option("on this cluster, where there are several", kind=Kind.CLUSTER)
-    ] = None
-
-
 @dataclass(frozen=True, slots=True)
 class AppliedRow(Row):
-    """One thing on one server; ``was`` and ``now`` are its settings, None where it is not there."""
+    """One thing on one server; ``was`` and ``now`` are its settings, None where it is not there.
+
+    ``changes`` are the settings that differ, as ``perm: R-- → RW-``.
+    """
 
     kind: str
     name: str
     server: str
     was: dict[str, object] | None
     now: dict[str, object] | None
+    changes: tuple[str, ...]
     result: str
     remark: str | None
 
 
 @command(
     "apply",
-    "bring topics, groups and accounts to what a YAML document says",
     examples=(
         ("mqadmin apply cluster.yaml --dry-run", "what would change"),
         ("mqadmin apply cluster.yaml", "create and change, delete nothing"),
@@ -77,51 +79,61 @@ class AppliedRow(Row):
     details="Topics and groups that brokers make themselves are never pruned. `undo` puts\n"
     "settings back, but no messages.",
     rows=AppliedRow,
-    columns=("kind", "name", "server", "result", "remark"),
+    columns=("kind", "name", "server", "changes", "result", "remark"),
     writes=True,
 )
-async def apply(call: Call, args: Arguments) -> Outcome:
-    """Return one row a thing and server that the document is about.
+@click.argument("file", type=FILE, help="YAML of `export`; '-' reads standard input")
+@click.option("--prune", is_flag=True, help="delete topics and groups that it does not name")
+@click.option("--cluster", type=CLUSTER, help="on this cluster, where there are several")
+async def apply(call: Call, *, file: str, prune: bool, cluster: str | None) -> Outcome:
+    """Return one row a target and server that the document is about.
 
     Raises:
         Usage: the file is no document.
         NotFound: it names a broker that there is not, or there is no such cluster.
     """
-    document = of_file(call, args.file)
+    document = of_file(call, file)
     admin = await call.admin()
-    places = {place.broker: place for place in await masters(admin, cluster=args.cluster)}
+    places = {place.broker: place for place in await masters(admin, cluster=cluster)}
     wanted = expand(document, places)
     _check_brokers(wanted, places)
     steps = await _wanted_steps(call, wanted, places)
     question = None
-    if args.prune:
+    if prune:
         having = await of_cluster(admin, list(places.values()))
         rest = await _prune_steps(call, admin, having, wanted=wanted, places=places)
         writes = [step for step in rest if step.is_write]
         if writes:
-            names = sorted({step.thing.names[0] for step in writes})
+            names = sorted({step.target.names[0] for step in writes})
             shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-            question = f"delete {len(names)} that {args.file} does not name ({shown})?"
+            question = f"delete {len(names)} that {file} does not name ({shown})?"
         steps += rest
-    done = await carry_out(call, steps, title=f"apply {args.file}", question=question)
+    done = await carry_out(call, steps, title=f"apply {file}", question=question)
     rows = [
         AppliedRow(
-            ORDER if isinstance(one.step.thing, KvEntry) else one.step.thing.kind,
-            one.step.thing.names[-1],
-            one.step.thing.place.broker,
+            ORDER if isinstance(one.step.target, KvEntry) else one.step.target.kind,
+            one.step.target.names[-1],
+            one.step.target.place.broker,
             _shown(one.step.old),
             _shown(one.value),
+            _changes(_shown(one.step.old), _shown(one.step.new)) if one.step.is_write else (),
             one.result,
             one.remark,
         )
         for one in done
     ]
-    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
+    exit_code = exit_code_of(row.result for row in rows)
+    # A person wants to see what would change; every other format is complete.
+    if call.dry_run and (call.settings.output or call.workplace.output or "table") == "table":
+        changing = [row for row in rows if row.result != UNCHANGED]
+        same = len(rows) - len(changing)
+        return Outcome(changing, exit_code=exit_code, notes=(f"{same} unchanged",) if same else ())
+    return Outcome(rows, exit_code=exit_code)
 
 
 def _check_brokers(wanted: State, places: Mapping[str, Place]) -> None:
-    for section, things in wanted.sections.items():
-        for name, held in things.items():
+    for section, entries in wanted.sections.items():
+        for name, held in entries.items():
             for broker in held:
                 if broker not in places:
                     known = ", ".join(sorted(places))
@@ -137,21 +149,21 @@ async def _wanted_steps(
     admin = await call.admin()
     topics = await plan_each(
         [
-            _wish(TopicThing(admin, places[broker], (name,)), TOPICS, settings)
+            _wish(TopicTarget(admin, places[broker], (name,)), TOPICS, settings)
             for name, broker, settings in _each(wanted, TOPICS.name)
         ]
     )
     order = await plan_order(call, _order_wishes(wanted, topics))
     groups = await plan_each(
         [
-            _wish(GroupThing(admin, places[broker], (name,)), GROUPS, settings)
+            _wish(GroupTarget(admin, places[broker], (name,)), GROUPS, settings)
             for name, broker, settings in _each(wanted, GROUPS.name)
         ]
     )
     accounts = await plan_each(
         [
             _wish(
-                AccountThing(admin, places[broker], (name,), secret=_secret(settings)),
+                AccountTarget(admin, places[broker], (name,), secret=_secret(settings)),
                 ACCOUNTS,
                 settings,
             )
@@ -167,9 +179,9 @@ async def _wanted_steps(
 
 
 def _wish(
-    thing: Thing[T], kind: Section[T], settings: Settings
-) -> tuple[Thing[T], Callable[[T | None], T]]:
-    return thing, lambda old: kind.over(old, thing.names[0], settings)
+    target: Target[T], section: Section[T], settings: Settings
+) -> tuple[Target[T], Callable[[T | None], T]]:
+    return target, lambda old: section.over(old, target.names[0], settings)
 
 
 def _order_wishes(wanted: State, topics: Sequence[Step[TopicConfig]]) -> list[OrderWish]:
@@ -180,7 +192,7 @@ def _order_wishes(wanted: State, topics: Sequence[Step[TopicConfig]]) -> list[Or
     """
     wishes: dict[str, OrderWish] = {}
     for step in topics:
-        name, broker = step.thing.names[0], step.thing.place.broker
+        name, broker = step.target.names[0], step.target.place.broker
         is_ordered = wanted.of(TOPICS.name)[name][broker].get("order")
         if is_ordered is None or step.verdict or step.new is None:
             continue
@@ -227,11 +239,11 @@ async def _prune_steps(
     topics = [(name, broker) for name, broker, _ in _each(beyond, TOPICS.name)]
     named = wanted.sections.get(TOPICS.name, {})
     on_brokers = await plan(
-        [TopicThing(admin, places[broker], (name,)) for name, broker in topics], _gone
+        [TopicTarget(admin, places[broker], (name,)) for name, broker in topics], _gone
     )
     routes = await plan(
         [
-            RouteThing(admin, place, (name,))
+            RouteTarget(admin, place, (name,))
             for name in sorted({name for name, _ in topics} - set(named))
             for place in await namesrvs(call)
         ],
@@ -239,14 +251,14 @@ async def _prune_steps(
     )
     groups = await plan(
         [
-            GroupThing(admin, places[broker], (name,))
+            GroupTarget(admin, places[broker], (name,))
             for name, broker, _ in _each(beyond, GROUPS.name)
         ],
         _gone,
     )
     accounts = await plan(
         [
-            AccountThing(admin, places[broker], (name,))
+            AccountTarget(admin, places[broker], (name,))
             for name, broker, _ in _each(beyond, ACCOUNTS.name)
         ],
         _gone,
@@ -263,8 +275,19 @@ def _gone(_: object) -> None:
     return None
 
 
+def _changes(was: Mapping[str, object] | None, now: Mapping[str, object] | None) -> tuple[str, ...]:
+    """Return the settings that differ with both values; what is made or removed has one word."""
+    if was is None or now is None:
+        return ("new",) if was is None else ("deleted",)
+    return tuple(
+        f"{name}: {was.get(name, 'nothing')} → {now.get(name, 'nothing')}"
+        for name in dict.fromkeys((*was, *now))
+        if was.get(name) != now.get(name)
+    )
+
+
 def _shown(value: object) -> dict[str, object] | None:
-    """Return the settings of a thing for the row; a route has none.
+    """Return the settings of a target for the row; a route has none.
 
     A broker's own word on order is left out: there is a row for what the name servers say.
     """
@@ -272,7 +295,7 @@ def _shown(value: object) -> dict[str, object] | None:
         return {"order_conf": value}
     if isinstance(value, TopicConfig):
         return {key: one for key, one in TOPICS.describe(value).items() if key != "order"}
-    for kind in (GROUPS, ACCOUNTS):
-        if type(value) is type(kind.fresh("x")):
-            return dict(kind.describe(value))  # type: ignore[arg-type]
+    for section in (GROUPS, ACCOUNTS):
+        if type(value) is type(section.fresh("x")):
+            return dict(section.describe(value))  # type: ignore[arg-type]
     return None

@@ -3,33 +3,26 @@
 Requests: as ``group show``, again until it holds or ``--within`` is over.
 """
 
-from dataclasses import dataclass
-from typing import Annotated
+import click
 
-from mqadmin.call import Call
-from mqadmin.conditions import Verdict, asserted, group_there
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import command
-from mqadmin.rows import Outcome
-from mqadmin.times import parse_duration
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which group, and how many are to be in it."""
-
-    group: Annotated[str, argument("the consumer group", kind=Kind.GROUP)]
-    members: Annotated[int | None, option("online, at least")] = None
-    within: Annotated[int, option("until then", metavar="TIME", parse=parse_duration)] = 0
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import group_argument
+from mqadmin.cli.times import DURATION
+from mqadmin.cli.types import INTEGER
+from mqadmin.health.conditions import Verdict, asserted, group_there
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
 
 
 @command(
     "assert group",
-    "exit 1 where a group is not known, or has too few members",
     examples=(("mqadmin assert group billing --members 2 --within 1m", "both came up"),),
     rows=Verdict,
 )
-async def assert_group(call: Call, args: Arguments) -> Outcome:
+@group_argument()
+@click.option("--members", type=INTEGER, help="online, at least")
+@click.option("--within", type=DURATION, default=0, help="until then")
+async def assert_group(call: Call, *, group: str, members: int | None, within: int) -> Outcome:
     """Return the verdict."""
-    condition = group_there(args.group, members=args.members)
-    return await asserted(call, condition, within_ms=args.within)
+    condition = group_there(group, members=members)
+    return await asserted(call, condition, within_ms=within)

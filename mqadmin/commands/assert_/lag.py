@@ -3,41 +3,36 @@
 Requests: GET_CONSUME_STATS on each master, again until it holds or ``--within`` is over.
 """
 
-from dataclasses import dataclass
-from typing import Annotated
+import click
 
-from mqadmin.call import Call
-from mqadmin.conditions import Verdict, asserted, lag_at_most
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import command
-from mqadmin.rows import Outcome
-from mqadmin.times import parse_duration
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Whose lag, and how much may be."""
-
-    group: Annotated[str, argument("the consumer group", kind=Kind.GROUP)]
-    topic: Annotated[str | None, argument("only in this topic", kind=Kind.TOPIC)] = None
-    max: Annotated[int, option("entries that may be left")] = 0
-    within: Annotated[int, option("until then", metavar="TIME", parse=parse_duration)] = 0
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import group_argument, topic_argument
+from mqadmin.cli.times import DURATION
+from mqadmin.cli.types import INTEGER
+from mqadmin.health.conditions import Verdict, asserted, lag_at_most
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
 
 
 @command(
     "assert lag",
-    "exit 1 where a group is further behind than it may be",
     examples=(
         ("mqadmin assert lag billing --within 30s", "all is read within half a minute"),
         ("mqadmin assert lag billing orders --max 100", "at most 100 are left in orders"),
     ),
     rows=Verdict,
 )
-async def assert_lag(call: Call, args: Arguments) -> Outcome:
+@group_argument()
+@topic_argument(required=False, help="only in this topic")
+@click.option("--max", "max_", type=INTEGER, default=0, help="entries that may be left")
+@click.option("--within", type=DURATION, default=0, help="until then")
+async def assert_lag(
+    call: Call, *, group: str, topic: str | None, max_: int, within: int
+) -> Outcome:
     """Return the verdict.
 
     Raises:
         NotFound: no broker knows the group.
     """
-    condition = lag_at_most(args.group, args.topic, most=args.max)
-    return await asserted(call, condition, within_ms=args.within)
+    condition = lag_at_most(group, topic, most=max_)
+    return await asserted(call, condition, within_ms=within)

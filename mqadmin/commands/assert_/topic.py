@@ -3,37 +3,32 @@
 Request: GET_ROUTEINFO_BY_TOPIC, again until it holds or ``--within`` is over.
 """
 
-from dataclasses import dataclass
-from typing import Annotated
+import click
 
-from mqadmin.call import Call
-from mqadmin.conditions import Verdict, asserted, topic_there
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import command
-from mqadmin.rows import Outcome
-from mqadmin.times import parse_duration
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which topic, and how it is to be."""
-
-    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
-    queues: Annotated[int | None, option("readable queues, over all brokers")] = None
-    absent: Annotated[bool, option("it must not be there")] = False
-    within: Annotated[int, option("until then", metavar="TIME", parse=parse_duration)] = 0
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import topic_argument
+from mqadmin.cli.times import DURATION
+from mqadmin.cli.types import INTEGER
+from mqadmin.health.conditions import Verdict, asserted, topic_there
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
 
 
 @command(
     "assert topic",
-    "exit 1 where a topic is not there, or not as it is to be",
     examples=(
         ("mqadmin assert topic orders --queues 8", "it has eight queues"),
         ("mqadmin assert topic old --absent", "it was deleted"),
     ),
     rows=Verdict,
 )
-async def assert_topic(call: Call, args: Arguments) -> Outcome:
+@topic_argument()
+@click.option("--queues", type=INTEGER, help="readable queues, over all brokers")
+@click.option("--absent", is_flag=True, help="it must not be there")
+@click.option("--within", type=DURATION, default=0, help="until then")
+async def assert_topic(
+    call: Call, *, topic: str, queues: int | None, absent: bool, within: int
+) -> Outcome:
     """Return the verdict."""
-    condition = topic_there(args.topic, queues=args.queues, absent=args.absent)
-    return await asserted(call, condition, within_ms=args.within)
+    condition = topic_there(topic, queues=queues, absent=absent)
+    return await asserted(call, condition, within_ms=within)

@@ -3,25 +3,30 @@
 Request on each broker: DELETE_EXPIRED_COMMITLOG.
 """
 
-from mqadmin.call import Call
-from mqadmin.cleaning import JAVA_OPTIONS, Arguments, Cleaned, clean
-from mqadmin.registry import Java, command
-from mqadmin.rows import Outcome
+from mqadmin.changes.cleaning import Cleaned, clean, to_clean
+from mqadmin.cli.declare import command
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
 from mqclient.admin.admin import Admin
 
 
 @command(
     "broker clean expired-log",
-    "delete commit log files past their age now, not at the usual hour",
     examples=(("mqadmin broker clean expired-log -b broker-a -y", "on one broker"),),
     rows=Cleaned,
     writes=True,
-    java=(Java("deleteExpiredCommitLog", JAVA_OPTIONS),),
 )
-async def clean_expired_log(call: Call, args: Arguments) -> Outcome:
+@to_clean
+async def clean_expired_log(call: Call, *, broker: str | None, cluster: str | None) -> Outcome:
     """Return one row a broker.
 
     Raises:
         NotFound: there is no such cluster or broker.
     """
-    return await clean(call, args, "commit log files past their age", Admin.delete_expired_log)
+    return await clean(
+        call,
+        "commit log files past their age",
+        Admin.delete_expired_log,
+        broker=broker,
+        cluster=cluster,
+    )

@@ -5,17 +5,19 @@ to read it back.
 """
 
 import asyncio
-from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Final
 
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.places import masters, with_slaves
-from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import CHANGED, Outcome, exit_code_of
-from mqadmin.settingchange import SettingChange, checked, row_of, unknown_key
-from mqadmin.things.setting import BrokerSetting
-from mqadmin.writes import carry_out, plan
+import click
+
+from mqadmin.changes.setting_change import SettingChange, checked, row_of, unknown_key
+from mqadmin.changes.targets.setting import BrokerSettingTarget
+from mqadmin.changes.write import carry_out, plan
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import on_broker
+from mqadmin.cli.types import CLUSTER
+from mqadmin.cluster.brokers import masters, with_slaves
+from mqadmin.output.rows import CHANGED, Outcome, exit_code_of
+from mqadmin.session.call import Call
 
 AT_START: Final = frozenset({
     "brokerClusterName", "brokerId", "brokerIP1", "brokerIP2", "brokerName", "brokerRole",
@@ -31,23 +33,8 @@ REWRITES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """The setting, its new value, and where."""
-
-    key: Annotated[str, argument("the setting")]
-    value: Annotated[str, argument("its new value")]
-    broker: Annotated[
-        str | None, option("on this broker: a name or HOST:PORT", short="b", kind=Kind.BROKER)
-    ] = None
-    cluster: Annotated[
-        str | None, option("on masters and slaves of a cluster", kind=Kind.CLUSTER)
-    ] = None
-
-
 @command(
     "broker config set",
-    "change a setting of running brokers",
     examples=(
         ("mqadmin broker config set brokerPermission 4 -b broker-a -y", "make one read-only"),
         ("mqadmin broker config set slaveReadEnable true --dry-run", "what would change"),
@@ -57,22 +44,14 @@ class Arguments:
     rows=SettingChange,
     columns=("server", "address", "key", "old_value", "value", "result", "remark"),
     writes=True,
-    java=(
-        Java(
-            "updateBrokerConfig",
-            (
-                JavaOption("b", "brokerAddr", "broker"),
-                JavaOption("c", "clusterName", "cluster"),
-                # Slaves are always meant with a cluster.
-                JavaOption("a", "updateAllBroker", since_5=True),
-                JavaOption("k", "key", "key", required=True),
-                JavaOption("v", "value", "value", required=True),
-            ),
-            any_of=("broker", "cluster"),
-        ),
-    ),
 )
-async def set_broker_config(call: Call, args: Arguments) -> Outcome:
+@click.argument("key", help="the setting")
+@click.argument("value", help="its new value")
+@on_broker
+@click.option("--cluster", type=CLUSTER, help="on masters and slaves of a cluster")
+async def set_broker_config(
+    call: Call, *, key: str, value: str, broker: str | None, cluster: str | None
+) -> Outcome:
     """Return one row a broker.
 
     Raises:
@@ -80,28 +59,28 @@ async def set_broker_config(call: Call, args: Arguments) -> Outcome:
         Usage: the value does not look like the one that is there.
     """
     admin = await call.admin()
-    places = await masters(admin, broker=args.broker, cluster=args.cluster)
-    if args.broker is None:
+    places = await masters(admin, broker=broker, cluster=cluster)
+    if broker is None:
         places = await with_slaves(admin, places)
     tables = await asyncio.gather(
         *(admin.broker_config(place.address) for place in places), return_exceptions=True
     )
-    known = {key for table in tables if not isinstance(table, BaseException) for key in table}
+    known = {name for table in tables if not isinstance(table, BaseException) for name in table}
 
     def choose(old: str | None) -> str:
         if old is None:
-            raise unknown_key(args.key, known)
-        return checked(args.key, old, args.value)
+            raise unknown_key(key, known)
+        return checked(key, old, value)
 
-    steps = await plan([BrokerSetting(admin, place, (args.key,)) for place in places], choose)
+    steps = await plan([BrokerSettingTarget(admin, place, (key,)) for place in places], choose)
     if "rocketmqHome" in known and any(step.is_write for step in steps) and not call.dry_run:
         call.warn(f"note: {REWRITES}")
     done = await carry_out(
         call,
         steps,
-        title=f"broker config set {args.key}",
-        question=f"set {args.key} to {args.value!r} on {len(places)} broker(s)?",
+        title=f"broker config set {key}",
+        question=f"set {key} to {value!r} on {len(places)} broker(s)?",
     )
-    restart = RESTART if args.key in AT_START or args.key.endswith(AT_START_ENDS) else None
+    restart = RESTART if key in AT_START or key.endswith(AT_START_ENDS) else None
     rows = [row_of(one, restart if one.result == CHANGED else None) for one in done]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

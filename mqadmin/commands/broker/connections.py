@@ -6,36 +6,24 @@ GET_ALL_SUBSCRIPTIONGROUP_CONFIG, and GET_CONSUMER_CONNECTION_LIST for each grou
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import of_masters
+from mqadmin.cli.types import GROUP, TOPIC, Choice
+from mqadmin.cluster.brokers import MASTER, Place, masters
+from mqadmin.cluster.groups import PARALLEL_MAX, connection
 from mqadmin.errors import NotFound
-from mqadmin.groups import PARALLEL_MAX, connection
-from mqadmin.parameters import Kind, option
-from mqadmin.places import MASTER, Place, masters
-from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import EpochMs, Outcome, Row
+from mqadmin.output.rows import EpochMs, Outcome, Row
+from mqadmin.session.call import Call
 from mqclient.client import routes
 from mqclient.errors import BrokerRefused
 from remoting.bodies import Connection
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which brokers, and which connections."""
-
-    broker: Annotated[
-        str | None, option("of this broker: a name or HOST:PORT", short="b", kind=Kind.BROKER)
-    ] = None
-    cluster: Annotated[str | None, option("of the masters of a cluster", kind=Kind.CLUSTER)] = None
-    topic: Annotated[str | None, option("of the brokers of this topic", kind=Kind.TOPIC)] = None
-    kind: Annotated[
-        Literal["producer", "consumer"] | None, option("only producers, or only consumers")
-    ] = None
-    group: Annotated[str | None, option("only of this group", short="g", kind=Kind.GROUP)] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,29 +42,27 @@ class ClientConnection(Row):
 
 @command(
     "broker connections",
-    "show who is connected to a broker",
     examples=(
         ("mqadmin broker connections -b broker-a", "producers and consumers"),
         ("mqadmin broker connections --kind producer -g shop", "producers of one group"),
     ),
     rows=ClientConnection,
-    java=(
-        Java(
-            "producer",
-            (JavaOption("b", "broker", "broker", required=True),),
-            preset=(("kind", "producer"),),
-        ),
-        Java(
-            "producerConnection",
-            (
-                JavaOption("g", "producerGroup", "group", required=True),
-                JavaOption("t", "topic", "topic", required=True),
-            ),
-            preset=(("kind", "producer"),),
-        ),
-    ),
 )
-async def broker_connections(call: Call, args: Arguments) -> Outcome:
+@of_masters
+@click.option("--topic", type=TOPIC, help="of the brokers of this topic")
+@click.option(
+    "--kind", type=Choice(["producer", "consumer"]), help="only producers, or only consumers"
+)
+@click.option("--group", "-g", type=GROUP, help="only of this group")
+async def broker_connections(
+    call: Call,
+    *,
+    broker: str | None,
+    cluster: str | None,
+    topic: str | None,
+    kind: Literal["producer", "consumer"] | None,
+    group: str | None,
+) -> Outcome:
     """Return one row a connection, sorted.
 
     Raises:
@@ -84,25 +70,23 @@ async def broker_connections(call: Call, args: Arguments) -> Outcome:
         NoRoute: there is no such topic.
     """
     admin = await call.admin()
-    if args.topic is not None:
-        route = await admin.topic_route(args.topic)
+    if topic is not None:
+        route = await admin.topic_route(topic)
         places = [
             Place("", name, MASTER, address) for name, address in routes.masters(route).items()
         ]
     else:
-        places = await masters(admin, broker=args.broker, cluster=args.cluster, every=True)
+        places = await masters(admin, broker=broker, cluster=cluster, every=True)
     rows: list[ClientConnection] = []
     for place in places:
-        if args.kind != "consumer":
-            rows += await _producers(admin, place, args.group)
-        if args.kind != "producer":
-            rows += await _consumers(admin, place, args.group)
-    if not rows and args.group is not None:
-        raise NotFound(
-            f"nobody of group {args.group} is connected", hint="leave -g out to see who is"
-        )
+        if kind != "consumer":
+            rows += await _producers(admin, place, group)
+        if kind != "producer":
+            rows += await _consumers(admin, place, group)
+    if not rows and group is not None:
+        raise NotFound(f"nobody of group {group} is connected", hint="leave -g out to see who is")
     rows.sort(key=lambda row: (row.broker, row.kind, row.group, row.client_id))
-    return Outcome(rows, layout="" if args.group is None else "of a group")
+    return Outcome(rows, layout="" if group is None else "of a group")
 
 
 async def _producers(admin: "Admin", place: Place, group: str | None) -> list[ClientConnection]:

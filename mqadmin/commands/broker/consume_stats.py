@@ -5,33 +5,15 @@ Request on each master: GET_BROKER_CONSUME_STATS.
 
 import asyncio
 from dataclasses import dataclass
-from typing import Annotated, Literal
 
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, option
-from mqadmin.places import masters
-from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import EpochMs, Outcome, Row
-from mqadmin.settings import positive_seconds
+import click
 
-
-def _seconds(millis: str) -> object:
-    """Read the ms of Java's flag as the seconds of ``--timeout``."""
-    return positive_seconds(millis) / 1000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which brokers, and which queues."""
-
-    broker: Annotated[
-        str | None, option("of this broker: a name or HOST:PORT", short="b", kind=Kind.BROKER)
-    ] = None
-    cluster: Annotated[str | None, option("of the masters of a cluster", kind=Kind.CLUSTER)] = None
-    min_lag: Annotated[int, option("only queues with so many messages left")] = 0
-    order: Annotated[Literal["true", "false"], option("true: only groups that read in order")] = (
-        "false"
-    )
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import of_masters
+from mqadmin.cli.types import BOOLEAN, INTEGER
+from mqadmin.cluster.brokers import masters
+from mqadmin.output.rows import EpochMs, Outcome, Row
+from mqadmin.session.call import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +32,6 @@ class GroupQueue(Row):
 
 @command(
     "broker consume-stats",
-    "show how far every group on a broker is",
     examples=(
         ("mqadmin broker consume-stats -b broker-a", "every group, queue by queue"),
         ("mqadmin broker consume-stats --min-lag 1000 --sort -lag", "where much is left"),
@@ -61,24 +42,18 @@ class GroupQueue(Row):
         *("topic", "group", "broker", "queue_id", "broker_offset", "consumer_offset", "lag"),
         "last_consumed_time",
     ),
-    java=(
-        Java(
-            "brokerConsumeStats",
-            (
-                JavaOption("b", "brokerAddr", "broker", required=True),
-                JavaOption("t", "timeoutMillis", "timeout", parse=_seconds),
-                JavaOption("l", "level", "min_lag"),
-                JavaOption("o", "order", "order"),
-            ),
-        ),
-    ),
 )
-async def broker_consume_stats(call: Call, args: Arguments) -> Outcome:
+@of_masters
+@click.option("--min-lag", type=INTEGER, default=0, help="only queues with so many messages left")
+@click.option("--order", type=BOOLEAN, default="false", help="true: only groups that read in order")
+async def broker_consume_stats(
+    call: Call, *, broker: str | None, cluster: str | None, min_lag: int, order: bool
+) -> Outcome:
     """Return one row a group and queue, sorted."""
     admin = await call.admin()
-    places = await masters(admin, broker=args.broker, cluster=args.cluster, every=True)
+    places = await masters(admin, broker=broker, cluster=cluster, every=True)
     answers = await asyncio.gather(
-        *(admin.broker_consume_stats(place.address, order=args.order == "true") for place in places)
+        *(admin.broker_consume_stats(place.address, order=order) for place in places)
     )
     rows = [
         GroupQueue(
@@ -96,7 +71,7 @@ async def broker_consume_stats(call: Call, args: Arguments) -> Outcome:
         for group, parts in table.items()
         for part in parts
         for queue, at in part.offset_table.items()
-        if at.broker_offset - at.consumer_offset >= args.min_lag
+        if at.broker_offset - at.consumer_offset >= min_lag
     ]
     rows.sort(key=lambda row: (row.topic, row.group, row.broker, row.queue_id))
     return Outcome(rows)

@@ -4,30 +4,16 @@ Requests: GET_BROKER_RUNTIME_INFO and DEMOTE_MASTER on the one, GET_BROKER_CLUST
 """
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.errors import Usage
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.places import all_brokers
-from mqadmin.registry import command
-from mqadmin.rows import CHANGED, WOULD_CHANGE, Outcome, Row, exit_code_of
-from mqadmin.writes import result_of
+import click
+
+from mqadmin.changes.write import result_of
+from mqadmin.cli.declare import command
+from mqadmin.cli.types import BROKER, Integer
+from mqadmin.cluster.brokers import all_brokers
+from mqadmin.output.rows import CHANGED, WOULD_CHANGE, Outcome, Row, exit_code_of
+from mqadmin.session.call import Call
 from mqclient.errors import ClientError
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which master, and what becomes of it."""
-
-    address: Annotated[str, argument("the old master: HOST:PORT", kind=Kind.BROKER)]
-    broker_id: Annotated[
-        int | None, option("its id as a slave; else the smallest that is free")
-    ] = None
-    cut_tail: Annotated[
-        bool, option("copy out, then cut, what the new master's log does not have")
-    ] = False
-    force: Annotated[bool, option("also where it has not heard of a new master")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +30,6 @@ class Demoted(Row):
 
 @command(
     "broker demote",
-    "make a master that was replaced a slave of the new one",
     examples=(
         ("mqadmin broker demote 10.0.0.1:10911 -y", "it starts anew, as a slave"),
         ("mqadmin broker demote 10.0.0.1:10911 --cut-tail", "what it alone has is set aside"),
@@ -56,33 +41,40 @@ class Demoted(Row):
     rows=Demoted,
     writes=True,
 )
-async def demote(call: Call, args: Arguments) -> Outcome:
+@click.argument("address", type=BROKER, help="the old master: HOST:PORT")
+@click.option(
+    "--broker-id", type=Integer(min=1), help="its id as a slave; else the smallest that is free"
+)
+@click.option(
+    "--cut-tail", is_flag=True, help="copy out, then cut, what the new master's log does not have"
+)
+@click.option("--force", is_flag=True, help="also where it has not heard of a new master")
+async def demote(
+    call: Call, *, address: str, broker_id: int | None, cut_tail: bool, force: bool
+) -> Outcome:
     """Return one row.
 
     Raises:
-        Usage: the id is that of a master.
         ClientError: the broker does not answer.
         CommandError: it was not confirmed.
     """
-    if args.broker_id is not None and args.broker_id < 1:
-        raise Usage(f"--broker-id is {args.broker_id}", hint="a slave has 1 or more")
     admin = await call.admin()
-    numbers = await admin.broker_runtime(args.address)
+    numbers = await admin.broker_runtime(address)
     name = numbers.get("haBrokerName", "")
     taken = {place.broker_id for place in await all_brokers(admin) if place.broker == name}
     free = next(number for number in range(1, len(taken) + 2) if number not in taken)
-    broker_id = args.broker_id or free
-    cut = ", and cut what it alone has" if args.cut_tail else ""
-    await call.confirm(f"make {args.address} slave {broker_id} of {name or 'its name'}{cut}?")
+    broker_id = broker_id or free
+    cut = ", and cut what it alone has" if cut_tail else ""
+    await call.confirm(f"make {address} slave {broker_id} of {name or 'its name'}{cut}?")
     result, remark = WOULD_CHANGE, None
     if not call.dry_run:
         try:
             remark = await admin.demote_master(
-                args.address, broker_id=broker_id, cut_tail=args.cut_tail, force=args.force
+                address, broker_id=broker_id, cut_tail=cut_tail, force=force
             )
             result = CHANGED
         except ClientError as error:
             result, remark = result_of(error)
     end = int(numbers["commitLogMaxOffset"])
-    row = Demoted(name, broker_id, args.address, end, result, remark)
+    row = Demoted(name, broker_id, address, end, result, remark)
     return Outcome([row], exit_code=exit_code_of([result]))

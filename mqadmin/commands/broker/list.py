@@ -4,20 +4,14 @@ Request: GET_BROKER_CLUSTER_INFO.
 """
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, option
-from mqadmin.places import MASTER, all_brokers
-from mqadmin.registry import command
-from mqadmin.rows import Outcome, Row
+import click
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which brokers."""
-
-    cluster: Annotated[str | None, option("only in this cluster", kind=Kind.CLUSTER)] = None
+from mqadmin.cli.declare import command
+from mqadmin.cli.types import CLUSTER
+from mqadmin.cluster.brokers import MASTER, all_brokers
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +26,10 @@ class BrokerAddress(Row):
 
 
 @command(
-    "broker list",
-    "list the brokers and their addresses",
-    examples=(("mqadmin broker list", "masters and slaves"),),
-    rows=BrokerAddress,
+    "broker list", examples=(("mqadmin broker list", "masters and slaves"),), rows=BrokerAddress
 )
-async def list_brokers(call: Call, args: Arguments) -> Outcome:
+@click.option("--cluster", type=CLUSTER, help="only in this cluster")
+async def list_brokers(call: Call, *, cluster: str | None) -> Outcome:
     """Return one row a broker process."""
     places = await all_brokers(await call.topics())
     return Outcome(
@@ -50,6 +42,6 @@ async def list_brokers(call: Call, args: Arguments) -> Outcome:
                 place.cluster,
             )
             for place in places
-            if args.cluster in (None, place.cluster)
+            if cluster in (None, place.cluster)
         ]
     )

@@ -5,31 +5,21 @@ PROMOTE_SLAVE on the one.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal, get_args
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.changes.write import result_of
+from mqadmin.cli.declare import command
+from mqadmin.cli.types import BROKER, Choice
+from mqadmin.cluster.brokers import MASTER, Place, all_brokers
 from mqadmin.errors import CommandError, NotFound, Usage
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.places import MASTER, Place, all_brokers
-from mqadmin.registry import command
-from mqadmin.rows import CHANGED, WOULD_CHANGE, Outcome, Row, exit_code_of
-from mqadmin.writes import result_of
+from mqadmin.output.rows import CHANGED, WOULD_CHANGE, Outcome, Row, exit_code_of
+from mqadmin.session.call import Call
 from mqclient.admin.admin import Admin
 from mqclient.errors import ClientError
 
 Role = Literal["ASYNC_MASTER", "SYNC_MASTER"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which slave, and what it becomes."""
-
-    slave: Annotated[
-        str,
-        argument("the slave: HOST:PORT, or the name where it is the only one", kind=Kind.BROKER),
-    ]
-    role: Annotated[Role | None, option("what it becomes; else what its master was")] = None
-    force: Annotated[bool, option("also where it is known to lack messages")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +36,6 @@ class Promoted(Row):
 
 @command(
     "broker promote",
-    "make a slave the master, when its master is gone",
     examples=(
         ("mqadmin broker promote 10.0.0.2:10911 -y", "the log of this one goes on"),
         ("mqadmin broker promote broker-a --force", "although it lacks messages"),
@@ -60,7 +49,14 @@ class Promoted(Row):
     rows=Promoted,
     writes=True,
 )
-async def promote(call: Call, args: Arguments) -> Outcome:
+@click.argument(
+    "slave", type=BROKER, help="the slave: HOST:PORT, or the name where it is the only one"
+)
+@click.option(
+    "--role", type=Choice(get_args(Role)), help="what it becomes; else what its master was"
+)
+@click.option("--force", is_flag=True, help="also where it is known to lack messages")
+async def promote(call: Call, *, slave: str, role: Role | None, force: bool) -> Outcome:
     """Return one row.
 
     Raises:
@@ -69,7 +65,7 @@ async def promote(call: Call, args: Arguments) -> Outcome:
         CommandError: another slave has more, or it was not confirmed.
     """
     admin = await call.admin()
-    place, others = await _choose(admin, args.slave)
+    place, others = await _choose(admin, slave)
     end = await _log_end(admin, place)
     for other in others:
         try:
@@ -77,17 +73,17 @@ async def promote(call: Call, args: Arguments) -> Outcome:
         except ClientError as error:
             call.warn(f"note: slave {other.address} does not say what it has: {error}")
             continue
-        if theirs > end and not args.force:
+        if theirs > end and not force:
             raise CommandError(
                 f"slave {other.address} has {theirs - end} bytes more than {place.address}",
                 hint=f"promote {other.address}, or insist with --force",
             )
-    role = args.role or "master"
-    await call.confirm(f"make {place.address} the {role} of {place.broker}?")
+    becomes = role or "master"
+    await call.confirm(f"make {place.address} the {becomes} of {place.broker}?")
     result, remark = WOULD_CHANGE, None
     if not call.dry_run:
         try:
-            remark = await admin.promote_slave(place.address, role=args.role, force=args.force)
+            remark = await admin.promote_slave(place.address, role=role, force=force)
             result = CHANGED
         except ClientError as error:
             result, remark = result_of(error)

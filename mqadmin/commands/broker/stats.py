@@ -6,14 +6,16 @@ Request on each master: VIEW_BROKER_STATS_DATA.
 import asyncio
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import of_masters
+from mqadmin.cluster.brokers import Place, masters
 from mqadmin.errors import NotFound, Usage
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.places import Place, masters
-from mqadmin.registry import command
-from mqadmin.rows import Outcome, Row
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
 from mqclient.errors import BrokerRefused
 from remoting.codes import ResponseCode
 
@@ -34,20 +36,6 @@ NAMES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which statistic; what was put and got altogether where none is named."""
-
-    name: Annotated[str | None, argument("the statistic, as TOPIC_PUT_NUMS")] = None
-    key: Annotated[
-        str | None, argument("of what: a topic, or TOPIC@GROUP for a statistic of groups")
-    ] = None
-    broker: Annotated[
-        str | None, option("of this broker: a name or HOST:PORT", short="b", kind=Kind.BROKER)
-    ] = None
-    cluster: Annotated[str | None, option("of the masters of a cluster", kind=Kind.CLUSTER)] = None
-
-
 @dataclass(frozen=True, slots=True)
 class StatsSpan(Row):
     """A statistic over one span: the sum, the rate a second, and the average a call."""
@@ -63,7 +51,6 @@ class StatsSpan(Row):
 
 @command(
     "broker stats",
-    "show what a broker counted in the last minute, hour and day",
     examples=(
         ("mqadmin broker stats", "messages put and got, broker by broker"),
         ("mqadmin broker stats TOPIC_PUT_NUMS orders", "messages of one topic"),
@@ -72,29 +59,36 @@ class StatsSpan(Row):
     details="Statistics of 4.9: " + ", ".join(NAMES) + ".",
     rows=StatsSpan,
 )
-async def broker_stats(call: Call, args: Arguments) -> Outcome:
+@click.argument("name", required=False, help="the statistic, as TOPIC_PUT_NUMS")
+@click.argument(
+    "key", required=False, help="of what: a topic, or TOPIC@GROUP for a statistic of groups"
+)
+@of_masters
+async def broker_stats(
+    call: Call, *, name: str | None, key: str | None, broker: str | None, cluster: str | None
+) -> Outcome:
     """Return one row a broker, statistic and span.
 
     Raises:
         Usage: the statistic is unknown, or needs a key.
         NotFound: no broker has counted under this key.
     """
-    names = OF_BROKER if args.name is None else (args.name.upper(),)
+    names = OF_BROKER if name is None else (name.upper(),)
     if names[0] not in NAMES:
         near = get_close_matches(names[0], NAMES, n=1)
         hint = f"did you mean {near[0]}?" if near else "-h lists them"
-        raise Usage(f"no statistic {args.name!r}", hint=hint)
-    if args.key is None and not names[0].startswith("BROKER_"):
+        raise Usage(f"no statistic {name!r}", hint=hint)
+    if key is None and not names[0].startswith("BROKER_"):
         raise Usage(f"{names[0]} of what?", hint="a topic, or TOPIC@GROUP for those of groups")
     admin = await call.admin()
-    places = await masters(admin, broker=args.broker, cluster=args.cluster, every=True)
+    places = await masters(admin, broker=broker, cluster=cluster, every=True)
     parts = await asyncio.gather(
-        *(_spans(admin, place, name, args.key) for place in places for name in names)
+        *(_spans(admin, place, one, key) for place in places for one in names)
     )
     rows = [row for part in parts for row in part]
-    if not rows and args.name is not None:
+    if not rows and name is not None:
         raise NotFound(
-            f"no broker has counted {names[0]} of {args.key or 'its cluster'}",
+            f"no broker has counted {names[0]} of {key or 'its cluster'}",
             hint="counting starts with the first message",
         )
     return Outcome(rows)
@@ -113,11 +107,7 @@ async def _spans(admin: "Admin", place: Place, name: str, key: str | None) -> li
             raise
         # That is how a broker says that nothing was counted.
         return []
-    spans = (
-        ("minute", found.stats_minute),
-        ("hour", found.stats_hour),
-        ("day", found.stats_day),
-    )
+    spans = (("minute", found.stats_minute), ("hour", found.stats_hour), ("day", found.stats_day))
     return [
         StatsSpan(place.broker, name, key, span, one.sum, round(one.tps, 4), round(one.avgpt, 4))
         for span, one in spans

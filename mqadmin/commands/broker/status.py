@@ -6,25 +6,15 @@ Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on each broker.
 import asyncio
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Annotated
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import of_masters
+from mqadmin.cluster.brokers import masters
 from mqadmin.errors import NotFound
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.places import masters
-from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import Outcome, Row
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Whose numbers, and which."""
-
-    keys: Annotated[tuple[str, ...], argument("only these", metavar="KEY")] = ()
-    broker: Annotated[
-        str | None, option("of this broker: a name or HOST:PORT", short="b", kind=Kind.BROKER)
-    ] = None
-    cluster: Annotated[str | None, option("of the masters of a cluster", kind=Kind.CLUSTER)] = None
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,32 +29,28 @@ class BrokerNumber(Row):
 
 @command(
     "broker status",
-    "show counters and gauges of a broker",
     examples=(
         ("mqadmin broker status -b broker-a", "everything it counts"),
         ("mqadmin broker status putTps commitLogDiskRatio", "two of them, of every master"),
     ),
     rows=BrokerNumber,
     columns=("broker", "key", "value"),
-    java=(
-        Java(
-            "brokerStatus",
-            (JavaOption("b", "brokerAddr", "broker"), JavaOption("c", "clusterName", "cluster")),
-            any_of=("broker", "cluster"),
-        ),
-    ),
 )
-async def broker_status(call: Call, args: Arguments) -> Outcome:
+@click.argument("keys", nargs=-1, metavar="KEY", help="only these")
+@of_masters
+async def broker_status(
+    call: Call, *, keys: tuple[str, ...], broker: str | None, cluster: str | None
+) -> Outcome:
     """Return one row a number, sorted by name.
 
     Raises:
         NotFound: no broker counts such a thing.
     """
     admin = await call.admin()
-    places = await masters(admin, broker=args.broker, cluster=args.cluster, every=True)
+    places = await masters(admin, broker=broker, cluster=cluster, every=True)
     tables = await asyncio.gather(*(admin.broker_runtime(place.address) for place in places))
     known = {key for table in tables for key in table}
-    for key in args.keys:
+    for key in keys:
         if key not in known:
             near = get_close_matches(key, list(known), n=1)
             hint = f"did you mean {near[0]}?" if near else "leave the key out to see all"
@@ -73,7 +59,7 @@ async def broker_status(call: Call, args: Arguments) -> Outcome:
         [
             BrokerNumber(place.broker, place.address, key, table[key])
             for place, table in zip(places, tables, strict=True)
-            for key in args.keys or sorted(table)
+            for key in keys or sorted(table)
             if key in table
         ]
     )

@@ -4,33 +4,24 @@ Requests on each name server: GET_ROUTEINFO_BY_TOPIC, ADD_WRITE_PERM_OF_BROKER, 
 GET_ROUTEINFO_BY_TOPIC again to read it back.
 """
 
-from dataclasses import dataclass
-from typing import Annotated
+import click
 
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, argument
-from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import Outcome, exit_code_of
-from mqadmin.writeperm import WritePermChange, change_write_perm
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which broker."""
-
-    broker: Annotated[str, argument("name of the broker", kind=Kind.BROKER)]
+from mqadmin.changes.write_perm import WritePermChange, change_write_perm
+from mqadmin.cli.declare import command
+from mqadmin.cli.types import BROKER
+from mqadmin.output.rows import Outcome, exit_code_of
+from mqadmin.session.call import Call
 
 
 @command(
     "broker write-perm add",
-    "have the name servers tell producers that they may write to a broker",
     examples=(("mqadmin broker write-perm add broker-a -y", "after write-perm wipe"),),
     details="It holds until the broker registers with other topic settings, or starts again.",
     rows=WritePermChange,
     writes=True,
-    java=(Java("addWritePerm", (JavaOption("b", "brokerName", "broker", required=True),)),),
 )
-async def add_write_perm(call: Call, args: Arguments) -> Outcome:
+@click.argument("broker", type=BROKER, help="name of the broker")
+async def add_write_perm(call: Call, *, broker: str) -> Outcome:
     """Return one row a name server; exit code 3 where none knows the broker."""
-    rows = await change_write_perm(call, args.broker, writable=True)
+    rows = await change_write_perm(call, broker, writable=True)
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

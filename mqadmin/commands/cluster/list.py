@@ -5,13 +5,15 @@ Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on each broker.
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.places import Place, all_brokers, processes
-from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import PARTLY, EpochMs, Outcome, Row
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cli.types import CLUSTER
+from mqadmin.cluster.brokers import Place, all_brokers, processes
+from mqadmin.output.rows import PARTLY, EpochMs, Outcome, Row
+from mqadmin.session.call import Call
 from mqclient.errors import ClientError
 
 if TYPE_CHECKING:
@@ -22,16 +24,6 @@ TOTALS: Final = (
     *("cluster", "broker", "broker_id", "in_yesterday", "out_yesterday"),
     *("in_today", "out_today"),
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which brokers, and which columns."""
-
-    cluster: Annotated[str | None, argument("only brokers of this cluster", kind=Kind.CLUSTER)] = (
-        None
-    )
-    totals: Annotated[bool, option("show messages of yesterday and today")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +61,6 @@ class BrokerRow(Row):
 
 @command(
     "cluster list",
-    "list clusters and brokers with versions and rates",
     examples=(
         ("mqadmin cluster list", "who is there, and how busy"),
         ("mqadmin cluster list DefaultCluster", "the brokers of one cluster"),
@@ -77,28 +68,20 @@ class BrokerRow(Row):
     ),
     rows=BrokerRow,
     columns=("cluster", "broker", "broker_id", "address", "version", "in_tps", "out_tps"),
-    java=(
-        Java(
-            "clusterList",
-            (
-                JavaOption("i", "interval", "watch"),
-                JavaOption("m", "moreStats", "totals", has_arg=False),
-                JavaOption("c", "clusterName", "cluster", since_5=True),
-            ),
-        ),
-    ),
 )
-async def list_clusters(call: Call, args: Arguments) -> Outcome:
+@click.argument("cluster", type=CLUSTER, required=False, help="only brokers of this cluster")
+@click.option("--totals", is_flag=True, help="show messages of yesterday and today")
+async def list_clusters(call: Call, *, cluster: str | None, totals: bool) -> Outcome:
     """Return one row a broker; exit code 5 where one does not answer.
 
     Raises:
         NotFound: there is no such cluster.
     """
     admin = await call.admin()
-    if args.cluster is None:
+    if cluster is None:
         places = await all_brokers(admin)
     else:
-        places = await processes(admin, cluster=args.cluster)
+        places = await processes(admin, cluster=cluster)
     rows = await asyncio.gather(*(_row(call, admin, place) for place in places))
     silent = [row for row in rows if row.error is not None]
     notes = tuple(f"{row.broker} at {row.address}: {row.error}" for row in silent)
@@ -106,8 +89,8 @@ async def list_clusters(call: Call, args: Arguments) -> Outcome:
         rows,
         exit_code=PARTLY if silent else 0,
         notes=notes,
-        columns=TOTALS if args.totals else (),
-        layout="--totals" if args.totals else "",
+        columns=TOTALS if totals else (),
+        layout="--totals" if totals else "",
     )
 
 

@@ -5,25 +5,20 @@ Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on each broker.
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cli.types import CLUSTER
+from mqadmin.cluster.brokers import MASTER, Place, all_brokers
 from mqadmin.errors import NotFound
-from mqadmin.parameters import Kind, option
-from mqadmin.places import MASTER, Place, all_brokers
-from mqadmin.registry import command
-from mqadmin.rows import PARTLY, EpochMs, Outcome, Row
+from mqadmin.output.rows import PARTLY, EpochMs, Outcome, Row
+from mqadmin.session.call import Call
 from mqclient.errors import ClientError
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which cluster."""
-
-    cluster: Annotated[str | None, option("only this cluster", kind=Kind.CLUSTER)] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +47,6 @@ class BrokerStatus(Row):
 
 @command(
     "cluster status",
-    "show what every broker did today, and how it stands",
     examples=(("mqadmin cluster status", "messages in and out, disk, waiting requests"),),
     rows=BrokerStatus,
     columns=(
@@ -60,16 +54,17 @@ class BrokerStatus(Row):
         *("disk_ratio", "behind_bytes", "page_cache_lock_ms", "send_queue", "error"),
     ),
 )
-async def cluster_status(call: Call, args: Arguments) -> Outcome:
+@click.option("--cluster", type=CLUSTER, help="only this cluster")
+async def cluster_status(call: Call, *, cluster: str | None) -> Outcome:
     """Return one row a broker; exit code 5 where one does not answer.
 
     Raises:
         NotFound: there is no such cluster.
     """
     admin = await call.admin()
-    places = [at for at in await all_brokers(admin) if args.cluster in (None, at.cluster)]
+    places = [at for at in await all_brokers(admin) if cluster in (None, at.cluster)]
     if not places:
-        raise NotFound(f"no cluster {args.cluster!r}", hint="`cluster list` shows them")
+        raise NotFound(f"no cluster {cluster!r}", hint="`cluster list` shows them")
     rows = await asyncio.gather(*(_row(admin, place) for place in places))
     silent = [row for row in rows if row.error is not None]
     return Outcome(rows, exit_code=PARTLY if silent else 0)

@@ -1,25 +1,18 @@
 """``completion``: the script that makes Tab work in the user's own shell. Asks no server."""
 
-import importlib
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
-from mqadmin.call import Call
-from mqadmin.parameters import argument
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome
+import click
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which shell."""
-
-    shell: Annotated[Literal["bash", "zsh", "fish"], argument("the shell that will read it")]
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.types import Choice
+from mqadmin.completion.tab import script
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
 
 
 @command(
     "completion",
-    "print the completion script for a shell",
     examples=(
         ("source <(mqadmin completion bash)", "for this bash; put it into ~/.bashrc to keep it"),
         ("mqadmin completion zsh > ~/.zfunc/_mqadmin", "for zsh, with ~/.zfunc in $fpath"),
@@ -28,8 +21,8 @@ class Arguments:
     details="Topics, groups, brokers, clusters and contexts complete by their live names.",
     needs=Needs.NONE,
 )
-def completion(call: Call, args: Arguments) -> Outcome:
+@click.argument("shell", type=Choice(["bash", "zsh", "fish"]), help="the shell that will read it")
+def completion(call: Call, *, shell: Literal["bash", "zsh", "fish"]) -> Outcome:
     """Print the script: it is the result itself, not a row of one."""
-    made = importlib.import_module(f"mqadmin.completion.{args.shell}")
-    call.console.out.write(made.script())
+    call.console.out.write(script(shell))
     return Outcome(())

@@ -1,16 +1,18 @@
 """``context add``: name a cluster, or change what a name means. No request is sent."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import get_args
 
-from mqadmin.call import Call
-from mqadmin.contexts import Context, ContextFile, Contexts
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.types import ADDRESS, CONTEXT, FILE, SECONDS, Choice, Word
 from mqadmin.errors import Usage
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import CHANGED, UNCHANGED, WOULD_CHANGE, Outcome, Row
-from mqadmin.settings import Format, positive_seconds
-from mqadmin.tlsfiles import TlsFiles
+from mqadmin.output.rows import CHANGED, UNCHANGED, WOULD_CHANGE, Outcome, Row
+from mqadmin.session.call import Call
+from mqadmin.session.contexts import Context, ContextFile, Contexts
+from mqadmin.session.settings import Format
+from mqadmin.session.tls_files import TlsFiles
 
 
 def parse_pair(text: str) -> tuple[str, str]:
@@ -25,42 +27,6 @@ def parse_pair(text: str) -> tuple[str, str]:
     return advertised, real
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """The name and its servers; keys come from the global options."""
-
-    name: Annotated[str, argument("the name", kind=Kind.CONTEXT)]
-    address: Annotated[
-        str | None, argument("its name servers, HOST:PORT[;HOST:PORT]", kind=Kind.ADDRESS)
-    ] = None
-    protected: Annotated[bool, option("refuse writes unless the context is named")] = False
-    unprotected: Annotated[bool, option("take that back")] = False
-    map: Annotated[
-        tuple[tuple[str, str], ...],
-        option(
-            "connect to another address than a broker advertises",
-            metavar="ADVERTISED=REAL",
-            parse=parse_pair,
-        ),
-    ] = ()
-    tls: Annotated[bool, option("connect over TLS, and take any certificate")] = False
-    tls_ca: Annotated[
-        str | None,
-        option("... check it against this PEM file, or `system`", metavar="FILE", kind=Kind.FILE),
-    ] = None
-    tls_cert: Annotated[
-        str | None, option("our own certificate", metavar="FILE", kind=Kind.FILE)
-    ] = None
-    tls_key: Annotated[str | None, option("... its key", metavar="FILE", kind=Kind.FILE)] = None
-    no_tls: Annotated[bool, option("connect without TLS again")] = False
-    default_output: Annotated[Format | None, option("the format where -o is not given")] = None
-    default_timeout: Annotated[
-        float | None,
-        option("... and --timeout", metavar="SECONDS", parse=positive_seconds),
-    ] = None
-    use: Annotated[bool, option("make it the current one")] = False
-
-
 @dataclass(frozen=True, slots=True)
 class ContextChange(Row):
     """What became of the context."""
@@ -72,7 +38,6 @@ class ContextChange(Row):
 
 @command(
     "context add",
-    "name a cluster, or change what a name means",
     details=(
         "What is not given stays as it is. --access-key and --secret-key are kept too; a secret "
         "may be\nnamed instead: env:NAME, file:PATH, or command:LINE for what a key ring or "
@@ -98,7 +63,49 @@ class ContextChange(Row):
     rows=ContextChange,
     needs=Needs.NONE,
 )
-def add_context(call: Call, args: Arguments) -> Outcome:
+@click.argument("name", type=CONTEXT, help="the name")
+@click.argument(
+    "address", type=ADDRESS, required=False, help="its name servers, HOST:PORT[;HOST:PORT]"
+)
+@click.option("--protected", is_flag=True, help="refuse writes unless the context is named")
+@click.option("--unprotected", is_flag=True, help="take that back")
+@click.option(
+    "--map",
+    "addresses",
+    type=Word(read=parse_pair),
+    multiple=True,
+    metavar="ADVERTISED=REAL",
+    help="connect to another address than a broker advertises",
+)
+@click.option("--tls", is_flag=True, help="connect over TLS, and take any certificate")
+@click.option(
+    "--tls-ca", type=FILE, metavar="FILE", help="... check it against this PEM file, or `system`"
+)
+@click.option("--tls-cert", type=FILE, metavar="FILE", help="our own certificate")
+@click.option("--tls-key", type=FILE, metavar="FILE", help="... its key")
+@click.option("--no-tls", is_flag=True, help="connect without TLS again")
+@click.option(
+    "--default-output", type=Choice(get_args(Format)), help="the format where -o is not given"
+)
+@click.option("--default-timeout", type=SECONDS, help="... and --timeout")
+@click.option("--use", is_flag=True, help="make it the current one")
+def add_context(
+    call: Call,
+    *,
+    name: str,
+    address: str | None,
+    protected: bool,
+    unprotected: bool,
+    addresses: tuple[tuple[str, str], ...],
+    tls: bool,
+    tls_ca: str | None,
+    tls_cert: str | None,
+    tls_key: str | None,
+    no_tls: bool,
+    default_output: Format | None,
+    default_timeout: float | None,
+    use: bool,
+) -> Outcome:
     """Write the context and return what changed.
 
     Raises:
@@ -107,45 +114,43 @@ def add_context(call: Call, args: Arguments) -> Outcome:
     file = ContextFile.of(call.console.env)
     known = file.load()
     settings = call.settings
-    old = known.contexts.get(args.name)
-    namesrv = args.address or settings.namesrv or (old.namesrv if old else None)
+    old = known.contexts.get(name)
+    namesrv = address or settings.namesrv or (old.namesrv if old else None)
     if not namesrv:
         raise Usage("no address given", hint="as in `context add dev 127.0.0.1:9876`")
-    base = old or Context(args.name, namesrv)
+    base = old or Context(name, namesrv)
+    files = TlsFiles(ca=tls_ca, cert=tls_cert, key=tls_key)
     fresh = replace(
         base,
         namesrv=namesrv,
         access_key=settings.access_key or base.access_key,
         secret_key=settings.secret_key or base.secret_key,
-        protected=(args.protected or base.protected) and not args.unprotected,
-        address_map=tuple(dict((*base.address_map, *args.map)).items()),
-        tls=_tls(args, base.tls),
-        output=args.default_output or base.output,
-        timeout_s=args.default_timeout or base.timeout_s,
+        protected=(protected or base.protected) and not unprotected,
+        address_map=tuple(dict((*base.address_map, *addresses)).items()),
+        tls=_tls(base.tls, files if tls or files != TlsFiles() else None, off=no_tls),
+        output=default_output or base.output,
+        timeout_s=default_timeout or base.timeout_s,
     )
-    current = args.name if args.use or not known.contexts else known.current
+    current = name if use or not known.contexts else known.current
     if fresh == old and current == known.current:
-        return Outcome((ContextChange(args.name, namesrv, UNCHANGED),))
+        return Outcome((ContextChange(name, namesrv, UNCHANGED),))
     if call.dry_run:
-        return Outcome((ContextChange(args.name, namesrv, WOULD_CHANGE),))
-    file.save(Contexts(current, {**known.contexts, args.name: fresh}))
-    return Outcome((ContextChange(args.name, namesrv, CHANGED),))
+        return Outcome((ContextChange(name, namesrv, WOULD_CHANGE),))
+    file.save(Contexts(current, {**known.contexts, name: fresh}))
+    return Outcome((ContextChange(name, namesrv, CHANGED),))
 
 
-def _tls(args: Arguments, old: TlsFiles | None) -> TlsFiles | None:
-    wanted = args.tls or args.tls_ca or args.tls_cert or args.tls_key
-    if args.no_tls:
-        if wanted:
+def _tls(old: TlsFiles | None, given: TlsFiles | None, *, off: bool) -> TlsFiles | None:
+    if off:
+        if given is not None:
             raise Usage("--no-tls and another --tls option", hint="give one of them")
         return None
-    if not wanted:
+    if given is None:
         return old
     base = old or TlsFiles()
-    if (args.tls_key or base.key) and not (args.tls_cert or base.cert):
-        raise Usage("--tls-key without --tls-cert", hint="a key needs its certificate")
-    return replace(
-        base,
-        ca=args.tls_ca or base.ca,
-        cert=args.tls_cert or base.cert,
-        key=args.tls_key or base.key,
+    made = replace(
+        base, ca=given.ca or base.ca, cert=given.cert or base.cert, key=given.key or base.key
     )
+    if made.key and not made.cert:
+        raise Usage("--tls-key without --tls-cert", hint="a key needs its certificate")
+    return made

@@ -2,15 +2,10 @@
 
 from dataclasses import dataclass
 
-from mqadmin.call import Call
-from mqadmin.contexts import ContextFile
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, Row
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """It takes none."""
+from mqadmin.cli.declare import Needs, command
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
+from mqadmin.session.contexts import ContextFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +22,11 @@ class ContextRow(Row):
 
 @command(
     "context list",
-    "list the named contexts",
     examples=(("mqadmin context list", "which clusters have a name, and which is current"),),
     rows=ContextRow,
     needs=Needs.NONE,
 )
-def list_contexts(call: Call, args: Arguments) -> Outcome:
+def list_contexts(call: Call) -> Outcome:
     """Return one row a context, sorted by name."""
     known = ContextFile.of(call.console.env).load()
     return Outcome(

@@ -1,20 +1,14 @@
 """``context remove``: forget a name; the cluster is not touched. No request is sent."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.contexts import ContextFile, Contexts
-from mqadmin.parameters import Kind, argument
-from mqadmin.registry import Needs, command
-from mqadmin.rows import CHANGED, WOULD_CHANGE, Outcome, Row
+import click
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which context."""
-
-    name: Annotated[str, argument("the name", kind=Kind.CONTEXT)]
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.types import CONTEXT
+from mqadmin.output.rows import CHANGED, WOULD_CHANGE, Outcome, Row
+from mqadmin.session.call import Call
+from mqadmin.session.contexts import ContextFile, Contexts
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +22,12 @@ class ContextRemoval(Row):
 
 @command(
     "context remove",
-    "forget a named context",
     examples=(("mqadmin context remove dev", "forget the name dev"),),
     rows=ContextRemoval,
     needs=Needs.NONE,
 )
-def remove_context(call: Call, args: Arguments) -> Outcome:
+@click.argument("name", type=CONTEXT, help="the name")
+def remove_context(call: Call, *, name: str) -> Outcome:
     """Write the file without the context and return what it was.
 
     Raises:
@@ -41,10 +35,10 @@ def remove_context(call: Call, args: Arguments) -> Outcome:
     """
     file = ContextFile.of(call.console.env)
     known = file.load()
-    found = known.get(args.name)
+    found = known.get(name)
     namesrv = found.namesrv if found is not None else ""
     if call.dry_run:
-        return Outcome((ContextRemoval(args.name, namesrv, WOULD_CHANGE),))
-    left = {name: one for name, one in known.contexts.items() if name != args.name}
-    file.save(Contexts(None if known.current == args.name else known.current, left))
-    return Outcome((ContextRemoval(args.name, namesrv, CHANGED),))
+        return Outcome((ContextRemoval(name, namesrv, WOULD_CHANGE),))
+    left = {other: one for other, one in known.contexts.items() if other != name}
+    file.save(Contexts(None if known.current == name else known.current, left))
+    return Outcome((ContextRemoval(name, namesrv, CHANGED),))

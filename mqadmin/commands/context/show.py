@@ -1,26 +1,17 @@
 """``context show``: one context, the secret masked. No request is sent."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.contexts import ContextFile
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.types import CONTEXT
 from mqadmin.errors import NotFound
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, Row, one
+from mqadmin.output.rows import Outcome, Row, one
+from mqadmin.session.call import Call
+from mqadmin.session.contexts import ContextFile
 
 MASK = "********"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which context."""
-
-    name: Annotated[str | None, argument("the current one where left out", kind=Kind.CONTEXT)] = (
-        None
-    )
-    show_secrets: Annotated[bool, option("print the secret key instead of stars")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +33,13 @@ class ContextDetail(Row):
 
 @command(
     "context show",
-    "show one context",
     examples=(("mqadmin context show", "the current one"),),
     rows=ContextDetail,
     needs=Needs.NONE,
 )
-def show_context(call: Call, args: Arguments) -> Outcome:
+@click.argument("name", type=CONTEXT, required=False, help="the current one where left out")
+@click.option("--show-secrets", is_flag=True, help="print the secret key instead of stars")
+def show_context(call: Call, *, name: str | None, show_secrets: bool) -> Outcome:
     """Return the context.
 
     Raises:
@@ -55,7 +47,7 @@ def show_context(call: Call, args: Arguments) -> Outcome:
     """
     file = ContextFile.of(call.console.env)
     known = file.load()
-    found = known.get(args.name)
+    found = known.get(name)
     if found is None:
         raise NotFound("no current context", hint="`context use NAME` sets it")
     return one(
@@ -64,7 +56,7 @@ def show_context(call: Call, args: Arguments) -> Outcome:
             current=found.name == known.current,
             namesrv=found.namesrv,
             access_key=found.access_key,
-            secret_key=_shown(found.secret_key, args),
+            secret_key=found.secret_key if show_secrets else _hidden(found.secret_key),
             protected=found.protected,
             map=dict(found.address_map),
             tls=found.tls.given() if found.tls is not None else None,
@@ -75,8 +67,8 @@ def show_context(call: Call, args: Arguments) -> Outcome:
     )
 
 
-def _shown(secret: str | None, args: Arguments) -> str | None:
+def _hidden(secret: str | None) -> str | None:
     """Return a secret as it may be seen: where it is kept is no secret."""
-    if secret is None or args.show_secrets or secret.startswith(("env:", "file:")):
+    if secret is None or secret.startswith(("env:", "file:")):
         return secret
     return MASK

@@ -1,20 +1,14 @@
 """``context use``: make a context the current one. No request is sent."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.contexts import ContextFile
-from mqadmin.parameters import Kind, argument
-from mqadmin.registry import Needs, command
-from mqadmin.rows import CHANGED, UNCHANGED, WOULD_CHANGE, Outcome, Row
+import click
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which context."""
-
-    name: Annotated[str, argument("the name", kind=Kind.CONTEXT)]
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.types import CONTEXT
+from mqadmin.output.rows import CHANGED, UNCHANGED, WOULD_CHANGE, Outcome, Row
+from mqadmin.session.call import Call
+from mqadmin.session.contexts import ContextFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +22,12 @@ class ContextUse(Row):
 
 @command(
     "context use",
-    "make a context the current one",
     examples=(("mqadmin context use dev", "later commands talk to dev"),),
     rows=ContextUse,
     needs=Needs.NONE,
 )
-def use_context(call: Call, args: Arguments) -> Outcome:
+@click.argument("name", type=CONTEXT, help="the name")
+def use_context(call: Call, *, name: str) -> Outcome:
     """Write the choice down and return it.
 
     Raises:
@@ -41,10 +35,10 @@ def use_context(call: Call, args: Arguments) -> Outcome:
     """
     file = ContextFile.of(call.console.env)
     known = file.load()
-    known.get(args.name)
-    if known.current == args.name:
-        return Outcome((ContextUse(args.name, known.current, UNCHANGED),))
+    known.get(name)
+    if known.current == name:
+        return Outcome((ContextUse(name, known.current, UNCHANGED),))
     if call.dry_run:
-        return Outcome((ContextUse(args.name, known.current, WOULD_CHANGE),))
-    file.save(replace(known, current=args.name))
-    return Outcome((ContextUse(args.name, known.current, CHANGED),))
+        return Outcome((ContextUse(name, known.current, WOULD_CHANGE),))
+    file.save(replace(known, current=name))
+    return Outcome((ContextUse(name, known.current, CHANGED),))

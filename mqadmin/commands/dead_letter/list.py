@@ -7,26 +7,20 @@ GET_ROUTEINFO_BY_TOPIC and GET_TOPIC_STATS_INFO.
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from mqadmin.call import Call
-from mqadmin.groups import PARALLEL_MAX
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import EpochMs, Outcome, Row
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import group_argument
+from mqadmin.cluster.groups import PARALLEL_MAX
+from mqadmin.output.rows import EpochMs, Outcome, Row
+from mqadmin.session.call import Call
 from mqclient.errors import NoRoute
 from storefmt.names import DLQ_PREFIX
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Whose."""
-
-    group: Annotated[str | None, argument("only this group", kind=Kind.GROUP)] = None
-    all: Annotated[bool, option("also groups whose dead letters are gone")] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +38,6 @@ class DeadLetters(Row):
 
 @command(
     "dead-letter list",
-    "list which groups have given up messages",
     examples=(
         ("mqadmin dead-letter list", "every group that has dead letters"),
         ("mqadmin dead-letter list --store DIR", "out of the files of a stopped broker"),
@@ -53,28 +46,30 @@ class DeadLetters(Row):
     needs=Needs.EITHER,
     columns=("group", "broker", "message_count", "last_time"),
 )
-async def list_dead_letters(call: Call, args: Arguments) -> Outcome:
+@group_argument(required=False, help="only this group")
+@click.option("--all", "all_", is_flag=True, help="also groups whose dead letters are gone")
+async def list_dead_letters(call: Call, *, group: str | None, all_: bool) -> Outcome:
     """Return one row for each group and broker."""
     if call.is_offline:
-        return Outcome([row for row in _stored(call, args) if args.all or row.message_count])
+        return Outcome([row for row in _stored(call, group) if all_ or row.message_count])
     admin = await call.admin()
     gate = asyncio.Semaphore(PARALLEL_MAX)
     topics = [
         topic
         for topic in await admin.topic_list()
-        if topic.startswith(DLQ_PREFIX) and args.group in (None, topic[len(DLQ_PREFIX) :])
+        if topic.startswith(DLQ_PREFIX) and group in (None, topic[len(DLQ_PREFIX) :])
     ]
     found = await asyncio.gather(*(_rows(admin, gate, topic) for topic in topics))
-    return Outcome([row for rows in found for row in rows if args.all or row.message_count])
+    return Outcome([row for rows in found for row in rows if all_ or row.message_count])
 
 
-def _stored(call: Call, args: Arguments) -> Iterator[DeadLetters]:
+def _stored(call: Call, only: str | None) -> Iterator[DeadLetters]:
     # A store is read by numpy, which nobody should wait for who asks a broker.
-    from mqadmin.offline import queue_topics, stored_queues
+    from mqadmin.store.offline import queue_topics, stored_queues
 
     for topic in queue_topics(call):
         group = topic.removeprefix(DLQ_PREFIX)
-        if topic.startswith(DLQ_PREFIX) and args.group in (None, group):
+        if topic.startswith(DLQ_PREFIX) and only in (None, group):
             queues = stored_queues(call, topic)
             yield DeadLetters(
                 group=group,

@@ -10,26 +10,20 @@ QUERY_CONSUME_QUEUE: the times in a queue rise, so that a search of a few steps 
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, option
-from mqadmin.places import Place, masters
-from mqadmin.registry import Needs, command
-from mqadmin.rows import EpochMs, Outcome, Row
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.types import BROKER
+from mqadmin.cluster.brokers import Place, masters
+from mqadmin.output.rows import EpochMs, Outcome, Row
+from mqadmin.session.call import Call
 from mqclient.errors import BrokerRefused, NotFound
 from storefmt.names import DELAY_LEVELS, SCHEDULE_TOPIC, parse_delay_levels
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which levels."""
-
-    broker: Annotated[str | None, option("only on this broker", kind=Kind.BROKER)] = None
-    waiting: Annotated[bool, option("only levels where something waits")] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +42,6 @@ class DelayRow(Row):
 
 @command(
     "delay list",
-    "list delayed messages that wait, by level",
     examples=(
         ("mqadmin delay list --waiting", "levels where something waits"),
         ("mqadmin delay list --store DIR", "out of a store directory"),
@@ -57,7 +50,9 @@ class DelayRow(Row):
     columns=("broker", "level", "delay_ms", "pending", "due", "next_due_time"),
     needs=Needs.EITHER,
 )
-async def list_delays(call: Call, args: Arguments) -> Outcome:
+@click.option("--broker", type=BROKER, help="only on this broker")
+@click.option("--waiting", is_flag=True, help="only levels where something waits")
+async def list_delays(call: Call, *, broker: str | None, waiting: bool) -> Outcome:
     """Return one row a level and broker.
 
     Raises:
@@ -67,11 +62,11 @@ async def list_delays(call: Call, args: Arguments) -> Outcome:
         rows = _offline(call)
     else:
         admin = await call.admin()
-        places = await masters(admin, broker=args.broker, every=True)
+        places = await masters(admin, broker=broker, every=True)
         now_ms = call.now_ms()
         found = await asyncio.gather(*(_levels(admin, place, now_ms) for place in places))
         rows = [row for part in found for row in part]
-    return Outcome([row for row in rows if row.pending or not args.waiting])
+    return Outcome([row for row in rows if row.pending or not waiting])
 
 
 async def _levels(admin: "Admin", place: Place, now_ms: int) -> list[DelayRow]:
@@ -126,7 +121,7 @@ async def _entry(
 
 def _offline(call: Call) -> list[DelayRow]:
     # A store is read by numpy, which nobody should wait for who asks a broker.
-    from mqadmin.offline import opened
+    from mqadmin.store.offline import opened
 
     now_ms = call.now_ms()
     rows = []

@@ -1,32 +1,20 @@
 """``diff``: what two clusters, or a file and a cluster, do not have alike.
 
-Requests: see ``mqadmin.declaredfrom``; nothing is changed.
+Requests: see ``mqadmin.manifest.sources``; nothing is changed.
 """
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.declared import Setting, differences
-from mqadmin.declaredfrom import aligned, source
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import command
-from mqadmin.rows import Outcome, Row
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cli.types import CLUSTER, FILE
+from mqadmin.manifest.declared import Setting, differences
+from mqadmin.manifest.sources import aligned, source
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
 
 DIFFERENT = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """The two sides."""
-
-    left: Annotated[str, argument("a YAML file, HOST:PORT or a context", kind=Kind.FILE)]
-    right: Annotated[
-        str | None, argument("another one; this call's cluster where left out", kind=Kind.FILE)
-    ] = None
-    cluster: Annotated[
-        str | None, option("this cluster, where there are several", kind=Kind.CLUSTER)
-    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +31,6 @@ class DifferenceRow(Row):
 
 @command(
     "diff",
-    "compare topics, groups and accounts of two clusters, or of a file and a cluster",
     examples=(
         ("mqadmin diff cluster.yaml", "the file against the cluster"),
         ("mqadmin diff staging production", "two contexts"),
@@ -52,15 +39,20 @@ class DifferenceRow(Row):
     details="Exit code 0 where they are alike, 1 where they differ. Broker `*` is every master.",
     rows=DifferenceRow,
 )
-async def diff(call: Call, args: Arguments) -> Outcome:
+@click.argument("left", type=FILE, help="a YAML file, HOST:PORT or a context")
+@click.argument(
+    "right", type=FILE, required=False, help="another one; this call's cluster where left out"
+)
+@click.option("--cluster", type=CLUSTER, help="this cluster, where there are several")
+async def diff(call: Call, *, left: str, right: str | None, cluster: str | None) -> Outcome:
     """Return one row a difference.
 
     Raises:
         NotFound: a side is neither file nor cluster.
         Usage: a file is no document.
     """
-    one = await source(call, args.left, cluster=args.cluster)
-    other = await source(call, args.right, cluster=args.cluster)
+    one = await source(call, left, cluster=cluster)
+    other = await source(call, right, cluster=cluster)
     rows = [
         DifferenceRow(d.kind, d.name, d.broker, d.setting, d.left, d.right)
         for d in differences(*aligned(one, other))

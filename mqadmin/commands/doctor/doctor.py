@@ -1,66 +1,82 @@
 """``doctor``: everything that can be found wrong from outside, in one go.
 
-Requests: see ``mqadmin.checkupfacts``; the checks are in ``mqadmin.checkup``.
+Requests: see ``mqadmin.health.checkup_facts``; the checks are in ``mqadmin.health.checkup``.
 """
 
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal, get_args
 
-from mqadmin import checkup, checkupfacts
-from mqadmin.assignment import current
-from mqadmin.call import Call
-from mqadmin.checkup import Check, Finding, Limits, Severity
-from mqadmin.checkupnamesrv import of_namesrvs
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cli.types import INTEGER, NUMBER, Choice
+from mqadmin.cluster.assignment import current
+from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import NotFound
-from mqadmin.parameters import option
-from mqadmin.registry import Java, command
-from mqadmin.rows import Outcome
+from mqadmin.health import checkup
+from mqadmin.health import checkup_facts as checkupfacts
+from mqadmin.health.checkup import Check, Finding, Limits, Severity
+from mqadmin.health.checkup_namesrv import of_namesrvs
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
 from mqclient.errors import NoRoute
 
 FailOn = Literal["error", "warning", "info", "never"]
 SEVERITIES = tuple(Severity)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which checks, and from where on something is a finding."""
-
-    check: Annotated[tuple[Check, ...], option("only this one", short="c")] = ()
-    fail_on: Annotated[FailOn, option("exit 1 from this severity on")] = "error"
-    slave_lag: Annotated[int, option("bytes a slave may be behind")] = 16 * 1024 * 1024
-    backlog: Annotated[int, option("messages that may wait for an online group")] = 10_000
-    skew: Annotated[float, option("seconds that clocks may differ", parse=float)] = 5.0
-
-
 @command(
     "doctor",
-    "look for everything that is wrong with a cluster",
     examples=(
         ("mqadmin doctor", "one row a finding, the worst first"),
         ("mqadmin doctor --fail-on warning -o json", "as a health probe: exit code 0 or 1"),
         ("mqadmin doctor --check disk --check slave", "two checks alone"),
     ),
-    details="""\\
+    details="""\
 Checks: addresses that do not answer, masters that are missing, disks, clocks, slaves, routes
 against the brokers' own settings, subscriptions that differ within a group, queues that nobody
 in an online group reads, messages that wait for one, name servers that differ. Exit code 1 where
 a finding is as bad as --fail-on, else 0.""",
     rows=Finding,
     # Java's looks once a minute, for ever.
-    java=(Java("startMonitoring", preset=(("watch", "60"), ("backlog", "0"))),),
 )
-async def doctor(call: Call, args: Arguments) -> Outcome:
+@click.option(
+    "--check",
+    "-c",
+    type=Choice([one.value for one in Check], Check),
+    multiple=True,
+    help="only this one",
+)
+@click.option(
+    "--fail-on", type=Choice(get_args(FailOn)), default="error", help="exit 1 from this severity on"
+)
+@click.option(
+    "--slave-lag", type=INTEGER, default=16 * 1024 * 1024, help="bytes a slave may be behind"
+)
+@click.option(
+    "--backlog", type=INTEGER, default=10_000, help="messages that may wait for an online group"
+)
+@click.option("--skew", type=NUMBER, default=5.0, help="seconds that clocks may differ")
+async def doctor(
+    call: Call,
+    *,
+    check: tuple[Check, ...],
+    fail_on: FailOn,
+    slave_lag: int,
+    backlog: int,
+    skew: float,
+) -> Outcome:
     """Return one row a finding, the worst first.
 
     Raises:
         NotFound: no broker is registered.
     """
-    chosen = set(args.check or Check)
+    chosen = set(check or Check)
     admin = await call.admin()
     brokers = await checkupfacts.brokers(admin, call.now_ms)
     if not brokers:
         raise NotFound("no broker is registered", hint="is the broker running, with this -n?")
-    limits = Limits(args.slave_lag, round(args.skew * 1000))
+    answers = Answers(call)
+    limits = Limits(slave_lag, round(skew * 1000))
     found = list(checkup.of_brokers(brokers, limits))
     masters = checkupfacts.masters_of(brokers)
     if Check.ROUTE in chosen:
@@ -75,11 +91,13 @@ async def doctor(call: Call, args: Arguments) -> Outcome:
             found += checkup.of_subscriptions(group.group, group.wanted)
             if Check.BACKLOG in chosen:
                 waiting = await checkupfacts.waiting(admin, masters, group.group)
-                found += checkup.of_backlog(group.group, waiting, limit=args.backlog)
+                found += checkup.of_backlog(group.group, waiting, limit=backlog)
             # A member that broadcasts reads every queue; nothing is shared out.
             for topic_name in () if group.broadcasting else group.topics:
                 try:
-                    now = await current(admin, group.group, topic_name, known=False)
+                    now = await current(
+                        admin, group.group, topic_name, known=False, answers=answers
+                    )
                 except NoRoute:
                     continue
                 read = now.owners.keys()
@@ -91,8 +109,8 @@ async def doctor(call: Call, args: Arguments) -> Outcome:
     bad = [
         one
         for one in rows
-        if args.fail_on != "never"
-        and SEVERITIES.index(one.severity) <= SEVERITIES.index(Severity(args.fail_on))
+        if fail_on != "never"
+        and SEVERITIES.index(one.severity) <= SEVERITIES.index(Severity(fail_on))
     ]
-    notes = () if rows else (f"{len(brokers)} brokers looked at, nothing found",)
+    notes = () if rows else (f"brokers looked at: {len(brokers)}; nothing found",)
     return Outcome(rows, exit_code=1 if bad else 0, notes=notes)

@@ -3,22 +3,24 @@
 Requests: GET_BROKER_CLUSTER_INFO; GET_BROKER_CONFIG on each master.
 """
 
-from mqadmin import exportdocuments
-from mqadmin.call import Call
-from mqadmin.places import masters
-from mqadmin.registry import command
-from mqadmin.rows import Outcome
+from pathlib import Path
+
+from mqadmin.cli.declare import command
+from mqadmin.cluster.brokers import masters
+from mqadmin.manifest import export_documents as exportdocuments
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
 
 
 @command(
     "export configs",
-    "write the settings of a cluster's masters as the file of the Java tool",
     examples=(("mqadmin export configs --cluster DefaultCluster", "configs.json, here"),),
     details="Sixteen settings of each master, and how many servers there are.",
     rows=exportdocuments.Written,
-    java=(exportdocuments.java("exportConfigs"),),
 )
-async def export_configs(call: Call, args: exportdocuments.OfCluster) -> Outcome:
+@exportdocuments.this_cluster
+@exportdocuments.directory_option
+async def export_configs(call: Call, *, cluster: str | None, directory: Path) -> Outcome:
     """Return one row: the file.
 
     Raises:
@@ -26,9 +28,9 @@ async def export_configs(call: Call, args: exportdocuments.OfCluster) -> Outcome
         OSError: the file cannot be written.
     """
     admin = await call.admin()
-    places = await masters(admin, cluster=args.cluster)
+    places = await masters(admin, cluster=cluster)
     count = len((await call.client()).namesrv_addresses)
     document = await exportdocuments.configs(admin, places, namesrv_count=count)
     return exportdocuments.written(
-        call, args.directory, "configs.json", document=document, brokers=len(places)
+        call, directory, "configs.json", document=document, brokers=len(places)
     )

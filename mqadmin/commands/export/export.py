@@ -1,24 +1,18 @@
 """``export``: topics, groups and accounts as one YAML document, for `diff` and `apply`.
 
-Requests: see ``mqadmin.declaredfrom``.
+Requests: see ``mqadmin.manifest.sources``.
 """
 
 from dataclasses import dataclass, field
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.declared import ACCOUNTS, GROUPS, TOPICS, Settings
-from mqadmin.declaredfrom import source
-from mqadmin.parameters import Kind, option
-from mqadmin.registry import command
-from mqadmin.rows import OMIT, Outcome, Row
+import click
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which cluster."""
-
-    cluster: Annotated[str | None, option("this cluster", kind=Kind.CLUSTER)] = None
+from mqadmin.cli.declare import command
+from mqadmin.cli.types import CLUSTER
+from mqadmin.manifest.declared import ACCOUNTS, GROUPS, TOPICS, Settings
+from mqadmin.manifest.sources import source
+from mqadmin.output.rows import OMIT, Outcome, Row
+from mqadmin.session.call import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +26,6 @@ class Document(Row):
 
 @command(
     "export",
-    "write topics, groups and accounts as a YAML document",
     examples=(
         ("mqadmin export > cluster.yaml", "what `diff` and `apply` read"),
         ("mqadmin export -o json", "the same for a program"),
@@ -41,13 +34,14 @@ class Document(Row):
     "accounts. It is YAML unless -o says otherwise.",
     rows=Document,
 )
-async def export(call: Call, args: Arguments) -> Outcome:
+@click.option("--cluster", type=CLUSTER, help="this cluster")
+async def export(call: Call, *, cluster: str | None) -> Outcome:
     """Return the document.
 
     Raises:
         NotFound: there is no such cluster, or no broker.
     """
-    state = (await source(call, None, cluster=args.cluster)).state
+    state = (await source(call, None, cluster=cluster)).state
     document = Document(
         state.of(TOPICS.name), state.of(GROUPS.name), state.sections.get(ACCOUNTS.name)
     )

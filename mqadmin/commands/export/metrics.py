@@ -5,22 +5,24 @@ GET_ALL_TOPIC_CONFIG, GET_ALL_SUBSCRIPTIONGROUP_CONFIG, VIEW_BROKER_STATS_DATA a
 group, GET_CONSUMER_CONNECTION_LIST.
 """
 
-from mqadmin import exportdocuments
-from mqadmin.call import Call
-from mqadmin.places import masters
-from mqadmin.registry import command
-from mqadmin.rows import Outcome
+from pathlib import Path
+
+from mqadmin.cli.declare import command
+from mqadmin.cluster.brokers import masters
+from mqadmin.manifest import export_documents as exportdocuments
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
 
 
 @command(
     "export metrics",
-    "write what a cluster's masters counted as the file of the Java tool",
     examples=(("mqadmin export metrics --cluster DefaultCluster", "metrics.json, here"),),
     details="Rates of now, numbers of yesterday, disks, and versions of brokers and clients.",
     rows=exportdocuments.Written,
-    java=(exportdocuments.java("exportMetrics"),),
 )
-async def export_metrics(call: Call, args: exportdocuments.OfCluster) -> Outcome:
+@exportdocuments.this_cluster
+@exportdocuments.directory_option
+async def export_metrics(call: Call, *, cluster: str | None, directory: Path) -> Outcome:
     """Return one row: the file.
 
     Raises:
@@ -28,8 +30,8 @@ async def export_metrics(call: Call, args: exportdocuments.OfCluster) -> Outcome
         OSError: the file cannot be written.
     """
     admin = await call.admin()
-    places = await masters(admin, cluster=args.cluster)
+    places = await masters(admin, cluster=cluster)
     document = await exportdocuments.metrics(admin, places)
     return exportdocuments.written(
-        call, args.directory, "metrics.json", document=document, brokers=len(places)
+        call, directory, "metrics.json", document=document, brokers=len(places)
     )

@@ -1,23 +1,25 @@
 """``exporter``: serves a cluster's metrics to Prometheus until Ctrl-C.
 
-    GET /metrics  -->  mqadmin.scrape (every request asks the cluster)  -->  text
+    GET /metrics  -->  mqadmin.health.scrape (every request asks the cluster)  -->  text
 
-Requests: see ``mqadmin.scrape``.
+Requests: see ``mqadmin.health.scrape``.
 """
 
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cli.types import INTEGER
 from mqadmin.errors import CommandError, Interrupted, Usage, describe
-from mqadmin.metrics import Families
-from mqadmin.parameters import option
-from mqadmin.registry import command
-from mqadmin.rows import Outcome, Row
-from mqadmin.scrape import Scrape
+from mqadmin.health.metrics import Families
+from mqadmin.health.scrape import Scrape
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
 
 if TYPE_CHECKING:
     from prometheus_client.core import GaugeMetricFamily
@@ -25,15 +27,6 @@ if TYPE_CHECKING:
 PORT: Final = 5557
 """The port of rocketmq-exporter."""
 SCRAPE_MAX_S: Final = 60.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Where to listen."""
-
-    port: Annotated[int, option("to listen on; 0 takes a free one", short="p")] = PORT
-    host: Annotated[str, option("address to listen on")] = "127.0.0.1"
-    once: Annotated[bool, option("print one scrape, and end")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,30 +40,32 @@ class MetricRow(Row):
 
 @command(
     "exporter",
-    "serve the metrics of a cluster to Prometheus",
     examples=(
         ("mqadmin exporter", "http://127.0.0.1:5557/metrics, until Ctrl-C"),
         ("mqadmin exporter --host 0.0.0.0 -p 9100", "for everybody"),
         ("mqadmin exporter --once -o json", "the same numbers as rows"),
     ),
-    details="""\\
+    details="""\
 Names and labels are those of rocketmq-exporter, so its dashboards and alerts work. Needs
 prometheus-client: pip install 'mqadmin[exporter]'.""",
     rows=MetricRow,
 )
-def exporter(call: Call, args: Arguments) -> Outcome:
+@click.option("--port", "-p", type=INTEGER, default=PORT, help="to listen on; 0 takes a free one")
+@click.option("--host", default="127.0.0.1", help="address to listen on")
+@click.option("--once", is_flag=True, help="print one scrape, and end")
+def exporter(call: Call, *, port: int, host: str, once: bool) -> Outcome:
     """Serve until Ctrl-C.
 
     Raises:
         CommandError: prometheus-client is not installed, or the port is taken.
     """
-    if args.once:
+    if once:
         return Outcome(list(_rows(call.workplace.link.run(partial(_scrape, call)))))
     if call.is_watched:
         raise Usage("exporter goes on by itself", hint="leave --watch out")
     # A first scrape tells at once where no server answers.
     call.workplace.link.run(partial(_scrape, call))
-    stop = _serve(call, args)
+    stop = _serve(call, host, port)
     try:
         threading.Event().wait()
     except KeyboardInterrupt:
@@ -80,7 +75,7 @@ def exporter(call: Call, args: Arguments) -> Outcome:
     return Outcome((), format="name")
 
 
-def _serve(call: Call, args: Arguments) -> Callable[[], None]:
+def _serve(call: Call, host: str, port: int) -> Callable[[], None]:
     """Start the HTTP server and return what stops it."""
     try:
         # An extra that only this command needs.
@@ -92,10 +87,10 @@ def _serve(call: Call, args: Arguments) -> Callable[[], None]:
     registry = CollectorRegistry()
     registry.register(ClusterCollector(call))
     try:
-        server, thread = start_http_server(args.port, args.host, registry)
+        server, thread = start_http_server(port, host, registry)
     except (OSError, OverflowError) as error:
-        raise CommandError(f"cannot listen on {args.host}:{args.port}: {error}") from None
-    call.warn(f"serving http://{args.host}:{server.server_port}/metrics")
+        raise CommandError(f"cannot listen on {host}:{port}: {error}") from None
+    call.warn(f"serving http://{host}:{server.server_port}/metrics")
 
     def stop() -> None:
         server.shutdown()

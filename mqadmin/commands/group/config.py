@@ -5,22 +5,14 @@ Request on each master: GET_ALL_SUBSCRIPTIONGROUP_CONFIG.
 
 import asyncio
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
+from mqadmin.changes.group_change import SETTINGS
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import group_argument
+from mqadmin.cluster.brokers import masters
 from mqadmin.errors import NotFound
-from mqadmin.groupchange import SETTINGS
-from mqadmin.parameters import Kind, argument
-from mqadmin.places import masters
-from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import Outcome, Row
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which group."""
-
-    group: Annotated[str, argument("the consumer group", kind=Kind.GROUP)]
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +34,12 @@ class GroupConfig(Row):
 
 @command(
     "group config",
-    "show the settings of a consumer group",
     examples=(("mqadmin group config billing -o yaml", "all settings, broker by broker"),),
     rows=GroupConfig,
     columns=("broker", "consume_enable", "retry_max_times", "retry_queue_nums", "broker_id"),
-    java=(Java("getConsumerConfig", (JavaOption("g", "groupName", "group", required=True),)),),
 )
-async def group_config(call: Call, args: Arguments) -> Outcome:
+@group_argument()
+async def group_config(call: Call, *, group: str) -> Outcome:
     """Return one row a broker that has the group.
 
     Raises:
@@ -59,12 +50,12 @@ async def group_config(call: Call, args: Arguments) -> Outcome:
     tables = await asyncio.gather(*(admin.subscription_groups(at.address) for at in places))
     rows = []
     for place, table in zip(places, tables, strict=True):
-        settings = table.groups.get(args.group)
+        settings = table.groups.get(group)
         if settings is not None:
             values = (getattr(settings, name) for name in SETTINGS)
-            rows.append(GroupConfig(args.group, place.cluster, place.broker, *values))
+            rows.append(GroupConfig(group, place.cluster, place.broker, *values))
     if not rows:
         raise NotFound(
-            f"no broker has settings of group {args.group}", hint="`group list` shows the groups"
+            f"no broker has settings of group {group}", hint="`group list` shows the groups"
         )
     return Outcome(rows)

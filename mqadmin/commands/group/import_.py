@@ -6,18 +6,20 @@ Rule: every entry is read before the first group is changed. Settings that an en
 those of Java's SubscriptionGroupConfig. The file is one change for ``undo``.
 """
 
-from mqadmin.call import Call
-from mqadmin.groupchange import COLUMNS, SETTINGS, GroupChange, WantedGroup, change_groups
-from mqadmin.importlist import JAVA_FLAGS, ListArguments, entries_of
-from mqadmin.registry import Java, command
-from mqadmin.rows import Outcome, exit_code_of
+from pathlib import Path
+
+from mqadmin.changes.group_change import COLUMNS, SETTINGS, GroupChange, WantedGroup, change_groups
+from mqadmin.changes.import_list import entries_of, list_argument
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import on_masters
+from mqadmin.output.rows import Outcome, exit_code_of
+from mqadmin.session.call import Call
 from storefmt.config.tables import SubscriptionGroup
 from storefmt.paths import check_group_name
 
 
 @command(
     "group import",
-    "create or change the consumer groups of a file",
     examples=(
         ("mqadmin group import groups.json --dry-run", "what would change"),
         ("mqadmin group import groups.json --broker broker-a", "on one broker"),
@@ -27,9 +29,12 @@ from storefmt.paths import check_group_name
     rows=GroupChange,
     columns=COLUMNS,
     writes=True,
-    java=(Java("updateSubGroupList", JAVA_FLAGS),),
 )
-async def import_groups(call: Call, args: ListArguments) -> Outcome:
+@list_argument
+@on_masters
+async def import_groups(
+    call: Call, *, file: Path, cluster: str | None, broker: str | None
+) -> Outcome:
     """Return one row a group and broker.
 
     Raises:
@@ -37,9 +42,7 @@ async def import_groups(call: Call, args: ListArguments) -> Outcome:
         BadCall: a name is none for a group.
         NotFound: there is no such cluster or broker.
     """
-    groups = entries_of(
-        call, args.file, SubscriptionGroup.from_json, name=lambda one: one.group_name
-    )
+    groups = entries_of(call, file, SubscriptionGroup.from_json, name=lambda one: one.group_name)
     for group in groups:
         check_group_name(group.group_name)
     rows = await change_groups(
@@ -48,8 +51,8 @@ async def import_groups(call: Call, args: ListArguments) -> Outcome:
             WantedGroup(base=group, **{name: getattr(group, name) for name in SETTINGS})
             for group in groups
         ],
-        cluster=args.cluster,
-        broker=args.broker,
+        cluster=cluster,
+        broker=broker,
         update=True,
         create=True,
     )

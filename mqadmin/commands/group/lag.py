@@ -6,32 +6,26 @@ GET_CONSUMER_RUNNING_INFO of each member for ``client_id``.
 With ``--watch`` a row also says how fast the queue is read and when it will be drained.
 """
 
-import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import KW_ONLY, dataclass, field, fields
+from typing import TYPE_CHECKING
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import group_argument, topic_argument
+from mqadmin.cluster.bounded_gather import bounded_gather
+from mqadmin.cluster.brokers import Place, masters
+from mqadmin.cluster.group_summaries import summaries
+from mqadmin.cluster.groups import PARALLEL_MAX, find_group, is_system, owners
+from mqadmin.cluster.partial_answers import Answers, address_of
 from mqadmin.errors import NotFound
-from mqadmin.groups import PARALLEL_MAX, find_group, is_system, owners
-from mqadmin.parameters import Kind, argument, falsehood, option
-from mqadmin.places import Place, masters
-from mqadmin.registry import Java, JavaOption, Needs, command
-from mqadmin.rows import Course, EpochMs, Outcome, Row
-from mqadmin.trend import Trend
-from mqadmin.windowed import windowed
+from mqadmin.output.rows import Course, EpochMs, Outcome, Row
+from mqadmin.output.trend import Trend
+from mqadmin.session.call import Call
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which group; every group where none is named."""
-
-    group: Annotated[str | None, argument("the consumer group", kind=Kind.GROUP)] = None
-    topic: Annotated[str | None, argument("only this topic", kind=Kind.TOPIC)] = None
-    no_clients: Annotated[bool, option("do not ask who reads a queue (fewer requests)")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +42,16 @@ class QueueLag(Row):
     client_id: str | None
     last_consumed_ms: EpochMs
     consume_tps: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class WantedLag:
+    """Whose lag is asked for; None for all."""
+
+    group: str | None
+    topic: str | None
+    _: KW_ONLY
+    with_clients: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +127,6 @@ def _line(group: str, trend: Trend) -> str:
 
 @command(
     "group lag",
-    "show how far a group is behind",
     examples=(
         ("mqadmin group lag billing", "every queue that billing reads"),
         ("mqadmin group lag billing orders -o json", "one topic, for a program"),
@@ -144,41 +147,43 @@ def _line(group: str, trend: Trend) -> str:
         "last_consumed_time",
     ),
     needs=Needs.EITHER,
-    java=(
-        Java(
-            "consumerProgress",
-            (
-                JavaOption("g", "groupName", "group"),
-                JavaOption("s", "showClientIP", "no_clients", parse=falsehood),
-                JavaOption("t", "topicName", "topic", since_5=True),
-                JavaOption("c", "cluster", since_5=True),
-            ),
-            preset=(("no_clients", ""),),
-        ),
-    ),
 )
-async def group_lag(call: Call, args: Arguments) -> Outcome:
+@group_argument(required=False)
+@topic_argument(required=False, help="only this topic")
+@click.option("--no-clients", is_flag=True, help="do not ask who reads a queue (fewer requests)")
+async def group_lag(
+    call: Call, *, group: str | None, topic: str | None, no_clients: bool
+) -> Outcome:
     """Return one row a queue.
 
     Raises:
         NotFound: no broker knows the group.
     """
     if call.is_offline:
-        return Outcome(_stored(call, args))
+        return Outcome(_stored(call, group, topic))
     admin = await call.admin()
     places = await masters(admin, every=True)
-    if args.group is not None:
-        groups = [args.group]
+    answers = Answers(call)
+    wanted = WantedLag(group, topic, with_clients=not no_clients)
+    if group is not None:
+        groups = [group]
+    elif call.settings.compat:
+        # Java's tool has a line a group where we have one a queue.
+        return Outcome(summaries(admin, places))
     else:
-        tables = await asyncio.gather(*(admin.subscription_groups(at.address) for at in places))
-        known = await asyncio.gather(*(admin.all_consumer_offsets(at.address) for at in places))
+        tables = await answers.each(
+            places, lambda at: admin.subscription_groups(at.address), at=address_of
+        )
+        known = await answers.each(
+            places, lambda at: admin.all_consumer_offsets(at.address), at=address_of
+        )
         # A group may have offsets and no settings, and the other way round.
-        names = {name for table in tables for name in table.groups}
-        names |= {name for offsets in known for _, name in offsets}
+        names = {name for _, table in tables for name in table.groups}
+        names |= {name for _, offsets in known for _, name in offsets}
         groups = sorted(name for name in names if not is_system(name))
-    found = _in_order(admin, places, groups, args)
+    found = _in_order(admin, places, groups, wanted, answers=answers)
     if not call.is_watched:
-        return Outcome(found, layout="--no-clients" if args.no_clients else "")
+        return Outcome(found, exit_code=answers.exit_code)
     rows = [row async for row in found]
     trends = call.memory.of(Trends)
     watched = trends.take(rows, now_ms=call.now_ms())
@@ -186,9 +191,9 @@ async def group_lag(call: Call, args: Arguments) -> Outcome:
     return Outcome(watched, columns=WATCHED_COLUMNS, picture=trends.summary(seen))
 
 
-def _stored(call: Call, args: Arguments) -> list[QueueLag]:
+def _stored(call: Call, group: str | None, topic: str | None) -> list[QueueLag]:
     # A store is read by numpy, which nobody should wait for who asks a broker.
-    from mqadmin.offline import stored_lag
+    from mqadmin.store.offline import stored_lag
 
     return [
         QueueLag(
@@ -203,40 +208,42 @@ def _stored(call: Call, args: Arguments) -> list[QueueLag]:
             last_consumed_ms=0,
             consume_tps=None,
         )
-        for one in stored_lag(call, args.group, args.topic)
+        for one in stored_lag(call, group, topic)
     ]
 
 
 async def _in_order(
-    admin: "Admin", places: list[Place], groups: list[str], args: Arguments
+    admin: "Admin", places: list[Place], groups: list[str], wanted: WantedLag, *, answers: Answers
 ) -> AsyncIterator[QueueLag]:
     """Yield the rows group by group, while the next groups are being asked about."""
     found = False
 
     async def of_group(group: str) -> list[QueueLag]:
-        parts = await asyncio.gather(*(_rows(admin, place, group, args) for place in places))
-        rows = [row for part in parts for row in part]
+        parts = await answers.each(
+            places, lambda place: _rows(admin, place, group, wanted), at=address_of
+        )
+        rows = [row for _, part in parts for row in part]
         return sorted(rows, key=lambda row: (row.topic, row.broker, row.queue_id))
 
-    async for rows in windowed(groups, of_group, width=PARALLEL_MAX):
+    async for rows in bounded_gather(groups, of_group, width=PARALLEL_MAX):
         for row in rows:
             found = True
             yield row
-    if not found and args.group is not None:
-        await find_group(admin, args.group)
-        if args.topic is not None:
+    if not found and wanted.group is not None and not answers.exit_code():
+        await find_group(admin, wanted.group)
+        if wanted.topic is not None:
             raise NotFound(
-                f"group {args.group} has no offset in topic {args.topic}",
-                hint=f"`offset show {args.group}` shows where it has",
+                f"group {wanted.group} has no offset in topic {wanted.topic}",
+                hint=f"`offset show {wanted.group}` shows where it has",
             )
 
 
-async def _rows(admin: "Admin", place: Place, group: str, args: Arguments) -> list[QueueLag]:
-    stats = await admin.consume_stats(place.address, group, args.topic)
+async def _rows(admin: "Admin", place: Place, group: str, wanted: WantedLag) -> list[QueueLag]:
+    stats = await admin.consume_stats(place.address, group, wanted.topic)
     if not stats.offset_table:
         return []
     reader = {}
-    if not args.no_clients:
+    if wanted.with_clients:
         members = await admin.consumer_ids(place.address, group)
         reader = await owners(admin, place, group, members)
     return [
@@ -253,5 +260,5 @@ async def _rows(admin: "Admin", place: Place, group: str, args: Arguments) -> li
             consume_tps=round(stats.consume_tps, 4),
         )
         for queue, at in stats.offset_table.items()
-        if args.topic in (None, queue.topic)
+        if wanted.topic in (None, queue.topic)
     ]

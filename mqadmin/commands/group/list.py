@@ -6,24 +6,23 @@ GET_CONSUMER_LIST_BY_GROUP for each group.
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from mqadmin.call import Call
-from mqadmin.groups import PARALLEL_MAX, is_system
-from mqadmin.parameters import option
-from mqadmin.places import Place, masters
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, Row
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cluster.brokers import Place, masters
+from mqadmin.cluster.groups import PARALLEL_MAX, is_system
+from mqadmin.cluster.partial_answers import Answers, address_of
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
+    from storefmt.config.tables import GroupTable
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which groups."""
-
-    all: Annotated[bool, option("the brokers' own groups too", short="a")] = False
+Offsets = dict[tuple[str, str], dict[int, int]]
+"""(topic, group) -> queue id -> next queue offset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,6 @@ class GroupRow(Row):
 
 @command(
     "group list",
-    "list the consumer groups",
     examples=(
         ("mqadmin group list", "groups, how many members, which topics they read"),
         ("mqadmin group list --store DIR", "those that a store has settings or offsets of"),
@@ -51,11 +49,12 @@ class GroupRow(Row):
     needs=Needs.EITHER,
     columns=("group", "members", "topics", "consume_enable", "retry_max_times"),
 )
-async def list_groups(call: Call, args: Arguments) -> Outcome:
+@click.option("--all", "-a", "all_", is_flag=True, help="the brokers' own groups too")
+async def list_groups(call: Call, *, all_: bool) -> Outcome:
     """Return one row a group, sorted by name."""
     if call.is_offline:
         # A store is read by numpy, which nobody should wait for who asks a broker.
-        from mqadmin.offline import stored_groups
+        from mqadmin.store.offline import stored_groups
 
         return Outcome(
             [
@@ -70,25 +69,31 @@ async def list_groups(call: Call, args: Arguments) -> Outcome:
                     retry_max_times=one.settings.retry_max_times if one.settings else None,
                 )
                 for one in stored_groups(call)
-                if args.all or not is_system(one.name)
+                if all_ or not is_system(one.name)
             ]
         )
     admin = await call.admin()
     places = await masters(admin, every=True)
-    tables = await asyncio.gather(*(admin.subscription_groups(one.address) for one in places))
-    offsets = await asyncio.gather(*(admin.all_consumer_offsets(one.address) for one in places))
+    answers = Answers(call)
+
+    async def ask(place: Place) -> "tuple[GroupTable, Offsets]":
+        return await asyncio.gather(
+            admin.subscription_groups(place.address), admin.all_consumer_offsets(place.address)
+        )
+
+    told = await answers.each(places, ask, at=address_of)
     at: dict[str, set[Place]] = {}
     topics: dict[str, set[str]] = {}
-    for place, table, known in zip(places, tables, offsets, strict=True):
+    for place, (table, known) in told:
         for group in table.groups:
             at.setdefault(group, set()).add(place)
         for topic, group in known:
             at.setdefault(group, set()).add(place)
             topics.setdefault(group, set()).add(topic)
-    shown = sorted(group for group in at if args.all or not is_system(group))
+    shown = sorted(group for group in at if all_ or not is_system(group))
     gate = asyncio.Semaphore(PARALLEL_MAX)
     counts = await asyncio.gather(*(_members(admin, gate, group, at[group]) for group in shown))
-    settings = {name: one for table in tables for name, one in table.groups.items()}
+    settings = {name: one for _, (table, _) in told for name, one in table.groups.items()}
     rows = []
     for group, members in zip(shown, counts, strict=True):
         config = settings.get(group)
@@ -104,7 +109,7 @@ async def list_groups(call: Call, args: Arguments) -> Outcome:
                 retry_max_times=config.retry_max_times if config else None,
             )
         )
-    return Outcome(rows)
+    return Outcome(rows, exit_code=answers.exit_code)
 
 
 async def _members(admin: "Admin", gate: asyncio.Semaphore, group: str, places: set[Place]) -> int:

@@ -6,14 +6,17 @@ GET_CONSUMER_RUNNING_INFO of each member, which the broker passes on to it.
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import group_argument
+from mqadmin.cli.types import BROKER, CLIENT
+from mqadmin.cluster.groups import find_group
 from mqadmin.errors import NotFound
-from mqadmin.groups import find_group
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import PARTLY, EpochMs, Outcome, Row, one
+from mqadmin.output.rows import PARTLY, EpochMs, Outcome, Row, one
+from mqadmin.session.call import Call
 from mqclient.errors import ClientError
 from remoting.bodies import ConsumerRunningInfo
 
@@ -23,18 +26,6 @@ if TYPE_CHECKING:
 START_KEY: Final = "PROP_CONSUMER_START_TIMESTAMP"
 DIFFERENT: Final = "members subscribe to different things: some of them get nothing they ask for"
 NOBODY: Final = "nobody of the group is online"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which group, and which of its members."""
-
-    group: Annotated[str, argument("the consumer group", kind=Kind.GROUP)]
-    client: Annotated[str | None, option("only this member", kind=Kind.CLIENT)] = None
-    jstack: Annotated[bool, option("what its threads do, too")] = False
-    broker: Annotated[
-        str | None, option("asked through this broker: name or HOST:PORT", kind=Kind.BROKER)
-    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +45,10 @@ class HeldQueue(Row):
     dropped: bool
     last_pull_ms: EpochMs
     last_consumed_ms: EpochMs
+    transaction_min_offset: int
+    transaction_max_offset: int
+    transaction_count: int
+    try_unlock_times: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +87,6 @@ class RunningMember(Row):
 
 @command(
     "group running",
-    "show the inside of the members of a group: queues, caches, locks, threads",
     examples=(
         ("mqadmin group running billing", "what each member holds, and how fast it is"),
         ("mqadmin group running billing --client 10.0.0.7@4711 --jstack", "threads of one"),
@@ -102,19 +96,14 @@ class RunningMember(Row):
         *("client_id", "started_time", "queue_count", "cached_count", "cached_mib"),
         *("locked_count", "ok_tps", "failed_tps", "error"),
     ),
-    java=(
-        Java(
-            "consumerStatus",
-            (
-                JavaOption("g", "consumerGroup", "group", required=True),
-                JavaOption("i", "clientId", "client"),
-                JavaOption("s", "jstack", "jstack", has_arg=False),
-                JavaOption("b", "brokerAddr", "broker"),
-            ),
-        ),
-    ),
 )
-async def group_running(call: Call, args: Arguments) -> Outcome:
+@group_argument()
+@click.option("--client", type=CLIENT, help="only this member")
+@click.option("--jstack", is_flag=True, help="what its threads do, too")
+@click.option("--broker", type=BROKER, help="asked through this broker: name or HOST:PORT")
+async def group_running(
+    call: Call, *, group: str, client: str | None, jstack: bool, broker: str | None
+) -> Outcome:
     """Return one row a member; exit code 5 where one does not answer, 1 where none does.
 
     Raises:
@@ -122,17 +111,19 @@ async def group_running(call: Call, args: Arguments) -> Outcome:
     """
     admin = await call.admin()
     at: dict[str, str] = {}
-    for known in await find_group(admin, args.group):
-        if args.broker in (None, known.place.broker, known.place.address):
+    for known in await find_group(admin, group):
+        if broker in (None, known.place.broker, known.place.address):
             at |= dict.fromkeys(known.members, known.place.address)
-    if args.client is not None and args.client not in at:
+    if client is not None and client not in at:
         hint = "there are " + ", ".join(sorted(at)) if at else NOBODY
-        raise NotFound(f"group {args.group} has no member {args.client} online", hint=hint)
-    chosen = sorted(at) if args.client is None else [args.client]
-    rows = await asyncio.gather(*(_member(admin, args, at[member], member) for member in chosen))
+        raise NotFound(f"group {group} has no member {client} online", hint=hint)
+    chosen = sorted(at) if client is None else [client]
+    rows = await asyncio.gather(
+        *(_member(admin, group, at[member], member, jstack=jstack) for member in chosen)
+    )
     failed = [row for row in rows if row.error is not None]
     exit_code = 0 if not failed else PARTLY if len(failed) < len(rows) else 1
-    if args.client is not None:
+    if client is not None:
         return one(rows[0], exit_code=exit_code)
     notes = [] if rows else [f"note: {NOBODY}"]
     if len({tuple(sorted(row.subscriptions.items())) for row in rows if row.error is None}) > 1:
@@ -140,12 +131,14 @@ async def group_running(call: Call, args: Arguments) -> Outcome:
     return Outcome(rows, exit_code=exit_code, notes=tuple(notes))
 
 
-async def _member(admin: "Admin", args: Arguments, address: str, member: str) -> RunningMember:
+async def _member(
+    admin: "Admin", group: str, address: str, member: str, *, jstack: bool
+) -> RunningMember:
     try:
-        info = await admin.consumer_running_info(address, args.group, member, jstack=args.jstack)
+        info = await admin.consumer_running_info(address, group, member, jstack=jstack)
     except ClientError as error:
-        return _row(args.group, member, ConsumerRunningInfo(), str(error))
-    return _row(args.group, member, info, None)
+        return _row(group, member, ConsumerRunningInfo(), str(error))
+    return _row(group, member, info, None)
 
 
 def _row(group: str, member: str, info: ConsumerRunningInfo, error: str | None) -> RunningMember:
@@ -164,6 +157,10 @@ def _row(group: str, member: str, info: ConsumerRunningInfo, error: str | None) 
             dropped=held.droped,
             last_pull_ms=held.last_pull_timestamp,
             last_consumed_ms=held.last_consume_timestamp,
+            transaction_min_offset=held.transaction_msg_min_offset,
+            transaction_max_offset=held.transaction_msg_max_offset,
+            transaction_count=held.transaction_msg_count,
+            try_unlock_times=held.try_unlock_times,
         )
         for queue, held in sorted(info.mq_table.items())
     )

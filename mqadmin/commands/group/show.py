@@ -5,24 +5,16 @@ GET_CONSUMER_LIST_BY_GROUP, GET_CONSUMER_CONNECTION_LIST where it has members.
 """
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.groups import GroupAt, connection, find_group
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import Outcome, Row, one
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import group_argument
+from mqadmin.cli.types import BROKER
+from mqadmin.cluster.groups import GroupAt, connection, find_group
+from mqadmin.output.rows import Outcome, Row, one
+from mqadmin.session.call import Call
 from remoting.bodies import ConsumerConnection
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which group."""
-
-    group: Annotated[str, argument("the consumer group", kind=Kind.GROUP)]
-    broker: Annotated[
-        str | None, option("as this broker sees it: name or HOST:PORT", kind=Kind.BROKER)
-    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,37 +55,25 @@ class GroupDetail(Row):
 
 @command(
     "group show",
-    "show members, subscriptions and settings of a group",
     examples=(("mqadmin group show billing", "who is in it, and what they read"),),
     rows=GroupDetail,
-    java=(
-        Java(
-            "consumerConnection",
-            (
-                JavaOption("g", "consumerGroup", "group", required=True),
-                JavaOption("b", "brokerAddr", "broker"),
-            ),
-        ),
-    ),
 )
-async def show_group(call: Call, args: Arguments) -> Outcome:
+@group_argument()
+@click.option("--broker", type=BROKER, help="as this broker sees it: name or HOST:PORT")
+async def show_group(call: Call, *, group: str, broker: str | None) -> Outcome:
     """Return the group.
 
     Raises:
         NotFound: no broker knows it.
     """
     admin = await call.admin()
-    known = [
-        at
-        for at in await find_group(admin, args.group)
-        if args.broker in (None, at.place.broker, at.place.address)
-    ]
+    known = await find_group(admin, group, broker=broker)
     connected = [
         found
         for at in known
-        if at.members and (found := await connection(admin, at.place, args.group)) is not None
+        if at.members and (found := await connection(admin, at.place, group)) is not None
     ]
-    return one(_detail(args.group, known, connected))
+    return one(_detail(group, known, connected))
 
 
 def _detail(group: str, known: list[GroupAt], connected: list[ConsumerConnection]) -> GroupDetail:

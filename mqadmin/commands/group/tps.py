@@ -6,13 +6,16 @@ Requests on each master of a topic: QUERY_TOPIC_CONSUME_BY_WHO, VIEW_BROKER_STAT
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
-from mqadmin.call import Call
-from mqadmin.groups import PARALLEL_MAX, find_group
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import Outcome, Row
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import group_argument
+from mqadmin.cli.types import TOPIC
+from mqadmin.cluster.groups import PARALLEL_MAX, find_group
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
 from mqclient.client import routes
 from mqclient.errors import BrokerRefused, NoRoute
 from remoting.bodies import BrokerStatsData
@@ -24,17 +27,8 @@ if TYPE_CHECKING:
 OWN_TOPICS: Final = (RETRY_PREFIX, DLQ_PREFIX)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which group, which topic; every one where neither is given."""
-
-    group: Annotated[str | None, argument("the consumer group", kind=Kind.GROUP)] = None
-    topic: Annotated[str | None, option("only this topic", kind=Kind.TOPIC)] = None
-    active: Annotated[bool, option("only what was written or read within a day")] = False
-
-
 @dataclass(frozen=True, slots=True)
-class Pace(Row):
+class GroupPace(Row):
     """A topic and a group that reads it, or None; rates in messages a second."""
 
     topic: str
@@ -48,25 +42,18 @@ class Pace(Row):
 
 @command(
     "group tps",
-    "show how fast topics are written and read, and how much is left",
     examples=(
         ("mqadmin group tps billing", "one group, topic by topic"),
         ("mqadmin group tps --active --sort -in_tps", "everything, the busiest topic first"),
     ),
     details="A topic that nobody reads has a row without a group. Rates are those of the last\n"
     "minute, as the brokers count them.",
-    rows=Pace,
-    java=(
-        Java(
-            "statsAll",
-            (
-                JavaOption("a", "activeTopic", "active", has_arg=False),
-                JavaOption("t", "topic", "topic"),
-            ),
-        ),
-    ),
+    rows=GroupPace,
 )
-async def group_tps(call: Call, args: Arguments) -> Outcome:
+@group_argument(required=False)
+@click.option("--topic", type=TOPIC, help="only this topic")
+@click.option("--active", is_flag=True, help="only what was written or read within a day")
+async def group_tps(call: Call, *, group: str | None, topic: str | None, active: bool) -> Outcome:
     """Return one row a topic and group, sorted.
 
     Raises:
@@ -74,24 +61,24 @@ async def group_tps(call: Call, args: Arguments) -> Outcome:
         NotFound: no broker knows the group.
     """
     admin = await call.admin()
-    if args.group is not None:
-        await find_group(admin, args.group)
-    if args.topic is not None:
-        await admin.topic_route(args.topic)
-        topics = [args.topic]
+    if group is not None:
+        await find_group(admin, group)
+    if topic is not None:
+        await admin.topic_route(topic)
+        topics = [topic]
     else:
         topics = [name for name in await admin.topic_list() if not name.startswith(OWN_TOPICS)]
     gate = asyncio.Semaphore(PARALLEL_MAX)
-    parts = await asyncio.gather(*(_topic(admin, gate, topic, args.group) for topic in topics))
+    parts = await asyncio.gather(*(_topic(admin, gate, one, group) for one in topics))
     rows = [row for part in parts for row in part]
-    if args.active:
+    if active:
         rows = [row for row in rows if row.in_24h or row.out_24h]
     return Outcome(rows)
 
 
 async def _topic(
     admin: "Admin", gate: asyncio.Semaphore, topic: str, only: str | None
-) -> list[Pace]:
+) -> list[GroupPace]:
     async with gate:
         try:
             at = routes.masters(await admin.topic_route(topic)).values()
@@ -108,14 +95,14 @@ async def _topic(
         puts = [await _counted(admin, address, "TOPIC_PUT_NUMS", topic) for address in at]
         in_tps, in_24h = _tps(puts), _day(puts)
         if not groups:
-            return [Pace(topic, None, None, in_tps, None, in_24h, None)]
+            return [GroupPace(topic, None, None, in_tps, None, in_24h, None)]
         rows = []
         for group in sorted(groups):
             key = f"{topic}@{group}"
             gets = [await _counted(admin, address, "GROUP_GET_NUMS", key) for address in at]
             lags = [await admin.consume_stats(address, group, topic) for address in at]
             lag = sum(one.total_diff() for one in lags)
-            rows.append(Pace(topic, group, lag, in_tps, _tps(gets), in_24h, _day(gets)))
+            rows.append(GroupPace(topic, group, lag, in_tps, _tps(gets), in_24h, _day(gets)))
         return rows
 
 

@@ -3,53 +3,25 @@
 Requests: as ``group create``.
 """
 
-from dataclasses import dataclass
-from typing import Annotated
+import click
 
-from mqadmin.call import Call
-from mqadmin.groupchange import (
+from mqadmin.changes.group_change import (
     COLUMNS,
     GroupChange,
-    Truth,
     WantedGroup,
     as_java_makes,
     change_groups,
-    truth_of,
 )
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import NOT_IN_4, Java, JavaOption, command
-from mqadmin.rows import Outcome, exit_code_of
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import group_argument, on_masters
+from mqadmin.cli.types import BOOLEAN, INTEGER
+from mqadmin.output.rows import Outcome, exit_code_of
+from mqadmin.session.call import Call
 from storefmt.paths import check_group_name
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """The group and what changes."""
-
-    group: Annotated[str, argument("the consumer group", kind=Kind.GROUP)]
-    consume: Annotated[Truth | None, option("its members may consume, or not")] = None
-    from_min: Annotated[
-        Truth | None, option("a member that is new may read from the first message")
-    ] = None
-    broadcast: Annotated[Truth | None, option("its members may broadcast")] = None
-    retry_max: Annotated[int | None, option("deliveries before a message is a dead letter")] = None
-    retry_queues: Annotated[int | None, option("queues of its retry topic")] = None
-    broker_id: Annotated[int | None, option("id of the broker that members read from")] = None
-    slow_broker_id: Annotated[
-        int | None, option("id of the broker that members read old messages from")
-    ] = None
-    notify: Annotated[Truth | None, option("members hear at once who comes and goes")] = None
-    replace: Annotated[bool, option("reset what is not named, as Java does")] = False
-    create: Annotated[bool, option("make it where it is not there")] = False
-    cluster: Annotated[str | None, option("on its masters", kind=Kind.CLUSTER)] = None
-    broker: Annotated[str | None, option("only there: a name or HOST:PORT", kind=Kind.BROKER)] = (
-        None
-    )
 
 
 @command(
     "group update",
-    "change settings of a consumer group",
     examples=(
         ("mqadmin group update billing --retry-max 3", "everything else as it was"),
         ("mqadmin group update billing --consume false", "stop it; `undo` lets it go on"),
@@ -57,56 +29,60 @@ class Arguments:
     rows=GroupChange,
     columns=COLUMNS,
     writes=True,
-    java=(
-        Java(
-            "updateSubGroup",
-            (
-                JavaOption("g", "groupName", "group", required=True),
-                JavaOption("b", "brokerAddr", "broker"),
-                JavaOption("c", "clusterName", "cluster"),
-                JavaOption("s", "consumeEnable", "consume"),
-                JavaOption("m", "consumeFromMinEnable", "from_min"),
-                JavaOption("d", "consumeBroadcastEnable", "broadcast"),
-                JavaOption("q", "retryQueueNums", "retry_queues"),
-                JavaOption("r", "retryMaxTimes", "retry_max"),
-                JavaOption("i", "brokerId", "broker_id"),
-                JavaOption("w", "whichBrokerWhenConsumeSlowly", "slow_broker_id"),
-                JavaOption("a", "notifyConsumerIdsChanged", "notify"),
-                JavaOption("", "consumeMessageOrderly", since_5=True, refused=NOT_IN_4),
-                JavaOption("p", "groupRetryPolicy", since_5=True, refused=NOT_IN_4),
-                JavaOption("", "attributes", since_5=True, refused=NOT_IN_4),
-            ),
-            preset=(("create", "true"),),
-            any_of=("broker", "cluster"),
-        ),
-    ),
 )
-async def update_group(call: Call, args: Arguments) -> Outcome:
+@group_argument()
+@click.option("--consume", type=BOOLEAN, help="its members may consume, or not")
+@click.option(
+    "--from-min", type=BOOLEAN, help="a member that is new may read from the first message"
+)
+@click.option("--broadcast", type=BOOLEAN, help="its members may broadcast")
+@click.option("--retry-max", type=INTEGER, help="deliveries before a message is a dead letter")
+@click.option("--retry-queues", type=INTEGER, help="queues of its retry topic")
+@click.option("--broker-id", type=INTEGER, help="id of the broker that members read from")
+@click.option(
+    "--slow-broker-id", type=INTEGER, help="id of the broker that members read old messages from"
+)
+@click.option("--notify", type=BOOLEAN, help="members hear at once who comes and goes")
+@click.option("--replace", is_flag=True, help="reset what is not named, as Java does")
+@click.option("--create", is_flag=True, help="make it where it is not there")
+@on_masters
+async def update_group(
+    call: Call,
+    *,
+    group: str,
+    consume: bool | None,
+    from_min: bool | None,
+    broadcast: bool | None,
+    retry_max: int | None,
+    retry_queues: int | None,
+    broker_id: int | None,
+    slow_broker_id: int | None,
+    notify: bool | None,
+    replace: bool,
+    create: bool,
+    cluster: str | None,
+    broker: str | None,
+) -> Outcome:
     """Return one row a broker, with the old values of what changed.
 
     Raises:
         BadCall: the name is none for a group.
         NotFound: there is no such cluster or broker.
     """
-    check_group_name(args.group)
+    check_group_name(group)
     wanted = WantedGroup(
-        base=as_java_makes(args.group),
-        consume_enable=truth_of(args.consume),
-        consume_from_min_enable=truth_of(args.from_min),
-        consume_broadcast_enable=truth_of(args.broadcast),
-        retry_queue_nums=args.retry_queues,
-        retry_max_times=args.retry_max,
-        broker_id=args.broker_id,
-        which_broker_when_consume_slowly=args.slow_broker_id,
-        notify_consumer_ids_changed_enable=truth_of(args.notify),
-        replace=args.replace,
+        base=as_java_makes(group),
+        consume_enable=consume,
+        consume_from_min_enable=from_min,
+        consume_broadcast_enable=broadcast,
+        retry_queue_nums=retry_queues,
+        retry_max_times=retry_max,
+        broker_id=broker_id,
+        which_broker_when_consume_slowly=slow_broker_id,
+        notify_consumer_ids_changed_enable=notify,
+        replace=replace,
     )
     rows = await change_groups(
-        call,
-        [wanted],
-        cluster=args.cluster,
-        broker=args.broker,
-        update=True,
-        create=args.create,
+        call, [wanted], cluster=cluster, broker=broker, update=True, create=create
     )
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

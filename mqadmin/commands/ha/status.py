@@ -5,24 +5,16 @@ Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on each broker.
 
 import asyncio
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, option
-from mqadmin.places import MASTER, Place, peers_of, processes
-from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import UNREACHABLE, Outcome, Row, exit_code_of
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import of_broker
+from mqadmin.cli.types import CLUSTER
+from mqadmin.cluster.brokers import MASTER, Place, peers_of, processes
+from mqadmin.output.rows import UNREACHABLE, Outcome, Row, exit_code_of
+from mqadmin.session.call import Call
 from mqclient.errors import ClientError
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which brokers."""
-
-    broker: Annotated[
-        str | None, option("of this broker: a name or HOST:PORT", short="b", kind=Kind.BROKER)
-    ] = None
-    cluster: Annotated[str | None, option("of a cluster", kind=Kind.CLUSTER)] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +42,6 @@ class HaRow(Row):
 
 @command(
     "ha status",
-    "show masters and slaves, how far behind and in what state",
     examples=(
         ("mqadmin ha status", "every master with its slaves"),
         ("watch 1 mqadmin ha status -b broker-a", "one of them, again and again"),
@@ -58,25 +49,17 @@ class HaRow(Row):
     details="A Java broker says where its log ends and nothing of its connections. The exit code "
     "is 4 where a broker did not answer.",
     rows=HaRow,
-    java=(
-        Java(
-            "haStatus",
-            (
-                JavaOption("b", "brokerAddr", "broker"),
-                JavaOption("c", "clusterName", "cluster"),
-                JavaOption("i", "interval"),
-            ),
-        ),
-    ),
 )
-async def ha_status(call: Call, args: Arguments) -> Outcome:
+@of_broker
+@click.option("--cluster", type=CLUSTER, help="of a cluster")
+async def ha_status(call: Call, *, broker: str | None, cluster: str | None) -> Outcome:
     """Return one row a broker process, each master before its slaves.
 
     Raises:
         NotFound: there is no such cluster or broker.
     """
     admin = await call.admin()
-    places = await processes(admin, broker=args.broker, cluster=args.cluster)
+    places = await processes(admin, broker=broker, cluster=cluster)
     found = await asyncio.gather(
         *(admin.broker_runtime(place.address) for place in places), return_exceptions=True
     )

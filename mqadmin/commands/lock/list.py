@@ -6,29 +6,22 @@ Who waits: as ``rebalance show``, for each group that holds a lock or is named.
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from mqadmin.assignment import Assignment, current
-from mqadmin.call import Call
-from mqadmin.groups import find_group
-from mqadmin.parameters import Kind, option
-from mqadmin.places import masters
-from mqadmin.registry import command
-from mqadmin.rows import EpochMs, Outcome, Row
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cli.types import GROUP, TOPIC
+from mqadmin.cluster.assignment import Assignment, current
+from mqadmin.cluster.brokers import masters
+from mqadmin.cluster.groups import find_group
+from mqadmin.output.rows import EpochMs, Outcome, Row
+from mqadmin.session.call import Call
 from mqclient.errors import NoRoute
 from remoting.bodies import MessageQueue
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which locks."""
-
-    group: Annotated[tuple[str, ...], option("only of this group", short="g", kind=Kind.GROUP)] = ()
-    topic: Annotated[str | None, option("only in this topic", kind=Kind.TOPIC)] = None
-    no_waiting: Annotated[bool, option("do not ask who waits (fewer requests)")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +49,6 @@ class LockRow(Row):
 
 @command(
     "lock list",
-    "show which client holds which queue, and who waits for it",
     examples=(
         ("mqadmin lock list --group billing", "the queues that billing holds"),
         ("mqadmin lock list --watch 1", "counting down"),
@@ -76,7 +68,12 @@ told for groups that hold a lock and for groups that are named.""",
         "waiting",
     ),
 )
-async def list_locks(call: Call, args: Arguments) -> Outcome:
+@click.option("--group", "-g", type=GROUP, multiple=True, help="only of this group")
+@click.option("--topic", type=TOPIC, help="only in this topic")
+@click.option("--no-waiting", is_flag=True, help="do not ask who waits (fewer requests)")
+async def list_locks(
+    call: Call, *, group: tuple[str, ...], topic: str | None, no_waiting: bool
+) -> Outcome:
     """Return one row a queue that is held or waited for, sorted by group and queue.
 
     Raises:
@@ -87,8 +84,8 @@ async def list_locks(call: Call, args: Arguments) -> Outcome:
     notes: list[str] = []
     exact = True
     for place in await masters(admin, every=True):
-        view = await admin.locks(place.address, args.group)
-        if not view.exact and not args.group:
+        view = await admin.locks(place.address, group)
+        if not view.exact and not group:
             groups = await _groups(admin, place.address)
             view = await admin.locks(place.address, groups)
         exact = exact and view.exact
@@ -112,27 +109,25 @@ async def list_locks(call: Call, args: Arguments) -> Outcome:
                 exact=view.exact,
             )
             for lock in view.locks
-            if args.topic in (None, lock.queue.topic)
+            if topic in (None, lock.queue.topic)
         ]
-    if not args.no_waiting:
-        rows = await _with_waiting(admin, rows, args, exact=exact)
+    if not no_waiting:
+        named = {(one, topic) for one in group} if topic is not None else set()
+        rows = await _with_waiting(admin, rows, named, exact=exact)
     if not call.is_watched:
         # A view that goes on may be there before the group is.
-        for group in set(args.group) - {row.group for row in rows}:
-            await find_group(admin, group)
+        for one in set(group) - {row.group for row in rows}:
+            await find_group(admin, one)
     rows.sort(key=lambda row: (row.group, row.topic, row.broker, row.queue_id))
     return Outcome(rows, notes=tuple(dict.fromkeys(notes)))
 
 
 async def _with_waiting(
-    admin: "Admin", rows: list[LockRow], args: Arguments, *, exact: bool
+    admin: "Admin", rows: list[LockRow], named: set[tuple[str, str]], *, exact: bool
 ) -> list[LockRow]:
     """Return the rows with who waits, and rows for queues that are waited for alone."""
-    wanted = {(row.group, row.topic) for row in rows}
-    if args.topic is not None:
-        wanted |= {(group, args.topic) for group in args.group}
     made = rows
-    for group, topic in sorted(wanted):
+    for group, topic in sorted(named | {(row.group, row.topic) for row in rows}):
         try:
             now = await current(admin, group, topic, known=False)
         except NoRoute:

@@ -10,36 +10,22 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Annotated
+from typing import Final
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import producer_group, rate_option, topic_argument
+from mqadmin.cli.times import DURATION
+from mqadmin.cli.types import INTEGER
 from mqadmin.errors import Usage
-from mqadmin.pace import Pace
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import PARTLY, Outcome, Row
-from mqadmin.times import parse_duration
+from mqadmin.messages.rate import RateLimit
+from mqadmin.output.rows import PARTLY, Outcome, Row
+from mqadmin.session.call import Call
 from mqclient.errors import ClientError
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from mqclient.producer.send_result import SendResult
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """How much, and how fast."""
-
-    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
-    count: Annotated[
-        int | None, option("so many messages; 1000 if neither is given", short="c")
-    ] = None
-    duration: Annotated[int | None, option("so long", metavar="TIME", parse=parse_duration)] = None
-    size: Annotated[int, option("bytes of a body", short="s")] = 128
-    threads: Annotated[int, option("sends that wait for an answer at the same time")] = 8
-    rate: Annotated[float | None, option("so many a second at most")] = None
-    tag: Annotated[str | None, option("their tag", short="t")] = None
-    each: Annotated[bool, option("one row a message, not one for all")] = False
-    group: Annotated[str, option("as this producer group", kind=Kind.GROUP)] = "MQADMIN"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,15 +55,26 @@ class SendRow(Row):
     status: str
     msg_id: str | None
     took_ms: float
+    topic: str
+    unique_key: str | None
+    queue_offset: int | None
+
+
+COUNT: Final = 1000
+"""So many where neither a number nor a time is given."""
 
 
 @dataclass(slots=True)
 class Run:
-    """One run: how far it is."""
+    """One run: what it sends, and how far it is."""
 
+    topic: str
+    size: int
+    tag: str | None
+    threads: int
     left: int | None
     end_s: float | None
-    pace: Pace
+    pace: RateLimit
     took_ms: list[float] = field(default_factory=list)
     failed: int = 0
     first_error: str = ""
@@ -94,7 +91,6 @@ class Run:
 
 @command(
     "message bench",
-    "measure how fast messages are stored",
     examples=(
         ("mqadmin message bench orders-test --count 10000 --size 512", "ten thousand"),
         ("mqadmin message bench orders-test --duration 30s --rate 500", "500 a second"),
@@ -103,64 +99,66 @@ class Run:
     details="The messages stay in the topic, and its consumers get them.",
     rows=BenchRow,
     writes=True,
-    java=(
-        Java(
-            "checkMsgSendRT",
-            (
-                JavaOption("t", "topic", "topic", required=True),
-                JavaOption("a", "amount", "count"),
-                JavaOption("s", "size", "size"),
-            ),
-            preset=(("count", "100"), ("threads", "1"), ("each", "")),
-        ),
-        Java(
-            "sendMsgStatus",
-            (
-                JavaOption("b", "brokerName", "topic", required=True),
-                JavaOption("s", "messageSize", "size"),
-                JavaOption("c", "count", "count"),
-            ),
-            preset=(("count", "50"), ("threads", "1"), ("each", "")),
-        ),
-    ),
 )
-async def bench(call: Call, args: Arguments) -> Outcome:
+@topic_argument()
+@click.option("--count", "-c", type=INTEGER, help="so many messages; 1000 if neither is given")
+@click.option("--duration", type=DURATION, help="so long")
+@click.option("--size", "-s", type=INTEGER, default=128, help="bytes of a body")
+@click.option(
+    "--threads", type=INTEGER, default=8, help="sends that wait for an answer at the same time"
+)
+@rate_option
+@click.option("--tag", "-t", help="their tag")
+@click.option("--each", is_flag=True, help="one row a message, not one for all")
+@producer_group
+async def bench(
+    call: Call,
+    *,
+    topic: str,
+    count: int | None,
+    duration: int | None,
+    size: int,
+    threads: int,
+    rate: float | None,
+    tag: str | None,
+    each: bool,
+    group: str,
+) -> Outcome:
     """Return one row for all sends, or one a send.
 
     Raises:
         Usage: a number is not positive.
         NoRoute: there is no such topic, and no broker makes it.
     """
-    for name in ("count", "duration", "size", "threads", "rate"):
-        value = getattr(args, name)
+    for name, value in (
+        *(("count", count), ("duration", duration), ("size", size)),
+        *(("threads", threads), ("rate", rate)),
+    ):
         if value is not None and value <= 0:
             raise Usage(f"--{name} {value} is not positive")
-    producer = Producer(await call.client(), args.group)
-    await producer.queues(args.topic)
-    run = _run_of(args)
-    if call.dry_run:
-        return Outcome((_summary(args, run, 0.0),))
-    await call.confirm(f"send {_much(args)} to topic {args.topic}?")
-    exit_code = _exit_code(call, run)
-    if args.each:
-        return Outcome(_each(producer, args, run), exit_code=exit_code, follow=True)
-    started_s = perf_counter()
-    await asyncio.gather(*(_sender(producer, args, run) for _ in range(args.threads)))
-    return Outcome((_summary(args, run, perf_counter() - started_s),), exit_code=exit_code)
-
-
-def _run_of(args: Arguments) -> Run:
-    return Run(
-        left=1000 if args.count is None and args.duration is None else args.count,
-        end_s=None if args.duration is None else perf_counter() + args.duration / 1000,
-        pace=Pace(args.rate),
+    producer = Producer(await call.client(), group)
+    await producer.queues(topic)
+    if count is None and duration is None:
+        count = COUNT
+    run = Run(
+        topic=topic,
+        size=size,
+        tag=tag,
+        threads=threads,
+        left=count,
+        end_s=None if duration is None else perf_counter() + duration / 1000,
+        pace=RateLimit(rate),
     )
-
-
-def _much(args: Arguments) -> str:
-    if args.duration is not None and args.count is None:
-        return f"messages for {args.duration / 1000:g} s"
-    return f"{args.count or 1000} messages"
+    if call.dry_run:
+        return Outcome((_summary(run, 0.0),))
+    much = f"messages for {(duration or 0) / 1000:g} s" if count is None else f"{count} messages"
+    await call.confirm(f"send {much} to topic {topic}?")
+    exit_code = _exit_code(call, run)
+    if each:
+        return Outcome(_each(producer, run), exit_code=exit_code, follow=True)
+    started_s = perf_counter()
+    await asyncio.gather(*(_sender(producer, run) for _ in range(threads)))
+    return Outcome((_summary(run, perf_counter() - started_s),), exit_code=exit_code)
 
 
 def _exit_code(call: Call, run: Run) -> Callable[[], int]:
@@ -174,13 +172,13 @@ def _exit_code(call: Call, run: Run) -> Callable[[], int]:
     return told
 
 
-async def _sender(producer: Producer, args: Arguments, run: Run) -> None:
+async def _sender(producer: Producer, run: Run) -> None:
     while await run.turn():
-        await _send(producer, args, run)
+        await _send(producer, run)
 
 
-async def _send(producer: Producer, args: Arguments, run: Run) -> tuple[SendResult | None, float]:
-    message = Message(args.topic, b"x" * args.size, tags=args.tag)
+async def _send(producer: Producer, run: Run) -> tuple[SendResult | None, float]:
+    message = Message(run.topic, b"x" * run.size, tags=run.tag)
     started_s = perf_counter()
     done = None
     try:
@@ -194,30 +192,33 @@ async def _send(producer: Producer, args: Arguments, run: Run) -> tuple[SendResu
     return done, took_ms
 
 
-async def _each(producer: Producer, args: Arguments, run: Run) -> AsyncIterator[Row]:
+async def _each(producer: Producer, run: Run) -> AsyncIterator[Row]:
     while await run.turn():
-        done, took_ms = await _send(producer, args, run)
+        done, took_ms = await _send(producer, run)
         yield SendRow(
             broker=done.queue.broker_name if done else None,
             queue_id=done.queue.queue_id if done else None,
             status=str(done.status) if done else "failed",
             msg_id=done.msg_id if done else None,
             took_ms=round(took_ms, 3),
+            topic=run.topic,
+            unique_key=done.unique_key if done else None,
+            queue_offset=done.queue_offset if done else None,
         )
 
 
-def _summary(args: Arguments, run: Run, seconds: float) -> BenchRow:
+def _summary(run: Run, seconds: float) -> BenchRow:
     took = sorted(run.took_ms)
     rate = len(took) / seconds if seconds else 0.0
     return BenchRow(
-        topic=args.topic,
+        topic=run.topic,
         sent=len(took),
         failed=run.failed,
-        size=args.size,
-        threads=args.threads,
+        size=run.size,
+        threads=run.threads,
         seconds=round(seconds, 3),
         rate=round(rate, 1),
-        bytes_per_second=round(rate * args.size, 1),
+        bytes_per_second=round(rate * run.size, 1),
         mean_ms=round(sum(took) / len(took), 3) if took else None,
         p50_ms=percentile(took, 50),
         p99_ms=percentile(took, 99),

@@ -5,31 +5,37 @@ client, whose listener runs as for any other message. No offset moves.
 """
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.direct import SUCCESS, Handed, hand_over
-from mqadmin.findmessage import split_ids
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import PARTLY, WOULD_CHANGE, Outcome
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import group_argument, topic_of_id
+from mqadmin.cli.types import CLIENT
+from mqadmin.errors import NotFound
+from mqadmin.messages.find import find_message, split_ids
+from mqadmin.output.rows import PARTLY, WOULD_CHANGE, Outcome, Row
+from mqadmin.session.call import Call
+
+SUCCESS = ("CR_SUCCESS", "CR_COMMIT")
+"""How a listener says that all is well: one that reads in parallel, and one that keeps order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which message, and to whom."""
+class Handed(Row):
+    """What became of it; ``spent_ms`` is how long the listener took."""
 
-    id: Annotated[str, argument("an offset id, or with --topic a unique id; A,B for two")]
-    group: Annotated[str, argument("the consumer group", kind=Kind.GROUP)]
-    client: Annotated[
-        str | None, option("this member; the first one if left out", kind=Kind.CLIENT)
-    ] = None
-    topic: Annotated[str | None, option("where to look for a unique id", kind=Kind.TOPIC)] = None
+    msg_id: str
+    group: str
+    client_id: str
+    result: str
+    spent_ms: int | None = None
+    order: bool | None = None
+    auto_commit: bool | None = None
+    remark: str | None = None
 
 
 @command(
     "message consume-direct",
-    "hand a stored message to a live consumer",
     examples=(
         ("mqadmin message consume-direct 7F0000010000... billing", "to a member of billing"),
         ("mqadmin message consume-direct AC11... billing --topic orders", "by its unique id"),
@@ -37,40 +43,60 @@ class Arguments:
     details="The listener runs with all its side effects. Exit code 1 where it did not succeed.",
     rows=Handed,
     writes=True,
-    java=(
-        Java(
-            "queryMsgById",
-            (
-                JavaOption("i", "msgId", "id", required=True),
-                JavaOption("g", "consumerGroup", "group"),
-                JavaOption("d", "clientId", "client"),
-                JavaOption("s", "sendMessage"),
-                JavaOption("u", "unitName"),
-            ),
-            is_branch=True,
-        ),
-        Java(
-            "queryMsgByUniqueKey",
-            (
-                JavaOption("t", "topic", "topic", required=True),
-                JavaOption("i", "msgId", "id", required=True),
-                JavaOption("a", "showAll", has_arg=False),
-                JavaOption("g", "consumerGroup", "group"),
-                JavaOption("d", "clientId", "client"),
-            ),
-            is_branch=True,
-        ),
-    ),
 )
-async def consume_direct(call: Call, args: Arguments) -> Outcome:
+@click.argument(
+    "message_id", metavar="ID", help="an offset id, or with --topic a unique id; A,B for two"
+)
+@group_argument()
+@click.option("--client", type=CLIENT, help="this member; the first one if left out")
+@topic_of_id
+async def consume_direct(
+    call: Call, *, message_id: str, group: str, client: str | None, topic: str | None
+) -> Outcome:
     """Return one row a message: what the listener said.
 
     Raises:
         NotFound: no such message, or nobody of the group is online.
     """
     rows = [
-        await hand_over(call, one, topic=args.topic, group=args.group, client_id=args.client)
-        for one in split_ids([args.id])
+        await _hand_over(call, one, topic=topic, group=group, client_id=client)
+        for one in split_ids([message_id])
     ]
     bad = [row for row in rows if row.result not in (*SUCCESS, WOULD_CHANGE)]
     return Outcome(rows, exit_code=0 if not bad else 1 if len(bad) == len(rows) else PARTLY)
+
+
+async def _hand_over(
+    call: Call, message_id: str, *, topic: str | None, group: str, client_id: str | None
+) -> Handed:
+    """Run a stored message through a consumer and return what came of it.
+
+    Raises:
+        NotFound: no such message, or nobody of the group is online.
+        BrokerRefused: the client is not connected, or does not answer.
+    """
+    admin = await call.admin()
+    found = await find_message(call, message_id, topic=topic)
+    address = found.store_host
+    if client_id is None:
+        members = await admin.consumer_ids(address, group)
+        if not members:
+            raise NotFound(
+                f"nobody of group {group} is online at {address}", hint="start a consumer"
+            )
+        client_id = members[0]
+    if call.dry_run:
+        return Handed(msg_id=found.msg_id, group=group, client_id=client_id, result=WOULD_CHANGE)
+    await call.confirm(f"let {client_id} of group {group} consume {found.msg_id} now?")
+    told = await admin.consume_message_directly(address, group, client_id, found.msg_id)
+    result = told.consume_result.name if told.consume_result is not None else "no answer"
+    return Handed(
+        msg_id=found.msg_id,
+        group=group,
+        client_id=client_id,
+        result=result,
+        spent_ms=told.spent_time_mills,
+        order=told.order,
+        auto_commit=told.auto_commit,
+        remark=told.remark,
+    )

@@ -9,25 +9,19 @@ file; the same bytes of a unique id nearly never do, so one reading is the likel
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Final
+from typing import Final
 
-from mqadmin.call import Call
-from mqadmin.parameters import argument
-from mqadmin.registry import Needs, command
-from mqadmin.rows import EpochMs, Outcome, Row
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.output.rows import EpochMs, Outcome, Row
+from mqadmin.session.call import Call
 from storefmt.formats.hosts import host_text, port_of
 from storefmt.formats.msgid import decode_unique_id, parse_offset_id
 
 PORT_MAX: Final = 65535
 LOG_MAX: Final = 1 << 50
 """No commit log is a pebibyte long."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which ids."""
-
-    id: Annotated[tuple[str, ...], argument("ids of messages")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +43,6 @@ class DecodedId(Row):
 
 @command(
     "message decode-id",
-    "show what is written in a message id",
     examples=(
         ("mqadmin message decode-id 7F00000100002A9F00000000000004D2", "broker and log offset"),
         ("mqadmin message decode-id AC1100020B6B18B4AAC2064ED6A30000", "client, pid and time"),
@@ -57,13 +50,14 @@ class DecodedId(Row):
     rows=DecodedId,
     needs=Needs.NONE,
 )
-def decode_id(call: Call, args: Arguments) -> Outcome:
+@click.argument("message_ids", nargs=-1, required=True, metavar="ID", help="ids of messages")
+def decode_id(call: Call, *, message_ids: tuple[str, ...]) -> Outcome:
     """Return one row an id.
 
     Raises:
         BadCall: one of them is no id.
     """
-    return Outcome([decoded(text, now_ms=call.now_ms()) for text in args.id])
+    return Outcome([decoded(text, now_ms=call.now_ms()) for text in message_ids])
 
 
 def decoded(text: str, *, now_ms: int) -> DecodedId:

@@ -5,55 +5,46 @@
 Requests: as ``message print``. ``store export`` does the same with a store directory.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import get_args
 
-from mqadmin.browse import Wish, parts, stored
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import (
+    limit_option,
+    no_bodies_option,
+    stored_from,
+    stored_until,
+    tag_expression,
+    topic_argument,
+)
+from mqadmin.cli.types import FILE_PATH, QUEUE, Choice, Integer
 from mqadmin.errors import Usage
-from mqadmin.exportfile import (
+from mqadmin.messages.broker_reader import Span, read
+from mqadmin.messages.browse import Wish, parts, stored
+from mqadmin.messages.export_file import (
     Exported,
+    ExportState,
     FileFormat,
-    State,
-    asked_by,
     begin,
     format_of,
     queue_of,
     writer_for,
 )
-from mqadmin.messages import row_of
+from mqadmin.messages.filter import Filter
+from mqadmin.messages.message_rows import row_of
+from mqadmin.messages.stored_time import bound_ms
 from mqadmin.output.progress import Progress
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.reading import Span, read
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, one
-from mqadmin.storedtime import STORED_FROM, STORED_TO, bound_ms
-from mqadmin.times import When
-from mqadmin.wanted import Filter
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which messages, and where to."""
-
-    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
-    to: Annotated[Path, option("file to write", short="f", metavar="FILE", kind=Kind.FILE)]
-    format: Annotated[FileFormat | None, option("instead of what the suffix says")] = None
-    resume: Annotated[bool, option("go on with a broken export")] = False
-    queue: Annotated[
-        str | None, option("only this queue", metavar="ID|BROKER:ID", kind=Kind.QUEUE)
-    ] = None
-    from_: Annotated[When | None, STORED_FROM] = None
-    until: Annotated[When | None, STORED_TO] = None
-    tag: Annotated[str, option("only these tags, as 'A || B'", short="t")] = "*"
-    limit: Annotated[int | None, option("so many at most", short="c")] = None
-    no_body: Annotated[bool, option("leave the bodies out")] = False
+from mqadmin.output.rows import Outcome, one
+from mqadmin.output.times import When
+from mqadmin.session.call import Call
 
 
 @command(
     "message export",
-    "write the messages of a topic to a file",
     details="jsonl and csv hold what `message print` prints, Parquet (needs pyarrow) bodies as "
     "bytes. A state file beside the output lets a broken run go on; what comes in after the "
     "start is left out. `message import` reads jsonl.",
@@ -65,58 +56,88 @@ class Arguments:
     rows=Exported,
     needs=Needs.EITHER,
 )
-async def export_messages(call: Call, args: Arguments) -> Outcome:
+@topic_argument()
+@click.option("--to", "-f", type=FILE_PATH, required=True, metavar="FILE", help="file to write")
+@click.option(
+    "--format", "format_", type=Choice(get_args(FileFormat)), help="instead of what the suffix says"
+)
+@click.option("--resume", is_flag=True, help="go on with a broken export")
+@click.option("--queue", type=QUEUE, help="only this queue")
+@stored_from()
+@stored_until
+@tag_expression
+@limit_option(type=Integer(min=0))
+@no_bodies_option
+async def export_messages(
+    call: Call,
+    *,
+    topic: str,
+    to: Path,
+    format_: FileFormat | None,
+    resume: bool,
+    queue: str | None,
+    from_: When | None,
+    until: When | None,
+    tag: str,
+    limit: int | None,
+    no_body: bool,
+) -> Outcome:
     """Return what was written.
 
     Raises:
         Usage: the file is there, or was begun with another question.
         NoRoute: there is no such topic.
     """
-    if args.limit is not None and args.limit < 0:
-        raise Usage(f"limit {args.limit} is negative")
-    kind = format_of(args.to, args.format)
-    if call.is_offline:
-        return _stored(call, args, kind)
-    state, resumed = begin(args.to, _fresh(call, args), resume=args.resume)
+    kind = format_of(to, format_)
+    if resume and call.is_offline:
+        # There is no state of a store to go on with.
+        raise Usage("--resume with --store", hint="`store export --resume` goes on")
+    asked = {"topic": topic, "format": format_, "queue": queue, "tag": tag, "no_body": no_body}
+    fresh = _fresh(from_, until, asked, now_ms=call.now_ms())
+    state, resumed = begin(to, fresh, resume=resume)
     wanted = Filter(begin_ms=state.begin_ms, end_ms=state.end_ms)
-    consumer, spans = await parts(
-        call, Wish(topic=args.topic, filter=wanted, queue=args.queue, tags=args.tag)
-    )
+    wish = Wish(topic=topic, filter=wanted, queue=queue, tags=tag)
+    if call.is_offline:
+        wanted = replace(wanted, topic=topic)
+        wish = replace(wish, filter=wanted, limit=limit, no_body=no_body)
+        return _stored(call, wish, to, kind, state)
+    consumer, spans = await parts(call, wish)
     left = _left(spans, state)
-    count_max = None if args.limit is None else max(0, args.limit - state.rows)
-    writer = writer_for(args.to, kind, state)
+    count_max = None if limit is None else max(0, limit - state.rows)
+    writer = writer_for(to, kind, state)
     total = sum(span.end - span.start for span in spans)
     before = total - sum(span.end - span.start for span in left)
     with Progress(call.console, "export") as progress:
         try:
             writer.note()
-            found = read(consumer, left, wanted, tags=args.tag, count_max=count_max)
+            found = read(consumer, left, wanted, tags=tag, count_max=count_max)
             async for message in found:
-                writer.add(row_of(message, warn=call.warn, body=not args.no_body))
+                writer.add(row_of(message, warn=call.warn, body=not no_body))
                 before += 1
                 progress(before, total)
             size = writer.finish()
         finally:
             writer.close()
     return one(
-        Exported(file=str(args.to), format=kind, rows=writer.state.rows, size=size, resumed=resumed)
+        Exported(file=str(to), format=kind, rows=writer.state.rows, size=size, resumed=resumed)
     )
 
 
-def _stored(call: Call, args: Arguments, kind: FileFormat) -> Outcome:
-    """Write what a store has of the topic; there is no state to go on with."""
-    if args.resume:
-        raise Usage("--resume with --store", hint="`store export --resume` goes on")
-    state, _ = begin(args.to, _fresh(call, args), resume=False)
-    wish = Wish(
-        topic=args.topic,
-        filter=Filter(topic=args.topic, begin_ms=state.begin_ms, end_ms=state.end_ms),
-        queue=args.queue,
-        tags=args.tag,
-        limit=args.limit,
-        no_body=args.no_body,
+def _fresh(
+    from_: When | None, until: When | None, asked: Mapping[str, object], *, now_ms: int
+) -> ExportState:
+    asked = {**asked, "from": from_, "until": until}
+    return ExportState(
+        asked={name: str(value) for name, value in asked.items()},
+        begin_ms=bound_ms(from_, now_ms),
+        # The same end when it goes on: queues that are done must stay done.
+        end_ms=until.ms(now_ms) if until else now_ms,
     )
-    writer = writer_for(args.to, kind, state)
+
+
+def _stored(call: Call, wish: Wish, to: Path, kind: FileFormat, state: ExportState) -> Outcome:
+    """Write what a store has of the topic."""
+    writer = writer_for(to, kind, state)
     try:
         for row in stored(call, wish):
             writer.add(row)
@@ -124,21 +145,11 @@ def _stored(call: Call, args: Arguments, kind: FileFormat) -> Outcome:
     finally:
         writer.close()
     return one(
-        Exported(file=str(args.to), format=kind, rows=writer.state.rows, size=size, resumed=False)
+        Exported(file=str(to), format=kind, rows=writer.state.rows, size=size, resumed=False)
     )
 
 
-def _fresh(call: Call, args: Arguments) -> State:
-    now_ms = call.now_ms()
-    return State(
-        asked=asked_by(args),
-        begin_ms=bound_ms(args.from_, now_ms),
-        # The same end when it goes on: queues that are done must stay done.
-        end_ms=args.until.ms(now_ms) if args.until else now_ms,
-    )
-
-
-def _left(spans: list[Span], state: State) -> list[Span]:
+def _left(spans: list[Span], state: ExportState) -> list[Span]:
     """Return what is still to be read."""
     if not state.queue:
         return spans

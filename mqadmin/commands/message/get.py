@@ -8,38 +8,28 @@ Requests: as the ``message query`` verb that fits.
 """
 
 import re
-from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Final
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import no_body_option
+from mqadmin.cli.types import TOPIC
+from mqadmin.cluster.brokers import choose_queue
 from mqadmin.errors import NotFound, Usage
-from mqadmin.findmessage import find_message, is_offset_id
-from mqadmin.messages import MESSAGE_COLUMNS, MessageRow, row_of
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.places import choose_queue
-from mqadmin.reading import message_at
-from mqadmin.registry import command
-from mqadmin.rows import Outcome, one
+from mqadmin.messages.broker_reader import message_at
+from mqadmin.messages.find import find_message, is_offset_id
+from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
+from mqadmin.output.rows import Outcome, one
+from mqadmin.session.call import Call
 from mqclient.consumer.pull_consumer import PullConsumer
 from storefmt.names import TOOLS_GROUP
 
 PLACE: Final = re.compile(r"(?:(?P<broker>[^:]+):)?(?P<queue>\d+):(?P<offset>\d+)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """What is known of the message."""
-
-    what: Annotated[str, argument("an id, a key or QUEUE:OFFSET", metavar="ID|KEY|PLACE")]
-    topic: Annotated[
-        str | None, option("its topic; for an offset id it is known", short="t", kind=Kind.TOPIC)
-    ] = None
-    no_body: Annotated[bool, option("leave the body out")] = False
-
-
 @command(
     "message get",
-    "find messages by an id, a key or a place, whichever it is",
     examples=(
         ("mqadmin message get 7F00000100002A9F0000000000000000", "by the id of a broker"),
         ("mqadmin message get o-17 --topic orders", "by a key, or the id of a producer"),
@@ -48,7 +38,10 @@ class Arguments:
     rows=MessageRow,
     columns=MESSAGE_COLUMNS,
 )
-async def get(call: Call, args: Arguments) -> Outcome:
+@click.argument("what", metavar="ID|KEY|PLACE", help="an id, a key or QUEUE:OFFSET")
+@click.option("--topic", "-t", type=TOPIC, help="its topic; for an offset id it is known")
+@no_body_option
+async def get(call: Call, *, what: str, topic: str | None, no_body: bool) -> Outcome:
     """Return the message, or every one with the key.
 
     Raises:
@@ -56,25 +49,25 @@ async def get(call: Call, args: Arguments) -> Outcome:
         NotFound: there is none.
         NoRoute: there is no such topic.
     """
-    body = not args.no_body
-    if is_offset_id(args.what):
-        message = await find_message(call, args.what, topic=None)
+    body = not no_body
+    if is_offset_id(what):
+        message = await find_message(call, what, topic=None)
         return one(row_of(message, warn=call.warn, body=body))
-    if args.topic is None:
-        raise Usage(f"{args.what} is no offset id", hint="add --topic TOPIC to look for it there")
-    place = PLACE.fullmatch(args.what)
+    if topic is None:
+        raise Usage(f"{what} is no offset id", hint="add --topic TOPIC to look for it there")
+    place = PLACE.fullmatch(what)
     if place is not None:
-        return one(await _at(call, args.topic, place, body=body))
+        return one(await _at(call, topic, place, body=body))
     # Only a look-up by key needs the calls about messages.
     from mqclient.admin.message import MessageCalls
 
     messages = MessageCalls(await call.client())
-    found = await messages.query_message(args.topic, args.what, unique=True)
+    found = await messages.query_message(topic, what, unique=True)
     if not found:
-        found = await messages.query_message(args.topic, args.what)
+        found = await messages.query_message(topic, what)
     if not found:
         raise NotFound(
-            f"no message with id or key {args.what} in topic {args.topic}",
+            f"no message with id or key {what} in topic {topic}",
             hint="check both; brokers index a message some moments after they stored it",
         )
     rows = [row_of(message, warn=call.warn, body=body) for message in found]

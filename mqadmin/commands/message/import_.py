@@ -12,34 +12,23 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import limit_option, producer_group, rate_option
+from mqadmin.cli.types import FILE_PATH, TOPIC
 from mqadmin.errors import CommandError, Usage
+from mqadmin.messages.rate import RateLimit
 from mqadmin.output.progress import Progress
-from mqadmin.pace import Pace
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import command
-from mqadmin.rows import Outcome, Row, one
+from mqadmin.output.rows import Outcome, Row, one
+from mqadmin.session.call import Call
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from storefmt.formats.properties import SYSTEM_NAMES
 
 NOTE_LINES: Final = 500
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which file, and where to."""
-
-    file: Annotated[Path, argument("lines of JSON as `message export` writes", kind=Kind.FILE)]
-    to: Annotated[
-        str | None, option("to this topic instead of the one of each line", kind=Kind.TOPIC)
-    ] = None
-    resume: Annotated[bool, option("go on with a broken import")] = False
-    rate: Annotated[float | None, option("so many a second at most")] = None
-    limit: Annotated[int | None, option("so many at most", short="c")] = None
-    group: Annotated[str, option("as this producer group", kind=Kind.GROUP)] = "MQADMIN"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +43,6 @@ class Imported(Row):
 
 @command(
     "message import",
-    "send the messages of a file",
     examples=(
         ("mqadmin message import orders.jsonl --to orders-test", "to another topic"),
         ("mqadmin message import orders.jsonl --rate 200 -y", "200 a second"),
@@ -64,22 +52,39 @@ class Imported(Row):
     rows=Imported,
     writes=True,
 )
-async def import_messages(call: Call, args: Arguments) -> Outcome:
+@click.argument("file", type=FILE_PATH, help="lines of JSON as `message export` writes")
+@click.option(
+    "--to", type=TOPIC, metavar="TOPIC", help="to this topic instead of the one of each line"
+)
+@click.option("--resume", is_flag=True, help="go on with a broken import")
+@rate_option
+@limit_option()
+@producer_group
+async def import_messages(
+    call: Call,
+    *,
+    file: Path,
+    to: str | None,
+    resume: bool,
+    rate: float | None,
+    limit: int | None,
+    group: str,
+) -> Outcome:
     """Return how many were sent.
 
     Raises:
         Usage: a line is no message, or an earlier run broke and --resume is missing.
         NoRoute: there is no such topic.
     """
-    held = args.file.with_name(args.file.name + ".sent")
-    skip = _done_before(held, resume=args.resume)
-    todo = list(_messages(args, skip))
+    held = file.with_name(file.name + ".sent")
+    skip = _done_before(held, resume=resume)
+    todo = list(_messages(file, to, skip=skip, limit=limit))
     topics = tuple(sorted({message.topic for message in todo}))
     if call.dry_run:
-        return one(Imported(file=str(args.file), sent=0, skipped=skip, topics=topics))
+        return one(Imported(file=str(file), sent=0, skipped=skip, topics=topics))
     await call.confirm(f"send {len(todo)} messages to {', '.join(topics) or 'nowhere'}?")
-    producer = Producer(await call.client(), args.group)
-    pace = Pace(args.rate)
+    producer = Producer(await call.client(), group)
+    pace = RateLimit(rate)
     sent = 0
     try:
         with Progress(call.console, "import") as progress:
@@ -94,7 +99,7 @@ async def import_messages(call: Call, args: Arguments) -> Outcome:
         held.write_text(f"{skip + sent}\n", encoding="ascii")
         raise
     held.unlink(missing_ok=True)
-    return one(Imported(file=str(args.file), sent=sent, skipped=skip, topics=topics))
+    return one(Imported(file=str(file), sent=sent, skipped=skip, topics=topics))
 
 
 def _done_before(held: Path, *, resume: bool) -> int:
@@ -108,18 +113,18 @@ def _done_before(held: Path, *, resume: bool) -> int:
     return int(text)
 
 
-def _messages(args: Arguments, skip: int) -> Iterator[Message]:
+def _messages(file: Path, to: str | None, *, skip: int, limit: int | None) -> Iterator[Message]:
     count = 0
-    with args.file.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            if args.limit is not None and count >= args.limit:
+    with file.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, start=1):
+            if limit is not None and count >= limit:
                 return
             if number > skip and line.strip():
                 count += 1
-                yield _message(args, f"{args.file} line {number}", line)
+                yield _message(to, f"{file} line {number}", line)
 
 
-def _message(args: Arguments, where: str, line: str) -> Message:
+def _message(to: str | None, where: str, line: str) -> Message:
     try:
         row = json.loads(line)
         if row.get("body_error"):
@@ -135,7 +140,7 @@ def _message(args: Arguments, where: str, line: str) -> Message:
             if name not in SYSTEM_NAMES
         }
         return Message(
-            args.to or row["topic"],
+            to or row["topic"],
             body,
             tags=row.get("tags"),
             keys=[str(key) for key in row.get("keys") or ()],

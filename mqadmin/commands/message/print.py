@@ -5,68 +5,33 @@ with ``--from``, then PULL_MESSAGE; nothing is committed.
 """
 
 import re
-from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.browse import Wish, browse
-from mqadmin.call import Call
-from mqadmin.jsonwish import JsonWish, parse_json_wish
-from mqadmin.messages import MESSAGE_COLUMNS, MessageRow
-from mqadmin.namevalue import parse_name_value
-from mqadmin.parameters import Kind, argument, falsehood, option
-from mqadmin.registry import NOT_IN_4, Java, JavaOption, Needs, command
-from mqadmin.rows import Outcome
-from mqadmin.storedtime import STORED_FROM, STORED_TO, bound_ms
-from mqadmin.times import When
-from mqadmin.wanted import Filter, parse_pattern
+import click
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which messages, and how much of them."""
-
-    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
-    queue: Annotated[
-        str | None, argument("only this queue", metavar="ID|BROKER:ID", kind=Kind.QUEUE)
-    ] = None
-    broker: Annotated[str | None, option("only queues of this broker", kind=Kind.BROKER)] = None
-    from_: Annotated[When | None, STORED_FROM] = None
-    to: Annotated[When | None, STORED_TO] = None
-    start: Annotated[int | None, option("from this queue offset on", metavar="OFFSET")] = None
-    tag: Annotated[str, option("only these tags, as 'A || B'", short="t")] = "*"
-    key: Annotated[str | None, option("with this key or unique key", short="k")] = None
-    property: Annotated[
-        tuple[tuple[str, str], ...],
-        option("with this property", short="p", metavar="NAME=VALUE", parse=parse_name_value),
-    ] = ()
-    grep: Annotated[
-        re.Pattern[str] | None,
-        option("with this pattern in the body", metavar="PATTERN", parse=parse_pattern),
-    ] = None
-    json: Annotated[
-        JsonWish | None,
-        option("with this in a JSON body", metavar="PATH[=VALUE]", parse=parse_json_wish),
-    ] = None
-    limit: Annotated[int | None, option("so many at most", short="c")] = None
-    bytes: Annotated[int | None, option("bodies of so many bytes in all at most")] = None
-    scan: Annotated[int | None, option("look at so many of each queue at most")] = None
-    count_tags: Annotated[bool, option("say at the end how many there are of each tag")] = False
-    no_body: Annotated[bool, option("leave the bodies out")] = False
-
-
-TIMES = (
-    JavaOption("b", "beginTimestamp", "from_"),
-    JavaOption("e", "endTimestamp", "to"),
-    JavaOption("s", "subExpression", "tag"),
-    JavaOption("c", "charsetName"),
-    JavaOption("d", "printBody", "no_body", parse=falsehood),
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import (
+    limit_option,
+    no_bodies_option,
+    stored_from,
+    stored_to,
+    tag_expression,
+    topic_argument,
+    with_key,
 )
-"""Flags of both printing commands; text is UTF-8 here, other bodies are base64."""
+from mqadmin.cli.types import BROKER, INTEGER, NAME_VALUE, QUEUE, Word
+from mqadmin.messages.browse import Wish, browse
+from mqadmin.messages.filter import Filter, parse_pattern
+from mqadmin.messages.json_condition import JsonCondition, parse_json_condition
+from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow
+from mqadmin.messages.pulls import pulls
+from mqadmin.messages.stored_time import bound_ms
+from mqadmin.output.rows import Outcome
+from mqadmin.output.times import When
+from mqadmin.session.call import Call
 
 
 @command(
     "message print",
-    "print the messages of a topic",
     examples=(
         ("mqadmin message print orders --from -1h", "the last hour of all queues"),
         ("mqadmin message print orders broker-a:3 --start 17 -c 10", "ten of one queue"),
@@ -77,43 +42,52 @@ TIMES = (
     rows=MessageRow,
     columns=MESSAGE_COLUMNS,
     needs=Needs.EITHER,
-    java=(
-        Java(
-            "printMsg",
-            (
-                JavaOption("t", "topic", "topic", required=True),
-                *TIMES,
-                JavaOption("l", "lmqParentTopic", since_5=True, refused=NOT_IN_4),
-            ),
-        ),
-        Java(
-            "printMsgByQueue",
-            (
-                JavaOption("t", "topic", "topic", required=True),
-                JavaOption("a", "brokerName", "broker", required=True),
-                JavaOption("i", "queueId", "queue", required=True),
-                JavaOption("p", "print msg"),
-                JavaOption("f", "calculate", "count_tags"),
-                *TIMES,
-            ),
-        ),
-        Java(
-            "consumeMessage",
-            (
-                JavaOption("t", "topic", "topic", required=True),
-                JavaOption("b", "brokerName", "broker"),
-                JavaOption("i", "queueId", "queue"),
-                JavaOption("o", "offset", "start"),
-                JavaOption("c", "MessageNumber", "limit"),
-                JavaOption("s", "beginTimestamp", "from_"),
-                JavaOption("e", "endTimestamp", "to"),
-                JavaOption("g", "consumerGroup"),
-            ),
-            preset=(("limit", "128"),),
-        ),
-    ),
 )
-async def print_messages(call: Call, args: Arguments) -> Outcome:
+@topic_argument()
+@click.argument("queue", type=QUEUE, required=False, help="only this queue")
+@click.option("--broker", type=BROKER, help="only queues of this broker")
+@stored_from()
+@stored_to()
+@click.option("--start", type=INTEGER, metavar="OFFSET", help="from this queue offset on")
+@tag_expression
+@with_key
+@click.option(
+    "--property", "-p", "properties", type=NAME_VALUE, multiple=True, help="with this property"
+)
+@click.option(
+    "--grep", type=Word(read=parse_pattern), metavar="PATTERN", help="with this pattern in the body"
+)
+@click.option(
+    "--json",
+    type=Word(read=parse_json_condition),
+    metavar="PATH[=VALUE]",
+    help="with this in a JSON body",
+)
+@limit_option()
+@click.option("--bytes", "bytes_", type=INTEGER, help="bodies of so many bytes in all at most")
+@click.option("--scan", type=INTEGER, help="look at so many of each queue at most")
+@click.option("--count-tags", is_flag=True, help="say at the end how many there are of each tag")
+@no_bodies_option
+async def print_messages(
+    call: Call,
+    *,
+    topic: str,
+    queue: str | None,
+    broker: str | None,
+    from_: When | None,
+    to: When | None,
+    start: int | None,
+    tag: str,
+    key: str | None,
+    properties: tuple[tuple[str, str], ...],
+    grep: re.Pattern[str] | None,
+    json: JsonCondition | None,
+    limit: int | None,
+    bytes_: int | None,
+    scan: int | None,
+    count_tags: bool,
+    no_body: bool,
+) -> Outcome:
     """Return one row a message, queue by queue.
 
     Raises:
@@ -122,27 +96,27 @@ async def print_messages(call: Call, args: Arguments) -> Outcome:
     """
     now_ms = call.now_ms()
     wanted = Filter(
-        topic=args.topic if call.is_offline else None,
-        key=args.key,
-        begin_ms=bound_ms(args.from_, now_ms),
-        end_ms=bound_ms(args.to, now_ms),
-        property=args.property,
-        body=args.grep,
-        json=args.json,
+        topic=topic if call.is_offline else None,
+        key=key,
+        begin_ms=bound_ms(from_, now_ms),
+        end_ms=bound_ms(to, now_ms),
+        property=properties,
+        body=grep,
+        json=json,
     )
-    return await browse(
-        call,
-        Wish(
-            topic=args.topic,
-            filter=wanted,
-            queue=args.queue,
-            broker=args.broker,
-            start=args.start,
-            tags=args.tag,
-            limit=args.limit,
-            bytes_max=args.bytes,
-            scan=args.scan,
-            no_body=args.no_body,
-            count_tags=args.count_tags,
-        ),
+    wish = Wish(
+        topic=topic,
+        filter=wanted,
+        queue=queue,
+        broker=broker,
+        start=start,
+        tags=tag,
+        limit=limit,
+        bytes_max=bytes_,
+        scan=scan,
+        no_body=no_body,
+        count_tags=count_tags,
     )
+    if call.settings.compat and not call.is_offline:
+        return Outcome(pulls(call, wish, is_consuming=call.spelled == "consumeMessage"))
+    return await browse(call, wish)

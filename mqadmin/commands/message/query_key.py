@@ -3,60 +3,40 @@
 Requests: GET_ROUTEINFO_BY_TOPIC, QUERY_MESSAGE on each broker.
 """
 
-from dataclasses import dataclass
-from typing import Annotated, Final
+import click
 
-from mqadmin.call import Call
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import no_bodies_option, stored_from, stored_to, topic_argument
+from mqadmin.cli.types import INTEGER
+from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import NotFound
-from mqadmin.messages import MESSAGE_COLUMNS, MessageRow, row_of
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Java, JavaOption, Needs, command
-from mqadmin.rows import Outcome
-from mqadmin.storedtime import END_OF_TIME, START_OF_TIME, STORED_FROM, STORED_TO
-from mqadmin.times import When
-
-KEYS_ONLY: Final = "brokers of 4.9 index keys only; `message print TOPIC --tag TAG` finds tags"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which messages."""
-
-    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
-    key: Annotated[str, argument("the key")]
-    from_: Annotated[When, STORED_FROM] = START_OF_TIME
-    to: Annotated[When, STORED_TO] = END_OF_TIME
-    count: Annotated[int, option("so many at most", short="c")] = 64
-    no_body: Annotated[bool, option("leave the bodies out")] = False
+from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
+from mqadmin.messages.stored_time import END_OF_TIME, START_OF_TIME
+from mqadmin.output.rows import Outcome
+from mqadmin.output.times import When
+from mqadmin.session.call import Call
 
 
 @command(
     "message query key",
-    "find the messages with a key",
     examples=(
         ("mqadmin message query key orders o-17", "all with this key"),
         ("mqadmin message query key orders o-17 --from -1h", "of the last hour"),
+        ("mqadmin message query key orders o-17 --store DIR", "as `store query` finds them"),
     ),
     rows=MessageRow,
     columns=MESSAGE_COLUMNS,
     needs=Needs.EITHER,
-    java=(
-        Java(
-            "queryMsgByKey",
-            (
-                JavaOption("t", "topic", "topic", required=True),
-                JavaOption("k", "msgKey", "key", required=True),
-                JavaOption("b", "beginTimestamp", "from_", since_5=True),
-                JavaOption("e", "endTimestamp", "to", since_5=True),
-                JavaOption("m", "maxNum", "count", since_5=True),
-                JavaOption("c", "cluster", since_5=True),
-                JavaOption("p", "keyType", since_5=True, refused=KEYS_ONLY),
-                JavaOption("l", "lastKey", since_5=True, refused="--from starts further on"),
-            ),
-        ),
-    ),
 )
-async def query_key(call: Call, args: Arguments) -> Outcome:
+@topic_argument()
+@click.argument("key", help="the key")
+@stored_from(default=START_OF_TIME)
+@stored_to(default=END_OF_TIME)
+@click.option("--count", "-c", type=INTEGER, default=64, help="so many at most")
+@no_bodies_option
+async def query_key(
+    call: Call, *, topic: str, key: str, from_: When, to: When, count: int, no_body: bool
+) -> Outcome:
     """Return one row a message, oldest first.
 
     Raises:
@@ -66,28 +46,31 @@ async def query_key(call: Call, args: Arguments) -> Outcome:
     now_ms = call.now_ms()
     if call.is_offline:
         # A store is read by numpy, which nobody should wait for who asks a broker.
-        from mqadmin.offline import stored_by_key
+        from mqadmin.store.offline import stored_by_key
 
         return stored_by_key(
             call,
-            args.topic,
-            args.key,
-            begin_ms=args.from_.ms(now_ms),
-            end_ms=args.to.ms(now_ms),
-            count_max=args.count,
-            no_body=args.no_body,
+            topic,
+            key,
+            begin_ms=from_.ms(now_ms),
+            end_ms=to.ms(now_ms),
+            count_max=count,
+            body="none" if no_body else "inflated",
         )
     admin = await call.admin()
+    answers = Answers(call)
     found = await admin.query_message(
-        args.topic,
-        args.key,
-        count_max=args.count,
-        begin_ms=args.from_.ms(now_ms),
-        end_ms=args.to.ms(now_ms),
+        topic,
+        key,
+        count_max=count,
+        begin_ms=from_.ms(now_ms),
+        end_ms=to.ms(now_ms),
+        on_silent=answers.miss,
     )
-    if not found:
+    if not found and not answers.exit_code():
         raise NotFound(
-            f"no message with key {args.key!r} in topic {args.topic}",
+            f"no message with key {key!r} in topic {topic}",
             hint="check the key, and the time span where one is given",
         )
-    return Outcome([row_of(message, warn=call.warn, body=not args.no_body) for message in found])
+    rows = [row_of(message, warn=call.warn, body=not no_body) for message in found]
+    return Outcome(rows, exit_code=answers.exit_code)

@@ -3,37 +3,27 @@
 Requests: as ``message print``.
 """
 
-from dataclasses import dataclass
-from typing import Annotated
-
-from mqadmin.browse import Wish, browse
-from mqadmin.call import Call
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import (
+    limit_option,
+    no_bodies_option,
+    stored_from,
+    stored_to,
+    topic_argument,
+)
 from mqadmin.errors import Usage
-from mqadmin.messages import MESSAGE_COLUMNS, MessageRow
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome
-from mqadmin.storedtime import STORED_FROM, STORED_TO
-from mqadmin.times import When
-from mqadmin.wanted import Filter
+from mqadmin.messages.browse import Wish, browse
+from mqadmin.messages.filter import Filter
+from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow
+from mqadmin.output.rows import Outcome
+from mqadmin.output.times import When
+from mqadmin.session.call import Call
 
 NOW = When("now")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which messages, and how much of them."""
-
-    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
-    from_: Annotated[When, STORED_FROM]
-    to: Annotated[When, STORED_TO] = NOW
-    limit: Annotated[int | None, option("so many at most", short="c")] = None
-    no_body: Annotated[bool, option("leave the bodies out")] = False
-
-
 @command(
     "message query time",
-    "find the messages that were stored in a span of time",
     examples=(
         ("mqadmin message query time orders --from -10m", "of the last ten minutes"),
         ("mqadmin message query time orders --from 10:00 --to 10:05", "of five minutes today"),
@@ -42,7 +32,14 @@ class Arguments:
     columns=MESSAGE_COLUMNS,
     needs=Needs.EITHER,
 )
-async def query_time(call: Call, args: Arguments) -> Outcome:
+@topic_argument()
+@stored_from(required=True)
+@stored_to(default=NOW)
+@limit_option()
+@no_bodies_option
+async def query_time(
+    call: Call, *, topic: str, from_: When, to: When, limit: int | None, no_body: bool
+) -> Outcome:
     """Return one row a message, queue by queue; none where nothing was stored then.
 
     Raises:
@@ -50,10 +47,8 @@ async def query_time(call: Call, args: Arguments) -> Outcome:
         Usage: the span ends before it begins.
     """
     now_ms = call.now_ms()
-    begin_ms, end_ms = args.from_.ms(now_ms), args.to.ms(now_ms)
+    begin_ms, end_ms = from_.ms(now_ms), to.ms(now_ms)
     if end_ms < begin_ms:
-        raise Usage(f"--to {args.to.text} is before --from {args.from_.text}")
-    wanted = Filter(topic=args.topic if call.is_offline else None, begin_ms=begin_ms, end_ms=end_ms)
-    return await browse(
-        call, Wish(topic=args.topic, filter=wanted, limit=args.limit, no_body=args.no_body)
-    )
+        raise Usage(f"--to {to.text} is before --from {from_.text}")
+    wanted = Filter(topic=topic if call.is_offline else None, begin_ms=begin_ms, end_ms=end_ms)
+    return await browse(call, Wish(topic=topic, filter=wanted, limit=limit, no_body=no_body))

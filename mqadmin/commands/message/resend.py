@@ -3,34 +3,23 @@
 Requests: those that find it, then SEND_MESSAGE_V2.
 """
 
-from dataclasses import dataclass
-from typing import Annotated
+import click
 
-from mqadmin.again import Again, send_again
-from mqadmin.call import Call
-from mqadmin.findmessage import find_message, split_ids
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import PARTLY, WOULD_CHANGE, Outcome
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import producer_group, topic_of_id
+from mqadmin.cli.types import TOPIC
+from mqadmin.messages.find import find_message, split_ids
+from mqadmin.messages.resend import Again, send_again
+from mqadmin.output.rows import PARTLY, WOULD_CHANGE, Outcome
+from mqadmin.session.call import Call
 from mqclient.errors import ClientError
 from mqclient.message import MessageExt
 from mqclient.producer.producer import Producer
 from storefmt.errors import StoreError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which messages, and where to."""
-
-    id: Annotated[tuple[str, ...], argument("an offset id, or with --topic a unique id")]
-    topic: Annotated[str | None, option("where to look for a unique id", kind=Kind.TOPIC)] = None
-    to: Annotated[str | None, option("to this topic instead of its own", kind=Kind.TOPIC)] = None
-    group: Annotated[str, option("as this producer group", kind=Kind.GROUP)] = "MQADMIN"
-
-
 @command(
     "message resend",
-    "send a stored message once more",
     examples=(
         ("mqadmin message resend 7F0000010000...", "to the topic it is in"),
         ("mqadmin message resend 7F0000010000... --to orders-test", "to another topic"),
@@ -39,30 +28,29 @@ class Arguments:
     "is a new one, so every group of the topic gets it.",
     rows=Again,
     writes=True,
-    java=(
-        Java(
-            "queryMsgById",
-            (
-                JavaOption("i", "msgId", "id", required=True),
-                JavaOption("g", "consumerGroup"),
-                JavaOption("d", "clientId"),
-                JavaOption("s", "sendMessage"),
-                JavaOption("u", "unitName"),
-            ),
-            is_branch=True,
-        ),
-    ),
 )
-async def resend(call: Call, args: Arguments) -> Outcome:
+@click.argument(
+    "message_ids",
+    nargs=-1,
+    required=True,
+    metavar="ID",
+    help="an offset id, or with --topic a unique id",
+)
+@topic_of_id
+@click.option("--to", type=TOPIC, metavar="TOPIC", help="to this topic instead of its own")
+@producer_group
+async def resend(
+    call: Call, *, message_ids: tuple[str, ...], topic: str | None, to: str | None, group: str
+) -> Outcome:
     """Return one row a message: where it went, or why it did not.
 
     Raises:
         NotFound: there is no such message.
         NoRoute: there is no such topic.
     """
-    found = [await find_message(call, one, topic=args.topic) for one in split_ids(args.id)]
-    producer = Producer(await call.client(), args.group)
-    pairs = [(one, args.to or one.topic) for one in found]
+    found = [await find_message(call, one, topic=topic) for one in split_ids(message_ids)]
+    producer = Producer(await call.client(), group)
+    pairs = [(one, to or one.topic) for one in found]
     if call.dry_run:
         return Outcome([Again.of(one, target, status=WOULD_CHANGE) for one, target in pairs])
     for one, target in pairs:

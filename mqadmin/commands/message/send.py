@@ -5,43 +5,23 @@ Requests: GET_ROUTEINFO_BY_TOPIC, SEND_MESSAGE_V2.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.errors import Usage
-from mqadmin.namevalue import parse_name_value
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.places import choose_queue
-from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import WOULD_CHANGE, Outcome, Row
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import producer_group, topic_argument
+from mqadmin.cli.types import BROKER, FILE_PATH, INTEGER, NAME_VALUE, QUEUE
+from mqadmin.cluster.brokers import choose_queue
+from mqadmin.errors import Refused, Usage
+from mqadmin.output.rows import WOULD_CHANGE, Outcome, Row
+from mqadmin.output.topic_kinds import WRITE, perm_text
+from mqadmin.session.call import Call
+from mqclient.errors import NoRoute
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from mqclient.trace.message_trace import MessageTrace
+from remoting.bodies import MessageQueue
 from storefmt.paths import check_topic_name
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """The message and where it goes."""
-
-    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
-    body: Annotated[str | None, argument("the body as text; - reads standard input")] = None
-    file: Annotated[Path | None, option("read the body from a file", short="f", kind=Kind.FILE)] = (
-        None
-    )
-    tag: Annotated[str | None, option("its tag", short="t")] = None
-    key: Annotated[tuple[str, ...], option("a key to find it by", short="k")] = ()
-    property: Annotated[
-        tuple[tuple[str, str], ...],
-        option("a property", short="p", metavar="NAME=VALUE", parse=parse_name_value),
-    ] = ()
-    queue: Annotated[str | None, option("this queue", metavar="ID|BROKER:ID", kind=Kind.QUEUE)] = (
-        None
-    )
-    broker: Annotated[str | None, option("any queue of this broker", kind=Kind.BROKER)] = None
-    delay_level: Annotated[int, option("deliver later: 1 (1 s) to 18 (2 h)")] = 0
-    group: Annotated[str, option("as this producer group", kind=Kind.GROUP)] = "MQADMIN"
-    trace: Annotated[bool, option("leave a trace of it, for `message trace`")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +39,6 @@ class Sent(Row):
 
 @command(
     "message send",
-    "send a message",
     examples=(
         ("mqadmin message send orders 'hello' --key o-17 --tag paid", "a body, a key, a tag"),
         ("mqadmin message send orders --file order.json -p region=eu", "a file and a property"),
@@ -68,89 +47,115 @@ class Sent(Row):
     ),
     rows=Sent,
     writes=True,
-    java=(
-        Java(
-            "sendMessage",
-            (
-                JavaOption("t", "topic", "topic", required=True),
-                JavaOption("p", "body", "body", required=True),
-                JavaOption("k", "key", "key"),
-                JavaOption("c", "tags", "tag"),
-                JavaOption("b", "broker", "broker"),
-                JavaOption("i", "qid", "queue"),
-                JavaOption("m", "msgTraceEnable", "trace"),
-            ),
-        ),
-    ),
 )
-async def send_message(call: Call, args: Arguments) -> Outcome:
+@topic_argument()
+@click.argument("body", required=False, help="the body as text; - reads standard input")
+@click.option("--file", "-f", type=FILE_PATH, help="read the body from a file")
+@click.option("--tag", "-t", help="its tag")
+@click.option("--key", "-k", multiple=True, help="a key to find it by")
+@click.option("--property", "-p", "properties", type=NAME_VALUE, multiple=True, help="a property")
+@click.option("--queue", type=QUEUE, help="this queue")
+@click.option("--broker", type=BROKER, help="any queue of this broker")
+@click.option("--delay-level", type=INTEGER, default=0, help="deliver later: 1 (1 s) to 18 (2 h)")
+@producer_group
+@click.option("--trace", is_flag=True, help="leave a trace of it, for `message trace`")
+async def send_message(
+    call: Call,
+    *,
+    topic: str,
+    body: str | None,
+    file: Path | None,
+    tag: str | None,
+    key: tuple[str, ...],
+    properties: tuple[tuple[str, str], ...],
+    queue: str | None,
+    broker: str | None,
+    delay_level: int,
+    group: str,
+    trace: bool,
+) -> Outcome:
     """Return one row: the message as stored.
 
     Raises:
         Usage: there is no body, or more than one.
+        Refused: the topic takes no messages.
         BadCall, BadRequest: topic, body or properties are out of the rules.
         NoRoute: there is no such topic, and no broker makes it.
     """
-    check_topic_name(args.topic)
+    check_topic_name(topic)
     message = Message(
-        args.topic,
-        _body(call, args),
-        tags=args.tag,
-        keys=args.key,
-        properties=dict(args.property),
-        delay_level=args.delay_level,
+        topic,
+        _body(call, body, file),
+        tags=tag,
+        keys=key,
+        properties=dict(properties),
+        delay_level=delay_level,
     )
-    producer = Producer(await call.client(), args.group)
-    queue = None
-    if args.queue is not None or args.broker is not None or call.dry_run:
-        queues = await producer.queues(args.topic)
-        if args.queue is not None:
-            queue = choose_queue(queues, args.queue, args.broker)
-        elif args.broker is not None:
-            here = [one for one in queues if one.broker_name == args.broker]
-            queue = choose_queue(here, str(here[0].queue_id if here else 0), args.broker)
+    is_new = await _is_new(call, topic)
+    producer = Producer(await call.client(), group)
+    to = None
+    if queue is not None or broker is not None or call.dry_run:
+        to = _chosen(await producer.queues(topic), queue, broker)
     if call.dry_run:
-        return Outcome(
-            (
-                Sent(
-                    WOULD_CHANGE,
-                    None,
-                    None,
-                    args.topic,
-                    queue.broker_name if queue else "",
-                    queue.queue_id if queue else None,
-                    None,
-                ),
-            )
-        )
-    trace = MessageTrace(await call.client()) if args.trace else None
-    if trace is not None:
-        producer.register_send_hook(trace)
-    done = await producer.send(message, queue=queue)
-    if trace is not None:
-        await trace.shutdown()
-    return Outcome(
-        (
-            Sent(
-                str(done.status),
-                done.msg_id,
-                done.unique_key,
-                done.queue.topic,
-                done.queue.broker_name,
-                done.queue.queue_id,
-                done.queue_offset,
-            ),
-        )
-    )
+        name, number = (to.broker_name, to.queue_id) if to else ("", None)
+        return Outcome((Sent(WOULD_CHANGE, None, None, topic, name, number, None),))
+    tracer = MessageTrace(await call.client()) if trace else None
+    if tracer is not None:
+        producer.register_send_hook(tracer)
+    if is_new and call.console.can_ask:
+        await call.confirm(f"topic {topic} is not there: send, so that a broker makes it?")
+    done = await producer.send(message, queue=to)
+    if is_new:
+        call.warn(f"topic {topic} was not there: {done.queue.broker_name} has made it")
+    if tracer is not None:
+        await tracer.shutdown()
+    at = done.queue
+    place = (at.topic, at.broker_name, at.queue_id, done.queue_offset)
+    return Outcome((Sent(str(done.status), done.msg_id, done.unique_key, *place),))
 
 
-def _body(call: Call, args: Arguments) -> bytes:
-    if args.file is not None:
-        if args.body is not None:
-            raise Usage("a body and --file", hint="give one of them")
-        return args.file.read_bytes()
-    if args.body is None:
-        raise Usage("no body given", hint="give it after the topic, with --file, or - for stdin")
-    if args.body == "-":
+def _chosen(
+    queues: list[MessageQueue], queue: str | None, broker: str | None
+) -> MessageQueue | None:
+    """Return the queue that is named, or the first one of a broker; None where neither is."""
+    if queue is not None:
+        return choose_queue(queues, queue, broker)
+    if broker is None:
+        return None
+    here = [one for one in queues if one.broker_name == broker]
+    return choose_queue(here, str(here[0].queue_id if here else 0), broker)
+
+
+async def _is_new(call: Call, topic: str) -> bool:
+    """Return whether no broker has the topic.
+
+    Raises:
+        Refused: brokers have it, and none of them takes messages.
+    """
+    try:
+        route = await (await call.client()).route(topic)
+    except NoRoute:
+        return True
+    if not any(data.perm & WRITE and data.write_queue_nums for data in route.queue_datas):
+        perms = ", ".join(
+            f"{perm_text(one.perm)} on {one.broker_name}" for one in route.queue_datas
+        )
+        raise Refused(
+            f"topic {topic} takes no messages: its permission is {perms}",
+            hint=f"`topic perm {topic} RW` changes it",
+        )
+    return False
+
+
+def _body(call: Call, body: str | None, file: Path | None) -> bytes:
+    if file == Path("-") and body is None:
         return call.console.read_bytes()
-    return args.body.encode("utf-8", "surrogateescape")
+    if file is not None:
+        if body is not None:
+            raise Usage("a body and --file", hint="give one of them")
+        return file.read_bytes()
+    if body is None:
+        raise Usage("no body given", hint="give it after the topic, with --file, or - for stdin")
+    if body == "-":
+        return call.console.read_bytes()
+    return body.encode("utf-8", "surrogateescape")

@@ -8,23 +8,33 @@ again. No offset is committed: a tail is no consumer that anybody else would not
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Annotated, Final
+from typing import Final
 
-from mqadmin.allowance import Allowance
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import (
+    no_bodies_option,
+    no_follow_option,
+    tag_expression,
+    tail_count,
+    tail_from,
+    topic_argument,
+    with_key,
+)
+from mqadmin.cli.types import INTEGER, NAME_VALUE, QUEUE, Word
+from mqadmin.cluster.brokers import choose_queue
 from mqadmin.errors import Usage
-from mqadmin.jsonwish import JsonWish, parse_json_wish
-from mqadmin.messages import MESSAGE_COLUMNS, MessageRow, row_of
-from mqadmin.namevalue import parse_name_value
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.places import choose_queue
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, Row
-from mqadmin.times import parse_start, parse_time
-from mqadmin.wanted import Filter, parse_pattern
-from mqclient.consumer.pull import PullResult, PullStatus
+from mqadmin.messages.filter import Filter, parse_pattern
+from mqadmin.messages.json_condition import JsonCondition, parse_json_condition
+from mqadmin.messages.limits import Limit
+from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.output.times import parse_time
+from mqadmin.session.call import Call
+from mqclient.consumer.pull.pull_request import PullResult, PullStatus
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import TimedOut, Unreachable
 from mqclient.message import MessageExt
@@ -37,42 +47,8 @@ AHEAD_MAX: Final = 256
 """Messages read ahead of the printer, over all queues."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """What to follow."""
-
-    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
-    from_: Annotated[
-        str,
-        option("earliest, latest or a TIME", metavar="WHERE", kind=Kind.TIME, parse=parse_start),
-    ] = "latest"
-    count: Annotated[int | None, option("end after so many", short="c")] = None
-    bytes: Annotated[int | None, option("end before bodies of more bytes in all")] = None
-    scan: Annotated[int | None, option("end after so many were looked at")] = None
-    tag: Annotated[str, option("only these tags, as 'A || B'", short="t")] = "*"
-    grep: Annotated[
-        re.Pattern[str] | None,
-        option("with this pattern in the body", metavar="PATTERN", parse=parse_pattern),
-    ] = None
-    key: Annotated[str | None, option("with this key or unique key", short="k")] = None
-    property: Annotated[
-        tuple[tuple[str, str], ...],
-        option("with this property", short="p", metavar="NAME=VALUE", parse=parse_name_value),
-    ] = ()
-    json: Annotated[
-        JsonWish | None,
-        option("with this in a JSON body", metavar="PATH[=VALUE]", parse=parse_json_wish),
-    ] = None
-    queue: Annotated[
-        str | None, option("only this queue", metavar="ID|BROKER:ID", kind=Kind.QUEUE)
-    ] = None
-    no_follow: Annotated[bool, option("end at what is there now")] = False
-    no_body: Annotated[bool, option("leave the bodies out")] = False
-
-
 @command(
     "message tail",
-    "follow a topic: print messages as they come",
     examples=(
         ("mqadmin message tail orders", "what comes from now on; Ctrl-C ends it"),
         ("mqadmin message tail orders --from earliest --count 10 -o jsonl", "the first ten"),
@@ -85,67 +61,96 @@ class Arguments:
     columns=MESSAGE_COLUMNS,
     needs=Needs.EITHER,
 )
-async def tail(call: Call, args: Arguments) -> Outcome:
+@topic_argument()
+@tail_from
+@tail_count
+@click.option("--bytes", "bytes_", type=INTEGER, help="end before bodies of more bytes in all")
+@click.option("--scan", type=INTEGER, help="end after so many were looked at")
+@tag_expression
+@click.option(
+    "--grep", type=Word(read=parse_pattern), metavar="PATTERN", help="with this pattern in the body"
+)
+@with_key
+@click.option(
+    "--property", "-p", "properties", type=NAME_VALUE, multiple=True, help="with this property"
+)
+@click.option(
+    "--json",
+    type=Word(read=parse_json_condition),
+    metavar="PATH[=VALUE]",
+    help="with this in a JSON body",
+)
+@click.option("--queue", type=QUEUE, help="only this queue")
+@no_follow_option
+@no_bodies_option
+async def tail(
+    call: Call,
+    *,
+    topic: str,
+    from_: str,
+    count: int | None,
+    bytes_: int | None,
+    scan: int | None,
+    tag: str,
+    grep: re.Pattern[str] | None,
+    key: str | None,
+    properties: tuple[tuple[str, str], ...],
+    json: JsonCondition | None,
+    queue: str | None,
+    no_follow: bool,
+    no_body: bool,
+) -> Outcome:
     """Return rows that go on until ``--count`` or Ctrl-C.
 
     Raises:
         NoRoute: there is no such topic.
         NotFound: there is no such queue.
     """
+    wanted = Filter(key=key, body=grep, property=properties, json=json)
     if call.is_offline:
-        return _stored(call, args)
-    if args.count is not None and args.count < 1:
-        raise Usage(f"--count {args.count}: expected 1 or more")
-    consumer = PullConsumer(await call.client(), TOOLS_GROUP)
-    queues = await consumer.queues(args.topic)
-    if args.queue is not None:
-        queues = [choose_queue(queues, args.queue, None)]
-    starts = await asyncio.gather(
-        *(_start(consumer, queue, args.from_, call.now_ms()) for queue in queues)
-    )
-    ends = None
-    if args.no_follow:
-        ends = await asyncio.gather(*(consumer.max_offset(queue) for queue in queues))
-    scan, size = Allowance(args.scan, "--scan"), Allowance(args.bytes, "--bytes")
-    followers = [
-        Follower(
-            call,
-            consumer,
-            queue,
-            starts[spot],
-            end=ends[spot] if ends else None,
-            tag=args.tag,
-            wanted=_wanted(args),
+        # A store is read by numpy, which nobody should wait for who asks a broker.
+        from mqadmin.store.follow import Follow, follow
+
+        wish = Follow(
+            start=from_,
+            wanted=replace(wanted, topic=topic, tags=_tags(tag)),
+            count=count,
+            bytes_max=bytes_,
             scan=scan,
+            follow=not no_follow,
+            body="none" if no_body else "inflated",
+            queue_id=_queue_id(queue),
         )
-        for spot, queue in enumerate(queues)
+        return follow(call, wish)
+    consumer = PullConsumer(await call.client(), TOOLS_GROUP)
+    queues = await consumer.queues(topic)
+    if queue is not None:
+        queues = [choose_queue(queues, queue, None)]
+    starts = await asyncio.gather(*(_start(consumer, one, from_, call.now_ms()) for one in queues))
+    ends: Sequence[int | None] = [None] * len(queues)
+    if no_follow:
+        ends = await asyncio.gather(*(consumer.max_offset(one) for one in queues))
+    looks, size = Limit(scan, "--scan"), Limit(bytes_, "--bytes")
+    followers = [
+        Follower(call, consumer, one, start, end=end, tag=tag, wanted=wanted, scan=looks)
+        for one, start, end in zip(queues, starts, ends, strict=True)
     ]
-    return Outcome(_rows(call, followers, args, size), follow=True)
+    return Outcome(_rows(call, followers, size, count=count, no_body=no_body), follow=True)
 
 
-def _wanted(args: Arguments) -> Filter:
-    return Filter(key=args.key, body=args.grep, property=args.property, json=args.json)
+def _tags(expression: str) -> tuple[str, ...]:
+    """Return the tags of ``A || B``; none where all are wanted."""
+    tags = tuple(one.strip() for one in expression.split("||"))
+    return () if "*" in tags else tags
 
 
-def _stored(call: Call, args: Arguments) -> Outcome:
-    # A store is read by numpy, which nobody should wait for who asks a broker.
-    from mqadmin.followstore import Follow, follow
-
-    number = None if args.queue is None else args.queue.rpartition(":")[2]
-    if number is not None and not number.isdecimal():
-        raise Usage(f"{args.queue!r} is no queue", hint="as 3")
-    tags = [tag.strip() for tag in args.tag.split("||")]
-    wish = Follow(
-        start=args.from_,
-        wanted=replace(_wanted(args), topic=args.topic, tags=() if "*" in tags else tuple(tags)),
-        count=args.count,
-        bytes_max=args.bytes,
-        scan=args.scan,
-        follow=not args.no_follow,
-        body="none" if args.no_body else "inflated",
-        queue_id=None if number is None else int(number),
-    )
-    return follow(call, wish)
+def _queue_id(queue: str | None) -> int | None:
+    if queue is None:
+        return None
+    number = queue.rpartition(":")[2]
+    if not number.isdecimal():
+        raise Usage(f"{queue!r} is no queue", hint="as 3")
+    return int(number)
 
 
 async def _start(consumer: PullConsumer, queue: MessageQueue, start: str, now_ms: int) -> int:
@@ -178,7 +183,7 @@ class Follower:
     end: int | None
     tag: str
     wanted: Filter
-    scan: Allowance
+    scan: Limit
 
     async def run(self, out: "asyncio.Queue[MessageExt | Exception | None]") -> None:
         """Put messages into ``out``; None at the end, an error where it cannot go on.
@@ -222,12 +227,12 @@ class Follower:
 
 
 async def _rows(
-    call: Call, followers: list[Follower], args: Arguments, size: Allowance
+    call: Call, followers: list[Follower], size: Limit, *, count: int | None, no_body: bool
 ) -> AsyncIterator[Row]:
     """Yield the messages of all queues as they come."""
     out: asyncio.Queue[MessageExt | Exception | None] = asyncio.Queue(AHEAD_MAX)
     tasks = [asyncio.create_task(follower.run(out)) for follower in followers]
-    left = args.count
+    left = count
     running = len(tasks)
     try:
         while running and left != 0:
@@ -239,7 +244,7 @@ async def _rows(
             elif isinstance(found, Exception):
                 raise found
             else:
-                row = row_of(found, warn=call.warn, body=not args.no_body)
+                row = row_of(found, warn=call.warn, body=not no_body)
                 if not size.take(row.body_size):
                     break
                 yield row

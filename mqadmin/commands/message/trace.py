@@ -5,38 +5,25 @@ delay topic, retry and dead letter topics of its groups and the trace topic,
 GET_ALL_CONSUMER_OFFSET and GET_CONSUMER_LIST_BY_GROUP for where the groups stand.
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.types import TOPIC
 from mqadmin.errors import NotFound
-from mqadmin.findmessage import find_message, is_offset_id
-from mqadmin.lifeline import LifeRow, group_steps, groups_of, stored_steps, traced_steps
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Java, JavaOption, Needs, command
-from mqadmin.rows import Outcome
+from mqadmin.messages.find import find_message, is_offset_id
+from mqadmin.messages.trace import LifeRow, group_steps, groups_of, stored_steps, traced_steps
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
 from storefmt.names import TRACE_TOPIC
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
-WHOLE_LIFE: Final = "the whole life of the message is shown; leave it out"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which message, and where to look."""
-
-    which: Annotated[str, argument("a unique id, a key or an offset id", metavar="ID|KEY")]
-    topic: Annotated[
-        str | None, option("its topic; for an offset id it is known", short="t", kind=Kind.TOPIC)
-    ] = None
-    trace_topic: Annotated[str, option("where clients wrote traces", kind=Kind.TOPIC)] = TRACE_TOPIC
-
 
 @command(
     "message trace",
-    "show the whole life of a message in one time line",
     details="Steps: store, delay, retry, dead_letter (where it is stored), sent, delivered, "
     "consumed, decided (what clients traced), and group: where each group stands now. Without "
     "--topic only the traces of clients are read. `store trace DIR` shows more, of a store.",
@@ -58,21 +45,11 @@ class Arguments:
         "detail",
     ),
     needs=Needs.EITHER,
-    java=(
-        Java(
-            "queryMsgTraceById",
-            (
-                JavaOption("i", "msgId", "which", required=True),
-                JavaOption("t", "traceTopic", "trace_topic"),
-                JavaOption("b", "beginTimestamp", since_5=True, refused=WHOLE_LIFE),
-                JavaOption("e", "endTimestamp", since_5=True, refused=WHOLE_LIFE),
-                JavaOption("c", "maxNum", since_5=True, refused=WHOLE_LIFE),
-            ),
-            aliases=("QueryMsgTraceById",),
-        ),
-    ),
 )
-async def trace_message(call: Call, args: Arguments) -> Outcome:
+@click.argument("which", metavar="ID|KEY", help="a unique id, a key or an offset id")
+@click.option("--topic", "-t", type=TOPIC, help="its topic; for an offset id it is known")
+@click.option("--trace-topic", type=TOPIC, default=TRACE_TOPIC, help="where clients wrote traces")
+async def trace_message(call: Call, *, which: str, topic: str | None, trace_topic: str) -> Outcome:
     """Return one row a step, oldest first, then where the groups stand.
 
     Raises:
@@ -81,11 +58,11 @@ async def trace_message(call: Call, args: Arguments) -> Outcome:
     """
     if call.is_offline:
         # A store is read by numpy, which nobody should wait for who asks a broker.
-        from mqadmin.offline import stored_life
+        from mqadmin.store.offline import stored_life
 
-        return stored_life(call, args.which, topic=args.topic)
+        return stored_life(call, which, topic=topic)
     admin = await call.admin()
-    key, topic = args.which, args.topic
+    key = which
     if topic is None and is_offset_id(key):
         found = await find_message(call, key, topic=None)
         key, topic = found.unique_key or key, found.topic
@@ -98,13 +75,13 @@ async def trace_message(call: Call, args: Arguments) -> Outcome:
     keys = {key, *(row.unique_key for row in rows if row.unique_key)}
     seen = []
     for name in sorted(keys):
-        seen += await traced_steps(admin, name, warn=call.warn, topic=args.trace_topic)
+        seen += await traced_steps(admin, name, warn=call.warn, topic=trace_topic)
     traced = list(dict.fromkeys(seen))
     if not rows and not traced:
-        where = f"topic {topic} and {args.trace_topic}" if topic else args.trace_topic
-        raise NotFound(f"no message {args.which} in {where}", hint="check the topic and the id")
+        where = f"topic {topic} and {trace_topic}" if topic else trace_topic
+        raise NotFound(f"no message {which} in {where}", hint="check the topic and the id")
     told = sorted((*rows, *traced), key=lambda row: row.step_ms or 1 << 62)
-    return Outcome(told, notes=notes)
+    return Outcome(told, notes=notes, tree=("topic", "group"))
 
 
 async def _in_topic(admin: "Admin", topic: str, key: str) -> list[LifeRow]:

@@ -5,21 +5,14 @@ Request on each name server: GET_NAMESRV_CONFIG.
 
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Annotated
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cluster.brokers import namesrvs
 from mqadmin.errors import NotFound
-from mqadmin.parameters import argument
-from mqadmin.places import namesrvs
-from mqadmin.registry import Java, command
-from mqadmin.rows import Outcome, Row
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which settings."""
-
-    keys: Annotated[tuple[str, ...], argument("only these settings", metavar="KEY")] = ()
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +26,14 @@ class NamesrvValue(Row):
 
 @command(
     "namesrv config get",
-    "show the settings of the name servers",
     examples=(
         ("mqadmin namesrv config get", "all settings of every name server"),
         ("mqadmin namesrv config get orderMessageEnable", "one of them"),
     ),
     rows=NamesrvValue,
-    java=(Java("getNamesrvConfig"),),
 )
-async def get_namesrv_config(call: Call, args: Arguments) -> Outcome:
+@click.argument("keys", nargs=-1, metavar="KEY", help="only these settings")
+async def get_namesrv_config(call: Call, *, keys: tuple[str, ...]) -> Outcome:
     """Return one row a setting, sorted by name.
 
     Raises:
@@ -55,10 +47,10 @@ async def get_namesrv_config(call: Call, args: Arguments) -> Outcome:
         known.update(settings)
         rows += [
             NamesrvValue(place.address, key, settings[key])
-            for key in args.keys or sorted(settings)
+            for key in keys or sorted(settings)
             if key in settings
         ]
-    for key in args.keys:
+    for key in keys:
         if key not in known:
             near = get_close_matches(key, list(known), n=1)
             hint = f"did you mean {near[0]}?" if near else "leave the key out to see all"

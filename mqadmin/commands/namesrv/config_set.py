@@ -4,45 +4,27 @@ Requests on each name server: GET_NAMESRV_CONFIG, UPDATE_NAMESRV_CONFIG, and
 GET_NAMESRV_CONFIG again to read it back.
 """
 
-from dataclasses import dataclass
-from typing import Annotated
+import click
 
-from mqadmin.call import Call
-from mqadmin.parameters import argument
-from mqadmin.places import namesrvs
-from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import Outcome, exit_code_of
-from mqadmin.settingchange import SettingChange, checked, row_of, unknown_key
-from mqadmin.things.setting import NamesrvSetting
-from mqadmin.writes import carry_out, plan
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """The setting and its new value."""
-
-    key: Annotated[str, argument("the setting")]
-    value: Annotated[str, argument("its new value")]
+from mqadmin.changes.setting_change import SettingChange, checked, row_of, unknown_key
+from mqadmin.changes.targets.setting import NamesrvSettingTarget
+from mqadmin.changes.write import carry_out, plan
+from mqadmin.cli.declare import command
+from mqadmin.cluster.brokers import namesrvs
+from mqadmin.output.rows import Outcome, exit_code_of
+from mqadmin.session.call import Call
 
 
 @command(
     "namesrv config set",
-    "change a setting of the name servers",
     examples=(("mqadmin namesrv config set orderMessageEnable true -y", "on all of them"),),
     rows=SettingChange,
     columns=("address", "key", "old_value", "value", "result", "remark"),
     writes=True,
-    java=(
-        Java(
-            "updateNamesrvConfig",
-            (
-                JavaOption("k", "key", "key", required=True),
-                JavaOption("v", "value", "value", required=True),
-            ),
-        ),
-    ),
 )
-async def set_namesrv_config(call: Call, args: Arguments) -> Outcome:
+@click.argument("key", help="the setting")
+@click.argument("value", help="its new value")
+async def set_namesrv_config(call: Call, *, key: str, value: str) -> Outcome:
     """Return one row a name server.
 
     Raises:
@@ -56,14 +38,14 @@ async def set_namesrv_config(call: Call, args: Arguments) -> Outcome:
 
     def choose(old: str | None) -> str:
         if old is None:
-            raise unknown_key(args.key, known)
-        return checked(args.key, old, args.value)
+            raise unknown_key(key, known)
+        return checked(key, old, value)
 
     done = await carry_out(
         call,
-        await plan([NamesrvSetting(admin, place, (args.key,)) for place in places], choose),
-        title=f"namesrv config set {args.key}",
-        question=f"set {args.key} to {args.value!r} on {len(places)} name server(s)?",
+        await plan([NamesrvSettingTarget(admin, place, (key,)) for place in places], choose),
+        title=f"namesrv config set {key}",
+        question=f"set {key} to {value!r} on {len(places)} name server(s)?",
     )
     rows = [row_of(one) for one in done]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

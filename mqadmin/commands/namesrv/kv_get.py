@@ -4,22 +4,14 @@ Requests on each name server: GET_KVLIST_BY_NAMESPACE, or GET_KV_CONFIG for one 
 """
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cluster.brokers import namesrvs
 from mqadmin.errors import NotFound
-from mqadmin.parameters import argument
-from mqadmin.places import namesrvs
-from mqadmin.registry import command
-from mqadmin.rows import Outcome, Row
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which namespace, and which key."""
-
-    namespace: Annotated[str, argument("the namespace, as ORDER_TOPIC_CONFIG")]
-    key: Annotated[str | None, argument("only this key")] = None
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +26,15 @@ class KvRow(Row):
 
 @command(
     "namesrv kv get",
-    "show values of the name servers' key-value table",
     examples=(
         ("mqadmin namesrv kv get ORDER_TOPIC_CONFIG", "order configurations of all topics"),
         ("mqadmin namesrv kv get app limit", "one key of a namespace of your own"),
     ),
     rows=KvRow,
 )
-async def get_kv(call: Call, args: Arguments) -> Outcome:
+@click.argument("namespace", help="the namespace, as ORDER_TOPIC_CONFIG")
+@click.argument("key", required=False, help="only this key")
+async def get_kv(call: Call, *, namespace: str, key: str | None) -> Outcome:
     """Return one row a value and name server.
 
     Raises:
@@ -51,13 +44,13 @@ async def get_kv(call: Call, args: Arguments) -> Outcome:
     rows = []
     for place in await namesrvs(call):
         address = place.address
-        if args.key is None:
-            found = await admin.kv_list(args.namespace, address=address)
+        if key is None:
+            found = await admin.kv_list(namespace, address=address)
         else:
-            value = await admin.kv_get(args.namespace, args.key, address=address)
-            found = {} if value is None else {args.key: value}
-        rows += [KvRow(address, args.namespace, key, found[key]) for key in sorted(found)]
+            value = await admin.kv_get(namespace, key, address=address)
+            found = {} if value is None else {key: value}
+        rows += [KvRow(address, namespace, name, found[name]) for name in sorted(found)]
     if not rows:
-        what = "nothing" if args.key is None else f"no key {args.key!r}"
-        raise NotFound(f"there is {what} in namespace {args.namespace!r}")
+        what = "nothing" if key is None else f"no key {key!r}"
+        raise NotFound(f"there is {what} in namespace {namespace!r}")
     return Outcome(rows)

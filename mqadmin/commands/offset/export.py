@@ -5,27 +5,17 @@ Requests on each master: GET_ALL_CONSUMER_OFFSET.
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.types import FILE_PATH, GROUP, TOPIC
+from mqadmin.cluster.brokers import masters
+from mqadmin.cluster.offset_rows import GroupOffset
 from mqadmin.errors import NotFound, Usage
-from mqadmin.offsetrows import GroupOffset
+from mqadmin.output.rows import Outcome, Row, one
 from mqadmin.output.structured import json_text
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.places import masters
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, Row, one
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Whose offsets, and where to."""
-
-    to: Annotated[Path, option("file to write", short="f", metavar="FILE", kind=Kind.FILE)]
-    group: Annotated[
-        tuple[str, ...], argument("these groups; all if left out", kind=Kind.GROUP)
-    ] = ()
-    topic: Annotated[str | None, option("only in this topic", kind=Kind.TOPIC)] = None
+from mqadmin.session.call import Call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,41 +29,56 @@ class ExportedOffsets(Row):
 
 @command(
     "offset export",
-    "write the offsets of groups to a file",
     examples=(
         ("mqadmin offset export billing --to billing.jsonl", "of one group"),
         ("mqadmin offset export --to all.jsonl", "of every group"),
+        ("mqadmin offset export --to - > all.jsonl", "to standard output"),
         ("mqadmin offset export --to all.jsonl --store DIR", "out of a store directory"),
     ),
     rows=ExportedOffsets,
     needs=Needs.EITHER,
 )
-async def export_offsets(call: Call, args: Arguments) -> Outcome:
+@click.option(
+    "--to",
+    "-f",
+    type=FILE_PATH,
+    required=True,
+    metavar="FILE",
+    help="file to write; - is standard output",
+)
+@click.argument("group", nargs=-1, type=GROUP, help="these groups; all if left out")
+@click.option("--topic", type=TOPIC, help="only in this topic")
+async def export_offsets(
+    call: Call, *, to: Path, group: tuple[str, ...], topic: str | None
+) -> Outcome:
     """Return what was written.
 
     Raises:
         Usage: the file is there already.
         NotFound: a group has no offset.
     """
-    if args.to.exists():
-        raise Usage(f"{args.to} is there already", hint="remove it, or write to another file")
+    to_stdout = to == Path("-")
+    if not to_stdout and to.exists():
+        raise Usage(f"{to} is there already", hint="remove it, or write to another file")
     rows = [
         row
         for row in await _rows(call)
-        if (not args.group or row.group in args.group) and args.topic in (None, row.topic)
+        if (not group or row.group in group) and topic in (None, row.topic)
     ]
     groups = {row.group for row in rows}
-    for group in args.group:
-        if group not in groups:
-            raise NotFound(f"group {group} has no offset", hint="`group list` shows the groups")
+    for name in group:
+        if name not in groups:
+            raise NotFound(f"group {name} has no offset", hint="`group list` shows the groups")
     text = "".join(f"{json_text(asdict(row))}\n" for row in rows)
-    args.to.write_text(text, encoding="utf-8")
-    return one(ExportedOffsets(file=str(args.to), groups=len(groups), rows=len(rows)))
+    if to_stdout:
+        return Outcome(rows, format="jsonl")
+    to.write_text(text, encoding="utf-8")
+    return one(ExportedOffsets(file=str(to), groups=len(groups), rows=len(rows)))
 
 
 async def _rows(call: Call) -> list[GroupOffset]:
     if call.is_offline:
-        from mqadmin.offline import stored_offsets
+        from mqadmin.store.offline import stored_offsets
 
         return stored_offsets(call)
     admin = await call.admin()

@@ -7,14 +7,11 @@ member of any of the groups is online.
 """
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.errors import Usage
-from mqadmin.inputfile import text_of
-from mqadmin.offsetchange import (
+import click
+
+from mqadmin.changes.offset_change import (
     OFFSET_COLUMNS,
     Move,
     OffsetChange,
@@ -24,36 +21,22 @@ from mqadmin.offsetchange import (
     row_of,
     store,
 )
-from mqadmin.offsetrows import GroupOffset
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.places import masters
-from mqadmin.registry import command
-from mqadmin.rows import PARTLY, WOULD_CHANGE, Outcome
+from mqadmin.cli.declare import command
+from mqadmin.cli.types import BROKER, FILE_PATH, GROUP
+from mqadmin.cluster.brokers import masters
+from mqadmin.cluster.offset_rows import GroupOffset
+from mqadmin.errors import Usage
+from mqadmin.output.rows import PARTLY, WOULD_CHANGE, Outcome
+from mqadmin.session.call import Call
+from mqadmin.session.input_file import text_of
 from storefmt.paths import check_group_name
 
 Wanted = dict[tuple[str, str], dict[tuple[str, int], int]]
 """(group, topic) -> (broker, queue id) -> queue offset."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which file, and what of it."""
-
-    file: Annotated[
-        Path,
-        argument(
-            "lines of JSON as `offset export` writes them; - is standard input", kind=Kind.FILE
-        ),
-    ]
-    group: Annotated[tuple[str, ...], option("only of this group", kind=Kind.GROUP)] = ()
-    broker: Annotated[
-        str | None, option("for lines without a broker (of a store)", kind=Kind.BROKER)
-    ] = None
-
-
 @command(
     "offset import",
-    "store the offsets of a file",
     examples=(
         ("mqadmin offset import billing.jsonl --dry-run", "what would move"),
         ("mqadmin offset import all.jsonl --group billing -y", "one group of a file"),
@@ -66,7 +49,14 @@ class Arguments:
     columns=("group", *OFFSET_COLUMNS),
     writes=True,
 )
-async def import_offsets(call: Call, args: Arguments) -> Outcome:
+@click.argument(
+    "file", type=FILE_PATH, help="lines of JSON as `offset export` writes them; - is standard input"
+)
+@click.option("--group", type=GROUP, multiple=True, help="only of this group")
+@click.option("--broker", type=BROKER, help="for lines without a broker (of a store)")
+async def import_offsets(
+    call: Call, *, file: Path, group: tuple[str, ...], broker: str | None
+) -> Outcome:
     """Return one row a queue; queues that are no more are named in a note (exit code 5).
 
     Raises:
@@ -74,48 +64,48 @@ async def import_offsets(call: Call, args: Arguments) -> Outcome:
         NoRoute: a topic is not there.
         Refused: members of a group are online.
     """
-    wanted = _wanted(args, text_of(call, args.file))
+    wanted = _wanted(file, text_of(call, file), groups=group, broker=broker)
     admin = await call.admin()
     addresses = [place.address for place in await masters(admin, every=True)]
     planned: list[tuple[str, Move]] = []
     missing: list[str] = []
-    for (group, topic), spots in sorted(wanted.items()):
-        moves, absent = await moves_to(admin, group, topic, spots)
-        planned += [(group, move) for move in moves]
+    for (name, topic), spots in sorted(wanted.items()):
+        moves, absent = await moves_to(admin, name, topic, spots)
+        planned += [(name, move) for move in moves]
         missing += absent
     notes = (f"no such queue: {', '.join(missing)}",) if missing else ()
     exit_code = PARTLY if missing else 0
     if call.dry_run:
-        rows = [row_of(group, move, WOULD_CHANGE) for group, move in planned]
+        rows = [row_of(name, move, WOULD_CHANGE) for name, move in planned]
         return Outcome(rows, exit_code=exit_code, notes=notes)
-    groups = sorted({group for group, _ in wanted})
-    for group in groups:
-        await check_offline(admin, group, addresses)
-    await call.confirm(f"store {len(planned)} offsets of {', '.join(groups)}?")
-    for group in groups:
-        own = [move for name, move in planned if name == group]
-        keep(call, admin, group, own, title=f"offset import {group}")
-    rows = [await store(admin, group, move) for group, move in planned]
+    names = sorted({name for name, _ in wanted})
+    for name in names:
+        await check_offline(admin, name, addresses)
+    await call.confirm(f"store {len(planned)} offsets of {', '.join(names)}?")
+    for name in names:
+        own = [move for moved, move in planned if moved == name]
+        keep(call, admin, name, own, title=f"offset import {name}")
+    rows = [await store(admin, name, move) for name, move in planned]
     return Outcome(rows, exit_code=exit_code, notes=notes)
 
 
-def _wanted(args: Arguments, text: str) -> Wanted:
+def _wanted(file: Path, text: str, *, groups: tuple[str, ...], broker: str | None) -> Wanted:
     found: Wanted = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
-        where = f"{args.file} line {number}"
+        where = f"{file} line {number}"
         row = _read(where, line)
-        if args.group and row.group not in args.group:
+        if groups and row.group not in groups:
             continue
-        broker = row.broker or args.broker
-        if broker is None:
+        at = row.broker or broker
+        if at is None:
             raise Usage(f"{where}: no broker", hint="add --broker NAME")
         check_group_name(row.group)
         spots = found.setdefault((row.group, row.topic), {})
-        spots[broker, row.queue_id] = row.consumer_offset
+        spots[at, row.queue_id] = row.consumer_offset
     if not found:
-        raise Usage(f"{args.file} has no offset", hint="`offset export` writes such a file")
+        raise Usage(f"{file} has no offset", hint="`offset export` writes such a file")
     return found
 
 

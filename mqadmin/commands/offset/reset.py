@@ -11,27 +11,15 @@ GET_MIN_OFFSET, GET_MAX_OFFSET, SEARCH_OFFSET_BY_TIMESTAMP, QUERY_CONSUMER_OFFSE
 back, and the two above.
 """
 
-from dataclasses import dataclass
-from typing import Final
-
-from mqadmin.call import Call
-from mqadmin.offsetchange import OFFSET_COLUMNS, OffsetChange
-from mqadmin.offsetreset import Reset, move_group
-from mqadmin.positions import parse_timestamp
-from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import Outcome
-
-EXACT: Final = "as `offset reset GROUP TOPIC --to N --queue BROKER:ID`, for an offset N"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments(Reset):
-    """Which group, which topic, and where to."""
+from mqadmin.changes.offset_change import OFFSET_COLUMNS, OffsetChange
+from mqadmin.changes.offset_reset import Reset, move_group, reset_options
+from mqadmin.cli.declare import command
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
 
 
 @command(
     "offset reset",
-    "move a group to another place in a topic",
     examples=(
         ("mqadmin offset reset billing orders --to -1h --dry-run", "what would move"),
         ("mqadmin offset reset billing orders --to latest -y", "skip what is waiting"),
@@ -42,23 +30,9 @@ class Arguments(Reset):
     rows=OffsetChange,
     columns=OFFSET_COLUMNS,
     writes=True,
-    java=(
-        Java(
-            "resetOffsetByTime",
-            (
-                JavaOption("g", "group", "group", required=True),
-                JavaOption("t", "topic", "topic", required=True),
-                JavaOption("s", "timestamp", "to", required=True, parse=parse_timestamp),
-                JavaOption("f", "force"),
-                JavaOption("c", "cplus", "cpp", has_arg=False),
-                JavaOption("b", "broker", "broker", since_5=True),
-                JavaOption("q", "queue", "queue", since_5=True),
-                JavaOption("", "offset", since_5=True, refused=EXACT),
-            ),
-        ),
-    ),
 )
-async def reset_offset(call: Call, args: Arguments) -> Outcome:
+@reset_options
+async def reset_offset(call: Call, *, reset: Reset) -> Outcome:
     """Return one row a queue, with the offsets before and after.
 
     Raises:
@@ -66,4 +40,4 @@ async def reset_offset(call: Call, args: Arguments) -> Outcome:
         NotFound: there is no such queue.
         Refused: members are online and the place is no time.
     """
-    return await move_group(call, args, title=f"offset reset {args.group} {args.topic}")
+    return await move_group(call, reset, title=f"offset reset {reset.group} {reset.topic}")

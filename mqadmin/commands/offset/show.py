@@ -4,34 +4,24 @@ Requests on each master: GET_ALL_SUBSCRIPTIONGROUP_CONFIG, GET_ALL_CONSUMER_OFFS
 GET_CONSUMER_LIST_BY_GROUP.
 """
 
-from dataclasses import dataclass
-from typing import Annotated
-
-from mqadmin.call import Call
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import group_argument, topic_argument
+from mqadmin.cluster.groups import find_group
+from mqadmin.cluster.offset_rows import GroupOffset
 from mqadmin.errors import NotFound
-from mqadmin.groups import find_group
-from mqadmin.offsetrows import GroupOffset
-from mqadmin.parameters import Kind, argument
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Whose offsets."""
-
-    group: Annotated[str, argument("the consumer group", kind=Kind.GROUP)]
-    topic: Annotated[str | None, argument("only in this topic", kind=Kind.TOPIC)] = None
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
 
 
 @command(
     "offset show",
-    "show the committed offsets of a group",
     examples=(("mqadmin offset show billing orders", "where billing reads next in orders"),),
     rows=GroupOffset,
     needs=Needs.EITHER,
 )
-async def show_offsets(call: Call, args: Arguments) -> Outcome:
+@group_argument()
+@topic_argument(required=False, help="only in this topic")
+async def show_offsets(call: Call, *, group: str, topic: str | None) -> Outcome:
     """Return one row a queue.
 
     Raises:
@@ -39,24 +29,24 @@ async def show_offsets(call: Call, args: Arguments) -> Outcome:
     """
     if call.is_offline:
         # A store is read by numpy, which nobody should wait for who asks a broker.
-        from mqadmin.offline import stored_offsets
+        from mqadmin.store.offline import stored_offsets
 
-        here = [row for row in stored_offsets(call) if row.group == args.group]
+        here = [row for row in stored_offsets(call) if row.group == group]
         if not here:
-            raise NotFound(f"group {args.group} has no offset in {call.store_dir}")
-        return Outcome([row for row in here if args.topic in (None, row.topic)])
-    known = await find_group(await call.admin(), args.group)
+            raise NotFound(f"group {group} has no offset in {call.store_dir}")
+        return Outcome([row for row in here if topic in (None, row.topic)])
+    known = await find_group(await call.admin(), group)
     rows = [
-        GroupOffset(args.group, topic, at.place.broker, queue_id, queue_offset)
+        GroupOffset(group, name, at.place.broker, queue_id, queue_offset)
         for at in known
-        for topic, queues in sorted(at.offsets.items())
+        for name, queues in sorted(at.offsets.items())
         for queue_id, queue_offset in sorted(queues.items())
-        if args.topic in (None, topic)
+        if topic in (None, name)
     ]
-    if not rows and args.topic is not None:
-        topics = sorted({topic for at in known for topic in at.offsets})
+    if not rows and topic is not None:
+        topics = sorted({name for at in known for name in at.offsets})
         raise NotFound(
-            f"group {args.group} has no offset in topic {args.topic}",
+            f"group {group} has no offset in topic {topic}",
             hint=f"it has in {', '.join(topics)}" if topics else "it has none at all",
         )
     return Outcome(rows)

@@ -1,41 +1,14 @@
 """``pipeline archive``: live topics into Parquet files, each message exactly once."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, Row
-from mqadmin.sparkjob import Engine, run_live_job
+import click
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments(Engine):
-    """What is archived, where to, and where it runs."""
-
-    archive: Annotated[
-        str, argument("directory, or URI as s3://bucket/name; made when it is not there")
-    ]
-    topic: Annotated[
-        tuple[str, ...], option("topic to archive; may be given more than once", kind=Kind.TOPIC)
-    ] = ()
-    pattern: Annotated[str | None, option("instead: all topics that match this expression")] = None
-    start: Annotated[
-        str | None,
-        option("where a new archive begins: earliest, or JSON topic -> broker -> queue -> offset"),
-    ] = None
-    tags: Annotated[str | None, option("only these: TagA || TagB")] = None
-    commit_every: Annotated[int | None, option("messages between two commits")] = None
-    commit_bytes: Annotated[
-        int | None, option("bytes of messages between two commits, about so many")
-    ] = None
-    allow_loss: Annotated[
-        bool, option("go on where a broker has removed messages before they were archived")
-    ] = False
-    report: Annotated[
-        str | None, option("also set this group's offsets, so that its lag shows", kind=Kind.GROUP)
-    ] = None
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.types import GROUP, INTEGER, TOPIC
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
+from mqadmin.store.spark_job import Engine, engine_options, run_live_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +25,6 @@ class ArchivedRow(Row):
 
 @command(
     "pipeline archive",
-    "archive live topics into Parquet, each message once",
     details=(
         "A run archives what the topics have at its start, and the next run goes on there. A "
         "run that dies at any moment loses and repeats nothing: only files that a manifest "
@@ -71,7 +43,41 @@ class ArchivedRow(Row):
     columns=("commit", "topic", "broker", "messages", "size"),
     needs=Needs.NAMESRV,
 )
-def archive_topics(call: Call, args: Arguments) -> Outcome:
+@engine_options
+@click.argument("archive", help="directory, or URI as s3://bucket/name; made when it is not there")
+@click.option(
+    "--topic", type=TOPIC, multiple=True, help="topic to archive; may be given more than once"
+)
+@click.option("--pattern", help="instead: all topics that match this expression")
+@click.option(
+    "--start",
+    help="where a new archive begins: earliest, or JSON topic -> broker -> queue -> offset",
+)
+@click.option("--tags", help="only these: TagA || TagB")
+@click.option("--commit-every", type=INTEGER, help="messages between two commits")
+@click.option(
+    "--commit-bytes", type=INTEGER, help="bytes of messages between two commits, about so many"
+)
+@click.option(
+    "--allow-loss",
+    is_flag=True,
+    help="go on where a broker has removed messages before they were archived",
+)
+@click.option("--report", type=GROUP, help="also set this group's offsets, so that its lag shows")
+def archive_topics(
+    call: Call,
+    *,
+    where: Engine,
+    archive: str,
+    topic: tuple[str, ...],
+    pattern: str | None,
+    start: str | None,
+    tags: str | None,
+    commit_every: int | None,
+    commit_bytes: int | None,
+    allow_loss: bool,
+    report: str | None,
+) -> Outcome:
     """Return a row for each file that was committed.
 
     Raises:
@@ -79,21 +85,15 @@ def archive_topics(call: Call, args: Arguments) -> Outcome:
         CommandError: a broker does not answer, or no longer has what is next.
     """
     options = {
-        "subscribe": ",".join(args.topic) or None,
-        "subscribePattern": args.pattern,
-        "startingOffsets": args.start,
-        "filterExpression": args.tags,
-        "maxOffsetsPerTrigger": args.commit_every,
-        "maxBytesPerTrigger": None if args.commit_bytes is None else str(args.commit_bytes),
-        "failOnDataLoss": "false" if args.allow_loss else None,
-        "reportGroup": args.report,
+        "subscribe": ",".join(topic) or None,
+        "subscribePattern": pattern,
+        "startingOffsets": start,
+        "filterExpression": tags,
+        "maxOffsetsPerTrigger": commit_every,
+        "maxBytesPerTrigger": None if commit_bytes is None else str(commit_bytes),
+        "failOnDataLoss": "false" if allow_loss else None,
+        "reportGroup": report,
     }
     return run_live_job(
-        call,
-        "archive",
-        args.archive,
-        args,
-        row=ArchivedRow,
-        options=options,
-        target=call.target(),
+        call, "archive", archive, where, row=ArchivedRow, options=options, target=call.target()
     )

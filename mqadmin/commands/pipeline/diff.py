@@ -1,26 +1,17 @@
 """``pipeline diff``: where two stores part, compared on Spark."""
 
-from dataclasses import dataclass
-from typing import Annotated
+import click
 
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, argument
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome
-from mqadmin.sparkjob import Engine, run_job
-from mqadmin.storerows import DiffRow
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments(Engine):
-    """The other store, and where it runs."""
-
-    other: Annotated[str, argument("the store to compare with", metavar="B", kind=Kind.DIR)]
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.types import DIR
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
+from mqadmin.store.rows import DiffRow
+from mqadmin.store.spark_job import Engine, engine_options, run_job
 
 
 @command(
     "pipeline diff",
-    "compare two stores, on Spark",
     details=(
         "For a master and its slave, or a store before and after; rows are those of "
         "`store diff`. The exit code is 1 where anything is different."
@@ -29,6 +20,8 @@ class Arguments(Engine):
     rows=DiffRow,
     needs=Needs.STORE,
 )
-def diff_stores(call: Call, args: Arguments) -> Outcome:
+@engine_options
+@click.argument("other", type=DIR, metavar="B", help="the store to compare with")
+def diff_stores(call: Call, *, where: Engine, other: str) -> Outcome:
     """Return a row for the log and one for each queue that is not the same."""
-    return run_job(call, "diff", args, row=DiffRow, options={"other": args.other})
+    return run_job(call, "diff", where, row=DiffRow, options={"other": other})

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from mqadmin.call import Call
-from mqadmin.registry import Needs, command
-from mqadmin.rows import EpochMs, Outcome, Row
-from mqadmin.sparkjob import Engine, run_job
+from mqadmin.cli.declare import Needs, command
+from mqadmin.output.rows import EpochMs, Outcome, Row
+from mqadmin.session.call import Call
+from mqadmin.store.spark_job import Engine, engine_options, run_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,6 @@ class DuplicateRow(Row):
 
 @command(
     "pipeline duplicates",
-    "find messages that were sent more than once, on Spark",
     details=(
         "A producer gives each message one unique key, so two records of a topic with one key "
         "are a send that was tried again. Retries, delayed and half messages are not counted: "
@@ -37,6 +36,7 @@ class DuplicateRow(Row):
     columns=("topic", "uniq_key", "copies", "first_stored_time", "last_stored_time"),
     needs=Needs.STORE,
 )
-def find_duplicates(call: Call, args: Engine) -> Outcome:
+@engine_options
+def find_duplicates(call: Call, *, where: Engine) -> Outcome:
     """Return one row a key that has copies, the most copies first."""
-    return run_job(call, "duplicates", args, row=DuplicateRow)
+    return run_job(call, "duplicates", where, row=DuplicateRow)

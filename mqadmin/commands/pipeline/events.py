@@ -1,26 +1,15 @@
 """``pipeline events``: what happened to a store, and when, read on Spark."""
 
-from dataclasses import dataclass
-from typing import Annotated
-
-from mqadmin.call import Call
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome
-from mqadmin.sparkjob import Engine, run_job
-from mqadmin.storedtime import PAUSE
-from mqadmin.storerows import EVENTS_DETAILS, EventRow
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments(Engine):
-    """What is a pause, and where it runs."""
-
-    pause: Annotated[int | None, PAUSE] = None
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import pause_option
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
+from mqadmin.store.rows import EVENTS_DETAILS, EventRow
+from mqadmin.store.spark_job import Engine, engine_options, run_job
 
 
 @command(
     "pipeline events",
-    "show what happened to a store, and when, on Spark",
     details=EVENTS_DETAILS,
     examples=(
         ("mqadmin pipeline events /data/store", "the life of the store"),
@@ -30,6 +19,8 @@ class Arguments(Engine):
     columns=("at_time", "kind", "span_ms", "log_offset", "detail"),
     needs=Needs.STORE,
 )
-def show_events(call: Call, args: Arguments) -> Outcome:
+@engine_options
+@pause_option
+def show_events(call: Call, *, where: Engine, pause: int | None) -> Outcome:
     """Return one row an event, oldest first."""
-    return run_job(call, "events", args, row=EventRow, options={"pause_ms": args.pause})
+    return run_job(call, "events", where, row=EventRow, options={"pause_ms": pause})

@@ -1,32 +1,18 @@
 """``pipeline extract``: messages of one store, or of many, into files."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, Row
-from mqadmin.sparkjob import MORE_STORES, Engine, run_job
-from mqadmin.storedtime import STORED_FROM, STORED_TO, bound_ms
-from mqadmin.times import When
+import click
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments(Engine):
-    """Which messages, where to, and where it runs."""
-
-    more: Annotated[tuple[str, ...], MORE_STORES] = ()
-    to: Annotated[str, option("new directory for the files", kind=Kind.DIR)]
-    format: Annotated[
-        Literal["parquet", "jsonl", "files"], option("what to write; files: a body a file")
-    ] = "parquet"
-    topic: Annotated[tuple[str, ...], option("of one of these topics", kind=Kind.TOPIC)] = ()
-    tag: Annotated[tuple[str, ...], option("with one of these tags")] = ()
-    key: Annotated[str | None, option("with this unique key", short="k")] = None
-    from_: Annotated[When | None, STORED_FROM] = None
-    until: Annotated[When | None, STORED_TO] = None
-    body: Annotated[str | None, option("whose body has a match of this", metavar="REGEX")] = None
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import more_stores, stored_from, stored_until, with_tags
+from mqadmin.cli.types import DIR, TOPIC, Choice
+from mqadmin.messages.stored_time import bound_ms
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.output.times import When
+from mqadmin.session.call import Call
+from mqadmin.store.spark_job import Engine, engine_options, run_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +31,6 @@ class ExtractedFileRow(Row):
 
 @command(
     "pipeline extract",
-    "write the messages of stores to files, on Spark",
     details=(
         "Parquet and jsonl come in one file for each topic of each part of a log, below "
         "topic=NAME; bodies are as they are stored. manifest.jsonl in the new directory says "
@@ -66,7 +51,36 @@ class ExtractedFileRow(Row):
     columns=("file", "rows", "bytes", "crc32"),
     needs=Needs.STORE,
 )
-def extract_messages(call: Call, args: Arguments) -> Outcome:
+@engine_options
+@more_stores
+@click.option("--to", type=DIR, required=True, metavar="OUT", help="new directory for the files")
+@click.option(
+    "--format",
+    "format_",
+    type=Choice(["parquet", "jsonl", "files"]),
+    default="parquet",
+    help="what to write; files: a body a file",
+)
+@click.option("--topic", type=TOPIC, multiple=True, help="of one of these topics")
+@with_tags()
+@click.option("--key", "-k", help="with this unique key")
+@stored_from()
+@stored_until
+@click.option("--body", metavar="REGEX", help="whose body has a match of this")
+def extract_messages(
+    call: Call,
+    *,
+    where: Engine,
+    more: tuple[str, ...],
+    to: str,
+    format_: Literal["parquet", "jsonl", "files"],
+    topic: tuple[str, ...],
+    tag: tuple[str, ...],
+    key: str | None,
+    from_: When | None,
+    until: When | None,
+    body: str | None,
+) -> Outcome:
     """Return one row a file.
 
     Raises:
@@ -74,15 +88,13 @@ def extract_messages(call: Call, args: Arguments) -> Outcome:
     """
     now_ms = call.now_ms()
     options = {
-        "to": args.to,
-        "kind": args.format,
-        "topics": ",".join(args.topic) or None,
-        "tags": ",".join(args.tag) or None,
-        "uniq_key": args.key,
-        "begin_ms": bound_ms(args.from_, now_ms),
-        "end_ms": bound_ms(args.until, now_ms),
-        "body": args.body,
+        "to": to,
+        "kind": format_,
+        "topics": ",".join(topic) or None,
+        "tags": ",".join(tag) or None,
+        "uniq_key": key,
+        "begin_ms": bound_ms(from_, now_ms),
+        "end_ms": bound_ms(until, now_ms),
+        "body": body,
     }
-    return run_job(
-        call, "extract", args, row=ExtractedFileRow, options=options, more_stores=args.more
-    )
+    return run_job(call, "extract", where, row=ExtractedFileRow, options=options, more_stores=more)

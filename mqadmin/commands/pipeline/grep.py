@@ -1,21 +1,13 @@
 """``pipeline grep``: messages of a store whose body has a match."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.parameters import argument, option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import EpochMs, Outcome, Row
-from mqadmin.sparkjob import Engine, run_job
+import click
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments(Engine):
-    """What to look for, and where it runs."""
-
-    pattern: Annotated[str, argument("regular expression (RE2), matched anywhere in a body")]
-    mask: Annotated[bool, option("show *** for what matches: tell where, not what")] = False
+from mqadmin.cli.declare import Needs, command
+from mqadmin.output.rows import EpochMs, Outcome, Row
+from mqadmin.session.call import Call
+from mqadmin.store.spark_job import Engine, engine_options, run_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +25,6 @@ class HitRow(Row):
 
 @command(
     "pipeline grep",
-    "find messages by a match in their body, on Spark",
     details=(
         "Bodies are looked at where they are read, compressed ones decompressed, so only hits "
         "travel. `store get DIR LOG_OFFSET` shows a hit whole."
@@ -46,7 +37,10 @@ class HitRow(Row):
     columns=("topic", "queue_id", "queue_offset", "log_offset", "store_time", "excerpt"),
     needs=Needs.STORE,
 )
-def find_matches(call: Call, args: Arguments) -> Outcome:
+@engine_options
+@click.argument("pattern", help="regular expression (RE2), matched anywhere in a body")
+@click.option("--mask", is_flag=True, help="show *** for what matches: tell where, not what")
+def find_matches(call: Call, *, where: Engine, pattern: str, mask: bool) -> Outcome:
     """Return one row a message, in log order."""
-    options = {"pattern": args.pattern, "mask": str(args.mask).lower()}
-    return run_job(call, "grep", args, row=HitRow, options=options)
+    options = {"pattern": pattern, "mask": str(mask).lower()}
+    return run_job(call, "grep", where, row=HitRow, options=options)

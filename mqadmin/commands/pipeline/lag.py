@@ -1,24 +1,14 @@
 """``pipeline lag``: how far each group of a store was behind."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.parameters import option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import EpochMs, Outcome, Row
-from mqadmin.sparkjob import MORE_STORES, Engine, run_job
+import click
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments(Engine):
-    """Which stores and times, and where it runs."""
-
-    more: Annotated[tuple[str, ...], MORE_STORES] = ()
-    offsets: Annotated[
-        str | None,
-        option("older copies of consumerOffset.json, with commas", metavar="FILE[@EPOCH_MS]"),
-    ] = None
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import more_stores
+from mqadmin.output.rows import EpochMs, Outcome, Row
+from mqadmin.session.call import Call
+from mqadmin.store.spark_job import Engine, engine_options, run_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +28,6 @@ class GroupLagRow(Row):
 
 @command(
     "pipeline lag",
-    "show how far each group of a store was behind, on Spark",
     details=(
         "Positions are those of consumerOffset.json when the store was copied; the stores of "
         "several brokers are added up. With older copies of one store's file there are rows for "
@@ -57,7 +46,12 @@ class GroupLagRow(Row):
     columns=("at_time", "group", "topic", "queues", "lag", "last_consumed_time"),
     needs=Needs.STORE,
 )
-def show_lag(call: Call, args: Arguments) -> Outcome:
+@engine_options
+@more_stores
+@click.option(
+    "--offsets", metavar="FILE[@EPOCH_MS]", help="older copies of consumerOffset.json, with commas"
+)
+def show_lag(call: Call, *, where: Engine, more: tuple[str, ...], offsets: str | None) -> Outcome:
     """Return one row a time, group and topic; of a time the largest lag first."""
-    options = {"offsets": args.offsets}
-    return run_job(call, "lag", args, row=GroupLagRow, options=options, more_stores=args.more)
+    options = {"offsets": offsets}
+    return run_job(call, "lag", where, row=GroupLagRow, options=options, more_stores=more)

@@ -1,24 +1,15 @@
 """``pipeline rebuild``: queues and index of one store, or of many, made again from the log."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, Row
-from mqadmin.sparkjob import MORE_STORES, Engine, run_job
+import click
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments(Engine):
-    """Which stores, where to, and where it runs."""
-
-    more: Annotated[tuple[str, ...], MORE_STORES] = ()
-    to: Annotated[
-        str, option("new directory; with several stores one below it for each", kind=Kind.DIR)
-    ]
-    no_index: Annotated[bool, option("leave the index out")] = False
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import more_stores
+from mqadmin.cli.types import DIR
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
+from mqadmin.store.spark_job import Engine, engine_options, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +32,6 @@ class RebuiltPartRow(Row):
 
 @command(
     "pipeline rebuild",
-    "make consume queues and index again, on Spark",
     details=(
         "The files are those of `store rebuild`, byte for byte. Each queue is made by one task, "
         "and each file of the index; a log with damage is rebuilt as one task. The exit code "
@@ -54,14 +44,24 @@ class RebuiltPartRow(Row):
     rows=RebuiltPartRow,
     needs=Needs.STORE,
 )
-def rebuild_stores(call: Call, args: Arguments) -> Outcome:
+@engine_options
+@more_stores
+@click.option(
+    "--to",
+    type=DIR,
+    required=True,
+    metavar="OUT",
+    help="new directory; with several stores one below it for each",
+)
+@click.option("--no-index", is_flag=True, help="leave the index out")
+def rebuild_stores(
+    call: Call, *, where: Engine, more: tuple[str, ...], to: str, no_index: bool
+) -> Outcome:
     """Return a row for each queue and index.
 
     Raises:
         NotAStore: a directory is no store.
         BadCall: the new directory is not empty, or lies in a store.
     """
-    options = {"to": args.to, "index": "false" if args.no_index else "true"}
-    return run_job(
-        call, "rebuild", args, row=RebuiltPartRow, options=options, more_stores=args.more
-    )
+    options = {"to": to, "index": "false" if no_index else "true"}
+    return run_job(call, "rebuild", where, row=RebuiltPartRow, options=options, more_stores=more)

@@ -2,37 +2,15 @@
 
 import asyncio
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.types import DIR, INTEGER, TOPIC
 from mqadmin.errors import Usage
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, Row
-from mqadmin.sparkjob import Engine, run_live_job
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments(Engine):
-    """Which archive, where to, and where it runs."""
-
-    archive: Annotated[str, argument("directory, or URI as s3://bucket/name")]
-    topic: Annotated[
-        tuple[str, ...], option("only this topic; may be given more than once", kind=Kind.TOPIC)
-    ] = ()
-    to: Annotated[str | None, option("a store directory to make", kind=Kind.DIR)] = None
-    broker: Annotated[
-        str | None, option("with --to: whose messages, where the archive has several brokers'")
-    ] = None
-    file_size: Annotated[
-        int | None, option("with --to: bytes of a commit log file (default 1 GiB)")
-    ] = None
-    to_topic: Annotated[
-        str | None, option("instead: send the messages to this topic", kind=Kind.TOPIC)
-    ] = None
-    keep_queues: Annotated[bool, option("with --to-topic: into the queues of the same numbers")] = (
-        False
-    )
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
+from mqadmin.store.spark_job import Engine, engine_options, run_live_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +24,6 @@ class RestoredRow(Row):
 
 @command(
     "pipeline restore",
-    "bring an archive back, into a store or a topic",
     details=(
         "With --to it makes a store directory that a broker opens: every record as it was, with "
         "its queue offset and times; only ids by log offset change. The broker builds queues "
@@ -61,32 +38,57 @@ class RestoredRow(Row):
     rows=RestoredRow,
     needs=Needs.NONE,
 )
-async def restore_archive(call: Call, args: Arguments) -> Outcome:
+@engine_options
+@click.argument("archive", help="directory, or URI as s3://bucket/name")
+@click.option(
+    "--topic", type=TOPIC, multiple=True, help="only this topic; may be given more than once"
+)
+@click.option("--to", type=DIR, metavar="OUT", help="a store directory to make")
+@click.option("--broker", help="with --to: whose messages, where the archive has several brokers'")
+@click.option(
+    "--file-size", type=INTEGER, help="with --to: bytes of a commit log file (default 1 GiB)"
+)
+@click.option("--to-topic", type=TOPIC, help="instead: send the messages to this topic")
+@click.option(
+    "--keep-queues", is_flag=True, help="with --to-topic: into the queues of the same numbers"
+)
+async def restore_archive(
+    call: Call,
+    *,
+    where: Engine,
+    archive: str,
+    topic: tuple[str, ...],
+    to: str | None,
+    broker: str | None,
+    file_size: int | None,
+    to_topic: str | None,
+    keep_queues: bool,
+) -> Outcome:
     """Return a row for each commit log file, or for each topic and broker.
 
     Raises:
         Usage: not one of the two targets is named.
         CommandError: there is no archive, or it cannot be restored there.
     """
-    if (args.to is None) == (args.to_topic is None):
+    if (to is None) == (to_topic is None):
         raise Usage("a restore needs one target", hint="--to DIR, or --to-topic TOPIC")
-    if args.to_topic is not None:
-        await call.confirm(f"send the messages of {args.archive} to topic {args.to_topic}?")
+    if to_topic is not None:
+        await call.confirm(f"send the messages of {archive} to topic {to_topic}?")
     options = {
-        "topics": ",".join(args.topic) or None,
-        "store": args.to,
-        "broker": args.broker,
-        "fileSize": args.file_size,
-        "topic": args.to_topic,
-        "keepQueues": "true" if args.keep_queues else None,
+        "topics": ",".join(topic) or None,
+        "store": to,
+        "broker": broker,
+        "fileSize": file_size,
+        "topic": to_topic,
+        "keepQueues": "true" if keep_queues else None,
     }
     return await asyncio.to_thread(
         run_live_job,
         call,
         "restore",
-        args.archive,
-        args,
+        archive,
+        where,
         row=RestoredRow,
         options=options,
-        target=None if args.to_topic is None else call.target(),
+        target=None if to_topic is None else call.target(),
     )

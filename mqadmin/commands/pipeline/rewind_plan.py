@@ -1,26 +1,17 @@
 """``pipeline rewind plan``: what moving consumer groups to a time would replay or skip."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import EpochMs, Outcome, Row
-from mqadmin.sparkjob import MORE_STORES, Engine, run_job
-from mqadmin.times import When, parse_when
+import click
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments(Engine):
-    """Where to, which groups, and where it runs."""
-
-    more: Annotated[tuple[str, ...], MORE_STORES] = ()
-    to: Annotated[
-        When, option("store time to move to", metavar="TIME", kind=Kind.TIME, parse=parse_when)
-    ]
-    group: Annotated[str | None, option("only this group", short="g", kind=Kind.GROUP)] = None
-    topic: Annotated[str | None, option("only this topic", short="t", kind=Kind.TOPIC)] = None
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import more_stores
+from mqadmin.cli.times import TIME
+from mqadmin.cli.types import GROUP, TOPIC
+from mqadmin.output.rows import EpochMs, Outcome, Row
+from mqadmin.output.times import When
+from mqadmin.session.call import Call
+from mqadmin.store.spark_job import Engine, engine_options, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +33,6 @@ class MoveRow(Row):
 
 @command(
     "pipeline rewind plan",
-    "show what moving groups to a time would replay or skip, on Spark",
     details=(
         "Out of copied stores, by the rules of a broker's reset; nothing is changed. COMMAND is "
         "what would do it on the running cluster, where offsets have moved on since."
@@ -55,11 +45,20 @@ class MoveRow(Row):
     columns=("group", "topic", "queue_id", "offset", "target", "replayed", "skipped", "bytes"),
     needs=Needs.STORE,
 )
-def plan_rewind(call: Call, args: Arguments) -> Outcome:
+@engine_options
+@more_stores
+@click.option("--to", type=TIME, required=True, help="store time to move to")
+@click.option("--group", "-g", type=GROUP, help="only this group")
+@click.option("--topic", "-t", type=TOPIC, help="only this topic")
+def plan_rewind(
+    call: Call,
+    *,
+    where: Engine,
+    more: tuple[str, ...],
+    to: When,
+    group: str | None,
+    topic: str | None,
+) -> Outcome:
     """Return one row a queue of each group."""
-    options = {
-        "to_ms": args.to.ms(call.now_ms()),
-        "group": args.group,
-        "topic": args.topic,
-    }
-    return run_job(call, "rewind-plan", args, row=MoveRow, options=options, more_stores=args.more)
+    options = {"to_ms": to.ms(call.now_ms()), "group": group, "topic": topic}
+    return run_job(call, "rewind-plan", where, row=MoveRow, options=options, more_stores=more)

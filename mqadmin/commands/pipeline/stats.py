@@ -1,22 +1,15 @@
 """``pipeline stats``: messages and bytes of a store by topic and hour, or finer."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Literal
 
-from mqadmin.call import Call
-from mqadmin.parameters import option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import EpochMs, Outcome, Row
-from mqadmin.sparkjob import Engine, run_job
+import click
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments(Engine):
-    """What to count by, and where it runs."""
-
-    by: Annotated[
-        Literal["queue", "producer", "tag"] | None, option("count by this, too", short="b")
-    ] = None
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.types import Choice
+from mqadmin.output.rows import EpochMs, Outcome, Row
+from mqadmin.session.call import Call
+from mqadmin.store.spark_job import Engine, engine_options, run_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +34,6 @@ BY = {"queue": "queue_id", "producer": "producer", "tag": "tag"}
 
 @command(
     "pipeline stats",
-    "count messages and bytes by topic and hour, on Spark",
     details=(
         "The hour is that of the store time, in UTC. Spark takes about ten seconds before its "
         "first row; below some 20 GiB on one machine --engine local is done before that."
@@ -56,10 +48,14 @@ BY = {"queue": "queue_id", "producer": "producer", "tag": "tag"}
     columns=COLUMNS,
     needs=Needs.STORE,
 )
-def count_by_hour(call: Call, args: Arguments) -> Outcome:
+@engine_options
+@click.option("--by", "-b", type=Choice(["queue", "producer", "tag"]), help="count by this, too")
+def count_by_hour(
+    call: Call, *, where: Engine, by: Literal["queue", "producer", "tag"] | None
+) -> Outcome:
     """Return one row a topic and hour, or queue, producer or tag of it, in that order."""
-    outcome = run_job(call, "stats", args, row=TopicHourRow, options={"by": args.by})
-    return outcome if args.by is None else replace(outcome, columns=_columns(args.by))
+    outcome = run_job(call, "stats", where, row=TopicHourRow, options={"by": by})
+    return outcome if by is None else replace(outcome, columns=_columns(by))
 
 
 def _columns(by: str) -> tuple[str, ...]:

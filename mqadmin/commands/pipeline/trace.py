@@ -1,25 +1,16 @@
 """``pipeline trace``: the whole life of messages, looked for in many stores at once."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import EpochMs, Outcome, Row
-from mqadmin.sparkjob import MORE_STORES, Engine, run_job
+import click
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments(Engine):
-    """Which message, in which stores, and where it runs."""
-
-    which: Annotated[
-        str, argument("keys, unique keys or offset ids, with commas", metavar="KEY|ID")
-    ]
-    more: Annotated[tuple[str, ...], MORE_STORES] = ()
-    topic: Annotated[str | None, option("sent to this topic", short="t", kind=Kind.TOPIC)] = None
-    scan: Annotated[bool, option("read whole logs, not only what the indexes name")] = False
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import more_stores
+from mqadmin.cli.types import TOPIC
+from mqadmin.output.rows import EpochMs, Outcome, Row
+from mqadmin.session.call import Call
+from mqadmin.store.spark_job import Engine, engine_options, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +38,6 @@ def _row(*, uniq_key: str | None, keys: list[str] | None, due_ms: int | None, **
 
 @command(
     "pipeline trace",
-    "show the whole life of messages in many stores, on Spark",
     details=(
         "Each store is searched by one task, as `store trace` does; all copies are rows, in time "
         "order over all stores. The exit code is 3 where no store has the message."
@@ -59,11 +49,14 @@ def _row(*, uniq_key: str | None, keys: list[str] | None, due_ms: int | None, **
     columns=("step_time", "store", "step", "topic", "queue_id", "queue_offset", "detail"),
     needs=Needs.STORE,
 )
-def trace_messages(call: Call, args: Arguments) -> Outcome:
+@engine_options
+@click.argument("which", metavar="KEY|ID", help="keys, unique keys or offset ids, with commas")
+@more_stores
+@click.option("--topic", "-t", type=TOPIC, help="sent to this topic")
+@click.option("--scan", is_flag=True, help="read whole logs, not only what the indexes name")
+def trace_messages(
+    call: Call, *, where: Engine, which: str, more: tuple[str, ...], topic: str | None, scan: bool
+) -> Outcome:
     """Return one row a step, oldest first."""
-    options = {
-        "key": args.which,
-        "topic": args.topic,
-        "scan": "true" if args.scan else None,
-    }
-    return run_job(call, "trace", args, row=_row, options=options, more_stores=args.more)
+    options = {"key": which, "topic": topic, "scan": "true" if scan else None}
+    return run_job(call, "trace", where, row=_row, options=options, more_stores=more)

@@ -2,24 +2,16 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-from mqadmin.call import Call
-from mqadmin.parameters import option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, Row
-from mqadmin.sparkjob import MORE_STORES, Engine, run_job
-from mqadmin.storerows import FindingRow
+import click
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments(Engine):
-    """Which stores, how closely, and where it runs."""
-
-    more: Annotated[tuple[str, ...], MORE_STORES] = ()
-    deep: Annotated[bool, option("also decompress bodies, and hold the index against the log")] = (
-        False
-    )
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import more_stores
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
+from mqadmin.store.rows import FindingRow
+from mqadmin.store.spark_job import Engine, engine_options, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +39,6 @@ def _row(*, findings: list[dict[str, Any]], **known: Any) -> StoreReportRow:
 
 @command(
     "pipeline verify",
-    "look for damage in stores, on Spark",
     details=(
         "The report of each store is that of `store verify`. One store is cut into pieces that "
         "workers judge; of many stores each is one task, so that a cluster verifies a fleet. "
@@ -64,11 +55,16 @@ def _row(*, findings: list[dict[str, Any]], **known: Any) -> StoreReportRow:
     columns=("store", "ok", "files", "records", "bytes", "seconds", "errors", "warnings"),
     needs=Needs.STORE,
 )
-def verify_stores(call: Call, args: Arguments) -> Outcome:
+@engine_options
+@more_stores
+@click.option(
+    "--deep", is_flag=True, help="also decompress bodies, and hold the index against the log"
+)
+def verify_stores(call: Call, *, where: Engine, more: tuple[str, ...], deep: bool) -> Outcome:
     """Return one row a store.
 
     Raises:
         NotAStore: a directory is no store.
     """
-    options = {"deep": "true"} if args.deep else {}
-    return run_job(call, "verify", args, row=_row, options=options, more_stores=args.more)
+    options = {"deep": "true"} if deep else {}
+    return run_job(call, "verify", where, row=_row, options=options, more_stores=more)

@@ -4,33 +4,22 @@ Request: QUERY_CONSUME_QUEUE at the master of the queue; ``--store`` reads the f
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import topic_argument
+from mqadmin.cli.types import BROKER, GROUP, INTEGER, QUEUE, Integer
+from mqadmin.cluster.brokers import choose_queue, masters
 from mqadmin.errors import NotFound, Usage
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.places import choose_queue, masters
-from mqadmin.registry import Java, JavaOption, Needs, command
-from mqadmin.rows import Outcome, Row
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
 from mqclient.client import routes
 from remoting.bodies import MessageQueue
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which entries."""
-
-    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
-    queue: Annotated[str, argument("the queue", metavar="QUEUE", kind=Kind.QUEUE)]
-    start: Annotated[int | None, option("queue offset to begin at; the first if left out")] = None
-    count: Annotated[int, option("so many at most", short="c")] = 10
-    group: Annotated[
-        str | None, option("say whether this group's filter takes them", kind=Kind.GROUP)
-    ] = None
-    broker: Annotated[str | None, option("the broker, for a bare id", kind=Kind.BROKER)] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +43,6 @@ class QueueEntry(Row):
 
 @command(
     "queue show",
-    "show entries of a consume queue",
     examples=(
         ("mqadmin queue show orders broker-a:3 --start 17", "ten entries from 17 on"),
         ("mqadmin queue show orders 3 --store DIR", "out of the files of a stopped broker"),
@@ -62,54 +50,48 @@ class QueueEntry(Row):
     rows=QueueEntry,
     columns=("queue_id", "queue_offset", "log_offset", "size", "tags_code", "taken"),
     needs=Needs.EITHER,
-    java=(
-        Java(
-            "queryCq",
-            (
-                JavaOption("t", "topic", "topic", required=True),
-                JavaOption("q", "queue", "queue", required=True),
-                JavaOption("i", "index", "start", required=True),
-                JavaOption("c", "count", "count"),
-                JavaOption("b", "broker", "broker"),
-                JavaOption("g", "consumer", "group"),
-            ),
-        ),
-    ),
 )
-async def show_queue(call: Call, args: Arguments) -> Outcome:
+@topic_argument()
+@click.argument("queue", type=QUEUE, metavar="QUEUE", help="the queue")
+@click.option("--start", type=INTEGER, help="queue offset to begin at; the first if left out")
+@click.option("--count", "-c", type=Integer(min=1), default=10, help="so many at most")
+@click.option("--group", type=GROUP, help="say whether this group's filter takes them")
+@click.option("--broker", type=BROKER, help="the broker, for a bare id")
+async def show_queue(
+    call: Call,
+    *,
+    topic: str,
+    queue: str,
+    start: int | None,
+    count: int,
+    group: str | None,
+    broker: str | None,
+) -> Outcome:
     """Return one row an entry.
 
     Raises:
         NoRoute: there is no such topic.
         NotFound: the queue has no such entry, or there is no such queue.
-        Usage: the count is not positive.
     """
-    if args.count < 1:
-        raise Usage(f"--count {args.count}: expected 1 or more")
     if call.is_offline:
-        return _offline(call, args)
+        return _offline(call, topic, queue, start=start, count=count)
     admin = await call.admin()
-    queue, address = await _find(admin, args)
-    start = args.start if args.start is not None else await admin.min_offset(queue)
+    at, address = await _find(admin, topic, queue, broker)
+    first = start if start is not None else await admin.min_offset(at)
     found = await admin.query_consume_queue(
-        address,
-        args.topic,
-        queue.queue_id,
-        queue_offset=start,
-        count=args.count,
-        group=args.group,
+        address, topic, at.queue_id, queue_offset=first, count=count, group=group
     )
     return Outcome(
         [
             QueueEntry(
-                topic=args.topic,
-                broker=queue.broker_name,
-                queue_id=queue.queue_id,
-                queue_offset=start + spot,
+                topic=topic,
+                broker=at.broker_name,
+                queue_id=at.queue_id,
+                queue_offset=first + spot,
                 log_offset=entry.physic_offset,
                 size=entry.physic_size,
                 tags_code=entry.tags_code,
-                taken=entry.eval if args.group is not None else None,
+                taken=entry.eval if group is not None else None,
                 min_offset=found.min_queue_index,
                 max_offset=found.max_queue_index,
             )
@@ -118,34 +100,35 @@ async def show_queue(call: Call, args: Arguments) -> Outcome:
     )
 
 
-async def _find(admin: "Admin", args: Arguments) -> tuple[MessageQueue, str]:
-    route = await admin.topic_route(args.topic)
+async def _find(
+    admin: "Admin", topic: str, queue: str, broker: str | None
+) -> tuple[MessageQueue, str]:
+    route = await admin.topic_route(topic)
     addresses = routes.masters(route)
-    broker = args.broker
     if broker is not None and ":" in broker:
         # Java's -b takes an address; queues go by the broker's name.
         (place,) = await masters(admin, broker=broker)
         broker = place.broker
-    queue = choose_queue(routes.subscribe_queues(args.topic, route), args.queue, broker)
-    return queue, addresses[queue.broker_name]
+    at = choose_queue(routes.subscribe_queues(topic, route), queue, broker)
+    return at, addresses[at.broker_name]
 
 
-def _offline(call: Call, args: Arguments) -> Outcome:
+def _offline(call: Call, topic: str, queue: str, *, start: int | None, count: int) -> Outcome:
     # A store is read by numpy, which nobody should wait for who asks a broker.
     from storefmt.offline.views.storedir import StoreDir
 
-    number = args.queue.rpartition(":")[2]
+    number = queue.rpartition(":")[2]
     if not number.isdecimal():
-        raise Usage(f"{args.queue!r} is no queue", hint="as 3")
+        raise Usage(f"{queue!r} is no queue", hint="as 3")
     with StoreDir.open(call.store_dir) as store:
-        if (args.topic, int(number)) not in set(store.queues()):
-            raise NotFound(f"no queue {number} of topic {args.topic} in {store.root}")
-        view = store.queue(args.topic, int(number))
-        start = args.start if args.start is not None else view.min_offset
+        if (topic, int(number)) not in set(store.queues()):
+            raise NotFound(f"no queue {number} of topic {topic} in {store.root}")
+        view = store.queue(topic, int(number))
+        first = start if start is not None else view.min_offset
         return Outcome(
             [
                 QueueEntry(
-                    topic=args.topic,
+                    topic=topic,
                     broker=None,
                     queue_id=int(number),
                     queue_offset=queue_offset,
@@ -156,6 +139,6 @@ def _offline(call: Call, args: Arguments) -> Outcome:
                     min_offset=view.min_offset,
                     max_offset=view.max_offset,
                 )
-                for queue_offset, entry in view.entries(start, args.count)
+                for queue_offset, entry in view.entries(first, count)
             ]
         )

@@ -2,85 +2,87 @@
 
     members now + --add - --remove     queues now, or --queues N on each broker
                        \\                  /
-                        mqclient.consumer.allocate (Java's own strategies)
+                        mqclient.consumer.rebalance.allocate (Java's own strategies)
 
 Requests: as ``rebalance show``; nothing is changed.
 """
 
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal, get_args
 
-from mqadmin import assignmentpicture
-from mqadmin.assignment import Assignment, PlannedOwner, current
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import group_argument, read_topic_argument
+from mqadmin.cli.types import CLIENT, Choice, Integer
+from mqadmin.cluster import assignment_picture as assignmentpicture
+from mqadmin.cluster.assignment import Assignment, PlannedOwner, current, topics_of
 from mqadmin.errors import Usage
-from mqadmin.output.table import terminal_width
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import Outcome
-from mqclient.consumer.allocate import Strategy, plan
+from mqadmin.output.printer import terminal_width
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
+from mqclient.consumer.rebalance.allocate import plan
+from mqclient.consumer.settings import Strategy
 from remoting.bodies import MessageQueue
 
 Name = Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """The group, the topic, and what if."""
-
-    group: Annotated[str, argument("the consumer group", kind=Kind.GROUP)]
-    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
-    strategy: Annotated[Name | None, option("another strategy", short="s")] = None
-    add: Annotated[
-        tuple[str, ...], option("a client id that joins; A,B for several", metavar="CLIENT")
-    ] = ()
-    remove: Annotated[
-        tuple[str, ...], option("a client id that leaves", metavar="CLIENT", kind=Kind.CLIENT)
-    ] = ()
-    queues: Annotated[int | None, option("so many queues on each broker")] = None
-    no_picture: Annotated[bool, option("the rows alone")] = False
-    room: Annotated[tuple[str, ...], option("rooms to read from, for MACHINE_ROOM")] = ()
-
-
 @command(
     "rebalance plan",
-    "show who would read which queue, with other members, queues or strategy",
     examples=(
         ("mqadmin rebalance plan billing orders --add app-3", "if app-3 joined"),
         ("mqadmin rebalance plan billing orders --queues 16", "if there were 16 queues a broker"),
+        ("mqadmin rebalance plan billing --remove app-1", "in every topic that billing reads"),
         ("mqadmin rebalance plan new orders --add a,b,c", "for a group that is not there yet"),
     ),
     rows=PlannedOwner,
-    java=(
-        Java(
-            "allocateMQ",
-            (
-                JavaOption("t", "topic", "topic", required=True),
-                JavaOption("i", "ipList", "add", required=True),
-            ),
-            preset=(("group", "ALLOCATE_MQ"),),
-        ),
-    ),
 )
-async def plan_rebalance(call: Call, args: Arguments) -> Outcome:
+@group_argument()
+@read_topic_argument
+@click.option("--strategy", "-s", type=Choice(get_args(Name)), help="another strategy")
+@click.option(
+    "--add", multiple=True, metavar="CLIENT", help="a client id that joins; A,B for several"
+)
+@click.option(
+    "--remove", type=CLIENT, multiple=True, metavar="CLIENT", help="a client id that leaves"
+)
+@click.option("--queues", type=Integer(min=1), help="so many queues on each broker")
+@click.option("--no-picture", is_flag=True, help="the rows alone")
+@click.option("--room", multiple=True, help="rooms to read from, for MACHINE_ROOM")
+async def plan_rebalance(
+    call: Call,
+    *,
+    group: str,
+    topic: str | None,
+    strategy: Name | None,
+    add: tuple[str, ...],
+    remove: tuple[str, ...],
+    queues: int | None,
+    no_picture: bool,
+    room: tuple[str, ...],
+) -> Outcome:
     """Return one row a queue, with who reads it now in ``was``.
 
     Raises:
         NoRoute: there is no such topic.
+        NotFound: no topic is named, and no broker knows the group, or it has read nothing.
         Usage: nobody would be in the group, or a client to remove is not in it.
     """
-    now = await current(await call.admin(), args.group, args.topic, known=False)
-    members = _members(now, args)
-    queues = now.queues if args.queues is None else _resized(now.queues, args.queues)
-    strategy = now.strategy if args.strategy is None else _strategy(args.strategy)
-    given = plan(strategy, args.group, queues=queues, client_ids=members, rooms=args.room)
-    owner = {queue: client_id for client_id, part in given.items() for queue in part}
-    text = str(strategy) if args.strategy else now.strategy_text
-    return Outcome(
-        [
+    admin = await call.admin()
+    rows: list[PlannedOwner] = []
+    lines: list[str] = []
+    for name in await topics_of(admin, group, topic):
+        now = await current(admin, group, name, known=False)
+        members = _members(now, add, remove)
+        resized = now.queues if queues is None else _resized(now.queues, queues)
+        chosen = now.strategy if strategy is None else Strategy[strategy]
+        given = plan(chosen, group, queues=resized, client_ids=members, rooms=room)
+        owner = {queue: client_id for client_id, part in given.items() for queue in part}
+        text = str(chosen) if strategy else now.strategy_text
+        rows += [
             PlannedOwner(
-                args.group,
-                args.topic,
+                group,
+                name,
                 queue.broker_name,
                 queue.queue_id,
                 owner.get(queue),
@@ -88,10 +90,12 @@ async def plan_rebalance(call: Call, args: Arguments) -> Outcome:
                 now.owners.get(queue),
                 now.owners.get(queue) != owner.get(queue),
             )
-            for queue in queues
-        ],
-        picture=() if args.no_picture else _picture(now, queues, members, owner, text=text),
-    )
+            for queue in resized
+        ]
+        lines += ["", *([] if topic else [f"topic {name}"])]
+        lines += _picture(now, resized, members, owner, text=text)
+    nested = ("client_id",) if topic else ("topic", "client_id")
+    return Outcome(rows, tree=nested, picture=() if no_picture else tuple(lines))
 
 
 def _picture(
@@ -101,10 +105,10 @@ def _picture(
     owner: dict[MessageQueue, str],
     *,
     text: str,
-) -> tuple[str, ...]:
+) -> list[str]:
     """Return who reads what, above who would."""
     width = terminal_width()
-    lines = [""]
+    lines = []
     if now.members:
         lines += assignmentpicture.picture(
             f"now ({now.strategy_text})",
@@ -122,12 +126,12 @@ def _picture(
         before=now.owners,
         width=width,
     )
-    return tuple(lines)
+    return lines
 
 
-def _members(now: Assignment, args: Arguments) -> list[str]:
-    joining = [name for text in args.add for name in text.split(",") if name]
-    leaving = {name for text in args.remove for name in text.split(",") if name}
+def _members(now: Assignment, add: tuple[str, ...], remove: tuple[str, ...]) -> list[str]:
+    joining = [name for text in add for name in text.split(",") if name]
+    leaving = {name for text in remove for name in text.split(",") if name}
     strangers = leaving - set(now.members)
     if strangers:
         known = ", ".join(now.members) or "nobody"
@@ -139,15 +143,9 @@ def _members(now: Assignment, args: Arguments) -> list[str]:
 
 
 def _resized(queues: list[MessageQueue], count: int) -> list[MessageQueue]:
-    if count < 1:
-        raise Usage(f"--queues {count}: expected 1 or more")
     brokers = sorted({(queue.topic, queue.broker_name) for queue in queues})
     return [
         MessageQueue(topic, broker, queue_id)
         for topic, broker in brokers
         for queue_id in range(count)
     ]
-
-
-def _strategy(name: str) -> Strategy:
-    return Strategy[name]

@@ -2,17 +2,19 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Annotated
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import inflate_option, no_bodies_option
+from mqadmin.cli.types import DIR, INTEGER
 from mqadmin.errors import NotFound, Usage
-from mqadmin.messages import MESSAGE_COLUMNS, MessageRow
+from mqadmin.messages.message_rows import MESSAGE_COLUMNS, BodyForm, MessageRow
+from mqadmin.messages.record_rows import body_form, row_at
 from mqadmin.output.progress import Progress
-from mqadmin.parameters import Kind, option
-from mqadmin.records import body_form, row_at
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome
-from storefmt.offline.output_dir import OutDir
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
+from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.carve import (
     LOG_FILE_SIZE,
     CarveCount,
@@ -21,21 +23,6 @@ from storefmt.offline.repair.carve import (
     Carver,
     files_to_carve,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """What to take, and where to."""
-
-    to: Annotated[
-        str | None,
-        option("also write them as a log into this new directory", metavar="OUT", kind=Kind.DIR),
-    ] = None
-    log_file_size: Annotated[int, option("bytes of a log file in OUT")] = LOG_FILE_SIZE
-    no_crc: Annotated[bool, option("also take records whose body does not fit its CRC")] = False
-    copies: Annotated[bool, option("list a record each time it is found")] = False
-    no_body: Annotated[bool, option("leave the bodies out")] = False
-    inflate: Annotated[bool, option("decompress the bodies")] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +39,6 @@ class CarvedRow(MessageRow):
 
 @command(
     "store carve",
-    "find records in damaged, cut, overwritten or orphan files",
     details="DIR may be a file, too: any file, whatever its name. A record counts when its "
     "lengths add up and its CRC fits, wherever it lies; the same one found again counts once. "
     "With --to they become a commit log again, each at its own log offset, or packed where they "
@@ -66,7 +52,26 @@ class CarvedRow(MessageRow):
     columns=("file", "pos", *MESSAGE_COLUMNS[:-1]),
     needs=Needs.STORE,
 )
-def carve_files(call: Call, args: Arguments) -> Outcome:
+@click.option(
+    "--to", type=DIR, metavar="OUT", help="also write them as a log into this new directory"
+)
+@click.option(
+    "--log-file-size", type=INTEGER, default=LOG_FILE_SIZE, help="bytes of a log file in OUT"
+)
+@click.option("--no-crc", is_flag=True, help="also take records whose body does not fit its CRC")
+@click.option("--copies", is_flag=True, help="list a record each time it is found")
+@no_bodies_option
+@inflate_option
+def carve_files(
+    call: Call,
+    *,
+    to: str | None,
+    log_file_size: int,
+    no_crc: bool,
+    copies: bool,
+    no_body: bool,
+    inflate: bool,
+) -> Outcome:
     """Return one row a record, in the order of files and positions.
 
     Raises:
@@ -74,26 +79,24 @@ def carve_files(call: Call, args: Arguments) -> Outcome:
         NotInStore: no such file.
         BadCall: OUT is not empty, or lies in DIR.
     """
-    if call.dry_run and args.to:
+    if call.dry_run and to:
         raise Usage("store carve writes into a directory of its own", hint="leave --dry-run out")
-    carver = Carver(check_crc=not args.no_crc, dedupe=not args.copies)
+    carver = Carver(check_crc=not no_crc, dedupe=not copies)
     paths = files_to_carve(call.store_dir)
     log = None
-    if args.to:
-        out = OutDir.make(args.to, source=call.store_dir)
-        log = CarvedLog(out, file_size=args.log_file_size)
+    if to:
+        out = OutputDirectory.make(to, source=call.store_dir)
+        log = CarvedLog(out, file_size=log_file_size)
     found = carver.count
+    form = body_form(no_body=no_body, inflate=inflate)
     return Outcome(
-        _rows(call, args, carver, log),
+        _rows(call, form, carver, log),
         exit_code=lambda: 0 if found.records else NotFound.exit_code,
         notes=() if paths else ("no file to search",),
     )
 
 
-def _rows(
-    call: Call, args: Arguments, carver: Carver, log: CarvedLog | None
-) -> Iterator[CarvedRow]:
-    form = body_form(no_body=args.no_body, inflate=args.inflate)
+def _rows(call: Call, form: BodyForm, carver: Carver, log: CarvedLog | None) -> Iterator[CarvedRow]:
     try:
         with Progress(call.console, "carve") as progress:
             for found in carver.search(files_to_carve(call.store_dir), progress=progress):

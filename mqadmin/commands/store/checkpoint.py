@@ -2,16 +2,11 @@
 
 from dataclasses import dataclass
 
-from mqadmin.call import Call
+from mqadmin.cli.declare import Needs, command
 from mqadmin.errors import NotFound
-from mqadmin.registry import Needs, command
-from mqadmin.rows import EpochMs, Outcome, Row, one
+from mqadmin.output.rows import EpochMs, Outcome, Row, one
+from mqadmin.session.call import Call
 from storefmt.offline.views.storedir import StoreDir
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Nothing but the directory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +25,11 @@ class CheckpointRow(Row):
 
 @command(
     "store checkpoint",
-    "show how far a store directory was flushed",
     examples=(("mqadmin store checkpoint DIR", "its three times"),),
     rows=CheckpointRow,
     needs=Needs.STORE,
 )
-def show_checkpoint(call: Call, args: Arguments) -> Outcome:
+def show_checkpoint(call: Call) -> Outcome:
     """Return the checkpoint.
 
     Raises:

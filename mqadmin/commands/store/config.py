@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import Needs, command
 from mqadmin.errors import NotFound
-from mqadmin.parameters import argument, option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, Row
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
 from storefmt.config.fastjson import Json, Key, dumps, loads
 from storefmt.config.tables import MEANINGS
 from storefmt.errors import ConfigDamaged, StoreError
@@ -20,16 +21,6 @@ from storefmt.offline.views.storedir import StoreDir
 TIMER: Final = "timercheck"
 BACKUP: Final = ".bak"
 Leaf = bool | int | float | str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which of the files."""
-
-    file: Annotated[
-        str | None, argument("one file, such as topics.json or its .bak; all if left out")
-    ] = None
-    name: Annotated[str | None, option("of this topic, group, topic@group or level")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +39,6 @@ class ConfigRow(Row):
 
 @command(
     "store config",
-    "list what the files of config/ in a store directory say",
     examples=(
         ("mqadmin store config DIR topics.json --name orders", "the settings of one topic"),
         ("mqadmin store config DIR consumerOffset.json.bak", "where groups stood a save earlier"),
@@ -57,7 +47,11 @@ class ConfigRow(Row):
     rows=ConfigRow,
     needs=Needs.STORE,
 )
-def show_config(call: Call, args: Arguments) -> Outcome:
+@click.argument(
+    "file", required=False, help="one file, such as topics.json or its .bak; all if left out"
+)
+@click.option("--name", help="of this topic, group, topic@group or level")
+def show_config(call: Call, *, file: str | None, name: str | None) -> Outcome:
     """Return one row a value, in the order of the files.
 
     Raises:
@@ -65,22 +59,22 @@ def show_config(call: Call, args: Arguments) -> Outcome:
         ConfigDamaged: neither the file that was named nor its ``.bak`` can be read.
     """
     with StoreDir.open(call.store_dir) as store:
-        known = [name for name in MEANINGS if _paths(store, name)]
-        wanted = known if args.file is None else [args.file]
-        if args.file is not None and not _paths(store, args.file):
+        known = [one for one in MEANINGS if _paths(store, one)]
+        wanted = known if file is None else [file]
+        if file is not None and not _paths(store, file):
             raise NotFound(
-                f"no {args.file} in config/ of {store.root}",
+                f"no {file} in config/ of {store.root}",
                 hint=f"there are: {', '.join(known) or 'none'}",
             )
-        reads = [_read(store, name) for name in wanted]
-    if args.file is not None and reads[0].value is None:
-        file, problem = reads[0].problems[0]
-        raise ConfigDamaged(f"{file}: {problem}; `mqadmin store verify` looks at the rest")
+        reads = [_read(store, one) for one in wanted]
+    if file is not None and reads[0].value is None:
+        damaged, problem = reads[0].problems[0]
+        raise ConfigDamaged(f"{damaged}: {problem}; `mqadmin store verify` looks at the rest")
     rows = [
         row
         for read in reads
         for row in _rows(read)
-        if args.name is None or args.name in (row.name, *row.name.split("@"))
+        if name is None or name in (row.name, *row.name.split("@"))
     ]
     return Outcome(rows, notes=tuple(_notes(reads)))
 

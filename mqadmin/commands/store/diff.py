@@ -1,30 +1,22 @@
 """``store diff``: where two stores part."""
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.types import DIR
 from mqadmin.errors import CheckFailed
 from mqadmin.output.progress import Progress
-from mqadmin.parameters import Kind, argument
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome
-from mqadmin.storerows import DiffRow
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
+from mqadmin.store.rows import DiffRow
 from storefmt.offline.analyse.compare import compare_logs, compare_queues
 from storefmt.offline.views.storedir import StoreDir
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """The other store."""
-
-    other: Annotated[str, argument("the store to compare with", metavar="B", kind=Kind.DIR)]
-
-
 @command(
     "store diff",
-    "compare two stores: first divergence, then queue by queue",
     details="For a master and its slave, or a store before and after. One log that starts "
     "later or ends earlier is no divergence, but its queues lack messages. CHANGED counts the "
     "messages that both have and that differ; of the log, the bytes from the first difference "
@@ -33,13 +25,14 @@ class Arguments:
     rows=DiffRow,
     needs=Needs.STORE,
 )
-def diff_stores(call: Call, args: Arguments) -> Outcome:
+@click.argument("other", type=DIR, metavar="B", help="the store to compare with")
+def diff_stores(call: Call, *, other: str) -> Outcome:
     """Return a row for the log and one for each queue that is not the same.
 
     Raises:
         NotAStore: one of the directories is no store.
     """
-    with StoreDir.open(call.store_dir) as a, StoreDir.open(Path(args.other)) as b:
+    with StoreDir.open(call.store_dir) as a, StoreDir.open(Path(other)) as b:
         with Progress(call.console, "diff") as progress:
             log = compare_logs(a, b, progress=progress)
         common = max(0, min(log.a_end, log.b_end) - max(log.a_start, log.b_start))

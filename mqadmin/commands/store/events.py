@@ -1,28 +1,17 @@
 """``store events``: what happened to a store directory, and when."""
 
-from dataclasses import dataclass
-from typing import Annotated
-
-from mqadmin.call import Call
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import pause_option
 from mqadmin.output.progress import Progress
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome
-from mqadmin.storedtime import PAUSE
-from mqadmin.storerows import EVENTS_DETAILS, EventRow
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
+from mqadmin.store.rows import EVENTS_DETAILS, EventRow
 from storefmt.offline.analyse.events import PAUSE_MS, store_events
 from storefmt.offline.views.storedir import StoreDir
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """What is a pause."""
-
-    pause: Annotated[int | None, PAUSE] = None
-
-
 @command(
     "store events",
-    "show what happened to a store directory, and when",
     details=EVENTS_DETAILS,
     examples=(
         ("mqadmin store events DIR", "the life of the store"),
@@ -32,7 +21,8 @@ class Arguments:
     columns=("at_time", "kind", "span_ms", "log_offset", "detail"),
     needs=Needs.STORE,
 )
-def show_events(call: Call, args: Arguments) -> Outcome:
+@pause_option
+def show_events(call: Call, *, pause: int | None) -> Outcome:
     """Return one row an event, oldest first.
 
     Raises:
@@ -41,6 +31,6 @@ def show_events(call: Call, args: Arguments) -> Outcome:
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "events") as progress:
         total = store.log.end - store.log.min_offset
         found = store_events(
-            store, pause_ms=args.pause or PAUSE_MS, on_done=lambda size: progress(size, total)
+            store, pause_ms=pause or PAUSE_MS, on_done=lambda size: progress(size, total)
         )
     return Outcome([EventRow(**one._asdict()) for one in found])

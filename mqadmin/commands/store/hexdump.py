@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Final
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.types import FILE, INTEGER, Integer
 from mqadmin.errors import Usage
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, Row
-from mqadmin.times import iso_utc
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.output.times import iso_utc
+from mqadmin.session.call import Call
 from storefmt.offline.analyse.hexdump import Dump, Named, dump_file, dump_log
 from storefmt.offline.views.storedir import StoreDir
 
@@ -20,19 +22,6 @@ BITS: Final = dict.fromkeys(("sys_flag", "flag", "body_crc", "magic"), 429496729
     "tags_code": (1 << 64) - 1
 }
 """Fields that are also shown in hex, with the bits they have."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which bytes."""
-
-    offset: Annotated[int | None, argument("log offset of a record, or of any byte of it")] = None
-    file: Annotated[
-        str | None, option("in this file of the store instead", metavar="PATH", kind=Kind.FILE)
-    ] = None
-    pos: Annotated[int, option("with --file: the byte to look at")] = 0
-    count: Annotated[int, option("with --file: so many entries", short="c")] = 1
-    whole: Annotated[bool, option("show long bodies to their end")] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +46,6 @@ class ByteRow(Row):
 
 @command(
     "store hexdump",
-    "show the bytes of a record or a file entry, each with its name",
     details="OFFSET may be any byte of a record: a finding of `store verify` leads here. "
     "With --file it is an entry of a consume queue, an index, a checkpoint or any other file.",
     examples=(
@@ -69,23 +57,30 @@ class ByteRow(Row):
     columns=("pos", "hex", "text", "field", "value", "unit", "means"),
     needs=Needs.STORE,
 )  # fmt: skip
-def show_bytes(call: Call, args: Arguments) -> Outcome:
+@click.argument(
+    "offset", type=INTEGER, required=False, help="log offset of a record, or of any byte of it"
+)
+@click.option("--file", type=FILE, metavar="PATH", help="in this file of the store instead")
+@click.option("--pos", type=INTEGER, default=0, help="with --file: the byte to look at")
+@click.option("--count", "-c", type=Integer(min=1), default=1, help="with --file: so many entries")
+@click.option("--whole", is_flag=True, help="show long bodies to their end")
+def show_bytes(
+    call: Call, *, offset: int | None, file: str | None, pos: int, count: int, whole: bool
+) -> Outcome:
     """Return one row for each 16 bytes of each field.
 
     Raises:
-        Usage: neither or both of OFFSET and --file are given, or the count is not positive.
+        Usage: neither or both of OFFSET and --file are given.
         NotInStore: the log or the file does not reach there.
     """
-    if (args.offset is None) == (args.file is None):
+    if (offset is None) == (file is None):
         raise Usage("what to show?", hint="give a log offset, or --file PATH with --pos N")
-    if args.count <= 0:
-        raise Usage(f"count {args.count} is not positive")
     with StoreDir.open(call.store_dir) as store:
-        if args.file is not None:
-            dump = dump_file(store, args.file, args.pos, count=args.count)
+        if file is not None:
+            dump = dump_file(store, file, pos, count=count)
         else:
-            dump = dump_log(store, args.offset or 0)
-    return Outcome(_rows(dump, args.whole), notes=(dump.note,) if dump.note else ())
+            dump = dump_log(store, offset or 0)
+    return Outcome(_rows(dump, whole), notes=(dump.note,) if dump.note else ())
 
 
 def _rows(dump: Dump, whole: bool) -> Iterator[ByteRow]:

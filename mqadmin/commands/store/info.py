@@ -1,26 +1,29 @@
 """``store info``: what a store directory holds, at a glance."""
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import Annotated, Final
+from dataclasses import dataclass, replace
+from typing import Final
 
-from mqadmin.call import Call
-from mqadmin.parameters import option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import EpochMs, Outcome, Row, one
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.output.rows import EpochMs, Outcome, Row, one
+from mqadmin.session.call import Call
 from storefmt.offline.views.info import StoreInfo
 from storefmt.offline.views.storedir import StoreDir
 
 SCREEN_ROWS: Final = 8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """How much of it."""
-
-    whole: Annotated[bool, option("list every topic and group in the table, not the largest")] = (
-        False
-    )
+SECTIONS: Final = (
+    ("Store", ("path", "version", "health", "aborted", "size", "used_size", "notes")),
+    ("Messages", ("message_count", "first_time", "last_time", "kept_hours", "producers")),
+    (
+        "Log",
+        ("min_log_offset", "end_log_offset", "deleted_size", "log_file_count", "log_file_size"),
+    ),
+    ("Queues", ("topic_count", "queue_count", "group_count", "queue_file_size", "behind_size")),
+    ("Index", ("index_file_count", "index_slot_count", "index_entry_count")),
+)
+"""What a person sees together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,13 +83,15 @@ class InfoRow(Row):
 
 @command(
     "store info",
-    "show what a store directory holds",
     details="Nothing but the ends of the files is read, so it is quick on any store.",
     examples=(("mqadmin store info DIR", "sizes, time span, topics, groups with their lag"),),
     rows=InfoRow,
     needs=Needs.STORE,
 )
-def show_info(call: Call, args: Arguments) -> Outcome:
+@click.option(
+    "--whole", is_flag=True, help="list every topic and group in the table, not the largest"
+)
+def show_info(call: Call, *, whole: bool) -> Outcome:
     """Return the store at a glance.
 
     Raises:
@@ -97,10 +102,10 @@ def show_info(call: Call, args: Arguments) -> Outcome:
     topics, groups = _topics(info), _groups(info)
     # A screen for a person; every other format is complete.
     is_table = (call.settings.output or call.workplace.output or "table") == "table"
-    shown = SCREEN_ROWS if is_table and not args.whole else None
+    shown = SCREEN_ROWS if is_table and not whole else None
     longest = max(len(topics), len(groups))
     geometry = info.geometry
-    return one(
+    made = one(
         InfoRow(
             path=str(store.root),
             version=info.version,
@@ -134,6 +139,7 @@ def show_info(call: Call, args: Arguments) -> Outcome:
         if shown is not None and longest > shown
         else (),
     )
+    return replace(made, sections=SECTIONS)
 
 
 def _topics(info: StoreInfo) -> tuple[TopicTotal, ...]:

@@ -2,15 +2,10 @@
 
 from dataclasses import dataclass
 
-from mqadmin.call import Call
-from mqadmin.registry import Needs, command
-from mqadmin.rows import EpochMs, Outcome, Row
+from mqadmin.cli.declare import Needs, command
+from mqadmin.output.rows import EpochMs, Outcome, Row
+from mqadmin.session.call import Call
 from storefmt.offline.views.storedir import StoreDir
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Nothing but the directory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,13 +24,12 @@ class FileRow(Row):
 
 @command(
     "store ls",
-    "list the files of a store directory",
     examples=(("mqadmin store ls DIR", "what each file covers, and how full it is"),),
     rows=FileRow,
     columns=("kind", "file", "size", "fill_size", "start", "end", "first_time", "last_time"),
     needs=Needs.STORE,
 )
-def list_files(call: Call, args: Arguments) -> Outcome:
+def list_files(call: Call) -> Outcome:
     """Return one row a file.
 
     Raises:

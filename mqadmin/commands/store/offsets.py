@@ -1,21 +1,15 @@
 """``store offsets``: where consumer groups stand, out of a store directory."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, Row
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import of_topic
+from mqadmin.cli.types import GROUP
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
 from storefmt.offline.views.storedir import StoreDir
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which groups."""
-
-    group: Annotated[str | None, option("of this group", short="g", kind=Kind.GROUP)] = None
-    topic: Annotated[str | None, option("of this topic", kind=Kind.TOPIC)] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,25 +26,26 @@ class OffsetRow(Row):
 
 @command(
     "store offsets",
-    "list where consumer groups stand in a store directory",
     details="A negative lag is an offset behind the end of its queue: somebody set it there.",
     examples=(("mqadmin store offsets DIR --group billing", "each queue of one group"),),
     rows=OffsetRow,
     needs=Needs.STORE,
 )
-def list_offsets(call: Call, args: Arguments) -> Outcome:
+@click.option("--group", "-g", type=GROUP, help="of this group")
+@of_topic()
+def list_offsets(call: Call, *, group: str | None, topic: str | None) -> Outcome:
     """Return one row for each group and queue; light queues are queue 0 of their topic."""
     with StoreDir.open(call.store_dir) as store:
         rows = [
             OffsetRow(
-                group=group.group,
-                topic=group.topic,
-                queue_id=group.queue_id,
-                offset=group.queue_offset,
-                max_offset=group.max_offset,
-                lag=group.lag,
+                group=at.group,
+                topic=at.topic,
+                queue_id=at.queue_id,
+                offset=at.queue_offset,
+                max_offset=at.max_offset,
+                lag=at.lag,
             )
-            for group in store.group_offsets()
-            if args.group in (None, group.group) and args.topic in (None, group.topic)
+            for at in store.group_offsets()
+            if group in (None, at.group) and topic in (None, at.topic)
         ]
         return Outcome(rows, notes=tuple(store.state.notes))

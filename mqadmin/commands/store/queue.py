@@ -2,27 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import limit_option, topic_argument
+from mqadmin.cli.types import INTEGER
 from mqadmin.errors import NotFound
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, Row
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
 from storefmt.offline.views.storedir import StoreDir
 from storefmt.offline.views.tree import QueueKey
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which queues, and which of their entries."""
-
-    topic: Annotated[
-        str | None, argument("the topic; all of them if left out", kind=Kind.TOPIC)
-    ] = None
-    queue: Annotated[int | None, argument("the queue; all of the topic if left out")] = None
-    start: Annotated[int, option("queue offset to begin at")] = 0
-    limit: Annotated[int | None, option("so many of each queue at most", short="c")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +30,6 @@ class EntryRow(Row):
 
 @command(
     "store queue",
-    "list the entries of consume queues",
     details="A size of 2147483647 is a filler: the queue started late.",
     examples=(
         ("mqadmin store queue DIR orders 0", "all entries of queue 0"),
@@ -49,7 +38,15 @@ class EntryRow(Row):
     rows=EntryRow,
     needs=Needs.STORE,
 )
-def list_queue(call: Call, args: Arguments) -> Outcome:
+@topic_argument(required=False, help="the topic; all of them if left out")
+@click.argument(
+    "queue", type=INTEGER, required=False, help="the queue; all of the topic if left out"
+)
+@click.option("--start", type=INTEGER, default=0, help="queue offset to begin at")
+@limit_option(help="so many of each queue at most")
+def list_queue(
+    call: Call, *, topic: str | None, queue: int | None, start: int, limit: int | None
+) -> Outcome:
     """Return one row an entry, queue by queue.
 
     Raises:
@@ -59,19 +56,21 @@ def list_queue(call: Call, args: Arguments) -> Outcome:
     keys = [
         key
         for key in (*store.queues(), *store.tree.batch_queues)
-        if args.topic in (None, key[0]) and args.queue in (None, key[1])
+        if topic in (None, key[0]) and queue in (None, key[1])
     ]
-    if not keys and args.topic is not None:
-        where = args.topic if args.queue is None else f"{args.topic} {args.queue}"
+    if not keys and topic is not None:
+        where = topic if queue is None else f"{topic} {queue}"
         raise NotFound(f"no queue {where} in {store.root}", hint="`store info` lists the topics")
-    return Outcome(_rows(args, store, keys))
+    return Outcome(_rows(store, keys, start=start, limit=limit))
 
 
-def _rows(args: Arguments, store: StoreDir, keys: list[QueueKey]) -> Iterator[EntryRow]:
+def _rows(
+    store: StoreDir, keys: list[QueueKey], *, start: int, limit: int | None
+) -> Iterator[EntryRow]:
     with store:
         for topic, queue_id in keys:
             view = store.queue(topic, queue_id)
-            for queue_offset, entry in view.entries(args.start, args.limit):
+            for queue_offset, entry in view.entries(start, limit):
                 span = view.file_of(queue_offset)
                 yield EntryRow(
                     topic=topic,

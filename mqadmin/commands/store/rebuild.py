@@ -1,25 +1,18 @@
 """``store rebuild``: queues and index made again from the log."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import Needs, command
 from mqadmin.errors import Damaged, Usage
 from mqadmin.output.progress import Progress
-from mqadmin.parameters import option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, Row
-from mqadmin.shapes import ShapeArguments
-from storefmt.offline.output_dir import OutDir
-from storefmt.offline.repair.rebuild import rebuild
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
+from mqadmin.store.sizes import shape_options
+from storefmt.offline.output_dir import OutputDirectory
+from storefmt.offline.repair.rebuild import StoreShape, rebuild
 from storefmt.offline.views.storedir import StoreDir
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments(ShapeArguments):
-    """Where to, and sizes that the store does not tell any more."""
-
-    no_index: Annotated[bool, option("leave the index out")] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +33,6 @@ class RebuiltRow(Row):
 
 @command(
     "store rebuild",
-    "make consume queues and index again from the commit log",
     details="The result is what a broker would have made, byte for byte. The store itself is "
     "only read: move `consumequeue` and `index` of OUT into it while no broker runs. Sizes and "
     "names of files, entries of expired messages and ext units come from what is left of the "
@@ -52,7 +44,9 @@ class RebuiltRow(Row):
     rows=RebuiltRow,
     needs=Needs.STORE,
 )
-def rebuild_store(call: Call, args: Arguments) -> Outcome:
+@shape_options
+@click.option("--no-index", is_flag=True, help="leave the index out")
+def rebuild_store(call: Call, *, to: str, shape: StoreShape, no_index: bool) -> Outcome:
     """Return a row for each queue and one for the index.
 
     Raises:
@@ -63,10 +57,8 @@ def rebuild_store(call: Call, args: Arguments) -> Outcome:
     if call.dry_run:
         raise Usage("store rebuild writes into a directory of its own", hint="leave --dry-run out")
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "rebuild") as progress:
-        out = OutDir.make(args.to, source=call.store_dir)
-        done = rebuild(
-            store, out, shape=args.shape(), with_index=not args.no_index, progress=progress
-        )
+        out = OutputDirectory.make(to, source=call.store_dir)
+        done = rebuild(store, out, shape=shape, with_index=not no_index, progress=progress)
         out.sync()
     rows = [
         RebuiltRow(
@@ -80,7 +72,7 @@ def rebuild_store(call: Call, args: Arguments) -> Outcome:
         )
         for queue in done.queues
     ]
-    if not args.no_index:
+    if not no_index:
         rows.append(
             RebuiltRow(
                 kind="index",

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
-from mqadmin.call import Call
+from mqadmin.cli.declare import Needs, command
 from mqadmin.errors import Usage
 from mqadmin.output.progress import Progress
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, Row
-from mqadmin.shapes import ShapeArguments
-from storefmt.offline.output_dir import OutDir
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
+from mqadmin.store.sizes import shape_options
+from storefmt.offline.output_dir import OutputDirectory
+from storefmt.offline.repair.rebuild import StoreShape
 from storefmt.offline.repair.repair import repair
 from storefmt.offline.views.storedir import StoreDir
 
@@ -35,7 +36,6 @@ class RepairRow(Row):
 
 @command(
     "store repair",
-    "copy a damaged store into one that a broker opens",
     details="Damage in the log is overwritten in the copy with records of the same size, since "
     "the recovery of a broker stops at the first bytes that are no record; everything behind "
     "it keeps its place. A message that is lost leaves an empty one with the tag "
@@ -50,7 +50,8 @@ class RepairRow(Row):
     columns=("action", "file", "log_offset", "topic", "queue_id", "queue_offset", "reason"),
     needs=Needs.STORE,
 )
-def repair_store(call: Call, args: ShapeArguments) -> Outcome:
+@shape_options
+def repair_store(call: Call, *, to: str, shape: StoreShape) -> Outcome:
     """Return a row for everything that is not as it was.
 
     Raises:
@@ -61,8 +62,8 @@ def repair_store(call: Call, args: ShapeArguments) -> Outcome:
     if call.dry_run:
         raise Usage("store repair writes into a directory of its own", hint="leave --dry-run out")
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "repair") as progress:
-        out = OutDir.make(args.to, source=call.store_dir)
-        done = repair(store, out, shape=args.shape(), progress=progress)
+        out = OutputDirectory.make(to, source=call.store_dir)
+        done = repair(store, out, shape=shape, progress=progress)
         out.sync()
     rows = [
         RepairRow(

@@ -2,25 +2,17 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.types import FILE_PATH
 from mqadmin.errors import Damaged, Usage
 from mqadmin.output.progress import Progress
 from mqadmin.output.report import html_report
-from mqadmin.parameters import Kind, option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, Row, one
+from mqadmin.output.rows import Outcome, Row, one
+from mqadmin.session.call import Call
 from storefmt.offline.views.storedir import StoreDir
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Where to, and how closely to look."""
-
-    html: Annotated[Path, option("file to write", metavar="FILE", kind=Kind.FILE)]
-    deep: Annotated[bool, option("verify bodies and every key of the index, too")] = False
-    replace: Annotated[bool, option("write over a file that is there")] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +27,6 @@ class PageRow(Row):
 
 @command(
     "store report",
-    "write a page with pictures of a store directory",
     details="One HTML file that needs nothing else: messages over time, topics by bytes, queues, "
     "lag, a map of the files with what is damaged, and every finding of `store verify`. The "
     "exit code is that of `store verify`: 6 where damage was found.",
@@ -43,23 +34,24 @@ class PageRow(Row):
     rows=PageRow,
     needs=Needs.STORE,
 )
-def write_report(call: Call, args: Arguments) -> Outcome:
+@click.option("--html", type=FILE_PATH, required=True, metavar="FILE", help="file to write")
+@click.option("--deep", is_flag=True, help="verify bodies and every key of the index, too")
+@click.option("--replace", is_flag=True, help="write over a file that is there")
+def write_report(call: Call, *, html: Path, deep: bool, replace: bool) -> Outcome:
     """Write the page.
 
     Raises:
         Usage: the file is there already, or lies in the store.
         NotAStore: the directory is no store.
     """
-    path = args.html
+    path = html
     with StoreDir.open(call.store_dir) as store:
         if path.resolve().is_relative_to(store.root.resolve()):
             raise Usage(f"{path} lies in the store", hint="the store is only read: write elsewhere")
-        if path.exists() and not args.replace:
+        if path.exists() and not replace:
             raise Usage(f"{path} is there already", hint="add --replace, or name another file")
         with Progress(call.console, "report") as progress:
-            page, report = html_report(
-                store, made_ms=call.now_ms(), deep=args.deep, progress=progress
-            )
+            page, report = html_report(store, made_ms=call.now_ms(), deep=deep, progress=progress)
     temporary = path.with_name(path.name + ".tmp")
     temporary.write_text(page, "utf-8")
     temporary.replace(path)

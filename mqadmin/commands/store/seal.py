@@ -3,28 +3,18 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import jobs_option
+from mqadmin.cli.types import DIR
 from mqadmin.errors import Damaged, Usage
-from mqadmin.jobs import JOBS, jobs_of
 from mqadmin.output.progress import Progress
-from mqadmin.parameters import Kind, option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, Row
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
 from storefmt.offline.verify.seal import CHECKSUMS, seal
 from storefmt.offline.views.storedir import StoreDir
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Where the checksums go."""
-
-    to: Annotated[
-        str | None,
-        option("another directory than DIR/checksums", metavar="OUT", kind=Kind.DIR),
-    ] = None
-    jobs: Annotated[int | None, JOBS] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +30,6 @@ class SealRow(Row):
 
 @command(
     "store seal",
-    "write checksums of whole records beside a store",
     details="This is the one command that writes into a store directory: files in "
     "DIR/checksums, which no broker looks at. `store verify` then finds every flipped bit of "
     "the log, also those that no CRC of RocketMQ covers. Run it again to cover what was "
@@ -53,7 +42,9 @@ class SealRow(Row):
     rows=SealRow,
     needs=Needs.STORE,
 )
-def seal_store(call: Call, args: Arguments) -> Outcome:
+@click.option("--to", type=DIR, metavar="OUT", help="another directory than DIR/checksums")
+@jobs_option
+def seal_store(call: Call, *, to: str | None, jobs: int | None) -> Outcome:
     """Return a row for each log file.
 
     Raises:
@@ -63,15 +54,15 @@ def seal_store(call: Call, args: Arguments) -> Outcome:
     """
     if call.dry_run:
         raise Usage("store seal writes into a directory of checksums", hint="leave --dry-run out")
-    rows = list(_rows(call, args))
+    rows = list(_rows(call, to, jobs))
     differs = any(row.result == "differs" for row in rows)
     return Outcome(rows, exit_code=Damaged.exit_code if differs else 0)
 
 
-def _rows(call: Call, args: Arguments) -> Iterator[SealRow]:
-    target = Path(args.to) if args.to else call.store_dir / CHECKSUMS
+def _rows(call: Call, to: str | None, jobs: int | None) -> Iterator[SealRow]:
+    target = Path(to) if to else call.store_dir / CHECKSUMS
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "seal") as progress:
-        for done in seal(store, target, jobs=jobs_of(args.jobs), progress=progress):
+        for done in seal(store, target, jobs=jobs, progress=progress):
             yield SealRow(
                 file=done.file,
                 result=done.result,

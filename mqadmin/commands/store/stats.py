@@ -1,17 +1,18 @@
 """``store stats``: what a store directory is full of, counted."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
-from mqadmin.call import Call
-from mqadmin.errors import Usage
-from mqadmin.jobs import JOBS, jobs_of
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import jobs_option, limit_option, of_topic, stored_from, stored_to
+from mqadmin.cli.types import Choice, Integer
+from mqadmin.messages.stored_time import bound_ms
 from mqadmin.output.progress import Progress
-from mqadmin.parameters import Kind, option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import EpochMs, Outcome, Row, Share
-from mqadmin.storedtime import STORED_FROM, STORED_TO, bound_ms
-from mqadmin.times import When, iso_utc
+from mqadmin.output.rows import EpochMs, Outcome, Row, Share
+from mqadmin.output.times import When, iso_utc
+from mqadmin.session.call import Call
 from storefmt.offline.analyse.stats import count_records
 from storefmt.offline.analyse.tally import By, Key, Tally, Wanted
 from storefmt.offline.views.storedir import StoreDir
@@ -20,20 +21,6 @@ HOUR_MS = 3_600_000
 WAYS = {
     "topic": By.TOPIC, "queue": By.QUEUE, "tag": By.TAG, "producer": By.PRODUCER, "hour": By.TIME,
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """What to count by, and which messages."""
-
-    by: Annotated[
-        Literal["topic", "queue", "tag", "producer", "hour"], option("count by", short="b")
-    ] = "topic"
-    topic: Annotated[str | None, option("of this topic", short="t", kind=Kind.TOPIC)] = None
-    from_: Annotated[When | None, STORED_FROM] = None
-    to: Annotated[When | None, STORED_TO] = None
-    limit: Annotated[int | None, option("so many rows at most", short="c")] = None
-    jobs: Annotated[int | None, JOBS] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +44,6 @@ class StatRow(Row):
 
 @command(
     "store stats",
-    "count the messages of a store directory",
     details="Every record of the log is counted, the broker's own topics included; the largest "
     "come first, hours in their order.",
     examples=(
@@ -69,36 +55,50 @@ class StatRow(Row):
     columns=("key", "count", "bytes", "bar", "first_time", "last_time"),
     needs=Needs.STORE,
 )
-def show_stats(call: Call, args: Arguments) -> Outcome:
+@click.option(
+    "--by",
+    "-b",
+    type=Choice(["topic", "queue", "tag", "producer", "hour"]),
+    default="topic",
+    help="count by",
+)
+@of_topic("-t")
+@stored_from()
+@stored_to()
+@limit_option(type=Integer(min=0), help="so many rows at most")
+@jobs_option
+def show_stats(
+    call: Call,
+    *,
+    by: Literal["topic", "queue", "tag", "producer", "hour"],
+    topic: str | None,
+    from_: When | None,
+    to: When | None,
+    limit: int | None,
+    jobs: int | None,
+) -> Outcome:
     """Return one row a topic, queue, tag, producer host or hour.
 
     Raises:
-        Usage: the limit is negative.
         NotAStore: the directory is no store.
     """
-    if args.limit is not None and args.limit < 0:
-        raise Usage(f"limit {args.limit} is negative")
     now_ms = call.now_ms()
-    wanted = Wanted(
-        topic=args.topic,
-        begin_ms=bound_ms(args.from_, now_ms),
-        end_ms=bound_ms(args.to, now_ms),
-    )
-    by = WAYS[args.by]
+    wanted = Wanted(topic=topic, begin_ms=bound_ms(from_, now_ms), end_ms=bound_ms(to, now_ms))
+    way = WAYS[by]
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "stats") as progress:
         total = store.log.end - store.log.min_offset
         found = count_records(
             store,
-            by,
+            way,
             wanted=wanted,
             bucket_ms=HOUR_MS,
-            jobs=jobs_of(args.jobs),
+            jobs=jobs,
             on_done=lambda size: progress(size, total),
         )
     size = max(1, sum(tally.size for tally in found.values()))
     largest = max((tally.size for tally in found.values()), default=1)
-    order = sorted(found.items(), key=lambda pair: _place(by, *pair))
-    return Outcome([_row(by, *pair, size, largest) for pair in order][: args.limit])
+    order = sorted(found.items(), key=lambda pair: _place(way, *pair))
+    return Outcome([_row(way, *pair, size, largest) for pair in order][:limit])
 
 
 def _place(by: By, key: Key, tally: Tally) -> tuple[int, str]:

@@ -1,39 +1,26 @@
 """``store tail``: follow the commit log of a store directory while a broker writes it."""
 
-from dataclasses import dataclass
-from typing import Annotated
-
-from mqadmin.call import Call
-from mqadmin.followstore import Follow, follow
-from mqadmin.messages import MESSAGE_COLUMNS, MessageRow
-from mqadmin.parameters import Kind, option
-from mqadmin.records import body_form
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome
-from mqadmin.times import parse_start
-from mqadmin.wanted import Filter
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """What to follow."""
-
-    topic: Annotated[str | None, option("of this topic", short="t", kind=Kind.TOPIC)] = None
-    key: Annotated[str | None, option("with this key or unique key", short="k")] = None
-    tag: Annotated[tuple[str, ...], option("with one of these tags")] = ()
-    from_: Annotated[
-        str,
-        option("earliest, latest or a TIME", metavar="WHERE", kind=Kind.TIME, parse=parse_start),
-    ] = "latest"
-    count: Annotated[int | None, option("end after so many", short="c")] = None
-    no_follow: Annotated[bool, option("end at what is there now")] = False
-    no_body: Annotated[bool, option("leave the bodies out")] = False
-    inflate: Annotated[bool, option("decompress the bodies")] = False
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import (
+    inflate_option,
+    no_bodies_option,
+    no_follow_option,
+    of_topic,
+    tail_count,
+    tail_from,
+    with_key,
+    with_tags,
+)
+from mqadmin.messages.filter import Filter
+from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow
+from mqadmin.messages.record_rows import body_form
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
+from mqadmin.store.follow import Follow, follow
 
 
 @command(
     "store tail",
-    "follow a store directory: print messages as they are stored",
     details="Works beside a running broker: nothing is locked, and a message is shown once all "
     "of it is written. What retention deletes before it was read is told on standard error.",
     examples=(
@@ -44,19 +31,38 @@ class Arguments:
     columns=MESSAGE_COLUMNS,
     needs=Needs.STORE,
 )
-def tail_store(call: Call, args: Arguments) -> Outcome:
+@of_topic("-t")
+@with_key
+@with_tags()
+@tail_from
+@tail_count
+@no_follow_option
+@no_bodies_option
+@inflate_option
+def tail_store(
+    call: Call,
+    *,
+    topic: str | None,
+    key: str | None,
+    tag: tuple[str, ...],
+    from_: str,
+    count: int | None,
+    no_follow: bool,
+    no_body: bool,
+    inflate: bool,
+) -> Outcome:
     """Return rows that go on until ``--count`` or Ctrl-C.
 
     Raises:
         Usage: the count is not positive.
         NotAStore: the directory is no store.
     """
-    wanted = Filter(topic=args.topic, key=args.key, tags=args.tag)
+    wanted = Filter(topic=topic, key=key, tags=tag)
     wish = Follow(
-        start=args.from_,
+        start=from_,
         wanted=wanted,
-        count=args.count,
-        follow=not args.no_follow,
-        body=body_form(no_body=args.no_body, inflate=args.inflate),
+        count=count,
+        follow=not no_follow,
+        body=body_form(no_body=no_body, inflate=inflate),
     )
     return follow(call, wish)

@@ -1,19 +1,17 @@
 """``store timeline``: when the messages of a store directory came."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Final
 
-from mqadmin.call import Call
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import every_span, jobs_option, of_topic, stored_from, stored_to
 from mqadmin.errors import Usage
-from mqadmin.jobs import JOBS, jobs_of
+from mqadmin.messages.stored_time import bound_ms
 from mqadmin.output.progress import Progress
-from mqadmin.parameters import Kind, option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome
-from mqadmin.storedtime import EVERY, STORED_FROM, STORED_TO, bound_ms
-from mqadmin.storerows import SpanRow
-from mqadmin.times import When
+from mqadmin.output.rows import Outcome
+from mqadmin.output.times import When
+from mqadmin.session.call import Call
+from mqadmin.store.rows import SpanRow
 from storefmt.offline.analyse.stats import count_records
 from storefmt.offline.analyse.tally import By, Tally, Wanted, filled, span_of
 from storefmt.offline.views.storedir import StoreDir
@@ -21,20 +19,8 @@ from storefmt.offline.views.storedir import StoreDir
 SPANS_MAX: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """How fine, and which messages."""
-
-    every: Annotated[int | None, EVERY] = None
-    topic: Annotated[str | None, option("of this topic", short="t", kind=Kind.TOPIC)] = None
-    from_: Annotated[When | None, STORED_FROM] = None
-    to: Annotated[When | None, STORED_TO] = None
-    jobs: Annotated[int | None, JOBS] = None
-
-
 @command(
     "store timeline",
-    "show when the messages of a store directory came",
     details="By store time. Spans without messages between others are rows, too.",
     examples=(
         ("mqadmin store timeline DIR", "the whole store in some sixty spans"),
@@ -44,7 +30,20 @@ class Arguments:
     columns=("start_time", "count", "bytes", "bar"),
     needs=Needs.STORE,
 )
-def show_timeline(call: Call, args: Arguments) -> Outcome:
+@every_span
+@of_topic("-t")
+@stored_from()
+@stored_to()
+@jobs_option
+def show_timeline(
+    call: Call,
+    *,
+    every: int | None,
+    topic: str | None,
+    from_: When | None,
+    to: When | None,
+    jobs: int | None,
+) -> Outcome:
     """Return one row a span, oldest first.
 
     Raises:
@@ -52,20 +51,16 @@ def show_timeline(call: Call, args: Arguments) -> Outcome:
         NotAStore: the directory is no store.
     """
     now_ms = call.now_ms()
-    wanted = Wanted(
-        topic=args.topic,
-        begin_ms=bound_ms(args.from_, now_ms),
-        end_ms=bound_ms(args.to, now_ms),
-    )
+    wanted = Wanted(topic=topic, begin_ms=bound_ms(from_, now_ms), end_ms=bound_ms(to, now_ms))
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "timeline") as progress:
         total = store.log.end - store.log.min_offset
-        bucket_ms = args.every or span_of(store, begin_ms=wanted.begin_ms, end_ms=wanted.end_ms)
+        bucket_ms = every or span_of(store, begin_ms=wanted.begin_ms, end_ms=wanted.end_ms)
         found = count_records(
             store,
             By.TIME,
             wanted=wanted,
             bucket_ms=bucket_ms,
-            jobs=jobs_of(args.jobs),
+            jobs=jobs,
             on_done=lambda size: progress(size, total),
         )
     tallies = {start: tally for (start, *_), tally in found.items() if isinstance(start, int)}

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.messages import BodyForm, MessageRow
-from mqadmin.offline import READ_BY_GROUPS
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.records import body_form, row_at
-from mqadmin.registry import Needs, command
-from mqadmin.rows import EpochMs, Outcome
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import inflate_option, no_bodies_option
+from mqadmin.cli.types import TOPIC
+from mqadmin.messages.message_rows import BodyForm, MessageRow
+from mqadmin.messages.record_rows import body_form, row_at
+from mqadmin.output.rows import EpochMs, Outcome
+from mqadmin.session.call import Call
+from mqadmin.store.offline import READ_BY_GROUPS
 from storefmt.offline.analyse.message_history import Step
 from storefmt.offline.analyse.trace import LifeStep, trace
 from storefmt.offline.views.info import GroupInfo
@@ -20,17 +22,6 @@ COLUMNS = (
     *("step_time", "step", "topic", "queue_id", "queue_offset", "log_offset", "due_time"),
     "detail",
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which message, and how much of it."""
-
-    which: Annotated[str, argument("a key, a unique key or an offset id", metavar="KEY|ID")]
-    topic: Annotated[str | None, option("sent to this topic", short="t", kind=Kind.TOPIC)] = None
-    scan: Annotated[bool, option("read the whole log, not only what the index names")] = False
-    no_body: Annotated[bool, option("leave the bodies out")] = False
-    inflate: Annotated[bool, option("decompress the bodies")] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +42,6 @@ class TraceRow(MessageRow):
 
 @command(
     "store trace",
-    "show the whole life of a message in a store directory",
     details="Steps: store, delay, deliver, recall; half, half_check, commit, op, rollback, "
     "given_up; retry_delay, retry, dead_letter; copy (an entry in one more queue), trace (what "
     "clients traced), and for each place where consumers find it, group. The index is asked "
@@ -64,15 +54,22 @@ class TraceRow(MessageRow):
     columns=COLUMNS,
     needs=Needs.STORE,
 )
-def trace_message(call: Call, args: Arguments) -> Outcome:
+@click.argument("which", metavar="KEY|ID", help="a key, a unique key or an offset id")
+@click.option("--topic", "-t", type=TOPIC, help="sent to this topic")
+@click.option("--scan", is_flag=True, help="read the whole log, not only what the index names")
+@no_bodies_option
+@inflate_option
+def trace_message(
+    call: Call, *, which: str, topic: str | None, scan: bool, no_body: bool, inflate: bool
+) -> Outcome:
     """Return one row a step, oldest first, then where the consumer groups stand.
 
     Raises:
         NotInStore: no message has the id or key.
     """
-    body = body_form(no_body=args.no_body, inflate=args.inflate)
+    body = body_form(no_body=no_body, inflate=inflate)
     with StoreDir.open(call.store_dir) as store:
-        life = trace(store, args.which, topic=args.topic, scan=args.scan)
+        life = trace(store, which, topic=topic, scan=scan)
         rows = [_row(call, store, step, body) for step in life.steps]
         rows += _groups(call, store, life.steps)
     return Outcome(rows, notes=tuple(life.notes))

@@ -2,32 +2,19 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import jobs_option
+from mqadmin.cli.types import DIR
 from mqadmin.errors import Damaged, NotFound
-from mqadmin.jobs import JOBS, jobs_of
 from mqadmin.output.progress import Progress
-from mqadmin.parameters import Kind, option
-from mqadmin.registry import Needs, command
-from mqadmin.rows import Outcome, Row, one
-from mqadmin.storerows import FindingRow
+from mqadmin.output.rows import Outcome, Row, one
+from mqadmin.session.call import Call
+from mqadmin.store.rows import FindingRow
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """How closely."""
-
-    deep: Annotated[bool, option("also decompress bodies, and hold the index against the log")] = (
-        False
-    )
-    checksums: Annotated[
-        str | None,
-        option("where `store seal --to` wrote; DIR/checksums is used by itself", kind=Kind.DIR),
-    ] = None
-    jobs: Annotated[int | None, JOBS] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +31,6 @@ class ReportRow(Row):
 
 @command(
     "store verify",
-    "look for damage in a store directory",
     details="error: a message is lost or wrong, or a broker would not start. warning: not as a "
     "broker leaves it, but every message can be read. info: normal, and worth knowing. "
     "The exit code is 6 with any error or warning.",
@@ -55,20 +41,25 @@ class ReportRow(Row):
     rows=ReportRow,
     needs=Needs.STORE,
 )
-def verify_store(call: Call, args: Arguments) -> Outcome:
+@click.option(
+    "--deep", is_flag=True, help="also decompress bodies, and hold the index against the log"
+)
+@click.option(
+    "--checksums", type=DIR, help="where `store seal --to` wrote; DIR/checksums is used by itself"
+)
+@jobs_option
+def verify_store(call: Call, *, deep: bool, checksums: str | None, jobs: int | None) -> Outcome:
     """Return the report.
 
     Raises:
         NotAStore: the directory is no store.
         NotFound: there are no checksums where the option says.
     """
-    checksums = Path(args.checksums) if args.checksums else None
-    if checksums is not None and not checksums.is_dir():
-        raise NotFound(f"{checksums}: no directory of checksums", hint="`store seal` makes one")
+    sums = Path(checksums) if checksums else None
+    if sums is not None and not sums.is_dir():
+        raise NotFound(f"{sums}: no directory of checksums", hint="`store seal` makes one")
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "verify") as progress:
-        report = verify(
-            store, deep=args.deep, checksums=checksums, jobs=jobs_of(args.jobs), progress=progress
-        )
+        report = verify(store, deep=deep, checksums=sums, jobs=jobs, progress=progress)
     row = ReportRow(
         ok=report.ok,
         files=report.files,

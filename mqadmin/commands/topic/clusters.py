@@ -4,19 +4,11 @@ Request: GET_ROUTEINFO_BY_TOPIC.
 """
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, argument
-from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import Outcome, Row
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which topic."""
-
-    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import topic_argument
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +22,11 @@ class TopicCluster(Row):
 
 @command(
     "topic clusters",
-    "show in which clusters a topic is",
     examples=(("mqadmin topic clusters orders", "clusters and brokers that have it"),),
     rows=TopicCluster,
-    java=(Java("topicClusterList", (JavaOption("t", "topic", "topic", required=True),)),),
 )
-async def topic_clusters(call: Call, args: Arguments) -> Outcome:
+@topic_argument()
+async def topic_clusters(call: Call, *, topic: str) -> Outcome:
     """Return one row a cluster, sorted by name.
 
     Raises:
@@ -43,11 +34,8 @@ async def topic_clusters(call: Call, args: Arguments) -> Outcome:
     """
     admin = await call.topics()
     found: dict[str, set[str]] = {}
-    for data in (await admin.topic_route(args.topic)).broker_datas:
+    for data in (await admin.topic_route(topic)).broker_datas:
         found.setdefault(data.cluster or "", set()).add(data.broker_name)
     return Outcome(
-        [
-            TopicCluster(args.topic, cluster, tuple(sorted(found[cluster])))
-            for cluster in sorted(found)
-        ]
+        [TopicCluster(topic, cluster, tuple(sorted(found[cluster]))) for cluster in sorted(found)]
     )

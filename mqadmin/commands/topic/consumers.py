@@ -6,24 +6,17 @@ and GET_CONSUMER_LIST_BY_GROUP for each group.
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from mqadmin.call import Call
-from mqadmin.groups import PARALLEL_MAX
-from mqadmin.parameters import Kind, argument
-from mqadmin.registry import command
-from mqadmin.rows import Outcome, Row
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import topic_argument
+from mqadmin.cluster.groups import PARALLEL_MAX
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
 from mqclient.client import routes
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which topic."""
-
-    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +32,20 @@ class TopicConsumer(Row):
 
 @command(
     "topic consumers",
-    "show which groups read a topic",
     examples=(("mqadmin topic consumers orders --sort -lag", "the slowest group first"),),
     rows=TopicConsumer,
 )
-async def topic_consumers(call: Call, args: Arguments) -> Outcome:
+@topic_argument()
+async def topic_consumers(call: Call, *, topic: str) -> Outcome:
     """Return one row a group, sorted by name; none where nobody ever read the topic.
 
     Raises:
         NoRoute: there is no such topic.
     """
     admin = await call.admin()
-    masters = routes.masters(await admin.topic_route(args.topic))
+    masters = routes.masters(await admin.topic_route(topic))
     lists = await asyncio.gather(
-        *(admin.groups_of_topic(address, args.topic) for address in masters.values())
+        *(admin.groups_of_topic(address, topic) for address in masters.values())
     )
     at: dict[str, list[str]] = {}
     for broker, groups in zip(masters, lists, strict=True):
@@ -61,7 +54,7 @@ async def topic_consumers(call: Call, args: Arguments) -> Outcome:
     gate = asyncio.Semaphore(PARALLEL_MAX)
     rows = await asyncio.gather(
         *(
-            _row(admin, gate, args.topic, group, {name: masters[name] for name in at[group]})
+            _row(admin, gate, topic, group, {name: masters[name] for name in at[group]})
             for group in sorted(at)
         )
     )

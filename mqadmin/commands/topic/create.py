@@ -4,37 +4,20 @@ Requests: GET_BROKER_CLUSTER_INFO, then on each master GET_ALL_TOPIC_CONFIG,
 UPDATE_AND_CREATE_TOPIC, and GET_ALL_TOPIC_CONFIG again to read it back.
 """
 
-from dataclasses import dataclass
-from typing import Annotated
+import click
 
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import command
-from mqadmin.rows import Outcome, exit_code_of
-from mqadmin.topicchange import TopicChange, Wanted, change_topics
-from mqadmin.topics import parse_perm
+from mqadmin.changes.topic_change import TopicChange, Wanted, change_topics
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import on_masters, topic_argument
+from mqadmin.cli.types import INTEGER, Word
+from mqadmin.output.rows import Outcome, exit_code_of
+from mqadmin.output.topic_kinds import parse_perm
+from mqadmin.session.call import Call
 from storefmt.paths import check_topic_name
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """The topic and where it goes."""
-
-    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
-    queues: Annotated[int, option("queues to read and to write, a broker", short="q")] = 8
-    read_queues: Annotated[int | None, option("queues to read, where they differ")] = None
-    write_queues: Annotated[int | None, option("queues to write, where they differ")] = None
-    perm: Annotated[int, option("RW, R, W, or 6, 4, 2", parse=parse_perm)] = 6
-    order: Annotated[bool, option("an ordered topic")] = False
-    cluster: Annotated[str | None, option("on its masters", kind=Kind.CLUSTER)] = None
-    broker: Annotated[str | None, option("only there: a name or HOST:PORT", kind=Kind.BROKER)] = (
-        None
-    )
 
 
 @command(
     "topic create",
-    "create a topic",
     examples=(
         ("mqadmin topic create orders", "8 queues on every master"),
         ("mqadmin topic create orders -q 2 --broker broker-a", "2 queues on one broker"),
@@ -42,25 +25,45 @@ class Arguments:
     details="A topic that is there with the same settings is left unchanged; one with others is\n"
     "refused: `topic update` changes it.",
     rows=TopicChange,
-    columns=("topic", "broker", "read_queues", "write_queues", "perm", "result"),
+    columns=("topic", "broker", "read_queues", "write_queues", "perm", "result", "remark"),
     writes=True,
 )
-async def create_topic(call: Call, args: Arguments) -> Outcome:
+@topic_argument()
+@click.option(
+    "--queues", "-q", type=INTEGER, default=8, help="queues to read and to write, a broker"
+)
+@click.option("--read-queues", type=INTEGER, help="queues to read, where they differ")
+@click.option("--write-queues", type=INTEGER, help="queues to write, where they differ")
+@click.option("--perm", type=Word(read=parse_perm), default=6, help="RW, R, W, or 6, 4, 2")
+@click.option("--order", is_flag=True, help="an ordered topic")
+@on_masters
+async def create_topic(
+    call: Call,
+    *,
+    topic: str,
+    queues: int,
+    read_queues: int | None,
+    write_queues: int | None,
+    perm: int,
+    order: bool,
+    cluster: str | None,
+    broker: str | None,
+) -> Outcome:
     """Return one row a broker.
 
     Raises:
         BadCall: the name is none for a topic.
         NotFound: there is no such cluster or broker.
     """
-    check_topic_name(args.topic)
+    check_topic_name(topic)
     wanted = Wanted(
-        topic=args.topic,
-        read_queues=args.queues if args.read_queues is None else args.read_queues,
-        write_queues=args.queues if args.write_queues is None else args.write_queues,
-        perm=args.perm,
-        order=args.order or None,
+        topic=topic,
+        read_queues=queues if read_queues is None else read_queues,
+        write_queues=queues if write_queues is None else write_queues,
+        perm=perm,
+        order=order or None,
     )
     rows = await change_topics(
-        call, [wanted], cluster=args.cluster, broker=args.broker, update=False, create=True
+        call, [wanted], cluster=cluster, broker=broker, update=False, create=True
     )
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

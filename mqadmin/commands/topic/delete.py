@@ -2,30 +2,32 @@
 
 Requests: GET_BROKER_CLUSTER_INFO, GET_ALL_TOPIC_CONFIG on each broker,
 DELETE_TOPIC_IN_BROKER where it is, GET_ALL_TOPIC_LIST_FROM_NAMESERVER and
-DELETE_TOPIC_IN_NAMESRV on each name server.
+DELETE_TOPIC_IN_NAMESRV on each name server. Who is online: QUERY_TOPIC_CONSUME_BY_WHO and
+GET_CONSUMER_LIST_BY_GROUP on each broker that has it.
 """
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Final
 
-from mqadmin.call import Call
+import click
+
+from mqadmin.changes.targets.route import RouteTarget
+from mqadmin.changes.targets.topic import TopicTarget
+from mqadmin.changes.write import carry_out, plan
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import topic_argument
+from mqadmin.cli.types import CLUSTER
+from mqadmin.cluster.brokers import MASTER, Place, all_brokers, namesrvs
 from mqadmin.errors import NotFound
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.places import MASTER, all_brokers, namesrvs
-from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import Outcome, Row, exit_code_of
-from mqadmin.things.route import RouteThing
-from mqadmin.things.topic import TopicThing
-from mqadmin.writes import carry_out, plan
+from mqadmin.output.rows import CHANGED, UNCHANGED, Outcome, Row, exit_code_of
+from mqadmin.session.call import Call
+from mqclient.errors import ClientError
 from storefmt.paths import GROUP_SIZE_MAX, check_topic_name
 
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which topic."""
-
-    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
-    cluster: Annotated[str | None, option("only on its brokers", kind=Kind.CLUSTER)] = None
+GONE: Final = "the messages are gone: `undo` brings back the settings alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,67 +39,84 @@ class TopicRemoval(Row):
     address: str
     result: str
     remark: str | None = None
+    cluster: str = ""
 
 
 @command(
     "topic delete",
-    "delete a topic and its messages",
     examples=(
         ("mqadmin topic delete orders --dry-run", "where it would be deleted"),
         ("mqadmin topic delete orders -y", "delete it without being asked"),
     ),
     rows=TopicRemoval,
+    columns=("topic", "server", "address", "result", "remark"),
     writes=True,
-    java=(
-        Java(
-            "deleteTopic",
-            (
-                JavaOption("c", "clusterName", "cluster", required=True),
-                JavaOption("t", "topic", "topic", required=True),
-            ),
-        ),
-    ),
 )
-async def delete_topic(call: Call, args: Arguments) -> Outcome:
+@topic_argument()
+@click.option("--cluster", type=CLUSTER, help="only on its brokers")
+async def delete_topic(call: Call, *, topic: str, cluster: str | None) -> Outcome:
     """Return one row a server.
 
     Raises:
         NotFound: no broker has the topic, or there is no such cluster.
     """
-    check_topic_name(args.topic, size_max=GROUP_SIZE_MAX)
+    check_topic_name(topic, size_max=GROUP_SIZE_MAX)
     admin = await call.admin()
     known = await all_brokers(admin)
-    brokers = [place for place in known if args.cluster in (None, place.cluster)]
+    brokers = [place for place in known if cluster in (None, place.cluster)]
     if not brokers:
-        raise NotFound(f"no cluster {args.cluster!r}", hint="`cluster list` shows them")
+        raise NotFound(f"no cluster {cluster!r}", hint="`cluster list` shows them")
     here = [place for place in brokers if place.broker_id == MASTER]
-    names = (args.topic,) if args.cluster is None else (args.topic, args.cluster)
-    on_brokers = await plan([TopicThing(admin, place, (args.topic,)) for place in here], _gone)
+    names = (topic,) if cluster is None else (topic, cluster)
+    on_brokers = await plan([TopicTarget(admin, place, (topic,)) for place in here], _gone)
     at_namesrvs = await plan(
-        [RouteThing(admin, place, names) for place in await namesrvs(call)], _gone
+        [RouteTarget(admin, place, names) for place in await namesrvs(call)], _gone
     )
     having = [step.untyped() for step in on_brokers if step.is_write or step.verdict]
     # Brokers first: one that still has the topic would have it registered again.
     known_at = [step.untyped() for step in at_namesrvs if step.is_write or step.verdict]
     if not having and not known_at:
-        raise NotFound(f"topic {args.topic} is on no broker", hint="`topic list` shows them")
+        raise NotFound(f"topic {topic} is on no broker", hint="`topic list` shows them")
+    online = await _online(admin, [step.target.place for step in having], topic)
+    if call.dry_run and online:
+        call.warn(f"{topic} is in use: {online}")
     done = await carry_out(
         call,
         having + known_at,
-        title=f"topic delete {args.topic}",
-        question=f"delete topic {args.topic} with all its messages on {len(having)} broker(s)?",
+        title=f"topic delete {topic}",
+        question=f"delete topic {topic} with all its messages on {len(having)} broker(s)"
+        + (f", while it is in use ({online})?" if online else "?"),
+        in_order=True,
     )
     rows = [
         TopicRemoval(
-            args.topic,
-            one.step.thing.place.broker,
-            one.step.thing.place.address,
+            topic,
+            one.step.target.place.broker,
+            one.step.target.place.address,
             one.result,
             one.remark,
+            one.step.target.place.cluster,
         )
         for one in done
     ]
-    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
+    sent = [row.result for row in rows if row.result != UNCHANGED]
+    notes = (GONE,) if any(row.result == CHANGED for row in rows) else ()
+    return Outcome(rows, exit_code=exit_code_of(sent), notes=notes)
+
+
+async def _online(admin: "Admin", places: list[Place], topic: str) -> str:
+    """Return which groups with members online read the topic, in words; empty for none."""
+    try:
+        members: dict[str, set[str]] = {}
+        for place in places:
+            for group in await admin.groups_of_topic(place.address, topic):
+                found = await admin.consumer_ids(place.address, group)
+                members.setdefault(group, set()).update(found)
+    except ClientError as error:
+        return f"who reads it is not known: {error}"
+    return ", ".join(
+        f"group {group} has {len(ids)} member(s) online" for group, ids in members.items() if ids
+    )
 
 
 def _gone(_: object) -> None:

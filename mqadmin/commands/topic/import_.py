@@ -6,18 +6,26 @@ Rule: every entry is read before the first topic is changed. Settings that an en
 those of Java's TopicConfig: 16 queues, perm 6. The file is one change for ``undo``.
 """
 
-from mqadmin.call import Call
-from mqadmin.importlist import JAVA_FLAGS, ListArguments, entries_of
-from mqadmin.registry import Java, command
-from mqadmin.rows import Outcome, exit_code_of
-from mqadmin.topicchange import FLAG_UNIT, FLAG_UNIT_SUB, TopicChange, Wanted, change_topics
+from pathlib import Path
+
+from mqadmin.changes.import_list import entries_of, list_argument
+from mqadmin.changes.topic_change import (
+    FLAG_UNIT,
+    FLAG_UNIT_SUB,
+    TopicChange,
+    Wanted,
+    change_topics,
+)
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import on_masters
+from mqadmin.output.rows import Outcome, exit_code_of
+from mqadmin.session.call import Call
 from storefmt.config.tables import TopicConfig
 from storefmt.paths import check_topic_name
 
 
 @command(
     "topic import",
-    "create or change the topics of a file",
     examples=(
         ("mqadmin topic import topics.json --dry-run", "what would change"),
         ("mqadmin topic import topics.json --broker broker-a", "on one broker"),
@@ -27,9 +35,12 @@ from storefmt.paths import check_topic_name
     rows=TopicChange,
     columns=("topic", "broker", "read_queues", "write_queues", "perm", "was", "result", "remark"),
     writes=True,
-    java=(Java("updateTopicList", JAVA_FLAGS),),
 )
-async def import_topics(call: Call, args: ListArguments) -> Outcome:
+@list_argument
+@on_masters
+async def import_topics(
+    call: Call, *, file: Path, cluster: str | None, broker: str | None
+) -> Outcome:
     """Return one row a topic and broker.
 
     Raises:
@@ -37,14 +48,14 @@ async def import_topics(call: Call, args: ListArguments) -> Outcome:
         BadCall: a name is none for a topic.
         NotFound: there is no such cluster or broker.
     """
-    topics = entries_of(call, args.file, TopicConfig.from_json, name=lambda one: one.topic_name)
+    topics = entries_of(call, file, TopicConfig.from_json, name=lambda one: one.topic_name)
     for topic in topics:
         check_topic_name(topic.topic_name)
     rows = await change_topics(
         call,
         [_wanted(topic) for topic in topics],
-        cluster=args.cluster,
-        broker=args.broker,
+        cluster=cluster,
+        broker=broker,
         update=True,
         create=True,
     )

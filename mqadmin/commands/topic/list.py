@@ -5,27 +5,16 @@ GET_ROUTEINFO_BY_TOPIC and QUERY_TOPIC_CONSUME_BY_WHO for each topic.
 """
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import get_args
 
-from mqadmin.call import Call
-from mqadmin.parameters import Kind as Completion
-from mqadmin.parameters import option
-from mqadmin.registry import Java, JavaOption, Needs, command
-from mqadmin.rows import Outcome, Row
-from mqadmin.topics import Kind, kind_of
+import click
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which topics."""
-
-    kind: Annotated[Kind | None, option("only topics of this kind")] = None
-    cluster: Annotated[
-        str | None, option("only topics with a queue in it", kind=Completion.CLUSTER)
-    ] = None
-    groups: Annotated[
-        bool, option("clusters and groups of each topic too: two requests a topic")
-    ] = False
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.types import CLUSTER, Choice
+from mqadmin.errors import NotFound
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.output.topic_kinds import TopicKindName, kind_of
+from mqadmin.session.call import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +27,6 @@ class TopicRow(Row):
 
 @command(
     "topic list",
-    "list the topics",
     examples=(
         ("mqadmin topic list --kind normal", "topics that users made"),
         ("mqadmin topic list -o name | wc -l", "how many there are"),
@@ -46,33 +34,40 @@ class TopicRow(Row):
     rows=TopicRow,
     needs=Needs.EITHER,
     direct=True,
-    java=(
-        Java(
-            "topicList",
-            (JavaOption("c", "clusterModel", "groups", has_arg=False),),
-        ),
-    ),
 )
-async def list_topics(call: Call, args: Arguments) -> Outcome:
-    """Return one row a topic, sorted by name."""
+@click.option("--kind", type=Choice(get_args(TopicKindName)), help="only topics of this kind")
+@click.option("--cluster", type=CLUSTER, help="only topics with a queue in it")
+@click.option(
+    "--groups", is_flag=True, help="clusters and groups of each topic too: two requests a topic"
+)
+async def list_topics(
+    call: Call, *, kind: TopicKindName | None, cluster: str | None, groups: bool
+) -> Outcome:
+    """Return one row a topic, sorted by name.
+
+    Raises:
+        NotFound: there is no such cluster.
+    """
     if call.is_offline:
         # A store is read by numpy, which nobody should wait for who asks a broker.
-        from mqadmin.offline import stored_topics
+        from mqadmin.store.offline import stored_topics
 
-        kinds = ((name, kind_of(name)) for name in stored_topics(call))
-        return Outcome([TopicRow(name, kind) for name, kind in kinds if args.kind in (None, kind)])
+        stored = (TopicRow(name, kind_of(name)) for name in stored_topics(call))
+        return Outcome([row for row in stored if kind in (None, row.kind)])
     admin = await call.topics()
     info = await admin.cluster_info()
     own = {*info.cluster_addr_table, *info.broker_addr_table}
-    if args.cluster is None:
+    if cluster not in (None, *info.cluster_addr_table):
+        raise NotFound(f"no cluster {cluster!r}", hint="`cluster list` shows them")
+    if cluster is None:
         names = await admin.topic_list()
     else:
-        names = await admin.topics_by_cluster(args.cluster)
+        names = await admin.topics_by_cluster(cluster)
     kinds = ((name, kind_of(name, brokers_and_clusters=own)) for name in names)
-    shown = ((name, kind) for name, kind in kinds if args.kind in (None, kind))
-    if not args.groups:
-        return Outcome(TopicRow(name, kind) for name, kind in shown)
+    shown = ((name, its) for name, its in kinds if kind in (None, its))
+    if not groups:
+        return Outcome(TopicRow(name, its) for name, its in shown)
     # Many requests at a time need a loop, which nobody should wait for who asks for names.
-    from mqadmin.topicreaders import readers_of
+    from mqadmin.cluster.topic_readers import readers_of
 
     return Outcome(readers_of(call, shown))

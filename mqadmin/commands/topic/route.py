@@ -4,21 +4,14 @@ Request: GET_ROUTEINFO_BY_TOPIC.
 """
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import Java, JavaOption, command
-from mqadmin.rows import Outcome, Row
-from mqadmin.topics import perm_text
+import click
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which topic."""
-
-    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
-    brief: Annotated[bool, option("with --compat: Java's table, not its JSON")] = False
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import topic_argument
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.output.topic_kinds import perm_text
+from mqadmin.session.call import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,35 +31,27 @@ class TopicRoute(Row):
 
 @command(
     "topic route",
-    "show which brokers have a topic",
     examples=(("mqadmin topic route orders -o json", "its brokers, addresses and queues"),),
     rows=TopicRoute,
     columns=("cluster", "broker", "addresses", "read_queues", "write_queues", "perm"),
-    java=(
-        Java(
-            "topicRoute",
-            (
-                JavaOption("t", "topic", "topic", required=True),
-                JavaOption("l", "list", "brief", has_arg=False),
-            ),
-        ),
-    ),
 )
-async def topic_route(call: Call, args: Arguments) -> Outcome:
+@topic_argument()
+@click.option("--brief", is_flag=True, help="with --compat: Java's table, not its JSON")
+async def topic_route(call: Call, *, topic: str, brief: bool) -> Outcome:
     """Return one row a broker.
 
     Raises:
         NoRoute: there is no such topic.
     """
     admin = await call.topics()
-    route = await admin.topic_route(args.topic)
+    route = await admin.topic_route(topic)
     brokers = {data.broker_name: data for data in route.broker_datas}
     rows = []
     for data in sorted(route.queue_datas, key=lambda one: one.broker_name):
         broker = brokers.get(data.broker_name)
         rows.append(
             TopicRoute(
-                topic=args.topic,
+                topic=topic,
                 cluster=(broker.cluster or "") if broker else "",
                 broker=data.broker_name,
                 addresses=dict(sorted(broker.broker_addrs.items())) if broker else {},
@@ -77,4 +62,4 @@ async def topic_route(call: Call, args: Arguments) -> Outcome:
                 sys_flag=data.topic_sys_flag,
             )
         )
-    return Outcome(rows, layout="--brief" if args.brief else "")
+    return Outcome(rows, layout="--brief" if brief else "")

@@ -4,20 +4,13 @@ Requests: GET_ROUTEINFO_BY_TOPIC, GET_TOPIC_STATS_INFO on each master.
 """
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, argument
-from mqadmin.registry import Needs, command
-from mqadmin.rows import EpochMs, Outcome, Row
-from mqadmin.topics import perm_text
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which topic."""
-
-    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import topic_argument
+from mqadmin.cluster.partial_answers import Answers
+from mqadmin.output.rows import EpochMs, Outcome, Row
+from mqadmin.output.topic_kinds import perm_text
+from mqadmin.session.call import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +31,6 @@ class TopicQueue(Row):
 
 @command(
     "topic show",
-    "show the queues of a topic: where, how full, with which permission",
     examples=(
         ("mqadmin topic show orders", "ends of every queue of orders"),
         ("mqadmin topic show orders --store DIR", "of the files of a stopped broker"),
@@ -55,7 +47,8 @@ class TopicQueue(Row):
         "perm",
     ),
 )
-async def show_topic(call: Call, args: Arguments) -> Outcome:
+@topic_argument()
+async def show_topic(call: Call, *, topic: str) -> Outcome:
     """Return one row a queue.
 
     Raises:
@@ -63,13 +56,13 @@ async def show_topic(call: Call, args: Arguments) -> Outcome:
     """
     if call.is_offline:
         # A store is read by numpy, which nobody should wait for who asks a broker.
-        from mqadmin.offline import stored_queues
+        from mqadmin.store.offline import stored_queues
 
-        queues = stored_queues(call, args.topic)
+        queues = stored_queues(call, topic)
         return Outcome(
             [
                 TopicQueue(
-                    topic=args.topic,
+                    topic=topic,
                     broker=None,
                     queue_id=one.queue_id,
                     min_offset=one.min_offset,
@@ -84,15 +77,16 @@ async def show_topic(call: Call, args: Arguments) -> Outcome:
             ]
         )
     admin = await call.topics()
-    route = await admin.topic_route(args.topic)
+    answers = Answers(call)
+    route = await admin.topic_route(topic)
     brokers = {data.broker_name: data for data in route.broker_datas}
     perms = {data.broker_name: data.perm for data in route.queue_datas}
     rows = []
-    for queue, ends in (await admin.topic_stats(args.topic)).items():
+    for queue, ends in (await admin.topic_stats(topic, on_silent=answers.miss)).items():
         data = brokers[queue.broker_name]
         rows.append(
             TopicQueue(
-                topic=args.topic,
+                topic=topic,
                 broker=queue.broker_name,
                 queue_id=queue.queue_id,
                 min_offset=ends.min_offset,
@@ -104,4 +98,4 @@ async def show_topic(call: Call, args: Arguments) -> Outcome:
                 address=data.any_address() or "",
             )
         )
-    return Outcome(rows)
+    return Outcome(rows, exit_code=answers.exit_code)

@@ -4,19 +4,12 @@ Requests: GET_ROUTEINFO_BY_TOPIC, GET_TOPIC_STATS_INFO on each master.
 """
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, argument
-from mqadmin.registry import Java, JavaOption, Needs, command
-from mqadmin.rows import EpochMs, Outcome, Row
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which topic."""
-
-    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import topic_argument
+from mqadmin.cluster.partial_answers import Answers
+from mqadmin.output.rows import EpochMs, Outcome, Row
+from mqadmin.session.call import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +26,13 @@ class QueueStatus(Row):
 
 @command(
     "topic status",
-    "show how full the queues of a topic are",
     examples=(("mqadmin topic status orders", "first and next offset of every queue"),),
     rows=QueueStatus,
     needs=Needs.EITHER,
     columns=("broker", "queue_id", "min_offset", "max_offset", "last_updated_time"),
-    java=(
-        Java(
-            "topicStatus",
-            (
-                JavaOption("t", "topic", "topic", required=True),
-                JavaOption("c", "cluster", since_5=True),
-            ),
-        ),
-    ),
 )
-async def topic_status(call: Call, args: Arguments) -> Outcome:
+@topic_argument()
+async def topic_status(call: Call, *, topic: str) -> Outcome:
     """Return one row a queue.
 
     Raises:
@@ -56,25 +40,26 @@ async def topic_status(call: Call, args: Arguments) -> Outcome:
     """
     if call.is_offline:
         # A store is read by numpy, which nobody should wait for who asks a broker.
-        from mqadmin.offline import stored_ends
+        from mqadmin.store.offline import stored_ends
 
         return Outcome(
             [
-                QueueStatus(args.topic, None, queue_id, low, high, 0)
-                for queue_id, low, high in stored_ends(call, args.topic)
+                QueueStatus(topic, None, queue_id, low, high, 0)
+                for queue_id, low, high in stored_ends(call, topic)
             ]
         )
     admin = await call.topics()
-    return Outcome(
-        [
-            QueueStatus(
-                args.topic,
-                queue.broker_name,
-                queue.queue_id,
-                ends.min_offset,
-                ends.max_offset,
-                ends.last_update_timestamp,
-            )
-            for queue, ends in (await admin.topic_stats(args.topic)).items()
-        ]
-    )
+    answers = Answers(call)
+    stats = await admin.topic_stats(topic, on_silent=answers.miss)
+    rows = [
+        QueueStatus(
+            topic,
+            queue.broker_name,
+            queue.queue_id,
+            ends.min_offset,
+            ends.max_offset,
+            ends.last_update_timestamp,
+        )
+        for queue, ends in stats.items()
+    ]
+    return Outcome(rows, exit_code=answers.exit_code)

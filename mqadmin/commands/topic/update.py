@@ -4,91 +4,73 @@ Requests: GET_BROKER_CLUSTER_INFO, then on each master GET_ALL_TOPIC_CONFIG,
 UPDATE_AND_CREATE_TOPIC, and GET_ALL_TOPIC_CONFIG again to read it back.
 """
 
-from dataclasses import dataclass
-from typing import Annotated, Literal
+import click
 
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import NOT_IN_4, Java, JavaOption, command
-from mqadmin.rows import Outcome, exit_code_of
-from mqadmin.topicchange import TopicChange, Wanted, change_topics
-from mqadmin.topics import parse_perm
+from mqadmin.changes.topic_change import TopicChange, Wanted, change_topics
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import on_masters, topic_argument
+from mqadmin.cli.types import BOOLEAN, INTEGER, Word
+from mqadmin.output.rows import Outcome, exit_code_of
+from mqadmin.output.topic_kinds import parse_perm
+from mqadmin.session.call import Call
 from storefmt.paths import check_topic_name
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """The topic and what changes."""
-
-    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
-    queues: Annotated[int | None, option("queues to read and to write", short="q")] = None
-    read_queues: Annotated[int | None, option("queues to read")] = None
-    write_queues: Annotated[int | None, option("queues to write")] = None
-    perm: Annotated[int | None, option("RW, R, W, or 6, 4, 2", parse=parse_perm)] = None
-    order: Annotated[Literal["true", "false"] | None, option("an ordered topic or not")] = None
-    unit: Annotated[
-        Literal["true", "false"] | None, option("a topic of one unit (topicSysFlag 1)")
-    ] = None
-    unit_sub: Annotated[
-        Literal["true", "false"] | None, option("read by groups of units (topicSysFlag 2)")
-    ] = None
-    replace: Annotated[bool, option("reset what is not named, as Java does")] = False
-    create: Annotated[bool, option("make it where it is not there")] = False
-    cluster: Annotated[str | None, option("on its masters", kind=Kind.CLUSTER)] = None
-    broker: Annotated[str | None, option("only there: a name or HOST:PORT", kind=Kind.BROKER)] = (
-        None
-    )
 
 
 @command(
     "topic update",
-    "change settings of a topic",
     examples=(
         ("mqadmin topic update orders -q 16", "16 queues, everything else as it was"),
         ("mqadmin topic update orders --perm R", "nobody writes to it any more"),
     ),
     rows=TopicChange,
-    columns=("topic", "broker", "read_queues", "write_queues", "perm", "was", "result"),
+    columns=("topic", "broker", "read_queues", "write_queues", "perm", "was", "result", "remark"),
     writes=True,
-    java=(
-        Java(
-            "updateTopic",
-            (
-                JavaOption("b", "brokerAddr", "broker"),
-                JavaOption("c", "clusterName", "cluster"),
-                JavaOption("t", "topic", "topic", required=True),
-                JavaOption("r", "readQueueNums", "read_queues"),
-                JavaOption("w", "writeQueueNums", "write_queues"),
-                JavaOption("p", "perm", "perm"),
-                JavaOption("o", "order", "order"),
-                JavaOption("u", "unit", "unit"),
-                JavaOption("s", "hasUnitSub", "unit_sub"),
-                JavaOption("a", "attributes", since_5=True, refused=NOT_IN_4),
-            ),
-            preset=(("create", "true"),),
-            any_of=("broker", "cluster"),
-        ),
-    ),
 )
-async def update_topic(call: Call, args: Arguments) -> Outcome:
+@topic_argument()
+@click.option("--queues", "-q", type=INTEGER, help="queues to read and to write")
+@click.option("--read-queues", type=INTEGER, help="queues to read")
+@click.option("--write-queues", type=INTEGER, help="queues to write")
+@click.option("--perm", type=Word(read=parse_perm), help="RW, R, W, or 6, 4, 2")
+@click.option("--order", type=BOOLEAN, help="an ordered topic or not")
+@click.option("--unit", type=BOOLEAN, help="a topic of one unit (topicSysFlag 1)")
+@click.option("--unit-sub", type=BOOLEAN, help="read by groups of units (topicSysFlag 2)")
+@click.option("--replace", is_flag=True, help="reset what is not named, as Java does")
+@click.option("--create", is_flag=True, help="make it where it is not there")
+@on_masters
+async def update_topic(
+    call: Call,
+    *,
+    topic: str,
+    queues: int | None,
+    read_queues: int | None,
+    write_queues: int | None,
+    perm: int | None,
+    order: bool | None,
+    unit: bool | None,
+    unit_sub: bool | None,
+    replace: bool,
+    create: bool,
+    cluster: str | None,
+    broker: str | None,
+) -> Outcome:
     """Return one row a broker, with the old values of what changed.
 
     Raises:
         BadCall: the name is none for a topic.
         NotFound: there is no such cluster or broker.
     """
-    check_topic_name(args.topic)
+    check_topic_name(topic)
     wanted = Wanted(
-        topic=args.topic,
-        read_queues=args.queues if args.read_queues is None else args.read_queues,
-        write_queues=args.queues if args.write_queues is None else args.write_queues,
-        perm=args.perm,
-        order=None if args.order is None else args.order == "true",
-        unit=None if args.unit is None else args.unit == "true",
-        unit_sub=None if args.unit_sub is None else args.unit_sub == "true",
-        replace=args.replace,
+        topic=topic,
+        read_queues=queues if read_queues is None else read_queues,
+        write_queues=queues if write_queues is None else write_queues,
+        perm=perm,
+        order=order,
+        unit=unit,
+        unit_sub=unit_sub,
+        replace=replace,
     )
     rows = await change_topics(
-        call, [wanted], cluster=args.cluster, broker=args.broker, update=True, create=args.create
+        call, [wanted], cluster=cluster, broker=broker, update=True, create=create
     )
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

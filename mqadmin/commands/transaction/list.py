@@ -1,24 +1,29 @@
 """``transaction list``: half messages that wait for a commit or rollback.
 
 Request on each master: GET_OPEN_TRANSACTIONS of our own broker; a Java broker has no such
-list and is named in a note.
+list, and a note says how many there are at most, by GET_TOPIC_STATS_INFO and
+GET_ALL_CONSUMER_OFFSET.
 """
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Final
 
-from mqadmin.call import Call
-from mqadmin.parameters import Kind, option
-from mqadmin.places import masters
-from mqadmin.registry import command
-from mqadmin.rows import PARTLY, EpochMs, Outcome, Row
+import click
 
+from mqadmin.cli.declare import command
+from mqadmin.cli.types import TOPIC
+from mqadmin.cluster.brokers import masters
+from mqadmin.output.rows import PARTLY, EpochMs, Outcome, Row
+from mqadmin.session.call import Call
+from mqclient.errors import BrokerRefused
+from remoting.codes import ResponseCode
+from storefmt.names import HALF_TOPIC
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which transactions."""
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
 
-    topic: Annotated[str | None, option("only for this topic", kind=Kind.TOPIC)] = None
+CHECK_GROUP: Final = "CID_RMQ_SYS_TRANS"
+"""Where the check of a Java broker stands in the half topic (MixAll.CID_SYS_RMQ_TRANS)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,6 @@ class TransactionRow(Row):
 
 @command(
     "transaction list",
-    "show half messages that nobody decided",
     examples=(("mqadmin transaction list", "what waits for a commit or rollback"),),
     details="A half message is checked once it is older than the broker's transactionTimeOut.",
     rows=TransactionRow,
@@ -53,7 +57,8 @@ class TransactionRow(Row):
         "born_time",
     ),
 )
-async def list_transactions(call: Call, args: Arguments) -> Outcome:
+@click.option("--topic", type=TOPIC, help="only for this topic")
+async def list_transactions(call: Call, *, topic: str | None) -> Outcome:
     """Return one row an open half message, oldest first on each broker."""
     admin = await call.admin()
     rows: list[TransactionRow] = []
@@ -63,7 +68,11 @@ async def list_transactions(call: Call, args: Arguments) -> Outcome:
         view = await admin.open_transactions(place.address)
         if view is None:
             unable += 1
-            notes.append(f"{place.broker} cannot list its open transactions, only our broker does")
+            most = await undecided_at_most(admin, place.address)
+            notes.append(
+                f"{place.broker} has no request that lists open transactions; by its half topic "
+                f"{most} half message(s) at most are undecided or were decided since its last check"
+            )
             continue
         if not view.is_complete:
             notes.append(f"{place.broker} has more open transactions than it lists at once")
@@ -81,6 +90,27 @@ async def list_transactions(call: Call, args: Arguments) -> Outcome:
                 log_offset=half.log_offset,
             )
             for half in view.transactions
-            if args.topic in (None, half.topic)
+            if topic in (None, half.topic)
         ]
     return Outcome(rows, exit_code=PARTLY if unable else 0, notes=tuple(notes))
+
+
+async def undecided_at_most(admin: "Admin", address: str) -> int:
+    """Return how many half messages the check of a broker has not passed yet.
+
+    The broker moves the offset of its own group over what is decided, and writes what is not
+    again at the end of the half topic.
+    """
+    try:
+        stats = await admin.topic_stats_at(address, HALF_TOPIC)
+    except BrokerRefused as error:
+        if error.code != ResponseCode.TOPIC_NOT_EXIST:
+            raise
+        # It has never had a transaction.
+        return 0
+    offsets = await admin.all_consumer_offsets(address)
+    passed = offsets.get((HALF_TOPIC, CHECK_GROUP), {})
+    return sum(
+        max(0, ends.max_offset - passed.get(queue.queue_id, ends.min_offset))
+        for queue, ends in stats.items()
+    )

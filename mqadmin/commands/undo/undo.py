@@ -1,31 +1,25 @@
 """``undo``: put back what a destructive write changed, from the journal on this machine.
 
-Requests: for each thing that was kept, those that read it, write it and read it back.
+Requests: for each target that was kept, those that read it, write it and read it back.
 """
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
-from mqadmin.call import Call
-from mqadmin.contexts import ContextFile
+import click
+
+from mqadmin.changes.targets.base import Target
+from mqadmin.changes.targets.kinds import target_of
+from mqadmin.changes.targets.topic import TopicTarget
+from mqadmin.changes.write import Step, carry_out, plan, shortened
+from mqadmin.cli.declare import command
+from mqadmin.cli.types import INTEGER
 from mqadmin.errors import Usage
-from mqadmin.journal import Entry, Journal
-from mqadmin.parameters import argument, option
-from mqadmin.registry import command
-from mqadmin.rows import EpochMs, Outcome, Row, exit_code_of
-from mqadmin.things.base import Thing
-from mqadmin.things.kinds import thing_of
-from mqadmin.writes import Step, carry_out, plan
+from mqadmin.output.rows import EpochMs, Outcome, Row, exit_code_of
+from mqadmin.session.call import Call
+from mqadmin.session.contexts import ContextFile
+from mqadmin.session.journal import Entry, Journal
 
 KEPT, UNDONE, PUT_BACK = "kept", "undone", "an undo"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """Which entry."""
-
-    id: Annotated[int | None, argument("entry of the journal; the newest where left out")] = None
-    list: Annotated[bool, option("show the journal and change nothing")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +40,6 @@ class UndoRow(Row):
 
 @command(
     "undo",
-    "put back what a destructive write changed",
     examples=(
         ("mqadmin undo --list", "what was changed from this machine, and what can come back"),
         ("mqadmin undo 12 --dry-run", "what putting entry 12 back would change"),
@@ -59,24 +52,32 @@ class UndoRow(Row):
     columns=("id", "at_time", "command", "things", "kind", "broker", "name", "result", "remark"),
     writes=True,
 )
-async def undo(call: Call, args: Arguments) -> Outcome:
-    """Return one row a thing that was put back.
+@click.argument(
+    "entry_id",
+    metavar="ID",
+    type=INTEGER,
+    required=False,
+    help="entry of the journal; the newest where left out",
+)
+@click.option("--list", "list_", is_flag=True, help="show the journal and change nothing")
+async def undo(call: Call, *, entry_id: int | None, list_: bool) -> Outcome:
+    """Return one row a target that was put back.
 
     Raises:
         NotFound: there is no such entry, or none that is left to be put back.
         Usage: the entry is of other name servers, or of a protected context.
     """
     journal = Journal.of(call.console.env)
-    if args.list:
+    if list_:
         return Outcome([_listed(entry) for entry in journal.entries()])
-    entry = journal.latest() if args.id is None else journal.get(args.id)
+    entry = journal.latest() if entry_id is None else journal.get(entry_id)
     there = _aimed(call, entry)
     admin = await there.admin()
     steps: list[Step[object]] = []
     for saved in entry.saved:
-        thing = thing_of(admin, saved)
-        before = None if saved.before is None else thing.decode(saved.before)
-        steps += await plan([thing], lambda _, before=before: before)  # type: ignore[misc]
+        target = target_of(admin, saved)
+        before = None if saved.before is None else target.decode(saved.before)
+        steps += await plan([target], lambda _, before=before: before)  # type: ignore[misc]
     done = await carry_out(
         there,
         steps,
@@ -88,9 +89,9 @@ async def undo(call: Call, args: Arguments) -> Outcome:
         replace(
             _listed(entry),
             things=1,
-            kind=one.step.thing.kind,
-            broker=one.step.thing.place.broker,
-            name=_name(one.step.thing),
+            kind=one.step.target.kind,
+            broker=one.step.target.place.broker,
+            name=_name(one.step.target),
             result=one.result,
             remark=one.remark,
         )
@@ -99,11 +100,20 @@ async def undo(call: Call, args: Arguments) -> Outcome:
     exit_code = exit_code_of(row.result for row in rows)
     if exit_code == 0 and not call.dry_run:
         journal.mark_undone(entry, at_ms=call.now_ms())
-    return Outcome(rows, exit_code=exit_code)
+    made = [
+        one.step.target.names[0]
+        for one in done
+        if isinstance(one.step.target, TopicTarget) and one.step.old is None and one.step.is_write
+    ]
+    notes = (f"the messages of {shortened(made)} do not come back",) if made else ()
+    return Outcome(rows, exit_code=exit_code, notes=notes)
 
 
 def _aimed(call: Call, entry: Entry) -> Call:
     """Return the call at the entry's own servers; the line may name them, but no others."""
+    if not entry.namesrv:
+        # The broker was named by its address, which the entry has.
+        return replace(call, has_address=True)
     if call.settings.namesrv or call.settings.context:
         named = call.target().namesrv
         if named != entry.namesrv:
@@ -144,5 +154,5 @@ def _listed(entry: Entry) -> UndoRow:
     )
 
 
-def _name(thing: Thing[object]) -> str:
-    return " ".join(thing.names)
+def _name(target: Target[object]) -> str:
+    return " ".join(target.names)

@@ -3,38 +3,28 @@
 Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on each broker, again and again.
 """
 
-from dataclasses import dataclass
-from typing import Annotated
+import click
 
-from mqadmin.call import Call
-from mqadmin.conditions import LIMIT, Verdict, awaited, brokers_answer
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import command
-from mqadmin.rows import Outcome
-from mqadmin.times import parse_duration
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """What to wait for, and how long."""
-
-    broker: Annotated[
-        str | None, argument("its name or HOST:PORT; any where left out", kind=Kind.BROKER)
-    ] = None
-    count: Annotated[int, option("brokers that must answer")] = 1
-    within: Annotated[int | None, option("give up then", metavar="TIME", parse=parse_duration)] = (
-        None
-    )
+from mqadmin.cli.declare import command
+from mqadmin.cli.times import DURATION
+from mqadmin.cli.types import BROKER, INTEGER
+from mqadmin.health.conditions import LIMIT, Verdict, awaited, brokers_answer
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
 
 
 @command(
     "wait broker",
-    "wait until a broker is registered and answers",
     examples=(("mqadmin wait broker broker-a --within 2m", "after a restart"),),
     details=LIMIT,
     rows=Verdict,
 )
-async def wait_broker(call: Call, args: Arguments) -> Outcome:
+@click.argument(
+    "broker", type=BROKER, required=False, help="its name or HOST:PORT; any where left out"
+)
+@click.option("--count", type=INTEGER, default=1, help="brokers that must answer")
+@click.option("--within", type=DURATION, help="give up then")
+async def wait_broker(call: Call, *, broker: str | None, count: int, within: int | None) -> Outcome:
     """Return the verdict."""
-    condition = brokers_answer(args.broker, count=args.count)
-    return await awaited(call, condition, limit_ms=args.within)
+    condition = brokers_answer(broker, count=count)
+    return await awaited(call, condition, limit_ms=within)

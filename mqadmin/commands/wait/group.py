@@ -3,36 +3,27 @@
 Requests: as ``group show``, again and again.
 """
 
-from dataclasses import dataclass
-from typing import Annotated
+import click
 
-from mqadmin.call import Call
-from mqadmin.conditions import LIMIT, Verdict, awaited, group_there
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import command
-from mqadmin.rows import Outcome
-from mqadmin.times import parse_duration
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """What to wait for, and how long."""
-
-    group: Annotated[str, argument("the consumer group", kind=Kind.GROUP)]
-    members: Annotated[int | None, option("online, at least")] = None
-    within: Annotated[int | None, option("give up then", metavar="TIME", parse=parse_duration)] = (
-        None
-    )
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import group_argument
+from mqadmin.cli.times import DURATION
+from mqadmin.cli.types import INTEGER
+from mqadmin.health.conditions import LIMIT, Verdict, awaited, group_there
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
 
 
 @command(
     "wait group",
-    "wait until a group is known, with enough members",
     examples=(("mqadmin wait group billing --members 3", "until three are online"),),
     details=LIMIT,
     rows=Verdict,
 )
-async def wait_group(call: Call, args: Arguments) -> Outcome:
+@group_argument()
+@click.option("--members", type=INTEGER, help="online, at least")
+@click.option("--within", type=DURATION, help="give up then")
+async def wait_group(call: Call, *, group: str, members: int | None, within: int | None) -> Outcome:
     """Return the verdict."""
-    condition = group_there(args.group, members=args.members)
-    return await awaited(call, condition, limit_ms=args.within)
+    condition = group_there(group, members=members)
+    return await awaited(call, condition, limit_ms=within)

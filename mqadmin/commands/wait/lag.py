@@ -3,37 +3,30 @@
 Requests: GET_CONSUME_STATS on each master, again and again.
 """
 
-from dataclasses import dataclass
-from typing import Annotated
+import click
 
-from mqadmin.call import Call
-from mqadmin.conditions import LIMIT, Verdict, awaited, lag_at_most
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import command
-from mqadmin.rows import Outcome
-from mqadmin.times import parse_duration
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """What to wait for, and how long."""
-
-    group: Annotated[str, argument("the consumer group", kind=Kind.GROUP)]
-    topic: Annotated[str | None, argument("only in this topic", kind=Kind.TOPIC)] = None
-    max: Annotated[int, option("entries that may be left")] = 0
-    within: Annotated[int | None, option("give up then", metavar="TIME", parse=parse_duration)] = (
-        None
-    )
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import group_argument, topic_argument
+from mqadmin.cli.times import DURATION
+from mqadmin.cli.types import INTEGER
+from mqadmin.health.conditions import LIMIT, Verdict, awaited, lag_at_most
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
 
 
 @command(
     "wait lag",
-    "wait until a group has read everything",
     examples=(("mqadmin wait lag billing --within 5m", "until nothing is left"),),
     details=LIMIT,
     rows=Verdict,
 )
-async def wait_lag(call: Call, args: Arguments) -> Outcome:
+@group_argument()
+@topic_argument(required=False, help="only in this topic")
+@click.option("--max", "max_", type=INTEGER, default=0, help="entries that may be left")
+@click.option("--within", type=DURATION, help="give up then")
+async def wait_lag(
+    call: Call, *, group: str, topic: str | None, max_: int, within: int | None
+) -> Outcome:
     """Return the verdict."""
-    condition = lag_at_most(args.group, args.topic, most=args.max)
-    return await awaited(call, condition, limit_ms=args.within)
+    condition = lag_at_most(group, topic, most=max_)
+    return await awaited(call, condition, limit_ms=within)

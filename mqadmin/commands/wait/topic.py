@@ -3,37 +3,30 @@
 Requests: GET_ROUTEINFO_BY_TOPIC, again and again.
 """
 
-from dataclasses import dataclass
-from typing import Annotated
+import click
 
-from mqadmin.call import Call
-from mqadmin.conditions import LIMIT, Verdict, awaited, topic_there
-from mqadmin.parameters import Kind, argument, option
-from mqadmin.registry import command
-from mqadmin.rows import Outcome
-from mqadmin.times import parse_duration
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """What to wait for, and how long."""
-
-    topic: Annotated[str, argument("the topic", kind=Kind.TOPIC)]
-    queues: Annotated[int | None, option("readable queues, over all brokers")] = None
-    absent: Annotated[bool, option("wait until it is gone")] = False
-    within: Annotated[int | None, option("give up then", metavar="TIME", parse=parse_duration)] = (
-        None
-    )
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import topic_argument
+from mqadmin.cli.times import DURATION
+from mqadmin.cli.types import INTEGER
+from mqadmin.health.conditions import LIMIT, Verdict, awaited, topic_there
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
 
 
 @command(
     "wait topic",
-    "wait until a topic is there, or gone",
     examples=(("mqadmin wait topic orders --within 30s", "until it has a route"),),
     details=LIMIT,
     rows=Verdict,
 )
-async def wait_topic(call: Call, args: Arguments) -> Outcome:
+@topic_argument()
+@click.option("--queues", type=INTEGER, help="readable queues, over all brokers")
+@click.option("--absent", is_flag=True, help="wait until it is gone")
+@click.option("--within", type=DURATION, help="give up then")
+async def wait_topic(
+    call: Call, *, topic: str, queues: int | None, absent: bool, within: int | None
+) -> Outcome:
     """Return the verdict."""
-    condition = topic_there(args.topic, queues=args.queues, absent=args.absent)
-    return await awaited(call, condition, limit_ms=args.within)
+    condition = topic_there(topic, queues=queues, absent=absent)
+    return await awaited(call, condition, limit_ms=within)

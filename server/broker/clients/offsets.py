@@ -8,10 +8,10 @@ compared with the queue. It is never negative; a group without an offset has no 
 Source: broker/offset/ConsumerOffsetManager.java.
 """
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from typing import Final
 
-from server.runtime.slices import pieces
+from server.runtime.slices import chunks
 from storefmt.config.tables import ConsumerOffsets
 from storefmt.names import is_light
 
@@ -101,25 +101,11 @@ class Offsets:
             self._table[topic, target] = dict(queues)
             self.change_count += 1
 
-    def replace(self, group: str, topic: str, *, queues: Mapping[int, int]) -> None:
-        """Set the offsets of several queues of a group at once (an offset reset).
-
-        Args:
-            queues: queue offsets by queue id.
-
-        Raises:
-            ValueError: a queue id or an offset is negative.
-        """
-        for queue_id, queue_offset in queues.items():
-            self.commit(group, topic, queue_id=queue_id, queue_offset=queue_offset)
-
     def delete_group(self, group: str) -> None:
         """Delete all offsets of a group."""
-        self._delete(lambda _, owner: owner == group)
-
-    def delete_topic(self, topic: str) -> None:
-        """Delete all offsets in a topic."""
-        self._delete(lambda name, _: name == topic)
+        for topic in self.topics_of(group):
+            del self._table[topic, group]
+            self.change_count += 1
 
     def lowest(
         self, topic: str, *, min_offset: Callable[[int], int], without: frozenset[str] = frozenset()
@@ -136,14 +122,9 @@ class Offsets:
         for group in self.groups_of(topic):
             if group in without:
                 continue
-            for part in pieces(list(self.queues(group, topic).items()), POSITIONS_PER_SLICE):
+            for part in chunks(list(self.queues(group, topic).items()), POSITIONS_PER_SLICE):
                 yield
                 for queue_id, queue_offset in part:
                     if queue_offset >= min_offset(queue_id):
                         found[queue_id] = min(queue_offset, found.get(queue_id, LONG_MAX))
         return found
-
-    def _delete(self, doomed: Callable[[str, str], bool]) -> None:
-        for topic, group in [key for key in self._table if doomed(*key)]:
-            del self._table[topic, group]
-            self.change_count += 1

@@ -25,7 +25,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from server.broker.names import topic_fault
-from server.broker.stored_properties import in_java_order, index_keys
 from server.store.commitlog.log_scan import Found
 from server.store.results import GetStatus, PutMessage
 from server.store.store import MessageStore
@@ -39,6 +38,8 @@ from storefmt.formats.properties import (
     REAL_TOPIC,
     TAGS,
     UNIQUE_KEY,
+    in_java_order,
+    index_keys,
     parse_properties,
 )
 from storefmt.names import HALF_TOPIC, SCHEDULE_TOPIC

@@ -39,7 +39,6 @@ from typing import Final
 from remoting.codes import ResponseCode
 from server.broker.delay.delivered import DeliveredTail, restored
 from server.broker.serving.cold_reads import ColdReads
-from server.broker.stored_properties import in_java_order
 from server.runtime.clock import Times
 from server.runtime.request import RequestRefused
 from server.store.disk.nowait import ColdRead
@@ -48,7 +47,7 @@ from server.store.store import MessageStore
 from storefmt.config.tables import DelayOffsets
 from storefmt.errors import RecordDamaged
 from storefmt.formats.message import Record, decode_records
-from storefmt.formats.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC
+from storefmt.formats.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC, in_java_order
 from storefmt.names import SCHEDULE_TOPIC
 
 LOG = logging.getLogger(__name__)
@@ -458,7 +457,6 @@ class DelayService:
             level.queue_offset,
             count_max=count_max,
             size_max=READ_SIZE,
-            accept=None,
             may_wait=self.cold is None or level.cold_count >= self.cold.tries_max,
         )
         level.cold_count = 0

@@ -22,7 +22,7 @@ from storefmt.config.tables import ConsumerOffsets, DelayOffsets, GroupTable, To
 from storefmt.paths import StorePaths
 
 
-class Stored(NamedTuple):
+class StoredTables(NamedTuple):
     """The content of the JSON files of the store directory; None for a missing file."""
 
     topics: TopicTable | None = None
@@ -33,7 +33,7 @@ class Stored(NamedTuple):
     """The text of consumerFilter.json."""
 
 
-def filter_table(config: BrokerConfig, stored: Stored, *, now_ms: int) -> FilterTable:
+def filter_table(config: BrokerConfig, stored: StoredTables, *, now_ms: int) -> FilterTable:
     """Return the table of registered filters, filled from consumerFilter.json.
 
     Raises:
@@ -80,7 +80,7 @@ def offset_files(config: StoreConfig) -> tuple[str, str]:
     return names if config.enable_lmq else names[::-1]
 
 
-def load_state(paths: StorePaths, config: StoreConfig) -> Stored:
+def load_state(paths: StorePaths, config: StoreConfig) -> StoredTables:
     """Return the content of the JSON files.
 
     Raises:
@@ -90,7 +90,7 @@ def load_state(paths: StorePaths, config: StoreConfig) -> Stored:
     offsets = None
     for name in offset_files(config):
         offsets = offsets or load_state_file(paths.config_file(name), ConsumerOffsets.decode)
-    return Stored(
+    return StoredTables(
         topics=load_state_file(paths.config_file("topics.json"), TopicTable.decode),
         groups=load_state_file(paths.config_file("subscriptionGroup.json"), GroupTable.decode),
         offsets=offsets,
@@ -99,7 +99,7 @@ def load_state(paths: StorePaths, config: StoreConfig) -> Stored:
     )
 
 
-def absent(stored: Stored) -> Iterator[str]:
+def absent(stored: StoredTables) -> Iterator[str]:
     """Yield the name of each missing file, by which ``StateFiles`` knows it."""
     tables = stored.topics, stored.groups, stored.offsets, stored.delay_offsets, stored.filters
     for name, table in zip((*_LOSSES, "consumerFilter"), tables, strict=True):
@@ -107,7 +107,7 @@ def absent(stored: Stored) -> Iterator[str]:
             yield name
 
 
-def losses(paths: StorePaths, stored: Stored, config: StoreConfig) -> Iterator[str]:
+def losses(paths: StorePaths, stored: StoredTables, config: StoreConfig) -> Iterator[str]:
     """Yield a warning for each file that is missing with its ``.bak`` in a store in use."""
     for name in absent(stored):
         if name in _LOSSES:

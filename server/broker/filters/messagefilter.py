@@ -1,7 +1,7 @@
 """The filter of a pull, as up to three tests of rising cost.
 
-    queue entry ── by_tag(tags code) ──> ext unit ── by_bits(unit) ──> record ── by_properties
-                    hash of the tag       bit map of the groups          SQL92
+    queue entry ── codes(tags code) ──> ext unit ── by_bits(unit) ──> record ── by_properties
+                    hash of the tag      bit map of the groups          SQL92
 
 Rule: a message is wanted if every test that is present accepts it; a filter without tests accepts
 every message. A message of a retry topic is tested with the filter of its real topic, but only if
@@ -18,7 +18,7 @@ from remoting.bodies import SubscriptionData
 from server.broker.filters.bloom import has_all
 from server.broker.filters.sql import OPERANDS_MAX, Expression
 from server.broker.filters.table import Filter, FilterTable
-from server.broker.filters.tags import Accepts, accepts_subscription, is_tag_type
+from server.broker.filters.tags import codes_of_subscription, is_tag_type
 from server.broker.filters.terms import Properties
 from storefmt.formats.consumequeue_ext import ExtUnit
 from storefmt.formats.message import MAGIC_V2
@@ -41,7 +41,8 @@ OPERAND_WORK: Final = 2
 class MessageFilter(NamedTuple):
     """The tests of one pull; None accepts every message."""
 
-    by_tag: Accepts | None = None
+    codes: frozenset[int] | None = None
+    """The tag codes that are wanted."""
     by_bits: Callable[[ExtUnit], bool] | None = None
     by_properties: Callable[[Properties], bool] | None = None
     operand_count: int = 0
@@ -96,7 +97,7 @@ def subscribed(
 ) -> MessageFilter:
     """Return the filter for a subscription of a heartbeat, of any expression type."""
     if is_tag_type(subscription.expression_type):
-        return MessageFilter(accepts_subscription(subscription))
+        return MessageFilter(codes_of_subscription(subscription))
     if subscription.class_filter_mode or found is None:
         return EVERYTHING
     return registered_filter(found, table)

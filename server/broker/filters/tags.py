@@ -1,4 +1,4 @@
-"""Tag expressions of consumers, and the tests that they stand for.
+"""Tag expressions of consumers, and the tag codes that they stand for.
 
     *                 every message
     TagA || TagB      messages whose tag is one of these
@@ -11,7 +11,6 @@ Rule: this module only handles expressions of type TAG; ``sql`` handles SQL92.
 Source: common/filter/FilterAPI.java, filter/ExpressionType.java.
 """
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
@@ -20,9 +19,6 @@ from storefmt.formats.javahash import string_hash
 
 ALL: Final = "*"
 TAG: Final = "TAG"
-
-Accepts = Callable[[int], bool]
-"""Tells whether a message with this tag code may be wanted."""
 
 
 def is_tag_type(expression_type: str | None) -> bool:
@@ -45,20 +41,15 @@ def tags_of(expression: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1024)
-def accepts_expression(expression: str) -> Accepts | None:
-    """Return the test for a tag expression, or None if it accepts every message."""
+def codes_of_expression(expression: str) -> frozenset[int] | None:
+    """Return the tag codes that a tag expression accepts, or None if it accepts every message."""
     if not expression or expression == ALL:
         return None
-    return _member_test(frozenset(string_hash(tag) for tag in tags_of(expression)))
+    return frozenset(string_hash(tag) for tag in tags_of(expression))
 
 
-def accepts_subscription(subscription: SubscriptionData) -> Accepts | None:
-    """Return the test for a heartbeat's subscription, or None if it accepts every message."""
+def codes_of_subscription(subscription: SubscriptionData) -> frozenset[int] | None:
+    """Return the tag codes of a heartbeat's subscription, or None if it accepts every message."""
     if subscription.sub_string == ALL or subscription.class_filter_mode:
         return None
-    return _member_test(frozenset(subscription.code_set))
-
-
-@lru_cache(maxsize=1024)
-def _member_test(codes: frozenset[int]) -> Accepts:
-    return codes.__contains__
+    return frozenset(subscription.code_set)

@@ -48,7 +48,7 @@ class Standing(Enum):
     """It is a master, but another broker was promoted after it."""
 
 
-class Event(Enum):
+class EpochEvent(Enum):
     """What changes a standing."""
 
     ASKED = auto()
@@ -68,8 +68,8 @@ START: Final[Mapping[tuple[bool, bool], Standing]] = {
 }
 """The standing of a broker when it starts."""
 
-_S, _E = Standing, Event
-NEXT: Final[Mapping[tuple[Standing, Event], Standing]] = {
+_S, _E = Standing, EpochEvent
+NEXT: Final[Mapping[tuple[Standing, EpochEvent], Standing]] = {
     (_S.FOLLOWS, _E.HIGHER): _S.FOLLOWS,  # its own promotion will get a still higher epoch
     (_S.FOLLOWS, _E.PROMOTED): _S.LEADS,
     (_S.ASKING, _E.ASKED): _S.LEADS,
@@ -83,7 +83,7 @@ NEXT: Final[Mapping[tuple[Standing, Event], Standing]] = {
 }
 
 
-def step(standing: Standing, event: Event) -> Standing:
+def step(standing: Standing, event: EpochEvent) -> Standing:
     """Return the standing after an event.
 
     Raises:

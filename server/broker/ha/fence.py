@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 
 from remoting.aio.client import RemotingClient
 from remoting.errors import RemotingError
-from server.broker.ha.epoch import START, EpochFile, Event, Standing, step
+from server.broker.ha.epoch import START, EpochEvent, EpochFile, Standing, step
 from server.broker.ha.receiving import tell_epoch
 from server.broker.ha.slave_synchronize import MasterCalls
 from server.broker.registration import cluster_info
@@ -119,7 +119,7 @@ class Fence:
             LOG.error("epoch %d is not kept, and is forgotten with this process: %s", epoch, error)
             self.file = dataclasses.replace(self.file, heard=epoch)
         if self.file.is_outranked:
-            was_fenced, self.standing = self.is_fenced, step(self.standing, Event.HIGHER)
+            was_fenced, self.standing = self.is_fenced, step(self.standing, EpochEvent.HIGHER)
             if self.is_fenced and not was_fenced:
                 self._close(f"{source} told it")
                 self.on_fenced()
@@ -127,7 +127,7 @@ class Fence:
     def asked(self) -> None:
         """Accept messages, after the other brokers were asked, unless this broker is fenced."""
         if self.standing in (Standing.ASKING, Standing.FENCED):
-            self.standing = step(self.standing, Event.ASKED)
+            self.standing = step(self.standing, EpochEvent.ASKED)
         if self.standing is Standing.LEADS:
             self._open()
 
@@ -147,7 +147,7 @@ class Fence:
 
     def lead(self) -> None:
         """Accept messages, because the promotion is complete."""
-        self.standing = step(self.standing, Event.PROMOTED)
+        self.standing = step(self.standing, EpochEvent.PROMOTED)
         self._open()
 
     def follows(self, epoch: int, role: str) -> bool:

@@ -54,7 +54,7 @@ class SlaveState(Enum):
     """It has become a master, or it stops."""
 
 
-class Event(Enum):
+class SlaveEvent(Enum):
     """What changes the state of a slave."""
 
     ADDRESS = auto()
@@ -66,8 +66,8 @@ class Event(Enum):
     END = auto()
 
 
-_S, _E = SlaveState, Event
-MOVES: Final[Mapping[tuple[SlaveState, Event], SlaveState]] = {
+_S, _E = SlaveState, SlaveEvent
+MOVES: Final[Mapping[tuple[SlaveState, SlaveEvent], SlaveState]] = {
     (_S.IDLE, _E.ADDRESS): _S.CONNECTING,
     (_S.CONNECTING, _E.ADDRESS): _S.CONNECTING,
     (_S.CONNECTING, _E.CONNECTED): _S.COMPARING,
@@ -180,7 +180,7 @@ class Receiver:
             if address != self.master:
                 LOG.info("the master's log comes from %s, not from %r", address, self.master)
             self.master = address
-            self._move(Event.ADDRESS)
+            self._move(SlaveEvent.ADDRESS)
             self._known.set()
 
     async def stop(self) -> None:
@@ -190,7 +190,7 @@ class Receiver:
             OSError: the log cannot be read.
             StoreFailed: the disk did not take it.
         """
-        self._move(Event.END)
+        self._move(SlaveEvent.END)
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -200,7 +200,7 @@ class Receiver:
             await self.drain()
         self._disk.shutdown()
 
-    def _move(self, event: Event) -> None:
+    def _move(self, event: SlaveEvent) -> None:
         state = MOVES.get((self.state, event))
         if state is not None and state is not self.state:
             LOG.info("replication: %s, %s -> %s", event.name, self.state.name, state.name)
@@ -216,13 +216,13 @@ class Receiver:
             except Diverged as error:
                 self.divergence = str(error)
                 LOG.error("replication stops: %s", error)
-                self._move(Event.DIFFERS)
+                self._move(SlaveEvent.DIFFERS)
             except NotTaken as error:
                 self._lost(str(error))
             except StoreFailed as error:
                 LOG.error("replication stops: %s", error)
                 self.problem = str(error)
-                self._move(Event.BROKEN)
+                self._move(SlaveEvent.BROKEN)
             except (OSError, BadStream, TimeoutError) as error:
                 self._lost(str(error) or "no answer")
             await asyncio.sleep(RETRY_S)
@@ -232,7 +232,7 @@ class Receiver:
         level = logging.INFO if why == self.problem else logging.WARNING
         LOG.log(level, "from master %s nothing is received: %s; tried again", self.master, why)
         self.problem = why
-        self._move(Event.LOST)
+        self._move(SlaveEvent.LOST)
 
     async def _follow(self) -> None:
         """Receive until the connection is lost.
@@ -251,11 +251,11 @@ class Receiver:
         try:
             sock = writer.get_extra_info("socket")
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._move(Event.CONNECTED)
+            self._move(SlaveEvent.CONNECTED)
             await self.drain()
             await self._compare()
             self.divergence = self.problem = ""
-            self._move(Event.SAME)
+            self._move(SlaveEvent.SAME)
             await self._flush_all()
             self._reported = -1
             self._report(writer)

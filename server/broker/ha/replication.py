@@ -446,6 +446,7 @@ class Replication:
         self.fence.lead()
         self._broker.delay.look_again()
         self._broker.make_lost_topics(now_ms=self._broker.clock.now_ms())
+        self._broker.complete_last_commit(now_ms=self._broker.clock.now_ms())
         self._broker.settings_changed(now_ms=self._broker.clock.now_ms())
         await self._tell_name_servers()
         text = (

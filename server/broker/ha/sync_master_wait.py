@@ -1,6 +1,6 @@
 """SYNC_MASTER: an answer leaves when both the disk and a slave have its message.
 
-    end of a turn ── hold ──> links.wait(end of the log)     disk's answer ──> Held.send
+    end of a turn ── hold ──> links.wait(end of the log)     disk's answer ──> HeldAnswers.send
                                    └─ REPLICATED, NO_SLAVE 11, TIMED_OUT 12 ─┴─> connection
 
 Rule: an answer waits for disk and slave at the same time. The code of the slave's outcome
@@ -44,7 +44,7 @@ class _Wait:
             sink.send(_told(frame, outcome))
 
 
-class Held:
+class HeldAnswers:
     """Takes the place of the connection of one answer."""
 
     __slots__ = ("_sink", "_wait")
@@ -70,7 +70,8 @@ def hold(links: Links, acks: list[Ack], *, begin: int, log_end: int, now_ms: int
     """
     wait = _Wait()
     held: list[Ack] = [
-        (Held(sink, wait), answer, opaque, serialize) for sink, answer, opaque, serialize in acks
+        (HeldAnswers(sink, wait), answers, opaques, serialize)
+        for sink, answers, opaques, serialize in acks
     ]
     links.wait(log_end, wait.end, begin=begin, now_ms=now_ms)
     return held

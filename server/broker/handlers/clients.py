@@ -41,7 +41,7 @@ from server.broker.state import Broker
 from server.broker.topics import UNIT_SUB_FLAG
 from server.runtime.registry import handles
 from server.runtime.request import Request
-from server.runtime.slices import Steps, in_slices, large, pieces
+from server.runtime.slices import Steps, chunks, in_slices, large
 
 FILTERS_MAX = 64
 """SQL92 expressions that one heartbeat may contain, because all of them are compiled."""
@@ -68,7 +68,7 @@ def heartbeat(broker: Broker, request: Request) -> Steps[Command]:
         if left <= 0:
             left = SUBSCRIPTIONS_PER_SLICE
             yield None
-    for producers in pieces(data.producer_data_set, SUBSCRIPTIONS_PER_SLICE):
+    for producers in chunks(data.producer_data_set, SUBSCRIPTIONS_PER_SLICE):
         for producer in producers:
             broker.producers.register(producer.group_name, member=_member(request, client_id))
         if len(producers) == SUBSCRIPTIONS_PER_SLICE:

@@ -16,7 +16,7 @@ from server.broker.clients.queue_locks import LOCK_LIFE_MS, HeldLock
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
-from server.runtime.slices import Steps, in_slices, large, pieces
+from server.runtime.slices import Steps, chunks, in_slices, large
 from storefmt.config.fastjson import Json, Key, dumps
 
 BODY_SIZE_MAX = 1 << 20
@@ -38,7 +38,7 @@ def lock_queues(broker: Broker, request: Request) -> Steps[Command]:
     if fault is not None:
         return request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault)
     held: list[MessageQueue] = []
-    for queues in pieces(body.mq_set, QUEUES_PER_SLICE):
+    for queues in chunks(body.mq_set, QUEUES_PER_SLICE):
         held += broker.locks.lock(
             body.consumer_group, body.client_id, queues=queues, now_ms=request.now_ms
         )
@@ -72,7 +72,7 @@ def unlock_queues(broker: Broker, request: Request) -> Steps[Command]:
     """
     data = _limited(request)
     body = yield from large(lambda: UnlockBatchRequestBody.decode(data), size=len(data))
-    for queues in pieces(body.mq_set, QUEUES_PER_SLICE):
+    for queues in chunks(body.mq_set, QUEUES_PER_SLICE):
         broker.locks.unlock(
             body.consumer_group, body.client_id, queues=queues, now_ms=request.now_ms
         )

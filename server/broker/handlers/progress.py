@@ -28,7 +28,7 @@ from server.broker.state import Broker
 from server.broker.stats.counters import Snapshot
 from server.runtime.registry import handles
 from server.runtime.request import Request
-from server.runtime.slices import Steps, in_slices, large
+from server.runtime.slices import SMALL_COUNT, Steps, chunks, in_slices, large
 from storefmt.config.tables import TopicConfig
 
 
@@ -99,8 +99,10 @@ def _add(
 
     queue_ids = range(queue_count)
     found = yield from each(broker, (partial(progress, number) for number in queue_ids))
-    for queue_id, wrapper in enumerate(found):
-        stats.offset_table[_queue(broker, topic, queue_id)] = wrapper
+    for numbers in chunks(queue_ids, SMALL_COUNT):
+        for queue_id in numbers:
+            stats.offset_table[_queue(broker, topic, queue_id)] = found[queue_id]
+        yield None
     stats.consume_tps += broker.stats.group_get_tps(topic, group)
 
 

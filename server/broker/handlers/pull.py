@@ -4,21 +4,19 @@ Source: broker/processor/PullMessageProcessor.java.
 """
 
 from remoting.aio.server import ServerConn
-from remoting.codes import LaterCode, RequestCode, SerializeType
+from remoting.codes import LaterCode, RequestCode
 from remoting.command import Command
-from remoting.fast_path import parse_pull
 from remoting.frame import RawFrame
 from remoting.headers import PullMessage
+from server.broker.pull.pull_header import parse_pull
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
 
-_JSON = int(SerializeType.JSON)
-
 
 @handles(RequestCode.PULL_MESSAGE, raw=True)
 def pull_raw(broker: Broker, conn: ServerConn, raw: RawFrame, now_ms: int) -> bool:
-    """Answer a pull whose header has the layout of Java clients, without a full decode.
+    """Answer a pull whose header has nothing rare in it, without a full decode.
 
     Args:
         broker: the state.
@@ -27,14 +25,12 @@ def pull_raw(broker: Broker, conn: ServerConn, raw: RawFrame, now_ms: int) -> bo
         now_ms: when it was read.
 
     Returns:
-        False for any other layout; the request then goes to ``pull``.
+        False for any other header; the request then goes to ``pull``.
     """
-    if raw.serialize != _JSON:
-        return False
-    fields = parse_pull(raw.header)
+    fields = parse_pull(raw.serialize, raw.header)
     if fields is None or fields.is_oneway:
         return False
-    broker.puller.take(conn, fields, opaque=fields.opaque, serialize=_JSON, now_ms=now_ms)
+    broker.puller.take(conn, fields, opaque=fields.opaque, serialize=raw.serialize, now_ms=now_ms)
     return True
 
 

@@ -4,24 +4,26 @@ Source: broker/processor/QueryMessageProcessor.java, AdminBrokerProcessor.java#q
 """
 
 import base64
+from functools import partial
 
 from remoting.bodies import ConsumeQueueData, QueryConsumeQueueResponseBody
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import UNSET_REMARK, Command
 from remoting.headers import QueryConsumeQueue, QueryMessage, QueryMessageResponse, ViewMessage
-from server.broker.cold_handler import reads_cold
+from server.broker.cold_handler import read_in_slices, reads_cold, together
 from server.broker.filters.bloom import bit_text
 from server.broker.filters.messagefilter import MessageFilter, subscribed
 from server.broker.state import Broker
-from server.broker.stored_properties import index_keys
 from server.runtime.registry import handles
 from server.runtime.request import Request
+from server.runtime.slices import Steps, in_slices
 from server.store.reader import RawEntry
 from storefmt.config.fastjson import Json, Key, dumps
 from storefmt.errors import RecordDamaged
 from storefmt.formats.consumequeue import is_ext_address
 from storefmt.formats.consumequeue_ext import ExtUnit
 from storefmt.formats.message import decode_record
+from storefmt.formats.properties import index_keys
 
 UNIQUE_KEY_QUERY = "_UNIQUE_KEY_QUERY"
 QUEUE_ENTRY_COUNT_MAX = 1_024
@@ -42,8 +44,8 @@ def view_message(broker: Broker, request: Request) -> Command:
 
 
 @handles(RequestCode.QUERY_MESSAGE)
-@reads_cold
-def query_message(broker: Broker, request: Request) -> Command:
+@in_slices
+def query_message(broker: Broker, request: Request) -> Steps[Command]:
     """Return the messages of a topic that have a key or a unique key.
 
     The index holds only the hash of topic and key, which other messages may share, so each record
@@ -53,23 +55,28 @@ def query_message(broker: Broker, request: Request) -> Command:
     count_max = max(0, fields.max_num)
     if request.command.ext.get(UNIQUE_KEY_QUERY) == "true":
         count_max = broker.config.default_query_max_num
-    found = broker.store.query(
+    search = broker.store.search(
         fields.topic,
         fields.key,
         count_max=count_max,
         begin_ms=fields.begin_timestamp,
         end_ms=fields.end_timestamp,
     )
+    found: list[bytes | None] = []
+    if search is not None:
+        while not (yield from read_in_slices(broker, search.advance)):
+            yield None
+        reads = [partial(broker.store.read_record, at) for at in sorted(search.log_offsets)]
+        # All of them in one slice, so that waiting requests hold no records.
+        found = yield from read_in_slices(broker, partial(together, reads))
+    records = [data for data in found if data and _is_under(data, fields.topic, fields.key)]
+    # If there is none, answer as for an unknown key, which tells nothing about other messages.
+    last_ms, last_log_offset = broker.store.index_end() if records else (0, 0)
     header = QueryMessageResponse(
-        index_last_update_timestamp=found.index_last_update_ms,
-        index_last_update_phyoffset=found.index_last_log_offset,
+        index_last_update_timestamp=last_ms, index_last_update_phyoffset=last_log_offset
     )
-    records = [one for one in found.records if _is_under(one, fields.topic, fields.key)]
     if records:
         return request.command.response(header=header, body=b"".join(records))
-    if found.records:
-        # Answer as for an unknown key, so that nothing is told about other messages.
-        header = QueryMessageResponse(index_last_update_timestamp=0, index_last_update_phyoffset=0)
     return request.command.response(
         ResponseCode.QUERY_NOT_FOUND,
         remark="can not find message, maybe time range not correct",
@@ -147,5 +154,5 @@ def _shown(entry: RawEntry, wants: MessageFilter | None) -> ConsumeQueueData:
 
 
 def _may_want(wants: MessageFilter, unit: ExtUnit) -> bool:
-    accepts = wants.by_tag
-    return (accepts is None or accepts(unit.tags_code)) and wants.takes_unit(unit)
+    codes = wants.codes
+    return (codes is None or unit.tags_code in codes) and wants.takes_unit(unit)

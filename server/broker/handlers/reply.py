@@ -16,10 +16,9 @@ from typing import NamedTuple
 
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
-from remoting.headers import ReplyMessage, SendMessage, SendMessageResponse, SendMessageV2
-from server.broker.send.topic_rules import Route, SendFields
+from remoting.headers import ReplyMessage, SendMessageResponse
+from server.broker.send.topic_rules import Route, SendV2, send_of
 from server.broker.state import Broker
-from server.broker.stored_properties import in_java_order, index_keys
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
 from server.store.results import PutMessage
@@ -30,6 +29,8 @@ from storefmt.formats.properties import (
     REPLY_TO_CLIENT,
     TAGS,
     TRACE_ON,
+    in_java_order,
+    index_keys,
     parse_properties,
 )
 
@@ -38,23 +39,11 @@ LOG = logging.getLogger(__name__)
 ANSWER_WAIT_MS = 10_000
 
 
-@handles(RequestCode.SEND_REPLY_MESSAGE)
-def send_reply(broker: Broker, request: Request) -> Command | None:
-    """Deliver a reply to its requester; the header has long field names."""
-    return _take(broker, request, request.command.header(SendMessage))
-
-
-@handles(RequestCode.SEND_REPLY_MESSAGE_V2)
-def send_reply_v2(broker: Broker, request: Request) -> Command | None:
-    """Deliver a reply to its requester; the header has short field names."""
-    return _take(broker, request, request.command.header(SendMessageV2))
-
-
 class _Reply(NamedTuple):
     """A reply that is being delivered."""
 
     request: Request
-    fields: SendFields
+    fields: SendV2
     route: Route
     queue_id: int
     properties: dict[str, str]
@@ -62,7 +51,10 @@ class _Reply(NamedTuple):
     """The properties as they are sent to the requester and stored."""
 
 
-def _take(broker: Broker, request: Request, fields: SendFields) -> Command | None:
+@handles(RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2)
+def send_reply(broker: Broker, request: Request) -> Command | None:
+    """Deliver a reply to its requester."""
+    fields = send_of(request.command)
     try:
         route, queue_id = broker.sender.aim(request.conn, fields, request.now_ms)
     except RequestRefused as refused:

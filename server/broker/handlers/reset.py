@@ -30,7 +30,7 @@ from server.broker.cold_handler import each
 from server.broker.state import MEMBERS_PER_SLICE, Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
-from server.runtime.slices import Steps, in_slices, large, pieces
+from server.runtime.slices import Steps, chunks, in_slices, large
 
 LOG = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ def reset_offset(broker: Broker, request: Request) -> Steps[Command]:
         pushed = yield from large(partial(_for_c, table), count=len(table))
     header = ResetOffset(topic=fields.topic, group=fields.group, timestamp=fields.timestamp)
     frame = notice(Command.request(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, header, body=pushed))
-    for members in pieces(list(group.members), MEMBERS_PER_SLICE):
+    for members in chunks(list(group.members), MEMBERS_PER_SLICE):
         yield None
         for conn in members:
             tell(conn, frame)
@@ -180,7 +180,7 @@ def _ask_all(
     header = GetConsumerStatus(topic=fields.topic, group=fields.group)
 
     def ask_in_slices() -> Iterator[None]:
-        for part in pieces(members, MEMBERS_PER_SLICE):
+        for part in chunks(members, MEMBERS_PER_SLICE):
             for member in part:
                 broker.calls.call(
                     member.conn,

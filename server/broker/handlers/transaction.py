@@ -7,7 +7,8 @@
     10002  -> the half messages that wait for a decision (an extension)
 
 Rule: the real message of a commit and its op message are put in this order in one turn of the
-loop, so the log never has the op message without the real one. If the half message is not in the
+loop, so the log never has the op message without the real one; ``last_commit`` completes a commit
+that a crash cut in two. If the half message is not in the
 page cache, a thread reads it and the request is handled again afterwards. As in Java, a second
 decision of a producer counts again: a second commit delivers the message once more.
 
@@ -27,8 +28,8 @@ from server.broker.cold_handler import reads_cold
 from server.broker.delay.schedule import redirect
 from server.broker.state import Broker
 from server.broker.transaction.half_messages import (
-    Event,
     Half,
+    HalfEvent,
     check_times,
     committed,
     decided,
@@ -37,6 +38,7 @@ from server.broker.transaction.half_messages import (
     state_of,
     step,
 )
+from server.broker.transaction.last_commit import record_at
 from server.broker.transaction.open_messages import OpenLook
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
@@ -44,16 +46,16 @@ from server.store.disk.nowait import ColdRead
 from server.store.results import PutMessage
 from storefmt.config.fastjson import Json, dumps
 from storefmt.errors import BadCall, RecordDamaged
-from storefmt.formats.message import Record, decode_record
+from storefmt.formats.message import Record
 from storefmt.formats.msgid import parse_offset_id
 from storefmt.formats.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC, UNIQUE_KEY
 from storefmt.formats.sysflag import TRANSACTION_COMMIT, TRANSACTION_NONE, TRANSACTION_ROLLBACK
 
 LOG = logging.getLogger(__name__)
 
-_EVENTS: Final[Mapping[int, Event]] = {
-    TRANSACTION_COMMIT: Event.COMMIT,
-    TRANSACTION_ROLLBACK: Event.ROLL_BACK,
+_EVENTS: Final[Mapping[int, HalfEvent]] = {
+    TRANSACTION_COMMIT: HalfEvent.COMMIT,
+    TRANSACTION_ROLLBACK: HalfEvent.ROLL_BACK,
 }
 _NOT_FOUND: Final = "Find prepared transaction message failed"
 _NOT_RESUMED: Final = "Put message back to RMQ_SYS_TRANS_HALF_TOPIC failed."
@@ -88,7 +90,7 @@ def end_transaction(broker: Broker, request: Request) -> Command | None:
         broker.sender.put(op, now_ms=request.now_ms)
     except RequestRefused as refused:
         return request.command.response(refused.code, remark=refused.remark)
-    _answer_when_safe(broker, request, remark=None if event is Event.COMMIT else UNSET_REMARK)
+    _answer_when_safe(broker, request, remark=None if event is HalfEvent.COMMIT else UNSET_REMARK)
     return None
 
 
@@ -98,7 +100,7 @@ def resume_check_half_message(broker: Broker, request: Request) -> Command | Non
     """Put a half message into the half topic again, with its check count reset."""
     fields = request.command.header(ResumeCheckHalfMessage)
     try:
-        half = _record(broker, parse_offset_id(fields.msg_id or "")[1])
+        half = record_at(broker.store, parse_offset_id(fields.msg_id or "")[1])
     except (BadCall, ValueError):
         half = None
     if half is None:
@@ -107,7 +109,7 @@ def resume_check_half_message(broker: Broker, request: Request) -> Command | Non
     if state is None:
         text = f"{_NOT_RESUMED} {fields.msg_id} is in topic {half.topic}, it is no half message"
         return request.command.response(ResponseCode.SYSTEM_ERROR, remark=text)
-    step(state, Event.RESUME)
+    step(state, HalfEvent.RESUME)
     try:
         broker.sender.put(resumed(half), now_ms=request.now_ms)
     except RequestRefused:
@@ -152,7 +154,7 @@ def _find(broker: Broker, fields: EndTransaction) -> tuple[Record, Half]:
     Raises:
         RequestRefused: there is no such half message, or group or queue offset do not match.
     """
-    half = _record(broker, fields.commit_log_offset)
+    half = record_at(broker.store, fields.commit_log_offset)
     state = None if half is None else state_of(half)
     if half is None or state not in (Half.PREPARED, Half.RENEWED):
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, _NOT_FOUND)
@@ -161,18 +163,6 @@ def _find(broker: Broker, fields: EndTransaction) -> tuple[Record, Half]:
     if half.queue_offset != fields.tran_state_table_offset:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, "The transaction state table offset wrong")
     return half, state
-
-
-def _record(broker: Broker, log_offset: int) -> Record | None:
-    data = broker.store.read_record(log_offset) if log_offset >= 0 else None
-    if data is None:
-        return None
-    try:
-        record = decode_record(data)
-    except RecordDamaged as error:
-        LOG.warning("no half message at log offset %d: %s", log_offset, error)
-        return None
-    return record if record.log_offset == log_offset else None
 
 
 def _delayed(

@@ -36,8 +36,8 @@ from server.broker.filters.table import FilterTable, compiled
 from server.broker.filters.tags import (
     ALL,
     TAG,
-    accepts_expression,
-    accepts_subscription,
+    codes_of_expression,
+    codes_of_subscription,
     is_malformed,
     is_tag_type,
 )
@@ -167,12 +167,12 @@ class PullChecks:
         if kind is None or kind == TAG:
             if is_malformed(text):
                 raise RequestRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, _UNPARSED)
-            return MessageFilter(accepts_expression(text))
+            return MessageFilter(codes_of_expression(text))
         if not text:
             raise RequestRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, _UNPARSED)
         if not kind:
             # For a blank type Java splits the expression into no tags, so no message matches.
-            return EVERYTHING if text == ALL else MessageFilter(_nothing)
+            return EVERYTHING if text == ALL else MessageFilter(frozenset())
         self._check_enabled(kind)
         try:
             expression = compiled(text, kind, strict=self._config.strict_filters)
@@ -221,7 +221,7 @@ class PullChecks:
             return known[1]
         if not is_tag_type(subscription.expression_type):
             return self._by_expression(pull, subscription)
-        tests = MessageFilter(accepts_subscription(subscription))
+        tests = MessageFilter(codes_of_subscription(subscription))
         self._tests[key] = (subscription, tests)
         return tests
 
@@ -259,7 +259,3 @@ class PullChecks:
             raise RequestRefused(
                 ResponseCode.SYSTEM_ERROR, names.filter_unsupported(expression_type)
             )
-
-
-def _nothing(tag_code: int) -> bool:
-    return False

@@ -41,7 +41,7 @@ LOOKS_MAX: Final = 1_000
 T = TypeVar("T")
 
 
-class Held(Enum):
+class PullState(Enum):
     """The state of a held pull."""
 
     WAITING = auto()
@@ -50,7 +50,7 @@ class Held(Enum):
     """Its connection closed, so it gets no answer."""
 
 
-class Event(Enum):
+class PullEvent(Enum):
     """What can happen while a pull waits."""
 
     SUITED = auto()
@@ -62,11 +62,11 @@ class Event(Enum):
 
 
 NEXT: Final = {
-    (Held.WAITING, Event.SUITED): Held.ANSWERED,
-    (Held.WAITING, Event.NOT_SUITED): Held.WAITING,
-    (Held.WAITING, Event.TIME_OVER): Held.ANSWERED,
-    (Held.WAITING, Event.TOPIC_DELETED): Held.ANSWERED,
-    (Held.WAITING, Event.CONNECTION_CLOSED): Held.FORGOTTEN,
+    (PullState.WAITING, PullEvent.SUITED): PullState.ANSWERED,
+    (PullState.WAITING, PullEvent.NOT_SUITED): PullState.WAITING,
+    (PullState.WAITING, PullEvent.TIME_OVER): PullState.ANSWERED,
+    (PullState.WAITING, PullEvent.TOPIC_DELETED): PullState.ANSWERED,
+    (PullState.WAITING, PullEvent.CONNECTION_CLOSED): PullState.FORGOTTEN,
 }
 """A pull that does not wait any more is in no list, so no event reaches it."""
 
@@ -79,8 +79,8 @@ class HeldPull(Generic[T]):
     queue_id: int
     queue_offset: int
     """Where it wants to read: a message at this queue offset or a higher one can wake it."""
-    accepts: Callable[[int], bool] | None
-    """Tells whether a message with this tag code is wanted; None accepts all."""
+    codes: frozenset[int] | None
+    """The tag codes of messages that are wanted; None accepts all."""
     deadline_ms: int
     owner: Hashable
     """The connection, for ``drop_owner``."""
@@ -91,14 +91,14 @@ class HeldPull(Generic[T]):
     """Cost of calling ``wants``, in units of about a microsecond."""
     answer_work: int = ANSWER_WORK
     """Cost of answering it, in the same units."""
-    state: Held = Held.WAITING
+    state: PullState = PullState.WAITING
 
 
 @dataclass(slots=True)
 class _News(Generic[T]):
     """An event in one queue, and the held pulls that were not tested against it yet."""
 
-    event: Event
+    event: PullEvent
     topic: str
     queue_id: int
     queue_offset: int
@@ -115,7 +115,7 @@ class _News(Generic[T]):
             return False
         if self.tags_code is None:
             return True
-        if held.accepts is not None and not held.accepts(self.tags_code):
+        if held.codes is not None and self.tags_code not in held.codes:
             return False
         if held.wants is None:
             return True
@@ -196,21 +196,21 @@ class Hold(Generic[T]):
             return
         news: _News[T]
         if len(self._news) < NEWS_COUNT_MAX:
-            news = _News(Event.SUITED, topic, queue_id, queue_offset, tags_code, properties)
+            news = _News(PullEvent.SUITED, topic, queue_id, queue_offset, tags_code, properties)
             self._news.append(news)
             return
         merged = self._merged.get((topic, queue_id))
         if merged is not None:
             merged.queue_offset = queue_offset
             return
-        news = _News(Event.SUITED, topic, queue_id, queue_offset, None, properties)
+        news = _News(PullEvent.SUITED, topic, queue_id, queue_offset, None, properties)
         self._merged[topic, queue_id] = news
         self._news.append(news)
 
     def drop_topic(self, topic: str) -> None:
         """Note that a topic was deleted, so that ``wake`` returns all of its pulls."""
         for queue_id in self._topics.get(topic, ()):
-            self._news.append(_News(Event.TOPIC_DELETED, topic, queue_id, LONG_MAX, None, dict))
+            self._news.append(_News(PullEvent.TOPIC_DELETED, topic, queue_id, LONG_MAX, None, dict))
 
     @property
     def has_news(self) -> bool:
@@ -233,7 +233,7 @@ class Hold(Generic[T]):
                 news.unaware = iter(list(waiters))
             for held in news.unaware:
                 work_max -= 1
-                if held.state is Held.WAITING:
+                if held.state is PullState.WAITING:
                     if news.tags_code is not None:
                         work_max -= held.wants_work
                     if news.suits(held):
@@ -261,8 +261,8 @@ class Hold(Generic[T]):
             if self._over:
                 held = self._over.popleft()
                 work_max -= 1
-                if held.state is Held.WAITING:
-                    self._let_go(held, Event.TIME_OVER)
+                if held.state is PullState.WAITING:
+                    self._let_go(held, PullEvent.TIME_OVER)
                     over.append(held)
                     work_max -= held.answer_work
                 continue
@@ -293,9 +293,9 @@ class Hold(Generic[T]):
     def drop_owner(self, owner: Hashable) -> None:
         """Forget the pulls of a connection that closed."""
         for held in self._owners.pop(owner, ()):
-            self._let_go(held, Event.CONNECTION_CLOSED)
+            self._let_go(held, PullEvent.CONNECTION_CLOSED)
 
-    def _let_go(self, held: HeldPull[T], event: Event) -> None:
+    def _let_go(self, held: HeldPull[T], event: PullEvent) -> None:
         held.state = NEXT[held.state, event]
         self._waiting_count -= 1
         queues = self._topics[held.topic]

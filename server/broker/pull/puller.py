@@ -31,7 +31,6 @@ from server.broker.pull.pull_hold import ANSWER_WORK, WAIT_MS_MAX, HeldPull, Hol
 from server.broker.serving.answers import pull_refused, pulled
 from server.broker.serving.cold_reads import ColdReads
 from server.broker.stats.counters import GROUP_GET_NUMS, GROUP_GET_SIZE, Counter, Statistics
-from server.broker.stored_properties import in_java_order
 from server.runtime.request import RequestRefused
 from server.store.commitlog.log_read import OthersWait
 from server.store.commitlog.log_window import WORK_MAX
@@ -39,7 +38,7 @@ from server.store.disk.nowait import ColdRead
 from server.store.results import DispatchEntry, GetResult, GetStatus, PutMessage
 from server.store.store import MessageStore
 from storefmt.formats.javahash import tags_code
-from storefmt.formats.properties import DELAY, KEYS, TAGS, parse_properties
+from storefmt.formats.properties import DELAY, KEYS, TAGS, in_java_order, parse_properties
 from storefmt.names import OFFSET_MOVED_TOPIC
 
 LOG = logging.getLogger(__name__)
@@ -76,10 +75,6 @@ class Waiting(NamedTuple):
 MovedEvents = Callable[[PutMessage, int], None]
 """Stores, at ``now_ms``, an event (OFFSET_MOVED_EVENT): a group asked for an offset that the
 queue does not have."""
-
-
-def _nothing(tag_code: int) -> bool:
-    return False
 
 
 def _refuse(conn: ServerConn, serialize: int, opaque: int, refused: RequestRefused) -> None:
@@ -259,16 +254,16 @@ class Puller:
                 self._again(waiting._replace(wants=wants), None, now_ms, 0, 0)
 
     def _suspend(self, waiting: Waiting, wait_ms: int, now_ms: int) -> None:
-        accepts, wants = waiting.wants.by_tag, waiting.wants.by_properties
+        codes, wants = waiting.wants.codes, waiting.wants.by_properties
         if not self._config.long_polling_enable:
-            wait_ms, accepts = self._config.short_polling_time_ms, _nothing
+            wait_ms, codes = self._config.short_polling_time_ms, frozenset()
         deadline_ms = now_ms + max(0, min(wait_ms, WAIT_MS_MAX))
         self._hold.hold(
             HeldPull(
                 topic=waiting.pull.topic,
                 queue_id=waiting.pull.queue_id,
                 queue_offset=waiting.pull.queue_offset,
-                accepts=accepts,
+                codes=codes,
                 wants=wants,
                 wants_work=waiting.wants.operand_count * OPERAND_WORK,
                 # With an expression, a read may use the whole budget of one read.
@@ -281,13 +276,13 @@ class Puller:
         self._on_hold(deadline_ms)
 
     def _read(self, waiting: Waiting, *, may_wait: bool) -> GetResult:
-        with self._cold.pieces:
+        with self._cold.slices:
             return self._store.get_message(
                 waiting.pull.topic,
                 waiting.pull.queue_id,
                 waiting.pull.queue_offset,
                 count_max=waiting.pull.max_msg_nums,
-                accept=waiting.wants.by_tag,
+                codes=waiting.wants.codes,
                 wants=waiting.wants,
                 may_wait=may_wait,
             )

@@ -20,7 +20,7 @@ from server.broker import names
 from server.broker.clients.groups import Groups
 from server.broker.delay.schedule import DelayLevels, redirect
 from server.broker.names import is_writable
-from server.broker.stored_properties import in_java_order, index_keys
+from server.broker.send.topic_rules import RETRY_TIMES_VERSION
 from server.broker.topics import UNIT_SUB_FLAG, Topics
 from server.runtime.request import RequestRefused
 from server.store.results import PutMessage
@@ -35,12 +35,12 @@ from storefmt.formats.properties import (
     RETRY_TOPIC,
     TAGS,
     WAIT,
+    in_java_order,
+    index_keys,
     parse_properties,
 )
 
 FIRST_LEVEL: Final = 3
-RETRY_TIMES_VERSION: Final = 121
-"""MQVersion V3_4_9: since this version a client sends ``maxReconsumeTimes`` itself."""
 
 
 def given_back(

@@ -6,8 +6,9 @@
       -> transactional (TRAN_MSG)? -> half topic; otherwise delayed? -> schedule topic
       -> store.put -> the answer waits for the group commit (``Turn``)
 
-Rule: the cost of a send is decided here. Everything that is the same for all sends to a topic is
-cached in a ``Route`` and dropped when any topic changes; a send handles only its own fields.
+Rule: everything that is the same for all sends to a topic is cached in a ``Route`` and dropped
+when any topic changes. Where the kernel was built, ``send_kernel`` takes plain sends before they
+come here, with the same result.
 
 Source: broker/processor/AbstractSendMessageProcessor.java#msgCheck,
 SendMessageProcessor.java, store/DefaultMessageStore.java#checkMessage.
@@ -15,19 +16,18 @@ SendMessageProcessor.java, store/DefaultMessageStore.java#checkMessage.
 
 import logging
 from collections import deque
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import Protocol
 
 from remoting.aio.server import ServerConn
-from remoting.codes import ResponseCode, SerializeType
-from remoting.fast_path import SendV2
+from remoting.codes import ResponseCode
 from server.broker import names
 from server.broker.clients.groups import Groups
 from server.broker.config import BrokerConfig
 from server.broker.delay.schedule import DelayLevels, redirect
 from server.broker.files.saves import SavedFirst, StateFiles
 from server.broker.send.batches import RUN_COUNT_MAX, read_batch
-from server.broker.send.send_forms import SendForms, stored
-from server.broker.send.topic_rules import Route, Routes, SendFields, choose_queue
+from server.broker.send.topic_rules import Route, Routes, SendV2, choose_queue
 from server.broker.serving.answers import SendAnswers
 from server.broker.serving.group_commit import Sink, Turn
 from server.broker.serving.overload import store_refuses
@@ -40,21 +40,33 @@ from server.runtime.request import RequestRefused
 from server.runtime.slices import Slices
 from server.store.results import PutMessage, PutResult, PutRun, PutStatus, RunMessage, RunResult
 from server.store.store import MessageStore
-from storefmt.formats.properties import (
-    DELAY,
-    PROPERTIES_SIZE_MAX,
-)
+from storefmt.formats.properties import CLUSTER, DELAY, PROPERTIES_SIZE_MAX, format_properties
 from storefmt.formats.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK
 
 LOG = logging.getLogger(__name__)
 
 _OK = PutStatus.PUT_OK
-_JSON = int(SerializeType.JSON)
 IS_SLAVE = "this broker is a slave"
 _TOO_MANY_LIGHT_QUEUES = (
     "[LMQ_CONSUME_QUEUE_NUM_EXCEEDED]broker config enableLmq and enableMultiDispatch, lmq "
     "consumeQueue num exceed maxLmqConsumeQueueNum config num, default limit 2w."
 )
+
+
+class Kernel(Protocol):
+    """What takes the plain sends of a read in one call, see ``send_kernel``."""
+
+    def take(self, conn: ServerConn, data: bytes, now_ms: int) -> int:
+        """Store the messages of all plain sends at the beginning of ``data``.
+
+        Args:
+            conn: the connection of the producer.
+            data: bytes of its stream, from the beginning of a frame on.
+            now_ms: the store time.
+
+        Returns:
+            The number of bytes taken; the bytes behind them go the general way.
+        """
 
 
 class Sender:
@@ -105,7 +117,6 @@ class Sender:
         self._clock = clock
         self._slices = slices
         self._recoder = Recoder(config.broker_cluster_name)
-        self.forms = SendForms(self._recoder)
         self.refusal = ""
         """Why this broker takes no messages although it is a master; empty when it takes them."""
         self._routes = Routes(
@@ -198,7 +209,7 @@ class Sender:
         sink: Sink = conn
         if self._topics.unsaved and self._is_unsaved(route):
             sink = SavedFirst(conn, self._files, "topics")
-        self._turn.ack(sink, answer, opaque=opaque, serialize=serialize, waits=waits)
+        self._turn.ack(sink, answer, opaques=(opaque,), serialize=serialize, waits=waits)
 
     def _is_unsaved(self, route: Route) -> bool:
         """Tell whether a topic that a message of this route is stored in is not in topics.json."""
@@ -207,51 +218,32 @@ class Sender:
             return True
         return route.retry_group is not None and names.dlq_topic(route.retry_group) in unsaved
 
-    def take_known(self, conn: ServerConn, header: bytes, body: bytes, now_ms: int) -> bool:
-        """Store one message as ``take`` does, if its header matches a known form.
-
-        Args:
-            conn: the connection of the producer.
-            header: the JSON header of the request, as bytes.
-            body: the body of the message.
-            now_ms: store time of the message.
-
-        Returns:
-            False if nothing was done; the caller then uses ``take``, which stores the message or
-            refuses it with a reason.
-        """
-        found = self.forms.find(header)
-        if found is None or self._overload.refusal:
-            return False
-        form, values = found
-        route = self._routes.get(form.topic)
-        queue_id = int(values[0])
-        if route is None or queue_id >= route.queue_limit or route.retry_group is not None:
-            return False
-        properties, code, keys, waits = stored(form, values)
-        if len(body) > self._body_size_max or len(properties) > PROPERTIES_SIZE_MAX:
-            return False
-        status, queue_offset, log_offset, size = self._store.append(
-            route.topic, route.topic_bytes, queue_id, body, properties, form.flag,
-            form.sys_flag | route.sys_flag, int(values[1]), conn.peer_host, self._store_host, 0, 0,
-            code, keys, now_ms,
-        )  # fmt: skip
-        if status is not _OK:
-            return False
-        # This is ``count`` without the cost of a call.
-        nums, sizes = route.put_nums, route.put_size
-        nums.sum += 1
-        nums.times += 1
-        sizes.sum += size
-        sizes.times += 1
-        opaque = values[-1]
-        answer = self._answers.stored_known(
-            opaque, queue_id=values[0], queue_offset=queue_offset, log_offset=log_offset
+    def make_kernel(self, kind: Callable[..., Kernel]) -> Kernel:
+        """Return the kernel that takes plain sends before they come here."""
+        return kind(
+            limits=self.limits,
+            routes=self._routes.known,
+            layout_of=self._recoder.layout_of,
+            cluster=format_properties({CLUSTER: self._config.broker_cluster_name}).encode(),
+            suffix_of=self._recoder.batch_suffix,
+            appender=self._store.appender,
+            answers=self._answers,
+            turn=self._turn,
+            store_host=self._store_host,
         )
-        self._turn.ack(conn, answer, opaque=int(opaque), serialize=_JSON, waits=waits)
-        return True
 
-    def aim(self, conn: ServerConn, send: SendFields, now_ms: int) -> tuple[Route, int]:
+    def limits(self) -> tuple[int, int] | None:
+        """Return the bytes of the largest body and of the largest record; None to take no sends.
+
+        It is for the kernel, which leaves sends to ``take`` where that would refuse them.
+        """
+        if self._config.store.enable_multi_dispatch:
+            return None
+        if self._overload.refusal or not self._store.takes_messages:
+            return None
+        return self._body_size_max, self._store.appender.size_max
+
+    def aim(self, conn: ServerConn, send: SendV2, now_ms: int) -> tuple[Route, int]:
         """Return the route of a send and the id of the queue that it goes to.
 
         Raises:
@@ -297,42 +289,41 @@ class Sender:
         now_ms: int,
     ) -> tuple[int, str, bool]:
         """Return queue offset, message id and whether the producer waits for the disk."""
-        # Unpacking the tuple once takes a third of the time of reading the fields by name.
-        _, _, _, _, _, _, _, _, sys_flag, born_ms, flag, text, reconsume_times, _, _, _ = send
-        data, code, keys, waits, named = self._recoder.recode(text)
-        if sys_flag & TRANSACTION_MASK and not is_prepared(named):
-            self._warn_of_flag(conn, sys_flag)
-        if len(body) > self._body_size_max or len(data) > PROPERTIES_SIZE_MAX:
+        recoded = self._recoder.recode(send.properties)
+        if send.sys_flag & TRANSACTION_MASK and not is_prepared(recoded.named):
+            self._warn_of_flag(conn, send.sys_flag)
+        if len(body) > self._body_size_max or len(recoded.data) > PROPERTIES_SIZE_MAX:
             self._stats.put_failed_count += 1
             raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
-        fields = (
-            route.topic, route.topic_bytes, queue_id, body, data, flag, sys_flag | route.sys_flag,
-            born_ms, conn.peer_host, self._store_host, reconsume_times or 0, 0, code, keys,
-        )  # fmt: skip
-        if route.retry_group is None and named is None:
-            result = self._store.append(*fields, now_ms)
+        message = PutMessage(
+            route.topic,
+            route.topic_bytes,
+            queue_id,
+            body,
+            recoded.data,
+            send.flag,
+            send.sys_flag | route.sys_flag,
+            send.born_timestamp,
+            conn.peer_host,
+            self._store_host,
+            send.reconsume_times or 0,
+            0,
+            recoded.tags_code,
+            recoded.keys,
+        )
+        if route.retry_group is not None:
+            self._give_up(message, send, route.retry_group, now_ms)
+        if recoded.named is not None:
+            self._act_on(message, recoded.named, now_ms)
+        result = self._store.put(message, now_ms)
+        self._check(result.status)
+        if message.topic is route.topic:
+            self.count(route, 1, result.size)
         else:
-            message = PutMessage(*fields)
-            if route.retry_group is not None:
-                self._give_up(message, send, route.retry_group, now_ms)
-            if named is not None:
-                self._act_on(message, named, now_ms)
-            result = self._store.put(message, now_ms)
-            if message.topic is not route.topic and result.status is _OK:
-                # Count it for the topic it waits or ended in. A message that waits is counted
-                # for its own topic when it is delivered.
-                self._stats.count_put(message.topic, result.size)
-                return result.queue_offset, self._answers.message_id(result.log_offset), waits
-        status, queue_offset, log_offset, size = result
-        if status is not _OK:
-            self._check(status)
-        # This is ``count`` without the cost of a call.
-        nums, sizes = route.put_nums, route.put_size
-        nums.sum += 1
-        nums.times += 1
-        sizes.sum += size
-        sizes.times += 1
-        return queue_offset, self._answers.message_id(log_offset), waits
+            # Count it for the topic it waits or ended in. A message that waits is counted
+            # for its own topic when it is delivered.
+            self._stats.count_put(message.topic, result.size)
+        return result.queue_offset, self._answers.message_id(result.log_offset), recoded.waits
 
     def _take_batch(self, conn: ServerConn, send: SendV2, body: bytes, serialize: int) -> None:
         """Store a batch: a small one at once, a large one in runs between other requests.
@@ -344,7 +335,7 @@ class Sender:
         ends = self._recoder.batch_suffix(send.properties)
         if len(body) > self._body_size_max or ends.is_delayed or send.sys_flag & TRANSACTION_MASK:
             raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
-        runs = read_batch(body, ends=ends, recoder=self._recoder, illegal=self._illegal)
+        runs = read_batch(body, ends=ends, illegal=self._illegal)
         first = next(runs)
         steps = self._take_runs(conn, send, serialize, first, runs, waits=ends.waits)
         if len(first) < RUN_COUNT_MAX:
@@ -366,7 +357,8 @@ class Sender:
 
         Other messages may be stored between two runs, so each run gets its own store time.
         Nothing is stored before the whole batch is read. A batch is stored in part only when the
-        store stops taking messages; the answer then is the same as if nothing were stored.
+        store stops taking messages, or when a message of a later run names a queue that is
+        refused; the answer then is the same as if nothing were stored.
         """
         runs = [first]
         codes: list[ResponseCode] = []

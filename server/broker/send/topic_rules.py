@@ -12,10 +12,12 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Final, NamedTuple
 
 from remoting.aio.server import ServerConn
-from remoting.codes import ResponseCode
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.headers import SendMessage, SendMessageV2
 from server.broker import names
 from server.broker.config import BrokerConfig
 from server.broker.names import is_writable, perm_text
@@ -27,37 +29,31 @@ from storefmt.formats.sysflag import MULTI_TAGS
 from storefmt.names import RETRY_PREFIX
 
 LOG = logging.getLogger(__name__)
+RETRY_TIMES_VERSION: Final = 121
+"""MQVersion V3_4_9: since this version a client sends ``maxReconsumeTimes`` itself."""
 
 
-class SendFields(Protocol):
-    """The fields of a send header, for all three request codes (10, 310, 320)."""
+class SendV2(NamedTuple):
+    """The fields of a send request; the names are those of ``headers.SendMessageV2``."""
 
-    @property
-    def producer_group(self) -> str: ...
-    @property
-    def topic(self) -> str: ...
-    @property
-    def default_topic(self) -> str: ...
-    @property
-    def default_topic_queue_nums(self) -> int: ...
-    @property
-    def queue_id(self) -> int: ...
-    @property
-    def sys_flag(self) -> int: ...
-    @property
-    def born_timestamp(self) -> int: ...
-    @property
-    def flag(self) -> int: ...
-    @property
-    def properties(self) -> str | None: ...
-    @property
-    def reconsume_times(self) -> int | None: ...
-    @property
-    def unit_mode(self) -> bool: ...
-    @property
-    def batch(self) -> bool: ...
-    @property
-    def max_reconsume_times(self) -> int | None: ...
+    code: int
+    opaque: int
+    is_oneway: bool
+    producer_group: str
+    topic: str
+    default_topic: str
+    default_topic_queue_nums: int
+    queue_id: int
+    sys_flag: int
+    born_timestamp: int
+    """ms"""
+    flag: int
+    """The user's flag, not that of the request."""
+    properties: str | None
+    reconsume_times: int | None
+    unit_mode: bool
+    max_reconsume_times: int | None
+    batch: bool
 
 
 @dataclass(slots=True, frozen=True)
@@ -73,6 +69,35 @@ class Route:
     retry_group: str | None
     put_nums: Counter
     put_size: Counter
+
+
+def send_of(command: Command) -> SendV2:
+    """Return the header of a send: with long field names in the code that has them, else short.
+
+    Raises:
+        BadHeader: a field is missing or has a wrong value.
+    """
+    has_long_names = command.code in (RequestCode.SEND_MESSAGE, RequestCode.SEND_REPLY_MESSAGE)
+    fields: SendMessage | SendMessageV2
+    fields = command.header(SendMessage) if has_long_names else command.header(SendMessageV2)
+    return SendV2(
+        command.code,
+        command.opaque,
+        command.is_oneway,
+        fields.producer_group,
+        fields.topic,
+        fields.default_topic,
+        fields.default_topic_queue_nums,
+        fields.queue_id,
+        fields.sys_flag,
+        fields.born_timestamp,
+        fields.flag,
+        fields.properties,
+        fields.reconsume_times,
+        fields.unit_mode,
+        fields.max_reconsume_times if command.version >= RETRY_TIMES_VERSION else None,
+        fields.batch,
+    )
 
 
 def topic_text(topic: TopicConfig) -> str:
@@ -107,21 +132,22 @@ class Routes:
         self._config = config
         self._topics = topics
         self._stats = stats
-        self._routes: dict[str, Route] = {}
+        self.known: dict[str, Route] = {}
+        """The cached routes by topic."""
         self._is_open = True
-        self.get = self._routes.get
+        self.get = self.known.get
         """Return the known route of a topic, or None."""
 
     def forget(self) -> None:
         """Drop every route; call it when a topic or the broker's permission has changed."""
-        self._routes.clear()
+        self.known.clear()
 
     def close(self) -> None:
         """Refuse every send from now on, because the broker stops."""
         self._is_open = False
         self.forget()
 
-    def make(self, conn: ServerConn, send: SendFields, now_ms: int) -> Route:
+    def make(self, conn: ServerConn, send: SendV2, now_ms: int) -> Route:
         """Return the route of a send; create its topic if it is missing and that is allowed.
 
         Raises:
@@ -168,10 +194,10 @@ class Routes:
         )
         if topic not in self._topics.unsaved:
             # Answers of a cached route do not wait for topics.json to be saved.
-            self._routes[topic] = route
+            self.known[topic] = route
         return route
 
-    def _create(self, send: SendFields, now_ms: int) -> TopicConfig:
+    def _create(self, send: SendV2, now_ms: int) -> TopicConfig:
         topic = send.topic
         is_retry = topic.startswith(RETRY_PREFIX)
         sys_flag = (UNIT_SUB_FLAG if is_retry else UNIT_FLAG) if send.unit_mode else 0

@@ -55,19 +55,18 @@ class SendAnswers:
             f'"TRACE_ON":"{self._ext[TRACE_ON]}","MSG_REGION":"{region}"' if quotable else None
         )
 
-        # The same text as in ``stored``, as bytes that are filled in with bytes.
-        self._known = (
-            b'{"code":0,"extFields":{"queueId":"%%b",%b,"msgId":"%b","queueOffset":"%%d"},'
-            b'"flag":1,"language":"%b","opaque":%%b,%b'
-            % (
-                (self._common or "").replace("%", "%%").encode(),
-                self._id_format.encode(),
-                _LANGUAGE.encode(),
-                _END.encode(),
-            )
-            if quotable
-            else None
+        # The text of ``stored`` around queue id, offset id, queue offset and opaque.
+        texts = (
+            '{"code":0,"extFields":{"queueId":"',
+            f'",{self._common},"msgId":"',
+            self._id_format.removesuffix("%016X"),
+            '","queueOffset":"',
+            f'"}},"flag":1,"language":"{_LANGUAGE}","opaque":',
+            f",{_END}",
         )
+        self.pieces = tuple(text.encode() for text in texts) if quotable else None
+        """The constant parts of ``stored`` for JSON: before the queue id, before an offset id, the
+        host in each offset id, before the queue offset, before the opaque, and the end."""
 
     def message_ids(self, log_offsets: Sequence[int]) -> str:
         """Return the offset ids of the messages of a batch, as its answer lists them."""
@@ -102,29 +101,6 @@ class SendAnswers:
         }
         return _frame(serialize, opaque, code=ResponseCode.SUCCESS, remark=None, ext=ext)
 
-    def stored_known(
-        self, opaque: bytes, *, queue_id: bytes, queue_offset: int, log_offset: int
-    ) -> bytes:
-        """Return what ``stored`` returns for JSON, from digits copied out of the request.
-
-        Args:
-            opaque: digits of the request's opaque; ``queue_id`` likewise.
-            queue_offset: of the message, in entries.
-            log_offset: of the message, in bytes; it becomes the offset id.
-        """
-        if self._known is None:
-            message_id = self.message_id(log_offset)
-            return self.stored(
-                _JSON,
-                int(opaque),
-                queue_id=int(queue_id),
-                queue_offset=queue_offset,
-                message_id=message_id,
-            )
-        header = self._known % (queue_id, log_offset, queue_offset, opaque)
-        size = len(header)
-        return _HEAD.pack(4 + size, size) + header
-
     def refused(self, serialize: int, opaque: int, *, code: int, remark: str) -> bytes:
         """Return the frame that says why a message was not stored.
 
@@ -137,11 +113,20 @@ class SendAnswers:
         return _frame(serialize, opaque, code=code, remark=remark, ext=self._ext)
 
 
-def with_code(stored: bytes, code: int) -> bytes:
-    """Return the answer to a stored message with another code (10: not known to be on disk).
+def with_code(answers: bytes, code: int) -> bytes:
+    """Return answers to stored messages with another code (10: not known to be on disk).
 
     An answer that says that the message was not stored keeps its code.
     """
+    found, pos = [], 0
+    while pos < len(answers):
+        end = pos + 4 + _HEAD.unpack_from(answers, pos)[0]
+        found.append(_with_code(answers[pos:end], code))
+        pos = end
+    return b"".join(found)
+
+
+def _with_code(stored: bytes, code: int) -> bytes:
     mark = _HEAD.unpack_from(stored)[1]
     header = stored[_HEAD_SIZE:]
     if mark >> 24 == _JSON:

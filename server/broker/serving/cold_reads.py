@@ -7,24 +7,28 @@ Rule: a thread only brings bytes into the page cache. The loop decides what a pu
 and decides it anew at each try, as if the pull had just come. After ``tries_max`` tries the loop
 itself waits for the disk, because with so little memory the pull might never succeed. Where the
 file system cannot tell what is cached (tmpfs), every read counts as cached. A large pull from
-memory is read in slices while sockets or sends wait for the loop (``Pieces``). Other long work
+memory is read in slices while sockets or sends wait for the loop (``ReadSlices``). Other long work
 does one slice and asks to be called again with ``soon``.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Final
 
 from server.broker.serving.group_commit import Turn
 from server.runtime.clock import Clock
 from server.runtime.event_loop import ServerLoop
-from server.store.commitlog.log_read import Begun, Pieces
+from server.store.commitlog.log_read import Begun, ReadSlices
 from server.store.disk.nowait import ColdRead
 
 TRIES_MAX: Final = 40
 """This is enough for one pull, which reads a queue file and at most 32 places of the log."""
 THREADS: Final = 4
+DESCRIPTORS_MAX: Final = 128
+"""When reads that threads do, or wait to do, hold so many descriptors, further reads wait."""
 
 Again = Callable[[int], object]
 """Called on the loop with ``now_ms`` when the work can go on."""
@@ -36,11 +40,13 @@ class ColdReads:
     def __init__(self, clock: Clock) -> None:
         self.count = 0
         """Reads that a thread has done, or is doing."""
-        self.pieces = Pieces(lambda: False)
+        self.slices = ReadSlices(lambda: False)
         """Splits large reads of the loop into slices."""
         self._clock = clock
         self._loop: asyncio.AbstractEventLoop | None = None
         self._workers: ThreadPoolExecutor | None = None
+        self._descriptor_count = 0
+        self._postponed: deque[Again] = deque()
 
     @property
     def tries_max(self) -> int:
@@ -52,16 +58,39 @@ class ColdReads:
         self._loop = loop
         if isinstance(loop, ServerLoop):
             is_waited_for = loop.is_waited_for
-            self.pieces.is_waited_for = lambda: turn.is_due or is_waited_for()
+            self.slices.is_waited_for = lambda: turn.is_due or is_waited_for()
         self._workers = ThreadPoolExecutor(THREADS, thread_name_prefix="cold-read")
 
     def warm(self, cold: ColdRead, again: Again) -> None:
-        """Let a thread read what is not in the page cache, then call ``again``."""
+        """Let a thread read what is not in the page cache, then call ``again``.
+
+        If too many reads are under way, ``again`` is called when one of them has ended, and
+        finds out anew what is not in the page cache.
+        """
         if self._workers is None or self._loop is None:
             cold.drop()
-            return
-        self.count += 1
-        self._run(cold.warm, again)
+        elif self._descriptor_count >= DESCRIPTORS_MAX:
+            cold.drop()
+            self._postponed.append(again)
+        else:
+            self.count += 1
+            held = cold.descriptor_count
+            self._descriptor_count += held
+            self._run(cold.warm, partial(self._warmed, again, held))
+
+    def _warmed(self, again: Again, held: int, now_ms: int) -> None:
+        self._descriptor_count -= held
+        if self._postponed:
+            self.soon(self._try_postponed)
+        again(now_ms)
+
+    def _try_postponed(self, now_ms: int) -> None:
+        """Try one postponed read, and the next one soon: it may not need a thread any more."""
+        if self._postponed and self._descriptor_count < DESCRIPTORS_MAX:
+            again = self._postponed.popleft()
+            if self._postponed:
+                self.soon(self._try_postponed)
+            again(now_ms)
 
     def soon(self, again: Again) -> None:
         """Call ``again`` on the next pass of the loop, after what is ready now."""
@@ -76,7 +105,7 @@ class ColdReads:
             self._loop.call_later(0, self._go_on, begun, again)
 
     def _go_on(self, begun: Begun, again: Again) -> None:
-        if self.pieces.may_go_on(begun):
+        if self.slices.may_go_on(begun):
             self._ended(again)
         else:
             self.go_on(begun, again)
@@ -105,5 +134,6 @@ class ColdReads:
     def close(self) -> None:
         """Wait for the threads to end; nothing is called back from now on."""
         workers, self._workers = self._workers, None
+        self._postponed.clear()
         if workers is not None:
             workers.shutdown()

@@ -21,7 +21,7 @@ Source: store/CommitLog.java#handleDiskFlush; performance notes of this project.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, Protocol
 
@@ -48,8 +48,8 @@ class Sink(Protocol):
         ...
 
 
-Ack = tuple[Sink, bytes, int, int]
-"""Where the answer goes, its frame, opaque, serialization."""
+Ack = tuple[Sink, bytes, Sequence[int], int]
+"""Where the answers go, their frames one after another, their opaques, and their serialization."""
 Hold = Callable[[list[Ack], int, int, int], list[Ack]]
 """Makes answers wait for a slave, too. It takes the answers, the log offsets at which the turn's
 messages begin and end, and ``now_ms``."""
@@ -139,20 +139,27 @@ class Turn:
             self._flusher = ThreadPoolExecutor(max_workers=1, thread_name_prefix="flush")
 
     def ack(
-        self, conn: Sink, answer: bytes, *, opaque: int, serialize: int, waits: bool = True
+        self,
+        conn: Sink,
+        answers: bytes,
+        *,
+        opaques: Sequence[int],
+        serialize: int,
+        waits: bool = True,
     ) -> None:
-        """Send ``answer`` when everything that was put up to now is safe.
+        """Send ``answers`` when everything that was put up to now is safe.
 
         Args:
-            conn: where the answer goes.
-            opaque: number of the request, for the answer that is sent if the write fails.
-            serialize: serialization code of the request, for the same answer.
+            conn: where the answers go.
+            answers: the frames of one or more answers.
+            opaques: numbers of the requests, for the answers that are sent if the write fails.
+            serialize: serialization code of the requests, for the same answers.
             waits: False sends it after the write, even with SYNC_FLUSH or SYNC_MASTER.
         """
         if waits or (self.hold is None and not self._sync_flush):
-            self._acks.append((conn, answer, opaque, serialize))
+            self._acks.append((conn, answers, opaques, serialize))
         else:
-            self._hasty_acks.append((conn, answer, opaque, serialize))
+            self._hasty_acks.append((conn, answers, opaques, serialize))
         if not self._scheduled:
             self.schedule()
 
@@ -187,7 +194,7 @@ class Turn:
             self._hasty_acks = []
             return
         elapsed_ms = self._clock.now_ms() - now_ms
-        if elapsed_ms > 0 and self.overload.written(elapsed_ms, count=len(acks) + len(done)):
+        if elapsed_ms > 0 and self.overload.written(elapsed_ms, count=_count(acks) + len(done)):
             self._end_stale_soon()
         self.on_written()
         if self.hold is not None and acks:
@@ -196,7 +203,7 @@ class Turn:
             self._release(self._hasty_acks, [])
             self._hasty_acks = []
         if not self._sync_flush:
-            self._times.add(elapsed_ms, count=len(acks))
+            self._times.add(elapsed_ms, count=_count(acks))
             self._release_now(acks, done, now_ms)
             return
         self._sends.flush()
@@ -219,7 +226,7 @@ class Turn:
                 acks += self._unsafe_acks
                 self._unsafe_acks = []
             if acks:
-                LOG.warning("the disk did not sync %d messages in %d ms", len(acks), timeout_ms)
+                LOG.warning("the disk did not sync %d messages in %d ms", _count(acks), timeout_ms)
                 self._doubt(acks, [])
                 self._sends.flush()
 
@@ -295,7 +302,7 @@ class Turn:
             self._sends.flush()
             return
         now_ms = self._clock.now_ms()
-        self._times.add(now_ms - self._flush_began_ms, count=len(acks))
+        self._times.add(now_ms - self._flush_began_ms, count=_count(acks))
         self._release_now(acks, done, now_ms)
         if self._unsafe_acks or self._unsafe_done:
             self._begin_flush(now_ms)
@@ -319,8 +326,8 @@ class Turn:
 
     @staticmethod
     def _release(acks: list[Ack], done: list[Done]) -> None:
-        for conn, answer, _, _ in acks:
-            conn.send(answer)
+        for conn, answers, _, _ in acks:
+            conn.send(answers)
         for call in done:
             call(ResponseCode.SUCCESS)
 
@@ -328,14 +335,20 @@ class Turn:
     def _doubt(acks: list[Ack], done: list[Done]) -> None:
         """Answer 10: the messages are written, but perhaps not on disk."""
         code = ResponseCode.FLUSH_DISK_TIMEOUT
-        for conn, answer, _, _ in acks:
-            conn.send(with_code(answer, code))
+        for conn, answers, _, _ in acks:
+            conn.send(with_code(answers, code))
         for call in done:
             call(code)
 
     def _refuse(self, acks: list[Ack], done: list[Done], remark: str) -> None:
         code = ResponseCode.SERVICE_NOT_AVAILABLE
-        for conn, _, opaque, serialize in acks:
-            conn.send(self._answers.refused(serialize, opaque, code=code, remark=remark))
+        for conn, _, opaques, serialize in acks:
+            for opaque in opaques:
+                conn.send(self._answers.refused(serialize, opaque, code=code, remark=remark))
         for call in done:
             call(code)
+
+
+def _count(acks: Iterable[Ack]) -> int:
+    """Return the number of answers."""
+    return sum(len(opaques) for _, _, opaques, _ in acks)

@@ -38,8 +38,8 @@ from server.broker.topics import Topics
 from server.broker.transaction.half_messages import (
     GROUP,
     QUEUE_ID,
-    Event,
     Half,
+    HalfEvent,
     check_times,
     counted,
     decided_offset,
@@ -86,7 +86,7 @@ class CheckRules(NamedTuple):
     """The present time of the clock that the log uses for that; this clock does not jump."""
 
 
-def judge(record: Record, named: Mapping[str, str], *, rules: CheckRules, now_ms: int) -> Event:
+def judge(record: Record, named: Mapping[str, str], *, rules: CheckRules, now_ms: int) -> HalfEvent:
     """Return what a round does with a half message without a decision.
 
     Args:
@@ -99,15 +99,15 @@ def judge(record: Record, named: Mapping[str, str], *, rules: CheckRules, now_ms
         GIVE_UP, SPARE or ASK; NOT_KNOWN if it is too young to ask.
     """
     if is_asked_enough(named, rules):
-        return Event.GIVE_UP
+        return HalfEvent.GIVE_UP
     age_ms = now_ms - record.born_ms
     if min(now_ms, rules.retention_ms) - record.born_ms > rules.reserved_ms:
-        return Event.GIVE_UP
+        return HalfEvent.GIVE_UP
     immunity = named.get(CHECK_IMMUNITY_TIME_IN_SECONDS)
     if immunity is not None:
-        return Event.SPARE if age_ms < _immunity_ms(immunity, rules) else Event.ASK
+        return HalfEvent.SPARE if age_ms < _immunity_ms(immunity, rules) else HalfEvent.ASK
     # If it was born in the future, a clock is wrong and the age is of no use, so ask.
-    return Event.NOT_KNOWN if 0 <= age_ms < rules.timeout_ms else Event.ASK
+    return HalfEvent.NOT_KNOWN if 0 <= age_ms < rules.timeout_ms else HalfEvent.ASK
 
 
 def is_asked_enough(named: Mapping[str, str], rules: CheckRules) -> bool:
@@ -244,7 +244,7 @@ class TransactionChecks:
                 LOG.warning("half messages are checked again later: %s", refused)
                 more = False
                 break
-            if event is Event.NOT_KNOWN:
+            if event is HalfEvent.NOT_KNOWN:
                 more = False
                 break
             walk.ahead.popleft()
@@ -302,7 +302,7 @@ class TransactionChecks:
 
     def _take(
         self, walk: _Round, record: Record, questions: list[tuple[str, Command]], now_ms: int
-    ) -> tuple[Event, int]:
+    ) -> tuple[HalfEvent, int]:
         """Handle a half message without a decision.
 
         Returns:
@@ -315,28 +315,28 @@ class TransactionChecks:
                 "half message at log offset %d names no topic or queue to go to; left out",
                 record.log_offset,
             )
-            return Event.ROLL_BACK, 0
+            return HalfEvent.ROLL_BACK, 0
         first = first_offset(named, record.queue_offset)
         event = judge(record, named, rules=self._rules(), now_ms=now_ms)
-        if event is Event.SPARE and first in walk.resolved:
+        if event is HalfEvent.SPARE and first in walk.resolved:
             walk.done.add(walk.resolved.pop(first))
             self._spared.discard(first)
-            return Event.ROLL_BACK, 0
+            return HalfEvent.ROLL_BACK, 0
         after = step(state, event)
-        if event is Event.NOT_KNOWN:
+        if event is HalfEvent.NOT_KNOWN:
             return event, 0
         if after is Half.GIVEN_UP:
             self._spared.discard(first)
             return event, self._give_up(record, named, now_ms)
         named = counted(named)
-        if event is Event.SPARE:
+        if event is HalfEvent.SPARE:
             named = spared(named, queue_offset=record.queue_offset)
             self._spared.add(first)
         else:
             self._spared.discard(first)
         put = self._put(renewed(record, named, store_host=self._store_host), now_ms)
         group = producer_group(named)
-        if event is Event.ASK and group is not None:
+        if event is HalfEvent.ASK and group is not None:
             questions.append((group, question(record, named, put, host=self._store_host)))
         return event, put.log_offset + put.size
 

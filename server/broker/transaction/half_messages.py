@@ -27,7 +27,6 @@ from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import CheckTransactionState
 from server.broker.names import topic_fault
-from server.broker.stored_properties import in_java_order, index_keys
 from server.store.results import PutMessage, PutResult
 from storefmt.errors import BadCall
 from storefmt.formats.javahash import tags_code
@@ -42,6 +41,8 @@ from storefmt.formats.properties import (
     TRANSACTION_PREPARED,
     TRANSACTION_PREPARED_QUEUE_OFFSET,
     UNIQUE_KEY,
+    in_java_order,
+    index_keys,
     parse_properties,
 )
 from storefmt.formats.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK
@@ -73,7 +74,7 @@ class Half(Enum):
     """It is in TRANS_CHECK_MAX_TIME_TOPIC, because no decision came in time."""
 
 
-class Event(Enum):
+class HalfEvent(Enum):
     """What can happen to a half message."""
 
     COMMIT = auto()
@@ -90,26 +91,26 @@ class Event(Enum):
     """An administrator wants it to be checked again."""
 
 
-NEXT: Final[Mapping[tuple[Half, Event], Half]] = {
-    (Half.PREPARED, Event.COMMIT): Half.COMMITTED,
-    (Half.PREPARED, Event.ROLL_BACK): Half.ROLLED_BACK,
-    (Half.PREPARED, Event.NOT_KNOWN): Half.PREPARED,
-    (Half.PREPARED, Event.ASK): Half.RENEWED,
-    (Half.PREPARED, Event.SPARE): Half.RENEWED,
-    (Half.PREPARED, Event.GIVE_UP): Half.GIVEN_UP,
-    (Half.PREPARED, Event.RESUME): Half.PREPARED,
-    (Half.RENEWED, Event.COMMIT): Half.COMMITTED,
-    (Half.RENEWED, Event.ROLL_BACK): Half.ROLLED_BACK,
-    (Half.RENEWED, Event.NOT_KNOWN): Half.RENEWED,
-    (Half.RENEWED, Event.ASK): Half.RENEWED,
-    (Half.RENEWED, Event.SPARE): Half.RENEWED,
-    (Half.RENEWED, Event.GIVE_UP): Half.GIVEN_UP,
-    (Half.RENEWED, Event.RESUME): Half.PREPARED,
-    (Half.GIVEN_UP, Event.RESUME): Half.PREPARED,
+NEXT: Final[Mapping[tuple[Half, HalfEvent], Half]] = {
+    (Half.PREPARED, HalfEvent.COMMIT): Half.COMMITTED,
+    (Half.PREPARED, HalfEvent.ROLL_BACK): Half.ROLLED_BACK,
+    (Half.PREPARED, HalfEvent.NOT_KNOWN): Half.PREPARED,
+    (Half.PREPARED, HalfEvent.ASK): Half.RENEWED,
+    (Half.PREPARED, HalfEvent.SPARE): Half.RENEWED,
+    (Half.PREPARED, HalfEvent.GIVE_UP): Half.GIVEN_UP,
+    (Half.PREPARED, HalfEvent.RESUME): Half.PREPARED,
+    (Half.RENEWED, HalfEvent.COMMIT): Half.COMMITTED,
+    (Half.RENEWED, HalfEvent.ROLL_BACK): Half.ROLLED_BACK,
+    (Half.RENEWED, HalfEvent.NOT_KNOWN): Half.RENEWED,
+    (Half.RENEWED, HalfEvent.ASK): Half.RENEWED,
+    (Half.RENEWED, HalfEvent.SPARE): Half.RENEWED,
+    (Half.RENEWED, HalfEvent.GIVE_UP): Half.GIVEN_UP,
+    (Half.RENEWED, HalfEvent.RESUME): Half.PREPARED,
+    (Half.GIVEN_UP, HalfEvent.RESUME): Half.PREPARED,
 }
 
 
-def step(state: Half, event: Event) -> Half:
+def step(state: Half, event: HalfEvent) -> Half:
     """Return the state after ``event``.
 
     Raises:

@@ -60,7 +60,7 @@ def register_broker(state: NamesrvState, request: Request) -> Steps[Command]:
         filter_servers, version, announced = yield from large(
             lambda: _registration(command, compressed=header.compressed), size=len(command.body)
         )
-        master = yield from state.routes.registering(
+        master = yield from state.routes.register(
             header,
             announced,
             version,

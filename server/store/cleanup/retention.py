@@ -98,7 +98,10 @@ class Retention:
                 if self._active <= base < active:
                     self.sealed_ms.setdefault(base, clock_ms)
         self._active = active
-        self.sealed_ms = {base: ms for base, ms in self.sealed_ms.items() if base >= bases[0]}
+        # A power cut may have taken a file that was full; then it is filled a second time.
+        self.sealed_ms = {
+            base: ms for base, ms in self.sealed_ms.items() if bases[0] <= base < active
+        }
         config = self._config
         if usage.percent > config.disk_space_warning_level_ratio:
             self.disk_full = (

@@ -3,23 +3,21 @@
     PutMessage ──> head | body | topic | properties ──> CommitLog.parts
                └─> DispatchEntry + its queue          ──> taken after the write
 
-Rule: a message costs one struct pack and no system call. The record head is packed here with
-the layout of ``storefmt``, and the parts of all messages of a write are joined once; a test
-compares the bytes with ``storefmt.formats.message.encode_record``. Queue offsets are assigned
-here and taken back if the write fails.
+Rule: a message costs no system call. The record head is packed here with the layout of
+``storefmt``, and the parts of all messages of a write are joined once; a test compares the bytes
+with ``storefmt.formats.message.encode_record``. Queue offsets are assigned here and taken back if
+the write fails. ``send_kernel`` of the broker does the same in C for plain sends.
 
 Source: store/CommitLog.java#doAppend, #encode; store/DefaultMessageStore.java#checkMessage.
 """
 
-import struct
-from collections.abc import Callable
-from typing import Final, cast
+from typing import Final
 
 from server.store.commitlog.log_files import CommitLog
 from server.store.commitlog.multi_dispatch import Copies
 from server.store.config import StoreConfig
 from server.store.queues.queue import ConsumeQueue
-from server.store.queues.queue_table import QueueTable, Taker
+from server.store.queues.queue_table import QueueHandle, QueueTable
 from server.store.results import (
     DispatchEntry,
     PutMessage,
@@ -28,16 +26,11 @@ from server.store.results import (
     PutStatus,
     RunResult,
 )
+from storefmt.dispatch.record_entries import is_queued
 from storefmt.formats import layout
 from storefmt.formats.message import BLANK_SIZE_MIN, CRC_MASK, MAGIC_V1, TOPIC_SIZE_V1_MAX, crc32
 from storefmt.formats.properties import PROPERTIES_SIZE_MAX
-from storefmt.formats.sysflag import (
-    BORN_HOST_V6,
-    HOSTS_V6,
-    STORE_HOST_V6,
-    TRANSACTION_COMMIT,
-    TRANSACTION_MASK,
-)
+from storefmt.formats.sysflag import BORN_HOST_V6, HOSTS_V6, STORE_HOST_V6
 
 # By the sizes of born host and store host: the head, its size and its flag bits.
 _HEADS: Final = {
@@ -50,43 +43,23 @@ _HEADS: Final = {
     )
     for head in (layout.MESSAGE.part("body_size").struct(v6=bits),)
 }
-# The same for a run: the fields that all its records share are packed once, as one field.
-_RUN_FRONT: Final = layout.MESSAGE.part("log_offset").struct()
-_RUN_HEADS: Final = {
-    hosts: struct.Struct(f"{_RUN_FRONT.format}{size - _RUN_FRONT.size - 4}si")
-    for hosts, (_, size, _) in _HEADS.items()
-}
 _NOT_HOSTS: Final = ~HOSTS_V6
-# Creating a named tuple this way takes half the time; each message needs two.
-new_entry: Final = cast(
-    "Callable[[type[DispatchEntry], tuple[object, ...]], DispatchEntry]", tuple.__new__
-)
-_new_result: Final = cast(
-    "Callable[[type[PutResult], tuple[object, ...]], PutResult]", tuple.__new__
-)
 _OK: Final = PutStatus.PUT_OK
 _ILLEGAL: Final = PutResult(PutStatus.MESSAGE_ILLEGAL, -1, -1, 0)
 _RUN_ILLEGAL: Final = RunResult(PutStatus.MESSAGE_ILLEGAL, -1, [], 0)
-
-
-def is_queued(sys_flag: int) -> bool:
-    """Tell whether a record gets an entry in its queue: all except half and rollback do."""
-    return sys_flag & TRANSACTION_MASK in (0, TRANSACTION_COMMIT)
 
 
 class Appender:
     """The messages of one store that are put and not yet written."""
 
     def __init__(self, config: StoreConfig, log: CommitLog, table: QueueTable) -> None:
-        self._log = log
-        self._table = table
-        self._queues = table.queues
-        self._columns = table.columns
+        self.log = log
+        self.table = table
         self._run_size_max = log.file_size - BLANK_SIZE_MIN
         self.settings_changed(config)
         self.entries: list[DispatchEntry] = []
         """Entries of what was put since the last write, in log order."""
-        self.takers: list[Taker] = []
+        self.handles: list[QueueHandle] = []
         """The queue of each entry."""
         self.put_count = 0
         """Number of records stored since the start."""
@@ -97,10 +70,11 @@ class Appender:
     def settings_changed(self, config: StoreConfig) -> None:
         """Apply the current limits."""
         self._body_size_max = config.max_message_size
-        self._size_max = min(config.record_size_max, self._run_size_max)
+        self.size_max = min(config.record_size_max, self._run_size_max)
+        """Bytes of the largest record."""
 
     def put(self, message: PutMessage, now_ms: int) -> PutResult:
-        """Make a record of a message as ``append`` does, to be written with the next write.
+        """Make a record of a message, to be written with the next write.
 
         If other queues get copies of the message, its stored properties are set in it.
 
@@ -110,29 +84,51 @@ class Appender:
         """
         copies: list[ConsumeQueue] = []
         if self._copies is not None:
-            status, copies = self._copies.prepare(message)
+            status, message.properties, copies = self._copies.prepare(
+                message.topic, message.queue_id, message.properties, {}
+            )
             if status is not _OK:
                 return PutResult(status, -1, -1, 0)
-        result = self.append(
-            message.topic,
-            message.topic_bytes,
-            message.queue_id,
-            message.body,
-            message.properties,
-            message.flag,
-            message.sys_flag,
-            message.born_ms,
-            message.born_host,
-            message.store_host,
-            message.reconsume_times,
-            message.prepared_transaction_offset,
-            message.tags_code,
-            message.keys,
-            now_ms,
-        )
+        result = self._append(message, now_ms)
         if copies and result.status is _OK and is_queued(message.sys_flag):
             self._copy(self.entries[-1], copies)
         return result
+
+    def _append(self, message: PutMessage, now_ms: int) -> PutResult:
+        topic, queue_id, topic_bytes = message.topic, message.queue_id, message.topic_bytes
+        if len(topic_bytes) > TOPIC_SIZE_V1_MAX:
+            return _ILLEGAL
+        handle: QueueHandle | None = self.table.queues.get((topic, queue_id))
+        if handle is None:
+            handle = self.table.handle(topic, queue_id)
+        topic_part = self.table.place(topic).part
+        body, properties = message.body, message.properties
+        head, head_size, host_bits = _HEADS[len(message.born_host), len(message.store_host)]
+        size = head_size + len(body) + len(topic_part) + 2 + len(properties)
+        if len(properties) > PROPERTIES_SIZE_MAX:
+            return PutResult(PutStatus.PROPERTIES_SIZE_EXCEEDED, -1, -1, 0)
+        if len(body) > self._body_size_max or size > self.size_max:
+            return _ILLEGAL
+        sys_flag = message.sys_flag & _NOT_HOSTS | host_bits
+        log_offset = self.log.place(size)
+        queue_offset = self._give(handle, 1) if is_queued(sys_flag) else 0
+        self.log.parts += (
+            head.pack(
+                size, MAGIC_V1, crc32(body) & CRC_MASK, queue_id, message.flag, queue_offset,
+                log_offset, sys_flag, message.born_ms, message.born_host, now_ms,
+                message.store_host, message.reconsume_times, message.prepared_transaction_offset,
+                len(body),
+            ),
+            body, topic_part, len(properties).to_bytes(2, "big"), properties,
+        )  # fmt: skip
+        self.entries.append(
+            DispatchEntry(
+                topic, queue_id, queue_offset, log_offset, size, message.tags_code, now_ms,
+                sys_flag, message.keys,
+            )
+        )  # fmt: skip
+        self.handles.append(handle)
+        return PutResult(_OK, queue_offset, log_offset, size)
 
     def _copy(self, record: DispatchEntry, queues: list[ConsumeQueue]) -> None:
         """Add entries in other queues for the last record."""
@@ -145,179 +141,88 @@ class Appender:
                     keys=(),
                 )
             )
-            self.takers.append(queue)
+            self.handles.append(queue)
             queue.next_offset += 1
         self.extra_count += len(queues)
-
-    # Arguments are positional: a ``PutMessage`` would cost more than the rest of the call.
-    def append(
-        self, topic: str, topic_bytes: bytes, queue_id: int, body: bytes, properties: bytes,
-        flag: int, sys_flag: int, born_ms: int, born_host: bytes, store_host: bytes,
-        reconsume_times: int, prepared_transaction_offset: int, tags_code: int,
-        keys: tuple[str, ...], now_ms: int,
-    ) -> PutResult:  # fmt: skip
-        """Make a record of the fields of a ``PutMessage``.
-
-        Args:
-            now_ms: the store time; the other arguments are the fields of a ``PutMessage``.
-
-        Raises:
-            BadCall: the topic or the queue id cannot be part of a path.
-            OSError: the next commit log file could not be made; nothing was taken.
-        """
-        taker: Taker | None = self._queues.get((topic, queue_id))
-        if taker is None:
-            if len(topic_bytes) > TOPIC_SIZE_V1_MAX:
-                return _ILLEGAL
-            taker = self._table.taker(topic, queue_id)
-        # ``isinstance`` would take twice as long.
-        if type(taker) is ConsumeQueue:
-            topic_part = taker.topic_part
-        else:
-            topic_part = self._table.place(topic).part
-        body_size, properties_size = len(body), len(properties)
-        head, head_size, host_bits = _HEADS[len(born_host), len(store_host)]
-        size = head_size + body_size + len(topic_part) + 2 + properties_size
-        if properties_size > PROPERTIES_SIZE_MAX:
-            return PutResult(PutStatus.PROPERTIES_SIZE_EXCEEDED, -1, -1, 0)
-        if body_size > self._body_size_max or size > self._size_max:
-            return _ILLEGAL
-        sys_flag = sys_flag & _NOT_HOSTS | host_bits
-        log_offset = self._log.place(size)
-        queue_offset = 0
-        if not sys_flag & TRANSACTION_MASK or is_queued(sys_flag):
-            if type(taker) is ConsumeQueue:
-                queue_offset = taker.next_offset
-                taker.next_offset = queue_offset + 1
-            else:
-                queue_offset = self._columns.give(taker, 1)
-        crc = crc32(body) & CRC_MASK
-        self._log.parts += (
-            head.pack(
-                size, MAGIC_V1, crc, queue_id, flag, queue_offset, log_offset, sys_flag, born_ms,
-                born_host, now_ms, store_host, reconsume_times, prepared_transaction_offset,
-                body_size,
-            ),
-            body, topic_part, properties_size.to_bytes(2, "big"), properties,
-        )  # fmt: skip
-        entry = topic, queue_id, queue_offset, log_offset, size, tags_code, now_ms, sys_flag, keys
-        self.entries.append(new_entry(DispatchEntry, entry))
-        self.takers.append(taker)
-        return _new_result(PutResult, (_OK, queue_offset, log_offset, size))
 
     def put_run(self, run: PutRun, now_ms: int) -> RunResult:
         """Make records of all messages of a run, adjacent in one file, or of none of them.
 
-        It costs half as much per message as ``put``.
-
         Raises:
             BadCall: the topic or the queue id cannot be part of a path.
             OSError: the next commit log file could not be made; nothing was taken.
         """
-        hosts = len(run.born_host), len(run.store_host)
-        sizes = self._run_sizes(run, _HEADS[hosts][1] + len(run.topic_bytes) + 3)
-        if not sizes:
+        copies: list[list[ConsumeQueue]] = [[]] * len(run.messages)
+        if self._copies is not None:
+            status, run, copies = self._copies.prepare_run(run)
+            if status is not _OK:
+                return RunResult(status, -1, [], 0)
+        total = self._run_size(run)
+        if not total:
             return _RUN_ILLEGAL
-        topic, queue_id, log = run.topic, run.queue_id, self._log
-        taker: Taker | None = self._queues.get((topic, queue_id))
-        if taker is None:
-            taker = self._table.taker(topic, queue_id)
-        topic_part = self._table.place(topic).part
-        pack = _RUN_HEADS[hosts].pack
-        shared, sys_flag = _shared_head(run, now_ms)
-        total = sum(sizes)
-        log_offset = log.place(total)
-        queued = 1 if is_queued(sys_flag) else 0
-        add_entry, add_taker = self.entries.append, self.takers.append
-        first = queue_offset = self._give(taker, len(sizes)) if queued else 0
-        log_offsets: list[int] = []
-        known_size, middle = -1, b""
-        for size, (body, properties, flag, tags_code, keys) in zip(
-            sizes, run.messages, strict=True
-        ):
-            crc = crc32(body) & CRC_MASK
-            properties_size = len(properties)
-            if properties_size != known_size:
-                # The properties of a batch's messages mostly have the same length.
-                known_size = properties_size
-                middle = topic_part + properties_size.to_bytes(2, "big")
-            log.parts += (
-                pack(size, MAGIC_V1, crc, queue_id, flag, queue_offset, log_offset, shared,
-                     len(body)),
-                body, middle, properties,
-            )  # fmt: skip
-            entry = (
-                topic, queue_id, queue_offset, log_offset, size, tags_code, now_ms, sys_flag, keys,
-            )  # fmt: skip
-            add_entry(new_entry(DispatchEntry, entry))
-            add_taker(taker)
-            log_offsets.append(log_offset)
-            log_offset += size
-            queue_offset += queued
-        return RunResult(PutStatus.PUT_OK, first, log_offsets, total)
+        self.log.make_room(total)
+        found = []
+        for one, queues in zip(run.messages, copies, strict=True):
+            message = PutMessage(
+                run.topic,
+                run.topic_bytes,
+                run.queue_id,
+                one.body,
+                one.properties,
+                one.flag,
+                run.sys_flag,
+                run.born_ms,
+                run.born_host,
+                run.store_host,
+                run.reconsume_times,
+                0,
+                one.tags_code,
+                one.keys,
+            )
+            found.append(self._append(message, now_ms))
+            if queues and is_queued(run.sys_flag):
+                self._copy(self.entries[-1], queues)
+        log_offsets = [result.log_offset for result in found]
+        return RunResult(_OK, found[0].queue_offset, log_offsets, total)
 
-    def _give(self, taker: Taker, count: int) -> int:
+    def _give(self, handle: QueueHandle, count: int) -> int:
         """Assign the next ``count`` offsets of a queue; return the first."""
-        if isinstance(taker, int):
-            return self._columns.give(taker, count)
-        taker.next_offset += count
-        return taker.next_offset - count
+        if isinstance(handle, int):
+            return self.table.columns.give(handle, count)
+        handle.next_offset += count
+        return handle.next_offset - count
 
-    def _run_sizes(self, run: PutRun, other_size: int) -> list[int]:
-        """Return the size of each record of a run, [] if the run cannot be stored."""
-        messages = run.messages
-        sizes = [other_size + len(message[0]) + len(message[1]) for message in messages]
-        if not sizes or len(run.topic_bytes) > TOPIC_SIZE_V1_MAX or sum(sizes) > self._run_size_max:
-            return []
-        largest = max(sizes)
-        if largest > self._body_size_max and any(
-            len(message.body) > self._body_size_max for message in messages
-        ):
-            return []
-        if largest > PROPERTIES_SIZE_MAX and any(
-            len(message.properties) > PROPERTIES_SIZE_MAX for message in messages
-        ):
-            return []
-        return sizes if largest <= self._size_max else []
+    def _run_size(self, run: PutRun) -> int:
+        """Return the size of the records of a run, 0 if the run cannot be stored."""
+        _, head_size, _ = _HEADS[len(run.born_host), len(run.store_host)]
+        other_size = head_size + len(run.topic_bytes) + 3
+        total = 0
+        for message in run.messages:
+            size = other_size + len(message.body) + len(message.properties)
+            if (
+                size > self.size_max
+                or len(message.body) > self._body_size_max
+                or len(message.properties) > PROPERTIES_SIZE_MAX
+            ):
+                return 0
+            total += size
+        fits = len(run.topic_bytes) <= TOPIC_SIZE_V1_MAX and total <= self._run_size_max
+        return total if fits else 0
 
-    def take(self) -> tuple[list[DispatchEntry], list[Taker]]:
+    def take(self) -> tuple[list[DispatchEntry], list[QueueHandle]]:
         """Return the entries since the last call and their queues, once they are written."""
-        taken = self.entries, self.takers
-        self.entries, self.takers = [], []
+        taken = self.entries, self.handles
+        self.entries, self.handles = [], []
         self.put_count += len(taken[0]) - self.extra_count
         self.extra_count = 0
         return taken
 
     def undo(self) -> None:
         """Take back every log offset and queue offset assigned since the last ``take``."""
-        for entry, taker in zip(self.entries, self.takers, strict=True):
-            queue = self._table.at(taker) if isinstance(taker, int) else taker
+        for entry, handle in zip(self.entries, self.handles, strict=True):
+            queue = self.table.at(handle) if isinstance(handle, int) else handle
             if queue is not None and is_queued(entry.sys_flag):
                 queue.next_offset -= 1
-        self._log.undo_pending()
-        self.entries, self.takers = [], []
+        self.log.undo_pending()
+        self.entries, self.handles = [], []
         self.extra_count = 0
-
-
-def _shared_head(run: PutRun, now_ms: int) -> tuple[bytes, int]:
-    """Return the bytes between log offset and body size in every record, and the sys flag."""
-    head, _, host_bits = _HEADS[len(run.born_host), len(run.store_host)]
-    sys_flag = run.sys_flag & _NOT_HOSTS | host_bits
-    packed: bytes = head.pack(
-        0,
-        MAGIC_V1,
-        0,
-        run.queue_id,
-        0,
-        0,
-        0,
-        sys_flag,
-        run.born_ms,
-        run.born_host,
-        now_ms,
-        run.store_host,
-        run.reconsume_times,
-        0,
-        0,
-    )
-    return packed[_RUN_FRONT.size : -4], sys_flag

@@ -11,18 +11,18 @@ Source: store/DefaultMessageStore.java (ReputMessageService, CommitLogDispatcher
 CommitLogDispatcherBuildConsumeQueue).
 """
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from server.store.commitlog.append import is_queued
 from server.store.index.index import Index
 from server.store.queues.evicted_queues import NONE
 from server.store.queues.ext import ExtFiles
 from server.store.queues.queue import ConsumeQueue
-from server.store.queues.queue_table import UNWRITTEN_MAX, QueueTable, Taker
+from server.store.queues.queue_table import UNWRITTEN_MAX, QueueHandle, QueueTable
 from server.store.results import DispatchEntry
-from storefmt.formats.consumequeue import CQ_ENTRY
-from storefmt.formats.sysflag import TRANSACTION_MASK
+from storefmt.dispatch.record_entries import is_queued
+from storefmt.formats.kernels import chosen
 
 KEYS_WAITING_MAX: Final = 64
 """Number of records whose keys may be collected before they are added to the index."""
@@ -41,6 +41,8 @@ class Dispatcher:
         self.dispatched_offset = 0
         """Log offset up to which records have their queue entries."""
         self.last_store_ms = 0
+        self.last_log_offset = -1
+        """Where the last record begins; -1 if the start had no record to read."""
         self.paused: OSError | None = None
         """Why entries stay in memory for now; housekeeping tries to write them again."""
         self._table = table
@@ -49,40 +51,24 @@ class Dispatcher:
         self._in_part = False
 
     def dispatch(
-        self, entries: Sequence[DispatchEntry], takers: Sequence[Taker], *, now_ms: int
+        self, entries: list[DispatchEntry], handles: list[QueueHandle], *, now_ms: int
     ) -> None:
-        """Add the entries of records in log order; ``takers`` has the queue of each record."""
-        pack, table, exts = CQ_ENTRY.pack, self._table, self.exts
-        add_one = table.files.backlog.add_one
-        columns = table.columns
-        written, unwritten, waiting = columns.written, columns.unwritten, columns.waiting
-        unwritten_max = UNWRITTEN_MAX if exts is None and table.has_room else 0
-        for entry, taker in zip(entries, takers, strict=True):
-            _, _, _, log_offset, size, tags_code, _, sys_flag, _ = entry
-            if sys_flag & TRANSACTION_MASK and not is_queued(sys_flag):
-                continue
-            if type(taker) is ConsumeQueue:
-                queue: ConsumeQueue | None = taker
-            elif (count := unwritten[taker]) < unwritten_max and written[taker] != NONE:
-                waiting[taker] = add_one(waiting[taker], log_offset, size, tags_code)
-                unwritten[taker] = count + 1
-                continue
-            else:
-                # The queue has been loaded, has to be written, or was deleted.
-                queue = table.at(taker)
-            if queue is None or queue.deleted:
-                continue
-            if exts is not None:
-                tags_code = exts.put(queue, entry)
-            queue.tail += pack(log_offset, size, tags_code)
-            queue.max_offset += 1
-            if queue.max_offset - queue.written_count >= UNWRITTEN_MAX and not self.paused:
-                try:
-                    queue.write()
-                except OSError as error:
-                    self.paused = error
+        """Add the entries of records in log order; ``handles`` has the queue of each record."""
+        table, add = self._table, _add if self.exts is None else None
+        evicted_max = UNWRITTEN_MAX if self.exts is None and table.has_room else 0
+        done, count = 0, len(entries)
+        while done < count:
+            if add is not None:
+                done = add(
+                    entries, handles, done, table.columns, table.files.backlog.add_one,
+                    loaded_max=sys.maxsize if self.paused else UNWRITTEN_MAX,
+                    evicted_max=evicted_max,
+                )  # fmt: skip
+            if done < count:
+                self._add_one(entries[done], handles[done], evicted_max)
+                done += 1
         if table.is_crowded:
-            self.rest()
+            self.evict()
         if self.index is not None:
             self._waiting += entries
             if len(self._waiting) >= KEYS_WAITING_MAX and not self._in_part:
@@ -90,11 +76,41 @@ class Dispatcher:
         last = entries[-1]
         self.dispatched_offset = last.log_offset + last.size
         self.last_store_ms = last.store_ms
+        self.last_log_offset = last.log_offset
 
-    def rest(self) -> None:
-        """Evict the queues that were loaded first; see ``QueueTable.rest``."""
+    def _add_one(self, entry: DispatchEntry, handle: QueueHandle, evicted_max: int) -> None:
+        """Add the queue entry of one record."""
+        _, _, _, log_offset, size, tags_code, _, sys_flag, _ = entry
+        if not is_queued(sys_flag):
+            return
+        queue: ConsumeQueue | None
+        if isinstance(handle, int):
+            columns = self._table.columns
+            if columns.unwritten[handle] < evicted_max and columns.written[handle] != NONE:
+                add_one = self._table.files.backlog.add_one
+                place = columns.waiting[handle]
+                columns.waiting[handle] = add_one(place, log_offset, size, tags_code)
+                columns.unwritten[handle] += 1
+                return
+            # The queue has been loaded, has to be written, or was deleted.
+            queue = self._table.at(handle)
+        else:
+            queue = handle
+        if queue is None or queue.deleted:
+            return
+        if self.exts is not None:
+            tags_code = self.exts.put(queue, entry)
+        queue.append(log_offset, size, tags_code)
+        if queue.max_offset - queue.written_count >= UNWRITTEN_MAX and not self.paused:
+            try:
+                queue.write()
+            except OSError as error:
+                self.paused = error
+
+    def evict(self) -> None:
+        """Evict the queues that were loaded first; see ``QueueTable.evict``."""
         try:
-            self._table.rest(may_write=self.paused is None)
+            self._table.evict(may_write=self.paused is None)
         except OSError as error:
             self.paused = error
 
@@ -154,3 +170,16 @@ class Dispatcher:
         else:
             self.to_write = None
         self.paused = None
+
+
+def ways() -> dict[str, Callable[..., int] | None]:
+    """Return the ways to add entries that are here by name; ``pure`` has no function."""
+    found: dict[str, Callable[..., int] | None] = {"pure": None}
+    try:
+        from server.store.commitlog.dispatch_kernel import add_entries
+    except ImportError:
+        return found
+    return {**found, "compiled": add_entries}
+
+
+_add = chosen(ways())

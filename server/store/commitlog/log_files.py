@@ -14,7 +14,6 @@ be taken for stored ones after a crash.
 Source: store/CommitLog.java#doAppend (END_OF_FILE), store/MappedFileQueue.java.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -72,7 +71,8 @@ class CommitLog:
         self.warm_size = 0
         """Bytes written between syncs while a file made ahead is warmed; 0 for no warming."""
         self._next: NextFile | None = None
-        self._file_end = self._written_file_end = 0
+        self.file_end = self._written_file_end = 0
+        """Log offset at which the file of the next record ends."""
         self._blank_size = self._written_blank_size = 0
         self.set_end(end)
 
@@ -82,8 +82,8 @@ class CommitLog:
         self._parts_start = self._dirty_until = end
         # After a full last file there is no next file yet: the first put creates it.
         base = end - end % self.file_size
-        self._file_end = base + self.file_size if base in self._known else end
-        self._written_file_end = self._file_end
+        self.file_end = base + self.file_size if base in self._known else end
+        self._written_file_end = self.file_end
 
     @property
     def put_size(self) -> int:
@@ -103,11 +103,19 @@ class CommitLog:
         Raises:
             OSError: the next file could not be created; nothing was reserved.
         """
+        self.make_room(size)
         start = self.end
-        if start + size + BLANK_SIZE_MIN > self._file_end:
-            start = self._roll()
         self.end = start + size
         return start
+
+    def make_room(self, size: int) -> None:
+        """End the file if ``size`` bytes (at most ``file_size - 8``) and a blank do not fit in it.
+
+        Raises:
+            OSError: the next file could not be created; nothing was changed.
+        """
+        if self.end + size + BLANK_SIZE_MIN > self.file_end:
+            self._roll()
 
     def append(self, data: bytes) -> None:
         """Append bytes of another log unchanged, whole records or not, for the next write.
@@ -116,8 +124,8 @@ class CommitLog:
             OSError: the next file could not be created; nothing was taken.
             ValueError: the bytes cross the end of a file.
         """
-        start = self.end if self.end != self._file_end else self._roll()
-        if start + len(data) > self._file_end:
+        start = self.end if self.end != self.file_end else self._roll()
+        if start + len(data) > self.file_end:
             raise ValueError(f"{len(data)} bytes at {start} cross the end of a file")
         self.parts.append(data)
         self.end = start + len(data)
@@ -137,7 +145,7 @@ class CommitLog:
         self._start, self.flushed_offset = start, flushed
 
     def _roll(self) -> int:
-        next_base = self._file_end
+        next_base = self.file_end
         self.open_next(next_base)
         left = next_base - self.end
         if left:
@@ -148,7 +156,7 @@ class CommitLog:
             self._segments.append(Segment(base, self._parts_start - base, self.parts))
         self.parts = []
         self._parts_start = self.end = next_base
-        self._file_end = next_base + self.file_size
+        self.file_end = next_base + self.file_size
         return next_base
 
     def open_next(self, base: int) -> None:
@@ -178,7 +186,7 @@ class CommitLog:
         It also returns None while such a job is running. Call ``run`` of the job in any thread,
         then ``end_next``.
         """
-        base = self._file_end
+        base = self.file_end
         if self._next is not None or not self.bases or self.bases[-1] >= base:
             return None
         if base - self.end >= self.file_size // 4:
@@ -211,7 +219,7 @@ class CommitLog:
             self.parts = []
         self._segments.clear()
         self._parts_start = self.written_offset = self._dirty_until = self.end
-        self._written_file_end = self._file_end
+        self._written_file_end = self.file_end
         self._written_blank_size = self._blank_size
 
     def _write_segment(self, segment: Segment) -> None:
@@ -226,7 +234,7 @@ class CommitLog:
         self._segments.clear()
         self.parts = []
         self.end = self._parts_start = self.written_offset
-        self._file_end = self._written_file_end
+        self.file_end = self._written_file_end
         self._blank_size = self._written_blank_size
 
     def _erase(self, start: int, until: int) -> None:
@@ -282,7 +290,7 @@ class CommitLog:
             and base in self._known
         )
 
-    def read_parts(self, parts: Sequence[tuple[int, int]]) -> bytes | None:
+    def read_parts(self, parts: list[tuple[int, int]]) -> bytes | None:
         """Return written bytes, a (start, end) each, joined; None if ``read`` has to be used.
 
         It is None if they are not all in one retained file, or may not all be in memory.

@@ -6,7 +6,7 @@
 
 Rule: records come whole and in the requested order; records that do not exist are left out.
 
-A large read is split into slices (``Pieces``) so that sends can run in between: if others
+A large read is split into slices (``ReadSlices``) so that sends can run in between: if others
 wait, the read ends with ``OthersWait``, which holds the bytes read so far, and the same read
 continues from there later. Only a read of the same records can continue it. The number of
 reads that are split at a time and the number of pauses are limited; beyond that a read is
@@ -50,14 +50,14 @@ class Begun:
 
 
 class OthersWait(Exception):
-    """A read pauses for others; afterwards ``Pieces.may_go_on`` has to be asked."""
+    """A read pauses for others; afterwards ``ReadSlices.may_go_on`` has to be asked."""
 
     def __init__(self, begun: Begun) -> None:
         super().__init__("others wait")
         self.begun = begun
 
 
-class Pieces:
+class ReadSlices:
     """Splits the large reads of one thread into slices, between which others may run.
 
     Args:
@@ -73,10 +73,10 @@ class Pieces:
         self._spare = bytearray()
 
     def __enter__(self) -> None:
-        READING.pieces = self
+        READING.slices = self
 
     def __exit__(self, *exc: object) -> None:
-        READING.pieces = None
+        READING.slices = None
         self._begun = None
 
     def begin(self, picked: Picked, *, size: int) -> Begun:
@@ -117,7 +117,7 @@ class Pieces:
 class Reading(threading.local):
     """How the current thread reads."""
 
-    pieces: Pieces | None = None
+    slices: ReadSlices | None = None
 
 
 READING: Final = Reading()
@@ -128,13 +128,15 @@ _GAP_SIZE_MAX: Final = 10_240
 """Gap between two records up to which it is cheaper to read the gap than to read twice."""
 
 
-def read_rising(log: CommitLog, starts: tuple[int, ...], ends: tuple[int, ...]) -> list[Chunk]:
-    """Return records as ``read_merged`` does, but without the gaps if they are in memory."""
-    parts = list(zip(starts, ends, strict=True))
-    is_one = starts[1:] == ends[:-1]
-    data = log.read_parts([(starts[0], ends[-1])] if is_one else parts)
+def read_parts(log: CommitLog, parts: list[tuple[int, int]]) -> list[Chunk]:
+    """Return the bytes of parts of the log, each a start and an end, between which records lie.
+
+    Raises:
+        ColdRead, OthersWait: see ``read_merged``.
+    """
+    data = log.read_parts(parts) if parts else b""
     if data is not None:
-        return [data]
+        return [data] if data else []
     return read_merged(log, [(start, end - start) for start, end in parts])
 
 
@@ -143,16 +145,16 @@ def read_merged(log: CommitLog, picked: list[tuple[int, int]]) -> list[Chunk]:
 
     Raises:
         ColdRead: under ``no_wait``, not all of the bytes are in the page cache.
-        OthersWait: with ``Pieces``, others should run first.
+        OthersWait: with ``ReadSlices``, others should run first.
     """
     cold: dict[int, ColdRead] = {}
     groups = list(_together(picked, log.file_size))
-    pieces = READING.pieces
+    slices = READING.slices
     size = sum(group[-1][1] - group[0][0] for group in groups)
-    if pieces is None:
+    if slices is None:
         begun = Begun(picked, buffer=bytearray(size))
     else:
-        begun = pieces.begin(picked, size=size)
+        begun = slices.begin(picked, size=size)
     unasked_size = 0
     for number in range(begun.group_count, len(groups)):
         together = groups[number]
@@ -171,13 +173,13 @@ def read_merged(log: CommitLog, picked: list[tuple[int, int]]) -> list[Chunk]:
             begun.chunks += [begun.left[start - first : stop - first] for start, stop in together]
             begun.left = begun.left[end - first :]
         unasked_size += end - first
-        if pieces is not None and unasked_size >= PIECE_SIZE and not cold:
+        if slices is not None and unasked_size >= PIECE_SIZE and not cold:
             begun.group_count, unasked_size = number + 1, 0
-            pieces.let_others(begun)
+            slices.let_others(begun)
     if cold:
-        if pieces is not None:
+        if slices is not None:
             # Keep the buffer, since allocating new pages is a good part of an attempt's cost.
-            pieces.give_up(begun)
+            slices.give_up(begun)
         whole, *others = cold.values()
         for other in others:
             whole.join(other)

@@ -17,7 +17,7 @@ from sys import intern, maxsize
 from typing import Final, NamedTuple, cast
 
 from server.store.commitlog.log_files import CommitLog
-from server.store.disk.file_windows import WINDOW_SIZE, Windows
+from server.store.disk.file_windows import WINDOW_SIZE, FileWindows
 from server.store.disk.zeros import first_data
 from storefmt.formats.message import (
     BLANK_SIZE_MIN,
@@ -206,7 +206,7 @@ class LogWalk:
 
     def _file_items(self, base: int, pos: int) -> Generator[list[Found] | Blank | Gap, None, None]:
         size_max = self._log.file_size
-        windows = Windows(self._log.file_at(base), pos, file_size=size_max)
+        windows = FileWindows(self._log.file_at(base), pos, file_size=size_max)
         try:
             while pos < size_max:
                 # Records may be missed because the window ends too early; then look again.
@@ -225,7 +225,7 @@ class LogWalk:
         finally:
             windows.close()
 
-    def _records_at(self, windows: Windows, base: int, pos: int) -> tuple[list[Found], str]:
+    def _records_at(self, windows: FileWindows, base: int, pos: int) -> tuple[list[Found], str]:
         """Return the records in the window from ``pos`` on, and why they end."""
         return parse_records(
             windows.data,
@@ -235,7 +235,7 @@ class LogWalk:
             doubtful_from=self._doubtful_from,
         )
 
-    def _item_at(self, windows: Windows, base: int, pos: int) -> list[Found] | Blank | str:
+    def _item_at(self, windows: FileWindows, base: int, pos: int) -> list[Found] | Blank | str:
         """Return what begins at ``pos``, or why nothing does; may move the window."""
         left = self._log.file_size - pos
         at = windows.move(pos, RECORD_SIZE_MIN)
@@ -252,7 +252,7 @@ class LogWalk:
         records, reason = self._records_at(windows, base, pos)
         return records or reason
 
-    def _next_good(self, windows: Windows, base: int, pos: int) -> int:
+    def _next_good(self, windows: FileWindows, base: int, pos: int) -> int:
         """Return the position of the next record or blank after ``pos``, or the file size."""
         size_max = self._log.file_size
         start = first_data(windows.file, pos + 1, size_max)

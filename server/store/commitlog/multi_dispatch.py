@@ -8,57 +8,51 @@ Rule: the record names the queue offsets of its copies, so recovery restores the
 enableLmq a name that begins with %LMQ% is a light queue and has only queue 0; for other
 names the copy goes to the queue with the record's own queue id. A record that is stored
 first under a system topic (delayed, half) is copied when it is stored again under its real
-topic. Java copies it both times, so that consumers of light queues see it early and twice.
+topic. Java copies it both times, so that consumers of light queues see it early and twice. The
+messages of a batch are copied like single ones. Java copies them only if the producer sent
+queue offsets as well, and then stores those.
 
 Source: store/MultiDispatch.java, store/ConsumeQueue.java#multiDispatchLmqQueue,
 store/DefaultMessageStore.java#checkLmqMessage.
 """
 
-from typing import Final
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final, NamedTuple
 
 from server.store.config import StoreConfig
 from server.store.queues.queue import ConsumeQueue
 from server.store.queues.queue_table import QueueTable
-from server.store.results import PutMessage, PutStatus
+from server.store.results import PutRun, PutStatus, RunMessage
+from storefmt.dispatch.record_entries import copy_queue_id, copy_topics, may_have_copies
 from storefmt.errors import BadCall
 from storefmt.formats.message import TOPIC_SIZE_V1_MAX
 from storefmt.formats.properties import (
     INNER_MULTI_DISPATCH,
     INNER_MULTI_QUEUE_OFFSET,
     WAIT,
-    format_properties,
-    hashmap_order,
+    in_java_order,
     parse_properties,
 )
 from storefmt.names import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE_TOPIC, is_light
 
-_MARK: Final = f"{INNER_MULTI_DISPATCH}\x01".encode()
 _WAITING_TOPICS: Final = frozenset({HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE_TOPIC})
 _SEPARATOR: Final = ","
 
 
-def copy_queue_id(config: StoreConfig, name: str, queue_id: int) -> int:
-    """Return the queue id of a copy, for a record in queue ``queue_id`` of its own topic."""
-    return 0 if config.enable_lmq and is_light(name) else queue_id
+QueueKey = tuple[str, int]
 
 
-def may_have_copies(properties: bytes) -> bool:
-    """Tell by a quick search of a record's properties whether to call ``copy_offsets``."""
-    # ``in`` would first try the mark as a number, and raise and drop an error for each record.
-    return properties.find(_MARK) >= 0
+class Prepared(NamedTuple):
+    """A message that may be copied to other queues."""
 
-
-def copy_offsets(properties: bytes) -> dict[str, int]:
-    """Return the queue offset of each copy by topic, as the properties of a record name them."""
-    if not may_have_copies(properties):
-        return {}
-    named = parse_properties(properties)
-    names = named.get(INNER_MULTI_DISPATCH, "").split(_SEPARATOR)
-    offsets = named.get(INNER_MULTI_QUEUE_OFFSET, "").split(_SEPARATOR)
-    if len(names) != len(offsets):
-        return {}
-    pairs = zip(names, offsets, strict=True)
-    return {name: int(text) for name, text in pairs if text.isdecimal()}
+    status: PutStatus
+    """PUT_OK, or why the message is refused."""
+    properties: bytes
+    """The properties to store."""
+    queues: list[ConsumeQueue]
+    """The queues that get a copy, each once."""
 
 
 class Copies:
@@ -70,40 +64,63 @@ class Copies:
         # A negative number means that light queues are not counted yet.
         self._light_count = -1
 
-    def prepare(self, message: PutMessage) -> tuple[PutStatus, list[ConsumeQueue]]:
-        """Return the queues that a message is copied to, and write them into its properties.
+    def prepare(
+        self, topic: str, queue_id: int, properties: bytes, given: Mapping[QueueKey, int]
+    ) -> Prepared:
+        """Find the queues that a message is copied to, and write them into its properties.
 
-        The written queue offsets are the current ones, so nothing may be put before the message.
+        Args:
+            topic, queue_id: the message's own queue.
+            properties: its properties as they would be stored without copies.
+            given: number of entries by queue that earlier messages of the same run will get.
+                Nothing else may be put before the message.
         """
-        if _MARK not in message.properties:
-            return PutStatus.PUT_OK, []
-        named = parse_properties(message.properties)
+        if not may_have_copies(properties):
+            return Prepared(PutStatus.PUT_OK, properties, [])
+        named = parse_properties(properties)
         text = named.get(INNER_MULTI_DISPATCH, "")
-        if message.topic in _WAITING_TOPICS or not text.strip():
+        if topic in _WAITING_TOPICS or not text.strip():
             if named.pop(INNER_MULTI_QUEUE_OFFSET, None) is not None:
-                # These offsets belong to the copies of an earlier record.
-                message.properties = _in_java_order(named)
-            return PutStatus.PUT_OK, []
-        queues: list[ConsumeQueue] = []
-        for name in text.rstrip(_SEPARATOR).split(_SEPARATOR):
-            key = name, copy_queue_id(self._config, name, message.queue_id)
+                # These offsets belong to the copies of an earlier record, or are a producer's.
+                properties = _stored(named)
+            return Prepared(PutStatus.PUT_OK, properties, [])
+        queues: dict[QueueKey, ConsumeQueue] = {}
+        offsets: list[int] = []
+        for name in copy_topics(named):
+            key = name, copy_queue_id(name, queue_id, enable_lmq=self._config.enable_lmq)
             queue = self._table.find(*key)
             if queue is None:
                 status = self._refusal(name)
                 if status is not PutStatus.PUT_OK:
-                    return status, []
+                    return Prepared(status, properties, [])
                 try:
                     queue = self._table.make(*key)
                 except BadCall:
-                    return PutStatus.MESSAGE_ILLEGAL, []
+                    return Prepared(PutStatus.MESSAGE_ILLEGAL, properties, [])
                 self._light_count += is_light(name)
-            queues.append(queue)
-        named[INNER_MULTI_QUEUE_OFFSET] = _SEPARATOR.join(
-            str(queue.next_offset) for queue in queues
-        )
+            offsets.append(queue.next_offset + given.get(key, 0))
+            queues[key] = queue
+        # Its own queue has the message anyway.
+        queues.pop((topic, queue_id), None)
+        named[INNER_MULTI_QUEUE_OFFSET] = _SEPARATOR.join(map(str, offsets))
         named.pop(WAIT, None)
-        message.properties = _in_java_order(named)
-        return PutStatus.PUT_OK, list(dict.fromkeys(queues))
+        return Prepared(PutStatus.PUT_OK, _stored(named), list(queues.values()))
+
+    def prepare_run(self, run: PutRun) -> tuple[PutStatus, PutRun, list[list[ConsumeQueue]]]:
+        """Do the same for each message of a run; return a run with the new properties."""
+        given: Counter[QueueKey] = Counter()
+        messages: list[RunMessage] = []
+        queues: list[list[ConsumeQueue]] = []
+        for message in run.messages:
+            status, properties, copies = self.prepare(
+                run.topic, run.queue_id, message.properties, given
+            )
+            if status is not PutStatus.PUT_OK:
+                return status, run, []
+            messages.append(message._replace(properties=properties))
+            queues.append(copies)
+            given.update([(run.topic, run.queue_id), *(queue.key for queue in copies)])
+        return PutStatus.PUT_OK, replace(run, messages=messages), queues
 
     def _refusal(self, name: str) -> PutStatus:
         """Return PUT_OK if a queue of this name may be created, else why not."""
@@ -119,7 +136,6 @@ class Copies:
         return PutStatus.PUT_OK
 
 
-def _in_java_order(named: dict[str, str]) -> bytes:
+def _stored(named: dict[str, str]) -> bytes:
     # Java's map also held WAIT, which all of its clients send; that affects the order.
-    order = hashmap_order(list(named), peak_count=len(named) + 1)
-    return format_properties({name: named[name] for name in order}).encode()
+    return in_java_order(named, peak_count=len(named) + 1).encode()

@@ -137,12 +137,12 @@ class DiskFile(Protocol):
     def read_into(self, view: memoryview, pos: int) -> int:
         """Fill ``view`` from ``pos`` on; return the bytes read, fewer only at the file's end."""
 
-    def parts(self, parts: Sequence[tuple[int, int]], base: int) -> bytes | None:
+    def parts(self, parts: list[tuple[int, int]], base: int) -> bytes | None:
         """Return several parts of the file joined; None if they may not all be in memory.
 
         Args:
-            parts: (start, end) of each part in rising order, each ``base`` more than its
-                position in the file.
+            parts: (start, end) of each part, each ``base`` more than its position in the file;
+                it is None as well if one lies before the first or behind the last part.
             base: the number to subtract from each start and end.
         """
 

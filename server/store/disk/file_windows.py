@@ -20,7 +20,7 @@ BRIDGE_SIZE: Final = 64 << 10
 """Bytes of a bridge, unless a record is larger."""
 
 
-class Windows:
+class FileWindows:
     """Windows over one file.
 
     Args:

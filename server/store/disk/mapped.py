@@ -15,15 +15,58 @@ Source: store/MappedFile.java, which reads pulled messages in the same way.
 import ctypes
 import mmap
 import os
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Final
+
+from storefmt.formats.kernels import chosen
 
 SPAN_MAX: Final = 1 << 20
 """Most bytes from the start of the first part to the end of the last."""
-_PAGE: Final = mmap.PAGESIZE
+PAGE: Final = mmap.PAGESIZE
 _MINCORE: Final = getattr(ctypes.CDLL(None), "mincore", None)
 if _MINCORE is not None:
     _MINCORE.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+
+Part = tuple[int, int]
+Join = Callable[[memoryview, list[Part], int], bytes | None]
+
+
+def join_pure(view: memoryview, parts: list[Part], base: int) -> bytes | None:
+    """Return parts of a mapping joined; None if they may not all be in memory.
+
+    Args:
+        view: the whole mapping.
+        parts: (start, end) of each part, each ``base`` more than its position; none lies before
+            the first or behind the last one.
+        base: the number to subtract from each start and end.
+    """
+    first, end = parts[0][0] - base, parts[-1][1] - base
+    begin = first - first % PAGE
+    if not 0 <= first < end <= len(view) or end - first > SPAN_MAX:
+        return None
+    if not all(first <= start - base <= stop - base <= end for start, stop in parts):
+        return None
+    count = -((begin - end) // PAGE)
+    known = ctypes.create_string_buffer(count)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(view))
+    if _MINCORE is None or _MINCORE(address + begin, end - begin, known):
+        return None
+    if sum(page & 1 for page in known.raw) != count:
+        return None
+    return b"".join([view[start - base : stop - base] for start, stop in parts])
+
+
+def joins() -> dict[str, Join]:
+    """Return the ways to join that are here by name: ``pure``, ``compiled`` if it was built."""
+    found: dict[str, Join] = {"pure": join_pure}
+    try:
+        from server.store.disk.mapped_kernel import join_compiled
+    except ImportError:
+        return found
+    return {**found, "compiled": join_compiled}
+
+
+_join: Join = chosen(joins())
 
 
 class Mapped:
@@ -33,54 +76,38 @@ class Mapped:
         fd: descriptor open for reading and writing; nothing is ever written through it here.
     """
 
-    __slots__ = ("_address", "_fd", "_map", "_size", "_view")
+    __slots__ = ("_fd", "_is_open", "_map", "_view")
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
+        self._is_open = False
         self._map: mmap.mmap | None = None
         self._view = memoryview(b"")
-        self._size = -1
-        self._address = 0
 
-    def parts(self, parts: Sequence[tuple[int, int]], base: int) -> bytes | None:
+    def parts(self, parts: list[Part], base: int) -> bytes | None:
         """Return parts of the file joined; None if they may not all be in memory.
 
         Args:
-            parts: (start, end) of each part in rising order, each ``base`` more than its
-                position in the file.
-            base: the number to subtract from each start and end.
+            parts, base: see ``join_pure``.
         """
-        if self._size < 0:
+        if not self._is_open:
             self._open()
-        first, end = parts[0][0] - base, parts[-1][1] - base
-        begin = first - first % _PAGE
-        if not 0 <= first < end <= self._size or end - first > SPAN_MAX:
-            return None
-        count = -((begin - end) // _PAGE)
-        known = ctypes.create_string_buffer(count)
-        if _MINCORE is None or _MINCORE(self._address + begin, end - begin, known):
-            return None
-        if known.raw.count(1) != count:
-            return None
-        view = self._view
-        return b"".join([view[start - base : stop - base] for start, stop in parts])
+        return _join(self._view, parts, base)
 
     def _open(self) -> None:
-        self._size = 0
+        self._is_open = True
         try:
             size = os.fstat(self._fd).st_size
-            made = mmap.mmap(self._fd, size)
+            self._map = mmap.mmap(self._fd, size)
         except (OSError, ValueError):
             # The file is empty, or the address space has no room for it: ``pread`` is used.
             return
-        self._map, self._size = made, size
-        self._address = ctypes.addressof(ctypes.c_char.from_buffer(made))
-        self._view = memoryview(made).toreadonly()
+        self._view = memoryview(self._map)
 
     def close(self) -> None:
         """Close the mapping."""
         if self._map is not None:
             self._view.release()
+            self._view = memoryview(b"")
             self._map.close()
             self._map = None
-        self._size = 0

@@ -30,6 +30,11 @@ class ColdRead(BlockingIOError):
         self.then: Callable[[bytes], None] | None = None
         """Called in the thread with the first bytes read, to read what they refer to."""
 
+    @property
+    def descriptor_count(self) -> int:
+        """The descriptors that it holds."""
+        return len(self._reads)
+
     def also(self, size: int, pos: int) -> None:
         """Let ``warm`` also read another range of the same file, cached or not."""
         self._reads[0][1].append((size, pos))

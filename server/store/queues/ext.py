@@ -26,7 +26,13 @@ from server.store.queues.queue import ConsumeQueue, QueueFiles, queue_bases
 from server.store.results import DispatchEntry
 from storefmt.errors import BadCall, RecordDamaged
 from storefmt.formats.consumequeue import CQ_ENTRY, ext_address, ext_offset, is_ext_address
-from storefmt.formats.consumequeue_ext import END_OF_FILE, ExtUnit, decode_unit, encode_unit
+from storefmt.formats.consumequeue_ext import (
+    END_OF_FILE,
+    ExtUnit,
+    decode_unit,
+    decode_units,
+    encode_unit,
+)
 from storefmt.paths import StorePaths, log_file_name
 
 LOG = logging.getLogger(__name__)
@@ -161,13 +167,13 @@ class ExtFiles:
 
     def _end_of_units(self, directory: Path, base: int) -> int:
         data = self._files.get(str(directory / log_file_name(base))).pread(self._file_size, 0)
-        pos = 0
+        end = 0
         try:
-            while (unit := decode_unit(data, pos)) is not None:
-                pos += unit.size
+            for pos, unit in decode_units(data):
+                end = pos + unit.size
         except RecordDamaged as error:
             LOG.warning("%s: %s", directory, error)
-        return base + pos
+        return base + end
 
     def _cut(self, directory: Path, bases: list[int], end: int) -> None:
         for base in bases:

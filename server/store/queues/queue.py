@@ -25,6 +25,7 @@ from typing import Final, NamedTuple, final
 from server.store.disk.disk import DirEntry, Disk, DiskFile, open_files_max
 from server.store.queues.entry_backlog import Backlog
 from server.store.queues.evicted_queues import Numbers
+from storefmt.dispatch.queue_entries import file_parts
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE
 from storefmt.paths import StorePaths, log_file_name, parse_log_file_name
 
@@ -268,7 +269,7 @@ class ConsumeQueue:
             self.tail[:0] = self._files.backlog.take(self.waiting)
             self.tail_start, self.waiting = self.written_count, -1
 
-    def rest(self) -> None:
+    def evict(self) -> None:
         """Move unwritten entries to the backlog; the object must not be used afterwards."""
         tail = self.tail
         if self.written_count > self.tail_start:
@@ -303,18 +304,12 @@ class ConsumeQueue:
         Raises:
             OSError: the disk refused them.
         """
-        pos = start * ENTRY_SIZE
-        done = 0
-        file_size = self._files.file_size
-        while done < len(data):
-            in_file = (pos + done) % file_size
-            base = pos + done - in_file
-            count = min(file_size - in_file, len(data) - done)
-            self._files.get(self.path_at(base), create=True).pwrite(
-                data[done : done + count], in_file
-            )
+        done, pos = 0, start * ENTRY_SIZE
+        for base, in_file, size in file_parts(pos, len(data), file_size=self._files.file_size):
+            file = self._files.get(self.path_at(base), create=True)
+            file.pwrite(data[done : done + size], in_file)
             self.note_written(base)
-            done += count
+            done += size
 
     def note_written(self, base: int) -> None:
         """Record that the file at byte ``base`` and those after it have to be synced."""

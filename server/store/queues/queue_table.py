@@ -2,10 +2,10 @@
 
     find / obtain ──> loaded: a ConsumeQueue ──evicted if idle or too many──> a slot
                           ^──────────── find; or borrowed for a moment ───────┘
-    put ── taker ──> a ConsumeQueue, or the slot if many are loaded ──> backlog
+    put ── handle ──> a ConsumeQueue, or the slot if many are loaded ──> backlog
 
 Rule: a queue exists from its first message on and gets a directory with its first written
-entries. It is an object ("awake") only while it is in use: nobody keeps a reference for longer
+entries. It is an object ("loaded") only while it is in use: nobody keeps a reference for longer
 than a call, unless one of its messages is still to be dispatched. While many queues are loaded,
 a put does not load another one: with tens of thousands of queues used in turn, loading would
 take as long as the put. A deleted topic leaves an empty directory, as in Java: it tells a later
@@ -36,13 +36,13 @@ from server.store.queues.queue_rows import QueueRow, QueueRows
 from storefmt.formats.consumequeue import ENTRY_SIZE
 from storefmt.paths import StorePaths, check_queue_id, check_topic_name
 
-AWAKE_IDLE_MAX: Final = 256
+LOADED_IDLE_MAX: Final = 256
 """Idle queues that stay loaded, so that queues which are read repeatedly stay in memory."""
-AWAKE_PUT_MAX: Final = 512
+LOADED_PUT_MAX: Final = 512
 """Number of loaded queues from which a put leaves its queue evicted, since it needs no object."""
-AWAKE_MAX: Final = 1 << 16
+LOADED_MAX: Final = 1 << 16
 """Queues that stay loaded while they are read; loading one for each pull would triple its time."""
-TAILS_KEEP: Final = AWAKE_IDLE_MAX * TAIL_KEEP
+TAILS_KEEP: Final = LOADED_IDLE_MAX * TAIL_KEEP
 """Written entries of all queues together that stay in memory."""
 BACKLOG_MAX: Final = (64 << 20) // CHUNK_SIZE
 """Chunks of unwritten entries of evicted queues; beyond it, queues are written when evicted."""
@@ -55,7 +55,7 @@ UNWRITTEN_MAX: Final = TAIL_FLUSH_SIZE // ENTRY_SIZE
 
 _EMPTY: Final = QueueRow(0, 0, 0)
 
-Taker = ConsumeQueue | int
+QueueHandle = ConsumeQueue | int
 """What takes the next messages of a queue: the loaded queue, or the slot of an evicted one."""
 
 
@@ -97,9 +97,9 @@ class QueueTable:
         if queue is not None:
             return queue
         slot = self.columns.slot(topic, queue_id)
-        return None if slot == NONE else self._wake(slot, topic, queue_id)
+        return None if slot == NONE else self._load(slot, topic, queue_id)
 
-    def _wake(self, slot: int, topic: str, queue_id: int) -> ConsumeQueue:
+    def _load(self, slot: int, topic: str, queue_id: int) -> ConsumeQueue:
         numbers = self.columns.get(slot)
         queue = ConsumeQueue(self.files, self.place(topic), queue_id, slot, *numbers)
         self.queues[topic, queue_id] = queue
@@ -124,7 +124,7 @@ class QueueTable:
                 self._lay_down(queue)
 
     def _lay_down(self, queue: ConsumeQueue) -> None:
-        queue.rest()
+        queue.evict()
         self.columns.put(queue.slot, queue.numbers)
 
     def obtain(self, topic: str, queue_id: int) -> ConsumeQueue:
@@ -141,13 +141,13 @@ class QueueTable:
         Raises:
             BadCall: the topic or the queue id cannot be part of a path.
         """
-        return self._wake(self._new_slot(topic, queue_id), topic, queue_id)
+        return self._load(self._new_slot(topic, queue_id), topic, queue_id)
 
     def _new_slot(self, topic: str, queue_id: int) -> int:
         self.place(topic)
         return self.put_row(topic, check_queue_id(topic, queue_id), _EMPTY)
 
-    def taker(self, topic: str, queue_id: int) -> Taker:
+    def handle(self, topic: str, queue_id: int) -> QueueHandle:
         """Return what takes a message of a queue that is evicted or does not exist yet.
 
         Raises:
@@ -156,7 +156,7 @@ class QueueTable:
         slot = self.columns.slot(topic, queue_id)
         if slot == NONE:
             slot = self._new_slot(topic, queue_id)
-        return slot if len(self.queues) >= AWAKE_PUT_MAX else self._wake(slot, topic, queue_id)
+        return slot if len(self.queues) >= LOADED_PUT_MAX else self._load(slot, topic, queue_id)
 
     def place(self, topic: str) -> TopicPlace:
         """Return the values that the queues of a topic share.
@@ -179,20 +179,20 @@ class QueueTable:
     @property
     def is_crowded(self) -> bool:
         """Tell whether so many queues are loaded that some should be evicted."""
-        return len(self.queues) > AWAKE_MAX + SLACK
+        return len(self.queues) > LOADED_MAX + SLACK
 
-    def rest_idle(self) -> None:
-        """Evict some queues that are fully on the disk, until AWAKE_IDLE_MAX are loaded."""
+    def evict_idle(self) -> None:
+        """Evict some queues that are fully on the disk, until LOADED_IDLE_MAX are loaded."""
         self.files.tail_keep = min(TAIL_KEEP, TAILS_KEEP // (len(self.queues) or 1))
-        self._rest(AWAKE_IDLE_MAX, is_idle=True)
+        self._evict(LOADED_IDLE_MAX, is_idle=True)
 
-    def rest_after_start(self) -> None:
-        """Evict all but AWAKE_IDLE_MAX queues after a start, without writing to queue files."""
-        while len(self.queues) > AWAKE_IDLE_MAX:
-            self._rest(AWAKE_IDLE_MAX)
+    def evict_after_start(self) -> None:
+        """Evict all but LOADED_IDLE_MAX queues after a start, without writing to queue files."""
+        while len(self.queues) > LOADED_IDLE_MAX:
+            self._evict(LOADED_IDLE_MAX)
 
-    def rest(self, *, may_write: bool = True) -> None:
-        """Evict some of the queues that were loaded first, until AWAKE_MAX are left.
+    def evict(self, *, may_write: bool = True) -> None:
+        """Evict some of the queues that were loaded first, until LOADED_MAX are left.
 
         Args:
             may_write: whether entries that find no room in the backlog may be written to their
@@ -202,9 +202,9 @@ class QueueTable:
             OSError: the disk refused the entries; none of them is lost.
         """
         if may_write or self.has_room:
-            self._rest(AWAKE_MAX, is_full=not self.has_room)
+            self._evict(LOADED_MAX, is_full=not self.has_room)
 
-    def _rest(self, limit: int, *, is_idle: bool = False, is_full: bool = False) -> None:
+    def _evict(self, limit: int, *, is_idle: bool = False, is_full: bool = False) -> None:
         queues = self.queues
         has_units = self.exts.has if self.exts.in_use else None
         # Some queues may have to stay loaded, so one call examines a limited number.
@@ -233,14 +233,14 @@ class QueueTable:
 
         Queues that are loaded, evicted or appended to meanwhile may be missed.
         """
-        awake = [queue.slot for queue in self.queues.values() if queue.unwritten_size]
-        return chain(awake, self.columns.with_unwritten())
+        loaded = [queue.slot for queue in self.queues.values() if queue.unwritten_size]
+        return chain(loaded, self.columns.with_unwritten())
 
     def unsynced(self) -> "array[int]":
         """Return the slots of queues with entries that may not be on the disk."""
         queues = self.queues.values()
-        awake = [queue.slot for queue in queues if queue.synced_count != queue.max_offset]
-        return array("i", chain(awake, self.columns.with_unsynced()))
+        loaded = [queue.slot for queue in queues if queue.synced_count != queue.max_offset]
+        return array("i", chain(loaded, self.columns.with_unsynced()))
 
     def row(self, topic: str, queue_id: int) -> QueueRow | None:
         """Return where a queue begins and ends, without loading it; None if it does not exist."""
@@ -279,11 +279,11 @@ class QueueTable:
 
         The numbers are copied at once, so another thread may iterate over the result.
         """
-        awake = {
+        loaded = {
             queue.slot: QueueRow(queue.first, queue.min_offset, queue.written_count)
             for queue in self.queues.values()
         }
-        return _written(self.columns.written_now(), awake)
+        return _written(self.columns.written_now(), loaded)
 
     def set_begin(self, topic: str, queue_id: int, *, first: int, minimum: int) -> None:
         """Make an existing queue begin later.
@@ -342,8 +342,8 @@ class QueueTable:
 
 
 def _written(
-    slots: Iterator[tuple[str, int, int, int, int]], awake: dict[int, QueueRow]
+    slots: Iterator[tuple[str, int, int, int, int]], loaded: dict[int, QueueRow]
 ) -> Iterator[tuple[str, int, QueueRow]]:
     for slot, (topic, queue_id, first, minimum, written) in enumerate(slots):
         if topic:
-            yield topic, queue_id, awake.get(slot) or QueueRow(first, minimum, written)
+            yield topic, queue_id, loaded.get(slot) or QueueRow(first, minimum, written)

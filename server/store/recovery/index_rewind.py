@@ -12,7 +12,6 @@ valid, and the whole log is scanned.
 Source: store/index/IndexService.java#load (which deletes the last file after a crash).
 """
 
-import sys
 from array import array
 from collections.abc import Callable
 from pathlib import Path
@@ -31,6 +30,8 @@ from storefmt.formats.index import (
     HEADER,
     IndexEntry,
     IndexHeader,
+    decode_slots,
+    encode_slots,
     entry_pos,
     index_file_size,
 )
@@ -199,13 +200,12 @@ class _Rewind:
         end = entry_pos(entry_count, slot_count=slot_count)
         pos, number = entry_pos(1, slot_count=slot_count), 1
         while pos < end:
-            words = _words(file.pread(min(_CHUNK_SIZE, end - pos), pos))
+            words = decode_slots(file.pread(min(_CHUNK_SIZE, end - pos), pos))
             for key_hash in words[:: ENTRY.size // 4]:
                 slots[key_hash % slot_count] = number
                 number += 1
             pos += 4 * len(words)
-        _swap(slots)
-        wanted = slots.tobytes()
+        wanted = encode_slots(slots)
         for first in range(0, len(wanted), 4 * _SLOTS_A_READ):
             part = wanted[first : first + 4 * _SLOTS_A_READ]
             at = position_of_slot(first // 4)
@@ -216,7 +216,7 @@ class _Rewind:
         """Tell whether any slot points at an entry that may not be synced."""
         for slot in range(0, self._slot_count, _SLOTS_A_READ):
             count = min(_SLOTS_A_READ, self._slot_count - slot)
-            words = _words(file.pread(4 * count, position_of_slot(slot)))
+            words = decode_slots(file.pread(4 * count, position_of_slot(slot)))
             if max(words) >= entry_count or min(words) < 0:
                 return True
         return False
@@ -225,14 +225,3 @@ class _Rewind:
         size = index_file_size(self._slot_count, self._entry_count_max)
         for pos, data in data_parts(file, start, size):
             file.pwrite(bytes(len(data)), pos)
-
-
-def _words(data: bytes) -> "array[int]":
-    words = array("i", data)
-    _swap(words)
-    return words
-
-
-def _swap(words: "array[int]") -> None:
-    if sys.byteorder == "little":
-        words.byteswap()

@@ -207,13 +207,14 @@ class _Opening:
             self._correct_min(table, log)
         progress.point.min_of = log.min_offset if is_min_known else -1
         self._report.log_end = log.end
-        table.rest_after_start()
+        table.evict_after_start()
         dispatcher = Dispatcher(index, table)
         if self._config.enable_consume_queue_ext:
             dispatcher.exts = table.exts
         dispatcher.resume(recovery.keys)
         dispatcher.dispatched_offset = log.end
         dispatcher.last_store_ms = last_store_ms
+        dispatcher.last_log_offset = recovery.last_log_offset
         return OpenedStore(
             disk=self._disk,
             paths=self._paths,
@@ -239,7 +240,7 @@ class _Opening:
             queue = table.at(slot)
             if queue is not None:
                 queue.min_offset = min_offset_of(queue, log.min_offset)
-            table.rest_after_start()
+            table.evict_after_start()
 
     def _recover_tail(
         self, log: CommitLog, table: QueueTable, now_ms: int, *, point: SafePoint
@@ -366,8 +367,12 @@ class _Opening:
         point.queue_file_size = table.files.file_size
         point.lock_ns = lock_time(self._disk, self._paths)
         point.files = ""
+        # A power cut may have taken the end of the log. What is stored there from now on belongs
+        # to the topics that are made again.
         point.deleted_topics = {
-            topic: end for topic, end in point.deleted_topics.items() if end > log.min_offset
+            topic: min(end, log.end)
+            for topic, end in point.deleted_topics.items()
+            if end > log.min_offset
         }
         try:
             write_safe_point(self._disk, self._paths, point)

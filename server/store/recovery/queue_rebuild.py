@@ -22,7 +22,8 @@ from server.store.disk.zeros import data_parts
 from server.store.queues.queue import ConsumeQueue, queue_bases
 from server.store.queues.queue_rows import QueueRow
 from server.store.queues.queue_table import QueueTable
-from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, is_ext_address
+from storefmt.dispatch.queue_entries import file_parts, is_history, keep_ext_addresses
+from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER, FILLER_SIZE, CqEntry
 
 _BUFFER_SIZE: Final = 64 << 10
 _UNWRITTEN_MAX: Final = 1 << 20
@@ -71,6 +72,7 @@ class QueueRebuild:
         self._start = 0
         # Whether the entries before ``_start`` were already compared with the log.
         self._believed = False
+        self._known_base = -1 if known is None else known.first * ENTRY_SIZE
         self._files = table.files
         self._disk = table.files.disk
         self._log_min = log_min
@@ -90,16 +92,26 @@ class QueueRebuild:
             self._bases = self._usable_bases()
 
     def _usable_bases(self) -> list[int]:
-        """Return the starts of the last files that follow without gaps; delete the others."""
+        """Return the starts of files that follow without gaps; delete the others.
+
+        They are those with the entries that are known to be right, or the last ones. A power cut
+        may have lost any file behind the known entries, and left a later one.
+        """
         file_size = self._files.file_size
-        bases = queue_bases(self._disk, self.queue.directory)
-        row: list[int] = []
-        for base in reversed(bases):
-            if base % file_size or (row and base != row[0] - file_size):
+        rows: list[list[int]] = []
+        for base in queue_bases(self._disk, self.queue.directory):
+            if base % file_size:
                 self._remove(base)
+            elif rows and base == rows[-1][-1] + file_size:
+                rows[-1].append(base)
             else:
-                row.insert(0, base)
-        return row
+                rows.append([base])
+        known = self._known_base
+        kept = next((row for row in rows if known in row), rows[-1] if rows else [])
+        for row in rows:
+            for base in row if row is not kept else ():
+                self._remove(base)
+        return kept
 
     def _remove(self, base: int) -> None:
         path = self.queue.path_at(base)
@@ -138,6 +150,7 @@ class QueueRebuild:
         if self.next is None or queue_offset < self._start:
             self._start = queue_offset
             self._believed = False
+            self._known_base = -1
         self._buffer_start = self.next = queue_offset
         if self._behind is not Behind.ANYTHING:
             self._behind = Behind.ANYTHING
@@ -173,19 +186,18 @@ class QueueRebuild:
             self.no_space = error
 
     def _write(self) -> None:
-        wanted = bytes(self._buffer)
-        found = b""
+        wanted, found = self._buffer, b""
         if self._behind is not Behind.NOTHING:
             found = self._on_disk(self._buffer_start, len(wanted) // ENTRY_SIZE)
         if found != wanted:
             if self._keeps_units and found != bytes(len(found)):
-                wanted = _keep_ext(found, wanted)
+                keep_ext_addresses(wanted, enumerate(CQ_ENTRY.iter_unpack(found)))
             if found != wanted:
                 self.changed = True
-                self.queue.put_bytes(self._buffer_start, wanted)
+                self.queue.put_bytes(self._buffer_start, bytes(wanted))
         # What a dead process wrote can be read although it may not be on the disk.
-        pos, size = self._buffer_start * ENTRY_SIZE, self._files.file_size
-        for base in range(pos - pos % size, pos + len(wanted), size):
+        pos = self._buffer_start * ENTRY_SIZE
+        for base, _, _ in file_parts(pos, len(wanted), file_size=self._files.file_size):
             self.queue.note_written(base)
         self._buffer_start += len(wanted) // ENTRY_SIZE
         self.queue.written_count = self._buffer_start
@@ -193,18 +205,14 @@ class QueueRebuild:
 
     def _on_disk(self, start: int, count: int) -> bytes:
         """Return ``count`` entries from the files, with zeros if a file is short or missing."""
-        file_size = self._files.file_size
         parts: list[bytes] = []
-        pos, end = start * ENTRY_SIZE, (start + count) * ENTRY_SIZE
-        while pos < end:
-            in_file = pos % file_size
-            size = min(file_size - in_file, end - pos)
+        pos, whole = start * ENTRY_SIZE, count * ENTRY_SIZE
+        for base, in_file, size in file_parts(pos, whole, file_size=self._files.file_size):
             try:
-                data = self._files.get(self.queue.path_at(pos - in_file)).pread(size, in_file)
+                data = self._files.get(self.queue.path_at(base)).pread(size, in_file)
             except FileNotFoundError:
                 data = b""
             parts.append(data.ljust(size, b"\0"))
-            pos += size
         return b"".join(parts)
 
     def finish(self, *, log_end: int) -> None:
@@ -277,17 +285,14 @@ class QueueRebuild:
         for start in range(first, self._start, _BUFFER_SIZE // ENTRY_SIZE):
             count = min(self._start - start, _BUFFER_SIZE // ENTRY_SIZE)
             found = self._on_disk(start, count)
+            entries = map(CqEntry._make, CQ_ENTRY.iter_unpack(found))
             wanted = b"".join(
-                found[at : at + ENTRY_SIZE] if self._is_history(found, at) else FILLER
-                for at in range(0, len(found), ENTRY_SIZE)
+                CQ_ENTRY.pack(*entry) if is_history(entry, self._log_min) else FILLER
+                for entry in entries
             )
             if wanted != found:
                 self.changed = True
                 self.queue.put_bytes(start, wanted)
-
-    def _is_history(self, data: bytes, at: int) -> bool:
-        log_offset, size, _ = CQ_ENTRY.unpack_from(data, at)
-        return bool(size > 0 and 0 <= log_offset < max(self._log_min, 1))
 
     def _cut(self, end: int) -> None:
         """Remove everything from entry ``end`` on, and give the last files their full length."""
@@ -326,17 +331,6 @@ class QueueRebuild:
             self._files.get(path).truncate(self._files.file_size)
             self.queue.note_written(base)
             self.changed = True
-
-
-def _keep_ext(found: bytes, wanted: bytes) -> bytes:
-    """Return ``wanted`` with those ext addresses of ``found`` that belong to the same records."""
-    parts: list[bytes] = []
-    for at in range(0, len(wanted), ENTRY_SIZE):
-        old, new = found[at : at + ENTRY_SIZE], wanted[at : at + ENTRY_SIZE]
-        same_record = old[:12] == new[:12]
-        keep = same_record and is_ext_address(int.from_bytes(old[12:], "big", signed=True))
-        parts.append(old if keep else new)
-    return b"".join(parts)
 
 
 def min_offset_of(queue: ConsumeQueue, log_min: int) -> int:

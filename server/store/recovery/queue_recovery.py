@@ -1,23 +1,17 @@
 """Recovery of queues: finds out which entry each record of the log should have.
 
-    record says queue_offset 7 ── 7 is next ──────────────> entry 7
-                                └ 0: the topic was deleted and created again, start over
-                                └ else: wait for the next record of this queue, which shows
-                                        whether a record was lost or the field is damaged
+    record ── is its queue there, or deleted? ── which queue offset? ──> QueueRebuild
 
-Rule: within a queue, offsets have no gaps. The CRC of a record does not cover its queue
-offset, so one record that breaks the sequence is not believed; two in a row are. The old
-records of a deleted topic do not restore it.
+Rule: ``storefmt.dispatch`` says which entries a record claims and which claims are believed. The
+old records of a deleted topic do not restore it.
 
 Source: store/ConsumeQueue.java#putMessagePositionInfo.
 """
 
 from collections.abc import Sequence
 
-from server.store.commitlog.append import is_queued
 from server.store.commitlog.log_files import CommitLog
 from server.store.commitlog.log_scan import Found
-from server.store.commitlog.multi_dispatch import copy_offsets, copy_queue_id, may_have_copies
 from server.store.config import StoreConfig
 from server.store.disk.disk import Disk, read_file
 from server.store.queues.queue_rows import QueueRows
@@ -27,8 +21,19 @@ from server.store.recovery.safe_point import SafePoint
 from server.store.recovery.trust import SafePointWrong, Trusted
 from server.store.results import DispatchEntry, RecoveryReport
 from storefmt.config.tables import TopicTable
+from storefmt.dispatch.queue_offsets import (
+    IsOldEntry,
+    is_copy_believed,
+    is_plausible,
+    settled,
+)
+from storefmt.dispatch.record_entries import (
+    copy_offsets,
+    copy_queue_id,
+    is_queued,
+    may_have_copies,
+)
 from storefmt.errors import BadCall, StoreError
-from storefmt.formats.message import RECORD_SIZE_MIN
 from storefmt.formats.sysflag import TRANSACTION_MASK
 from storefmt.paths import StorePaths
 
@@ -148,7 +153,7 @@ class QueueRecovery:
                 if topic in self._gone:
                     self._deleted[topic] = log_offset + size
                 continue
-            if rebuild.next == queue_offset and not suspects:
+            if rebuild.next == queue_offset and key not in suspects:
                 rebuild.add_next(log_offset, size, code)
             else:
                 self._place(rebuild, key, entry)
@@ -161,27 +166,32 @@ class QueueRecovery:
         return rebuild
 
     def _take_copies(self, entry: DispatchEntry, properties: bytes) -> None:
-        """Add the entries of a record to the other queues that its properties name.
-
-        Without enableMultiDispatch only existing queues get entries, since whoever created them
-        also filled them.
-        """
+        """Add the entries of a record to the other queues that its properties name."""
         for name, queue_offset in copy_offsets(properties).items():
             copy = entry._replace(topic=name, queue_offset=queue_offset)
             key = self._copy_key(copy)
-            if key is None or copy.log_offset < self._deleted.get(name, 0):
+            is_own = key == (entry.topic, entry.queue_id)
+            if key is None or is_own or copy.log_offset < self._deleted.get(name, 0):
                 continue
             is_known = self._table.has(*key)
             if key not in self.rebuilds and (is_known or self._may_come_back(name)):
                 self._add(*key)
             rebuild = self.rebuilds.get(key)
-            if rebuild is not None:
+            if rebuild is None:
+                continue
+            if is_copy_believed(
+                copy,
+                _old_entries(rebuild, copy),
+                expected=rebuild.next,
+                makes_copies=self._config.enable_multi_dispatch,
+            ):
                 self._place(rebuild, key, copy)
 
     def _copy_key(self, copy: DispatchEntry) -> tuple[str, int] | None:
         """Return topic and queue id of a copy, or None if it gets no entry."""
         if self._config.enable_multi_dispatch:
-            return copy.topic, copy_queue_id(self._config, copy.topic, copy.queue_id)
+            lmq = self._config.enable_lmq
+            return copy.topic, copy_queue_id(copy.topic, copy.queue_id, enable_lmq=lmq)
         keys = ((copy.topic, copy.queue_id), (copy.topic, 0))
         there = (key for key in keys if self._table.has(*key))
         return next(there, None)
@@ -206,37 +216,32 @@ class QueueRecovery:
             )
         if key in self._suspects:
             self._settle(rebuild, key, entry)
-        if entry.queue_offset == rebuild.next or self._is_plausible(rebuild, entry):
+        if entry.queue_offset == rebuild.next or is_plausible(
+            entry,
+            _old_entries(rebuild, entry),
+            expected=rebuild.next,
+            lost_size=self.lost_size,
+            is_late=self._log_min > 0 or self.lost_size > 0,
+        ):
             rebuild.add(entry.queue_offset, entry.log_offset, entry.size, entry.tags_code)
         else:
             self._suspects[key] = entry
-
-    def _is_plausible(self, rebuild: QueueRebuild, entry: DispatchEntry) -> bool:
-        expected = rebuild.next
-        queue_offset = entry.queue_offset
-        if queue_offset == expected or queue_offset == 0:
-            return True
-        if expected is None:
-            if rebuild.entry_at(queue_offset)[:2] == (entry.log_offset, entry.size):
-                return True
-            late = self._log_min > 0 or self.lost_size > 0
-            return late and queue_offset * RECORD_SIZE_MIN <= entry.log_offset
-        return 0 < (queue_offset - expected) * RECORD_SIZE_MIN <= self.lost_size
 
     def _settle(
         self, rebuild: QueueRebuild, key: tuple[str, int], following: DispatchEntry | None
     ) -> None:
         """Decide about a record that broke the sequence, now that the next one is known."""
         suspect = self._suspects.pop(key)
-        expected = 0 if rebuild.next is None else rebuild.next
-        follows = following is not None and following.queue_offset == suspect.queue_offset + 1
-        slot = suspect.queue_offset if follows else expected
+        queue_offset = settled(
+            suspect, _old_entries(rebuild, suspect), expected=rebuild.next, following=following
+        )
         self._report.notes.append(
             f"record at {suspect.log_offset}: queue offset {suspect.queue_offset} in "
-            f"{key[0]} queue {key[1]}, expected {expected}; taken as {slot}"
+            f"{key[0]} queue {key[1]}, expected {rebuild.next or 0}; "
+            + ("it gets no entry" if queue_offset is None else f"taken as {queue_offset}")
         )
-        if slot * RECORD_SIZE_MIN <= suspect.log_offset:
-            rebuild.add(slot, suspect.log_offset, suspect.size, suspect.tags_code)
+        if queue_offset is not None:
+            rebuild.add(queue_offset, suspect.log_offset, suspect.size, suspect.tags_code)
 
     def finish(self, log_end: int) -> None:
         """Write the rest of every queue and set its offsets.
@@ -265,3 +270,8 @@ class QueueRecovery:
         """Return why some entries are only in memory, or None if all are in their files."""
         errors = (rebuild.no_space for rebuild in self.rebuilds.values() if rebuild)
         return next((error for error in errors if error), None)
+
+
+def _old_entries(rebuild: QueueRebuild, entry: DispatchEntry) -> IsOldEntry:
+    """Return the test whether an entry on the disk points at a record."""
+    return lambda number: rebuild.entry_at(number)[:2] == (entry.log_offset, entry.size)

@@ -20,7 +20,6 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from contextlib import closing
 from operator import itemgetter
-from sys import maxsize
 from typing import Final
 
 from server.store.commitlog.dispatch_requests import Entries
@@ -37,8 +36,8 @@ from server.store.recovery.queue_recovery import QueueRecovery
 from server.store.recovery.safe_point import SafePoint
 from server.store.recovery.trust import Trusted
 from server.store.results import DispatchEntry, RecoveryReport
+from storefmt.dispatch.record_entries import is_indexed
 from storefmt.formats.checkpoint import Checkpoint
-from storefmt.formats.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
 from storefmt.paths import StorePaths
 
 _ENTRIES_A_STEP: Final = 512
@@ -86,6 +85,7 @@ class Recovery:
         knows_deletions: bool,
     ) -> None:
         self.last_store_ms = 0
+        self.last_log_offset = -1
         self._disk = disk
         self._paths = paths
         self._log = log
@@ -235,8 +235,6 @@ class Recovery:
             "it is left as it is, look at it with `mqadmin store verify`"
         )
         self._queues.lost_size += gap.end - gap.start
-        # Nothing is saved after damage, so no place for a save has to be found.
-        self._save_at = maxsize
 
     def _take(self, records: Sequence[Found]) -> None:
         """Process adjacent records, and save progress after the first one that is far enough."""
@@ -252,6 +250,7 @@ class Recovery:
         entries = self._entries.of_all(records)
         last = records[-1]
         self.last_store_ms = last.store_ms
+        self.last_log_offset = last.log_offset
         self._report.record_count += len(records)
         self._report.scanned_size += last.log_offset + last.size - records[0].log_offset
         self._queues.take_all(entries, records)
@@ -273,13 +272,16 @@ class Recovery:
 
     def _save(self, until: int) -> None:
         """Save the progress, except after damage, which the next start has to report again."""
+        self._save_at = until + SAVE_EVERY_SIZE
         if self._report.damaged or not self._queues.is_settled:
+            # A record in doubt has no entry yet, and a save below it would have to take back the
+            # entries of all later records. So no save comes until the next record of its queue,
+            # or the end of the log, decides. An interrupted recovery then only repeats more.
             return
         if self._index is not None:
             self._put_keys(self._index)
         if self.no_space is None:
             self._progress.save(until, self._queues.rebuilds, self._index)
-        self._save_at = until + SAVE_EVERY_SIZE
 
     def _put_keys(self, index: Index) -> None:
         if not self.keys:
@@ -298,7 +300,7 @@ class Recovery:
 
         The index then lacks all later records too.
         """
-        if entry.sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
+        if not is_indexed(entry.sys_flag):
             return False
         files = index.files
         number = self._file_number

@@ -169,7 +169,9 @@ def read_safe_point(disk: Disk, store: StorePaths) -> SafePoint | None:
         return None
     try:
         return _decode(json.loads(data))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (
+        ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError,
+    ):  # fmt: skip
         return None
 
 
@@ -179,12 +181,14 @@ def _decode(value: object) -> SafePoint | None:
     has_counts = value.get("version") == _VERSION
     if not has_counts and value.get("version") != _VERSION_WITHOUT_COUNTS:
         return None
-    index = value["index"]
+    index, safe = value["index"], int(value["safeLogOffset"])
+    if safe < 0:
+        return None
     rows = QueueRows()
     for topic, text in value["queues"].items() if has_counts else ():
         rows.put_text(topic, text)
     return SafePoint(
-        safe_log_offset=int(value["safeLogOffset"]),
+        safe_log_offset=safe,
         log_file_size=int(value["logFileSize"]),
         queue_file_size=int(value["queueFileSize"]),
         writer=Writer(value["state"]),

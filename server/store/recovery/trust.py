@@ -92,8 +92,9 @@ def check_point(
     if point.writer is Writer.RUNNING and clean:
         raise SafePointWrong("the file abort is gone although the broker did not stop")
     safe, bases = point.safe_log_offset, log.bases
-    row = list(range(bases[0], safe, log.file_size)) if bases else []
-    is_there = safe <= (bases[-1] + log.file_size if bases else 0) and bases[: len(row)] == row
+    row = range(bases[0], safe, log.file_size) if bases else range(0)
+    is_there = safe <= (bases[-1] + log.file_size if bases else 0)
+    is_there = is_there and bases[: len(row)] == list(row)
     if point.log_file_size != log.file_size or not is_there or (bases and bases[0] > safe):
         raise SafePointWrong(f"commit log files below log offset {safe} are not as they were")
     if cut_at is not None and cut_at < safe:

@@ -93,7 +93,7 @@ def events_of(store: Opened, times: StoreTimes) -> list[StoreEvent]:
 
 def _by_records(store: Opened, pause_ms: int, on_done: Callable[[int], None]) -> StoreTimes:
     def marks() -> Iterator[RecordTime]:
-        for number, (_, _, item) in enumerate(store.log.walk(check_crc=False)):
+        for number, (_, _, item) in enumerate(store.log.located_items(check_crc=False)):
             if isinstance(item, Record) and item.store_ms in CALENDAR_MS:
                 yield RecordTime(item.log_offset, item.store_ms)
                 if number % 10_000 == 0:

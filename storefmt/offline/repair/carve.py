@@ -33,7 +33,7 @@ from storefmt.formats.message import (
     decode_record,
 )
 from storefmt.formats.scan import RECORD_SIZE_MAX
-from storefmt.offline.output_dir import OutDir, SparseFile, progress_none
+from storefmt.offline.output_dir import OutputDirectory, SparseFile, progress_none
 from storefmt.offline.views.effective_log import ProgressCall
 from storefmt.paths import check_topic_name, log_file_name
 from storefmt.store_file import StoreFile
@@ -231,7 +231,7 @@ class CarvedLog:
         file_size: of each file, bytes.
     """
 
-    def __init__(self, out: OutDir, *, file_size: int = LOG_FILE_SIZE) -> None:
+    def __init__(self, out: OutputDirectory, *, file_size: int = LOG_FILE_SIZE) -> None:
         if file_size <= BLANK_SIZE_MIN:
             raise BadCall(f"log files of {file_size} bytes hold no record; give their real size")
         self.file_size = file_size
@@ -271,7 +271,7 @@ class CarvedLog:
         file = self._file(base)
         if file.read(pos, size).strip(b"\0"):
             return False
-        file.write(found.data, pos)
+        file.pwrite(found.data, pos)
         self._in_place_end = max(self._in_place_end, log_offset + size)
         self.written_count += 1
         return True
@@ -310,10 +310,10 @@ class CarvedLog:
         """Write a record at ``at``, or in the next file; return where it ends."""
         left = self.file_size - at % self.file_size
         if len(data) + BLANK_SIZE_MIN > left:
-            self._file(at - at % self.file_size).write(blank(left), at % self.file_size)
+            self._file(at - at % self.file_size).pwrite(blank(left), at % self.file_size)
             at += left
         data[_LOG_OFFSET] = at.to_bytes(8, "big")
-        self._file(at - at % self.file_size).write(data, at % self.file_size)
+        self._file(at - at % self.file_size).pwrite(data, at % self.file_size)
         self.written_count += 1
         return at + len(data)
 

@@ -1,56 +1,53 @@
 """Decides which queue entry each record of a log gets, as the dispatch of a broker would.
 
-    record says queue offset 7 ── 7 is next, or its old entry is there ──> entry 7
-                                └ else: wait for the next record of this queue to tell
-                                        whether a record is missing, the topic was made
-                                        again (0, 1, …), or the field is damaged
+    record ── the entries that it claims ── its queue may exist? ── believed? ──> Placed
 
-Rule: the offsets within a queue have no gaps. No CRC covers the queue offset of a record, so a
-single offset out of order is not believed; two in a row are believed, and so is an offset whose
-old entry points at the record. Records of prepared and rolled back transactions get no entry, and
-delayed records have their delivery time in place of the hash of the tag.
+Rule: ``storefmt.dispatch`` says which entries a record claims, and which claims are believed at
+once or when the next record of the queue is known. The old queues are evidence.
 
 Source: store/ConsumeQueue.java#putMessagePositionInfo, #multiDispatchLmqQueue,
 store/CommitLog.java#checkMessageAndReturnSize, store/DefaultMessageStore.java
 #CommitLogDispatcherBuildConsumeQueue (4.9.7).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from storefmt.dispatch.queue_offsets import (
+    IsOldEntry,
+    is_copy_believed,
+    is_plausible,
+    settled,
+)
+from storefmt.dispatch.record_entries import DueTimes, copy_queue_id, is_queued, tags_code_of
 from storefmt.errors import BadCall, StoreError
-from storefmt.formats.javahash import tags_code
-from storefmt.formats.message import RECORD_SIZE_MIN, Record
-from storefmt.formats.properties import DELAY, TAGS, parse_properties
-from storefmt.names import SCHEDULE_TOPIC, is_light, parse_delay_levels
+from storefmt.formats.message import Record
 from storefmt.offline.verify.missing import is_known_topic
-from storefmt.offline.views.config import LMQ_OFFSETS, ConfigTables, read_config
-from storefmt.offline.views.matching import copies_of, has_entry
+from storefmt.offline.views.config import ConfigTables, has_light_queues, read_config
+from storefmt.offline.views.matching import copies_of
 from storefmt.offline.views.opened import Opened
 from storefmt.offline.views.queues import QueueView
 from storefmt.offline.views.tree import QueueKey
 from storefmt.paths import check_topic_name
 
 TOPIC_SIZE_MAX: Final = 255
-_DELAY_UNKNOWN_MS: Final = 1000
-_TAGS: Final = f"{TAGS}\x01".encode()
 
 
 class Placed(NamedTuple):
     """One entry of a queue.
 
     Attributes:
-        slot: the queue offset that the entry gets.
-        claimed: the queue offset in the record; it differs from ``slot`` if the field is damaged.
+        queue_offset: where the entry is put.
+        claimed: the queue offset in the record; it differs if the field is damaged.
         copy: whether this is an additional entry, in a queue of a multi-dispatch.
         gap: number of entries before this one that have no record; ``after`` is the log offset
             of the record before those, -1 for none.
     """
 
     key: QueueKey
-    slot: int
+    queue_offset: int
     log_offset: int
     size: int
     tags_code: int
@@ -68,6 +65,8 @@ class _Row:
     last_log_offset: int = -1
     lost_size: int = 0
     suspect: Placed | None = None
+    has_copies: bool = False
+    """The old queue has a further entry of a multi-dispatch."""
 
 
 @dataclass(slots=True)
@@ -76,25 +75,29 @@ class Placement:
 
     Attributes:
         store: its old queues are evidence, and its config shows which topics were deleted.
-        delays_ms: delay of each level, in ms, as ``parse_delays`` gives them.
+        delays_ms: delay of each level, in ms, from level 1 on.
         log_min: log offset of the first byte of the log.
         deleted: topics whose records get no queue, and how many there were.
+        copies: topics that records of other topics name without getting an entry, and how many.
         notes: sentences about records whose queue offset was not believed.
     """
 
     store: Opened
-    delays_ms: dict[int, int]
+    delays_ms: Sequence[int]
     log_min: int
     deleted: dict[str, int] = field(default_factory=dict)
     bad_names: dict[str, int] = field(default_factory=dict)
+    copies: dict[str, int] = field(default_factory=dict)
     rows: dict[QueueKey, _Row] = field(default_factory=dict)
     lost_size: int = 0
     _light: bool = False
+    _due: DueTimes = field(init=False)
     _known: dict[str, bool] = field(default_factory=dict)
     _config: ConfigTables = field(default_factory=ConfigTables)
 
     def __post_init__(self) -> None:
-        self._light = self.store.paths.config_file(LMQ_OFFSETS).is_file()
+        self._due = DueTimes(self.delays_ms)
+        self._light = has_light_queues(self.store)
         self._config = read_config(self.store)
         self._known = dict.fromkeys((topic for topic, _ in self.store.tree.queues), True)
 
@@ -109,12 +112,13 @@ class Placement:
 
     def claims(self, record: Record, log_offset: int) -> Iterator[Placed]:
         """Yield the entries that a record claims, whether they are believed or not."""
-        if not has_entry(record):
+        if not is_queued(record.sys_flag):
             return
-        code = self.tags_code(record)
+        raw = record.properties_raw
+        code = tags_code_of(record.topic, raw, record.store_ms, due=self._due)
         for topic, queue_ids, queue_offset in copies_of(record):
             key = topic, self._copy_queue(topic, queue_ids)
-            if is_name(topic):
+            if is_name(topic) and key != (record.topic, record.queue_id):
                 yield Placed(key, queue_offset, log_offset, record.size, code, queue_offset, True)
         key, k = (record.topic, record.queue_id), record.queue_offset
         yield Placed(key, k, log_offset, record.size, code, k, False)
@@ -124,14 +128,19 @@ class Placement:
         if placed.copy or self._has_queue(*placed.key):
             yield from self._take(placed)
 
-    def take_run(self, key: QueueKey, first: int, count: int, last_log_offset: int) -> bool:
+    def take_run(
+        self, key: QueueKey, first: int, count: int, last_log_offset: int, *, has_copies: bool
+    ) -> bool:
         """Accept claims that follow one another from entry ``first`` on, or none of them.
 
         Args:
             last_log_offset: of the last of them.
+            has_copies: some are additional entries, in a queue of a multi-dispatch.
         """
         row = self.rows.get(key)
         if row is None or row.suspect is not None or row.next != first:
+            return False
+        if has_copies and not self._light and not row.has_copies:
             return False
         row.next = first + count
         row.last_log_offset, row.lost_size = last_log_offset, self.lost_size
@@ -142,26 +151,6 @@ class Placement:
         for row in self.rows.values():
             yield from self._settle(row, None)
 
-    def tags_code(self, record: Record) -> int:
-        """Return the tags code of the record's entry."""
-        if record.topic == SCHEDULE_TOPIC:
-            properties = parse_properties(record.properties_raw)
-            level = _level(properties.get(DELAY, ""))
-            level = min(level, max(self.delays_ms, default=0))
-            if level > 0:
-                return record.store_ms + self.delays_ms.get(level, _DELAY_UNKNOWN_MS)
-            return tags_code(properties.get(TAGS))
-        raw = record.properties_raw
-        start = raw.find(_TAGS)
-        if start < 0:
-            return 0
-        # Nearly always it is there once, and no other name ends with it.
-        if (start == 0 or raw[start - 1] == 2) and raw.find(_TAGS, start + 1) < 0:
-            stop = raw.find(b"\x02", start)
-            tag = raw[start + len(_TAGS) : stop if stop >= 0 else len(raw)]
-            return tags_code(str(tag, "utf-8", "replace"))
-        return tags_code(record.tags)
-
     def view(self, key: QueueKey) -> QueueView | None:
         """Return the old queue, None where there is none."""
         return self.store.queue(*key) if key in self.store.tree.queues else None
@@ -171,7 +160,7 @@ class Placement:
         for queue_id in queue_ids:
             if (topic, queue_id) in self.store.tree.queues:
                 return queue_id
-        return 0 if self._light and is_light(topic) else queue_ids[0]
+        return copy_queue_id(topic, queue_ids[0], enable_lmq=self._light)
 
     def _has_queue(self, topic: str, queue_id: int) -> bool:
         if queue_id < 0 or not is_name(topic):
@@ -188,9 +177,12 @@ class Placement:
         row = self.rows.get(placed.key)
         if row is None:
             row = self.rows[placed.key] = _Row()
+        if placed.copy and not self._is_copy_believed(row, placed):
+            self.copies[placed.key[0]] = self.copies.get(placed.key[0], 0) + 1
+            return
         if row.suspect is not None:
             yield from self._settle(row, placed)
-        if placed.slot == row.next or self._is_plausible(row, placed):
+        if placed.queue_offset == row.next or self._is_plausible(row, placed):
             yield self._accept(row, placed)
         else:
             row.suspect = placed
@@ -198,55 +190,50 @@ class Placement:
     def _accept(self, row: _Row, placed: Placed) -> Placed:
         # Where the log begins at 0, so did every queue.
         before = 0 if row.next is None and self.log_min == 0 else row.next
-        row.next = placed.slot + 1
-        if before is not None and placed.slot > before:
-            placed = placed._replace(gap=placed.slot - before, after=row.last_log_offset)
+        row.next = placed.queue_offset + 1
+        if before is not None and placed.queue_offset > before:
+            placed = placed._replace(gap=placed.queue_offset - before, after=row.last_log_offset)
         row.last_log_offset = placed.log_offset
         row.lost_size = self.lost_size
         return placed
 
+    def _is_copy_believed(self, row: _Row, placed: Placed) -> bool:
+        old = self._old_entries(placed)
+        row.has_copies = row.has_copies or old(placed.queue_offset)
+        makes_copies = self._light or row.has_copies
+        return is_copy_believed(placed, old, expected=row.next, makes_copies=makes_copies)
+
     def _is_plausible(self, row: _Row, placed: Placed) -> bool:
-        k = placed.slot
-        if k < 0 or k * RECORD_SIZE_MIN > placed.log_offset + RECORD_SIZE_MIN:
-            return False
-        if row.next is None:
-            if k == 0 or self._is_old_entry(placed, k):
-                return True
-            return self.log_min > 0 or self.lost_size > 0
-        if self._is_old_entry(placed, k):
-            # A topic that was deleted and made again, or records that were lost.
-            return True
-        return 0 < (k - row.next) * RECORD_SIZE_MIN <= self.lost_size - row.lost_size
+        return is_plausible(
+            placed,
+            self._old_entries(placed),
+            expected=row.next,
+            lost_size=self.lost_size - row.lost_size,
+            is_late=self.log_min > 0 or self.lost_size > 0,
+        )
 
     def _settle(self, row: _Row, following: Placed | None) -> Iterator[Placed]:
         """Decide about a record with an unexpected offset, now that the next one is known."""
         suspect, row.suspect = row.suspect, None
         if suspect is None:
             return
-        expected = row.next
-        if following is not None and following.slot == suspect.slot + 1:
-            slot = suspect.slot
-        elif following is not None and following.slot == expected:
-            # The row goes on without it: an old copy of some record.
-            return
-        elif expected is None:
-            slot = max(0, following.slot - 1) if following is not None else 0
-        elif following is None and suspect.slot == 0 and not self._is_old_entry(suspect, expected):
-            slot = 0
-        else:
-            slot = expected
-        if slot >= 0 and slot * RECORD_SIZE_MIN <= suspect.log_offset + RECORD_SIZE_MIN:
-            yield self._accept(row, suspect._replace(slot=slot))
+        old = self._old_entries(suspect)
+        queue_offset = settled(suspect, old, expected=row.next, following=following)
+        if queue_offset is not None:
+            yield self._accept(row, suspect._replace(queue_offset=queue_offset))
 
-    def _is_old_entry(self, placed: Placed, slot: int) -> bool:
-        view = self.view(placed.key)
-        if view is None:
-            return False
-        try:
-            entry = view.entry(slot)
-        except StoreError:
-            return False
-        return entry.log_offset == placed.log_offset and entry.size == placed.size
+    def _old_entries(self, placed: Placed) -> IsOldEntry:
+        """Return the test whether an entry of the old queue points at a record."""
+
+        def is_old_entry(queue_offset: int) -> bool:
+            view = self.view(placed.key)
+            try:
+                entry = None if view is None else view.entry(queue_offset)
+            except StoreError:
+                return False
+            return entry is not None and entry[:2] == (placed.log_offset, placed.size)
+
+        return is_old_entry
 
 
 # Asked for every record; topics are few.
@@ -258,16 +245,3 @@ def is_name(topic: str) -> bool:
     except BadCall:
         return False
     return True
-
-
-def parse_delays(text: str) -> dict[int, int]:
-    """Return the delay in ms of each level of a ``messageDelayLevel``, from 1.
-
-    Raises:
-        BadCall: a part is not a number and a unit.
-    """
-    return dict(enumerate(parse_delay_levels(text), 1))
-
-
-def _level(text: str) -> int:
-    return int(text) if len(text) < 10 and text.isascii() and text.isdigit() else 0

@@ -14,16 +14,10 @@ Source: store/ConsumeQueue.java#putMessagePositionInfo, #fillPreBlank.
 from pathlib import Path
 from typing import Final
 
+from storefmt.dispatch.queue_entries import file_parts, is_history, keep_ext_addresses
 from storefmt.errors import StoreError
-from storefmt.formats.consumequeue import (
-    CQ_ENTRY,
-    ENTRY_SIZE,
-    FILLER,
-    FILLER_SIZE,
-    CqEntry,
-    is_ext_address,
-)
-from storefmt.offline.output_dir import OutDir, SparseFile
+from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER
+from storefmt.offline.output_dir import OutputDirectory, sparse_file
 from storefmt.offline.views.queues import QueueView
 from storefmt.offline.views.tree import QueueKey
 from storefmt.paths import log_file_name
@@ -46,7 +40,13 @@ class QueueFiles:
     """
 
     def __init__(
-        self, out: OutDir, key: QueueKey, *, file_size: int, old: QueueView | None, log_min: int
+        self,
+        out: OutputDirectory,
+        key: QueueKey,
+        *,
+        file_size: int,
+        old: QueueView | None,
+        log_min: int,
     ) -> None:
         self.key = key
         self.next: int | None = None
@@ -101,7 +101,7 @@ class QueueFiles:
             return
         end = start = min(self._old_start, self._old.max_offset)
         for queue_offset, entry in self._old.entries(start):
-            if not self._is_history(entry):
+            if not is_history(entry, self._log_min):
                 break
             end = queue_offset + 1
         if end > start:
@@ -127,20 +127,13 @@ class QueueFiles:
             OSError: the disk refuses.
         """
         if self._old is not None and self._old.ext:
-            self._keep_ext()
+            self._keep_ext(self._old)
         pos, done = self._buffer_start * ENTRY_SIZE, 0
-        while done < len(self._buffer):
-            in_file = (pos + done) % self._file_size
-            base = pos + done - in_file
-            count = min(self._file_size - in_file, len(self._buffer) - done)
-            path = self._path(base)
-            file = SparseFile(path, size=self._file_size)
-            try:
-                file.write(memoryview(self._buffer)[done : done + count], in_file)
-            finally:
-                file.close()
+        for base, in_file, size in file_parts(pos, len(self._buffer), file_size=self._file_size):
+            with sparse_file(self._path(base), size=self._file_size) as file:
+                file.pwrite(self._buffer[done : done + size], in_file)
             self._bases.add(base)
-            done += count
+            done += size
         self._buffer_start += len(self._buffer) // ENTRY_SIZE
         self._buffer = bytearray()
 
@@ -180,7 +173,8 @@ class QueueFiles:
             for queue_offset, entry in old.entries(self.next, slot - self.next):
                 if queue_offset != self.next:
                     break
-                self._buffer += entry_bytes(entry) if self._is_history(entry) else FILLER
+                kept = is_history(entry, self._log_min)
+                self._buffer += CQ_ENTRY.pack(*entry) if kept else FILLER
                 self.next += 1
                 if len(self._buffer) >= self._file_size:
                     self.flush()
@@ -200,30 +194,22 @@ class QueueFiles:
             if before.end != after.start or before.size != self._file_size:
                 return _NO_START
             if after.start // ENTRY_SIZE < old.max_offset and start == before.start // ENTRY_SIZE:
-                last = next(old.entries(after.start // ENTRY_SIZE - 1, 1), None)
-                if last is not None and self._is_history(last[1]) and not last[1].is_filler:
-                    start = after.start // ENTRY_SIZE
+                for _, last in old.entries(after.start // ENTRY_SIZE - 1, 1):
+                    if is_history(last, self._log_min) and not last.is_filler:
+                        start = after.start // ENTRY_SIZE
         self.expired_first, self.expired_count = old.start_offset, start - old.start_offset
         return start
 
-    def _is_history(self, entry: CqEntry) -> bool:
-        if entry.size == FILLER_SIZE:
-            return entry.is_filler
-        return entry.size > 0 and 0 <= entry.log_offset < self._log_min
+    def _keep_ext(self, old: QueueView) -> None:
+        start, count = self._buffer_start, len(self._buffer) // ENTRY_SIZE
+        entries = ((number - start, entry) for number, entry in old.entries(start, count))
 
-    def _keep_ext(self) -> None:
-        old = self._old
-        assert old is not None
-        for queue_offset, entry in old.entries(self._buffer_start, len(self._buffer) // ENTRY_SIZE):
-            at = (queue_offset - self._buffer_start) * ENTRY_SIZE
-            log_offset, size, code = CQ_ENTRY.unpack_from(self._buffer, at)
-            if (entry.log_offset, entry.size) != (log_offset, size) or size == FILLER_SIZE:
-                continue
-            if is_ext_address(entry.tags_code):
-                if self._ext_code(old, entry.tags_code) == code:
-                    self._buffer[at : at + ENTRY_SIZE] = entry_bytes(entry)
-                else:
-                    self.plain_ext_count += 1
+        def may_stay(address: int, tags_code: int) -> bool:
+            is_there = self._ext_code(old, address) == tags_code
+            self.plain_ext_count += not is_there
+            return is_there
+
+        keep_ext_addresses(self._buffer, entries, may_stay)
 
     def _ext_code(self, old: QueueView, address: int) -> int | None:
         try:
@@ -231,8 +217,3 @@ class QueueFiles:
         except StoreError:
             return None
         return None if unit is None else unit.tags_code
-
-
-def entry_bytes(entry: CqEntry) -> bytes:
-    """Return the 20 bytes of an entry."""
-    return CQ_ENTRY.pack(*entry)

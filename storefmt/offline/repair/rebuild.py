@@ -17,9 +17,9 @@ from typing import Final
 from storefmt.errors import BadCall
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from storefmt.formats.message import Record
-from storefmt.names import DELAY_LEVELS
-from storefmt.offline.output_dir import OutDir, copy_file, progress_none
-from storefmt.offline.repair.placement import Placed, Placement, parse_delays
+from storefmt.names import DELAY_LEVELS, parse_delay_levels
+from storefmt.offline.output_dir import OutputDirectory, copy_file, progress_none
+from storefmt.offline.repair.placement import Placed, Placement
 from storefmt.offline.repair.queue_writer import FILLERS_MAX, QUEUE_FILE_SIZE, QueueFiles
 from storefmt.offline.repair.rebuild_index import IndexFiles, index_files, shape_of, take_history
 from storefmt.offline.views.effective_log import EffectiveLog, ProgressCall
@@ -95,7 +95,7 @@ class Rebuilt:
 
 def rebuild(
     store: Opened,
-    out: OutDir,
+    out: OutputDirectory,
     *,
     evidence: Opened | None = None,
     shape: StoreShape | None = None,
@@ -128,7 +128,7 @@ class Rebuild:
     """
 
     def __init__(
-        self, store: Opened, out: OutDir, old: Opened, shape: StoreShape, with_index: bool
+        self, store: Opened, out: OutputDirectory, old: Opened, shape: StoreShape, with_index: bool
     ) -> None:
         self._store = store
         self._out = out
@@ -136,7 +136,7 @@ class Rebuild:
         self._log = EffectiveLog(store)
         self._report = Rebuilt()
         self._placement = Placement(
-            old, parse_delays(shape.delay_levels), log_min=self._log.min_offset
+            old, parse_delay_levels(shape.delay_levels), log_min=self._log.min_offset
         )
         for size in (shape.queue_file_size, shape.index_slot_count, shape.index_entry_count):
             if not 0 <= size <= SIZE_MAX:
@@ -203,10 +203,18 @@ class Rebuild:
         for placed in self._placement.take(claim):
             self._put(placed)
 
-    def take_run(self, key: QueueKey, first: int, entries: bytes, last_log_offset: int) -> bool:
+    def take_run(
+        self,
+        key: QueueKey,
+        first: int,
+        entries: bytes,
+        last_log_offset: int,
+        *,
+        has_copies: bool,
+    ) -> bool:
         """Write claims that are entries in a row (20 bytes each), or none of them."""
         count = len(entries) // ENTRY_SIZE
-        if not self._placement.take_run(key, first, count, last_log_offset):
+        if not self._placement.take_run(key, first, count, last_log_offset, has_copies=has_copies):
             return False
         queue = self._queues[key]
         if queue.next != first:
@@ -251,13 +259,13 @@ class Rebuild:
         queue = self._queues.get(placed.key)
         if queue is None:
             queue = self._queues[placed.key] = self._new_queue(placed.key)
-        if queue.next is not None and placed.slot - queue.next > FILLERS_MAX:
+        if queue.next is not None and placed.queue_offset - queue.next > FILLERS_MAX:
             self._report.notes.append(
-                f"record at log offset {placed.log_offset}: queue offset {placed.slot} of "
+                f"record at log offset {placed.log_offset}: queue offset {placed.queue_offset} of "
                 f"{placed.key[0]} {placed.key[1]}, {queue.next} was next; it gets no entry"
             )
             return
-        queue.put(placed.slot, placed.log_offset, placed.size, placed.tags_code)
+        queue.put(placed.queue_offset, placed.log_offset, placed.size, placed.tags_code)
         self._count(1)
 
     def _count(self, count: int) -> None:
@@ -318,6 +326,11 @@ class Rebuild:
         placement, notes = self._placement, self._report.notes
         for topic, count in sorted(placement.deleted.items()):
             notes.append(f"topic {topic} is in no topics.json: {count} records get no entry")
+        for topic, count in sorted(placement.copies.items())[:100]:
+            notes.append(
+                f"topic {topic} is named by INNER_MULTI_DISPATCH of {count} records, but no old "
+                "queue shows that a broker made these entries; they get none"
+            )
         for topic, count in sorted(placement.bad_names.items())[:100]:
             notes.append(f"{topic!r} can be no topic or queue: {count} records get no entry")
 

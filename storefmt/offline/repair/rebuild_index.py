@@ -14,31 +14,23 @@ Source: store/index/IndexService.java#buildIndex, #getAndCreateLastIndexFile,
 store/index/IndexFile.java#putKey (4.9.7).
 """
 
-import sys
-from array import array
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from itertools import takewhile
 from typing import Final, NamedTuple
 
+from storefmt.dispatch.index_table import IndexTable, Row, following_header, new_file_name
+from storefmt.dispatch.record_entries import is_indexed, texts_of
 from storefmt.errors import StoreError
 from storefmt.formats.index import (
-    ENTRY,
     ENTRY_COUNT,
-    HEADER,
     SLOT_COUNT,
     IndexHeader,
-    entry_pos,
-    index_file_size,
-    slot_pos,
-    time_diff_s,
+    index_key,
 )
 from storefmt.formats.index import KEY_SEPARATOR as INDEX_SEPARATOR
-from storefmt.formats.javahash import KeyHashes
+from storefmt.formats.javahash import index_key_hash
 from storefmt.formats.message import Record
-from storefmt.formats.properties import KEY_SEPARATOR, KEYS, TAGS, UNIQUE_KEY, parse_properties
-from storefmt.formats.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
-from storefmt.offline.output_dir import OutDir, SparseFile, progress_none
+from storefmt.offline.output_dir import OutputDirectory, SparseFile, progress_none
 from storefmt.offline.views.effective_log import EffectiveLog
 from storefmt.offline.views.geometry import IndexShape
 from storefmt.offline.views.indexes import IndexView
@@ -46,9 +38,6 @@ from storefmt.offline.views.opened import Opened
 from storefmt.offline.views.tree import V5_MARKS
 
 _BUFFER_SIZE: Final = 1 << 20
-_SLOTS_A_WRITE: Final = 1 << 18
-_UNIQUE_KEY: Final = f"{UNIQUE_KEY}\x01".encode()
-_KEYS: Final = f"{KEYS}\x01".encode()
 
 
 class IndexShare(NamedTuple):
@@ -76,7 +65,7 @@ class IndexFiles:
 
     def __init__(
         self,
-        out: OutDir,
+        out: OutputDirectory,
         shape: IndexShape,
         *,
         names: dict[int, str],
@@ -95,28 +84,27 @@ class IndexFiles:
         """Log offset of the last entry, -1 for none."""
         self._passed = share.passed if share else 0
         self._one_file = share is not None and not share.is_last
-        self._before_elsewhere = False
         self._out = out
         self._shape = shape
         self._names = names
         self._with_tags = with_tags
-        self._hashes = KeyHashes()
         self._last_name = ""
-        self._slots = array("i")
-        self._header: IndexHeader | None = None
+        self._table: IndexTable | None = None
         self._file: SparseFile | None = None
+        self._before: IndexHeader | None = None
+        """Header of the full file before this one, which may be another writer's."""
         self._made_ms = 0
-        self._buffer = bytearray()
-        self._written = 0
 
     def history(self, header: IndexHeader, rows: Iterable[tuple[int, int, int]]) -> None:
         """Copy entries of an old file: (key hash, log offset, seconds) of each."""
         self._new_file(header.begin_ms)
-        assert self._header is not None
-        first_ms = header.begin_ms
-        self._header = self._header._replace(begin_ms=first_ms)
+        begin_ms, table = header.begin_ms, self._table
+        assert table is not None
+        table.begin_ms = begin_ms
         for key_hash, log_offset, seconds in rows:
-            self._put([key_hash], log_offset, first_ms + seconds * 1000, history_s=seconds)
+            self._put([(key_hash, log_offset, begin_ms + seconds * 1000)])
+            # The first entry counts from the end of a file that no longer exists.
+            table.begin_ms = begin_ms
 
     def record(self, record: Record, log_offset: int) -> None:
         """Add the keys of one record.
@@ -124,41 +112,26 @@ class IndexFiles:
         Raises:
             OSError: the disk refuses.
         """
-        header = self._header
-        full = header is None or header.entry_count >= self._shape.entry_count
-        if full and not self._passed and not self._new_file(record.store_ms):
+        store_ms = record.store_ms
+        if not self._passed and not self._has_room(store_ms):
             return
-        raw = record.properties_raw
-        if _UNIQUE_KEY not in raw and _KEYS not in raw and not self._with_tags:
+        if not is_indexed(record.sys_flag):
             return
-        if record.sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
-            return
-        room, hash_of = self._shape.entry_count, self._hashes.of(record.topic)
-        hashes = [hash_of(key) for key in self._keys(record)]
-        if self._passed:
-            hashes = self._pass_over(hashes, record.store_ms, log_offset)
-        while hashes:
-            assert self._header is not None
-            if self._header.entry_count >= room and not self._new_file(record.store_ms):
-                return
-            count = min(len(hashes), room - self._header.entry_count)
-            self._put(hashes[:count], log_offset, record.store_ms)
-            del hashes[:count]
+        keys = index_keys(record, with_tags=self._with_tags)
+        rows = [
+            (index_key_hash(index_key(record.topic, key)), log_offset, store_ms) for key in keys
+        ]
+        self._put(self._pass_over(rows) if self._passed else rows)
 
-    def _pass_over(self, hashes: list[int], store_ms: int, log_offset: int) -> list[int]:
+    def _pass_over(self, rows: list[Row]) -> list[Row]:
         """Return the entries of a record that are not in another writer's file."""
-        left = hashes[self._passed :]
-        self._passed = max(0, self._passed - len(hashes))
+        left = rows[self._passed :]
+        self._passed = max(0, self._passed - len(rows))
         if not self._passed:
             # The last entry of the file before is of this record.
-            self.follows = log_offset
-            room = self._shape.entry_count
-            self._header = IndexHeader(store_ms, store_ms, log_offset, log_offset, 0, room)
-            self._before_elsewhere = True
+            _, self.follows, store_ms = rows[-1]
+            self._before = IndexHeader(store_ms, store_ms, self.follows, self.follows)
         return left
-
-    def _keys(self, record: Record) -> list[str]:
-        return index_keys(record, with_tags=self._with_tags)
 
     def close(self) -> None:
         """Write the last file to its end.
@@ -166,127 +139,70 @@ class IndexFiles:
         Raises:
             OSError: the disk refuses.
         """
-        if self._header is not None and not self._before_elsewhere:
-            self._finish()
+        if self._table is not None:
+            self._finish(self._table)
 
-    def _put(
-        self, hashes: list[int], log_offset: int, store_ms: int, *, history_s: int | None = None
-    ) -> None:
-        """Add the keys of one record, for which there is room.
+    def _put(self, rows: list[Row]) -> None:
+        """Add keys, in new files where the last one is full."""
+        while rows:
+            if not self._has_room(rows[0][2]):
+                return
+            assert self._table is not None
+            count = self._table.put_rows(rows)
+            self.end_log_offset = rows[count - 1][1]
+            self.entry_total += count
+            rows = rows[count:]
+            if self._table.fresh_size >= _BUFFER_SIZE:
+                self._table.write_to(self._opened(self._table), pages_max=0)
 
-        Args:
-            history_s: the seconds that the entry has, where they are known.
-        """
-        header, slots, slot_count = self._header, self._slots, self._shape.slot_count
-        assert header is not None
-        begin_ms, end_ms, begin, end, used, number = header
-        seconds = time_diff_s(store_ms, begin_ms=begin_ms) if history_s is None else history_s
-        for key_hash in hashes:
-            slot = key_hash % slot_count
-            previous = slots[slot]
-            slots[slot] = number
-            used += previous == 0
-            if number <= 1:
-                begin_ms = begin_ms if history_s is not None else store_ms
-                begin = log_offset
-            number += 1
-            self._buffer += ENTRY.pack(key_hash, log_offset, seconds, previous)
-            if history_s is None and number == 2:
-                # The first entry counts from the end of the file before, the next from itself.
-                seconds = time_diff_s(store_ms, begin_ms=begin_ms)
-        if hashes:
-            end_ms, end = store_ms, log_offset
-            self.end_log_offset = log_offset
-        self.entry_total += len(hashes)
-        self._header = IndexHeader(begin_ms, end_ms, begin, end, used, number)
-        if len(self._buffer) >= _BUFFER_SIZE:
-            self._flush()
-
-    def _new_file(self, now_ms: int) -> bool:
-        """Begin a file and return True; False if the only file of a share is full."""
-        before = self._header
-        if before is not None and self._one_file and self.file_count:
+    def _has_room(self, now_ms: int) -> bool:
+        """Begin a new file if the last one is full; return False if a share has all its files."""
+        if self._table is not None and not self._table.is_full:
+            return True
+        if self._table is not None and self._one_file:
             self.is_done = True
             return False
-        self._header = IndexHeader()
-        if before is not None:
-            if not self._before_elsewhere:
-                self._header = before
-                self._finish()
-            self._before_elsewhere = False
-            self.full_end_ms = before.end_ms
-            end = before.end_log_offset
-            self._header = IndexHeader(before.end_ms, before.end_ms, end, end, 0, 1)
-        self._slots = array("i", bytes(4 * self._shape.slot_count))
-        self._made_ms = now_ms
-        self._written = 1
-        self.file_count += 1
+        self._new_file(now_ms)
         return True
 
-    def _finish(self) -> None:
-        header = self._header
-        assert header is not None
-        self._flush()
-        assert self._file is not None
-        for start in range(0, len(self._slots), _SLOTS_A_WRITE):
-            part = self._slots[start : start + _SLOTS_A_WRITE]
-            if sys.byteorder == "little":
-                part.byteswap()
-            self._file.write_sparse(part.tobytes(), slot_pos(start))
-        count = header.entry_count
-        # Java never writes the 1 that the count of an empty file stands for.
-        kept = header._replace(entry_count=0) if count <= 1 else header
-        self._file.write(kept.encode()[: HEADER.size], 0)
-        self._file.close()
-        self._file, self._header = None, None
+    def _new_file(self, now_ms: int) -> None:
+        if self._table is not None:
+            self._finish(self._table)
+            self._before = self._table.header
+        if self._before is not None:
+            self.full_end_ms = self._before.end_ms
+        slot_count, entry_count = self._shape
+        header = following_header(self._before)
+        self._table = IndexTable(header, slot_count=slot_count, entry_count_max=entry_count)
+        self._made_ms = now_ms
+        self.file_count += 1
 
-    def _flush(self) -> None:
+    def _finish(self, table: IndexTable) -> None:
+        table.write_to(self._opened(table))
+        self._opened(table).close()
+        self._file = None
+
+    def _opened(self, table: IndexTable) -> SparseFile:
         if self._file is None:
-            size = index_file_size(*self._shape)
-            self._file = SparseFile(self._out.file("index", self._name()), size=size)
-        pos = entry_pos(self._written, slot_count=self._shape.slot_count)
-        self._file.write(self._buffer, pos)
-        self._written += len(self._buffer) // ENTRY.size
-        self._buffer = bytearray()
+            path = self._out.file("index", self._name(table))
+            self._file = SparseFile(path, size=table.file_size)
+        return self._file
 
-    def _name(self) -> str:
-        assert self._header is not None
-        empty = self._header.entry_count <= 1
-        old = None if empty else self._names.get(self._header.begin_log_offset)
-        name = old or time_name(self._made_ms)
-        while name <= self._last_name:
-            self._made_ms += 1
-            name = max(time_name(self._made_ms), _after(self._last_name))
-        self._last_name = name
-        return name
+    def _name(self, table: IndexTable) -> str:
+        old = self._names.get(table.begin_log_offset, "") if table.entry_count > 1 else ""
+        made = new_file_name(self._made_ms, last=self._last_name)
+        self._last_name = old if old > self._last_name else made
+        return self._last_name
 
 
-def index_keys(record: Record, *, with_tags: bool = False) -> list[str]:
+def index_keys(record: Record, *, with_tags: bool) -> tuple[str, ...]:
     """Return the keys that the index has of a record, in their order.
 
     Args:
         with_tags: 5.x adds the tag as ``T#<tag>``.
     """
-    properties = parse_properties(record.properties_raw)
-    unique = properties.get(UNIQUE_KEY)
-    keys = [key for key in properties.get(KEYS, "").split(KEY_SEPARATOR) if key]
-    if with_tags and TAGS in properties:
-        keys.append(f"T{INDEX_SEPARATOR}{properties[TAGS]}")
-    return keys if unique is None else [unique, *keys]
-
-
-def time_name(now_ms: int) -> str:
-    """Return the name of a file made at a time: yyyyMMddHHmmssSSS, local time."""
-    try:
-        when = datetime.fromtimestamp(now_ms / 1000)
-    except (ValueError, OverflowError, OSError):
-        # The store time of the record is damaged; any name in the right order is good.
-        return f"{0:017d}"
-    return f"{when:%Y%m%d%H%M%S}{now_ms % 1000:03d}"
-
-
-def _after(name: str) -> str:
-    return str(int(name) + 1).zfill(len(name))
+    tag, keys = texts_of(record.properties_raw)
+    return (*keys, f"T{INDEX_SEPARATOR}{tag}") if with_tags and tag else keys
 
 
 class IndexWritten(NamedTuple):
@@ -322,7 +238,7 @@ def has_history(old: Opened, log_min: int) -> bool:
 
 
 def index_files(
-    out: OutDir, old: Opened, shape: IndexShape, *, share: IndexShare | None = None
+    out: OutputDirectory, old: Opened, shape: IndexShape, *, share: IndexShare | None = None
 ) -> IndexFiles:
     """Return a new writer of the index."""
     return IndexFiles(out, shape, names=_names(old), with_tags=indexes_tags(old), share=share)
@@ -338,7 +254,7 @@ def take_history(index: IndexFiles, old: Opened, log_min: int) -> None:
 
 
 def write_index(
-    store: Opened, out: OutDir, *, share: IndexShare | None = None, start: int = 0
+    store: Opened, out: OutputDirectory, *, share: IndexShare | None = None, start: int = 0
 ) -> IndexWritten:
     """Write the index of a store from its log, or a share of it.
 

@@ -21,10 +21,16 @@ from typing import Final
 
 from storefmt.config.tables import DataVersion, TopicConfig, TopicTable
 from storefmt.formats.checkpoint import Checkpoint
-from storefmt.names import TopicKind, kind_of
-from storefmt.offline.output_dir import OutDir, SparseFile, copy_file, progress_none, sparse_file
+from storefmt.names import TopicKind, kind_of, parse_delay_levels
+from storefmt.offline.output_dir import (
+    OutputDirectory,
+    SparseFile,
+    copy_file,
+    progress_none,
+    sparse_file,
+)
 from storefmt.offline.repair.placeholder import Slot, fill
-from storefmt.offline.repair.placement import Placement, parse_delays
+from storefmt.offline.repair.placement import Placement
 from storefmt.offline.repair.rebuild import Rebuilt, StoreShape, rebuild
 from storefmt.offline.repair.repair_plan import Hole, Plan
 from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
@@ -56,10 +62,6 @@ def topics_of(queues: Iterable[QueueKey], *, now_ms: int) -> TopicTable:
     return TopicTable(topics, DataVersion(now_ms, 1))
 
 
-LEFT_BEHIND: Final = frozenset(
-    {"abort", "lock", "checkpoint", "dispatch.json", "dispatch.json.bak", "dispatch.json.tmp"}
-)
-"""Files in the root of a store that a broker makes anew."""
 COPIED_PARTS: Final = (
     "timerwheel", "timerlog", "timerwheel.snapshot", "batchconsumequeue", "compaction",
     "epochFileCheckpoint", "epochFileCheckpoint.bak",
@@ -111,7 +113,7 @@ class Repaired:
 
 def repair(
     store: Opened,
-    out: OutDir,
+    out: OutputDirectory,
     *,
     shape: StoreShape | None = None,
     progress: ProgressCall = progress_none,
@@ -133,7 +135,7 @@ def repair(
 
 
 class _Repair:
-    def __init__(self, store: Opened, out: OutDir, shape: StoreShape) -> None:
+    def __init__(self, store: Opened, out: OutputDirectory, shape: StoreShape) -> None:
         self._store = store
         self._out = out
         self._shape = shape
@@ -174,7 +176,7 @@ class _Repair:
 
     def _repair_log(self, progress: ProgressCall) -> None:
         placement = Placement(
-            self._store, parse_delays(self._shape.delay_levels), log_min=self._log.min_offset
+            self._store, parse_delay_levels(self._shape.delay_levels), log_min=self._log.min_offset
         )
         plan = Plan(self._store, placement, self._log, self._file_size)
         plan.make(progress)
@@ -324,7 +326,7 @@ class _Repair:
         table = topics_of(keys, now_ms=max(built.last_store_ms, 0))
         if table.topics:
             with sparse_file(self._out.file("config", TOPICS)) as file:
-                file.write(table.encode().encode(), 0)
+                file.pwrite(table.encode().encode(), 0)
             self._act(
                 action="restored",
                 file=f"config/{TOPICS}",
@@ -337,7 +339,7 @@ class _Repair:
         last_ms = built.last_store_ms if TIME_MIN_MS <= built.last_store_ms <= TIME_MAX_MS else 0
         index_ms = min(built.index_full_ms, last_ms)
         with sparse_file(self._out.file("checkpoint")) as file:
-            file.write(Checkpoint(last_ms, last_ms, max(index_ms, 0)).encode(), 0)
+            file.pwrite(Checkpoint(last_ms, last_ms, max(index_ms, 0)).encode(), 0)
 
     def _copy_parts(self) -> None:
         for name in COPIED_PARTS:
@@ -392,7 +394,7 @@ class _Repair:
 class _Patches:
     """Writes into the files of the copied log, of which one is open at a time."""
 
-    def __init__(self, out: OutDir, file_size: int, stack: ExitStack) -> None:
+    def __init__(self, out: OutputDirectory, file_size: int, stack: ExitStack) -> None:
         self._out = out
         self._size = file_size
         self._base = -1
@@ -414,7 +416,7 @@ class _Patches:
 
     def write(self, log_offset: int, data: bytes) -> None:
         file, pos = self._at(log_offset)
-        file.write(data, pos)
+        file.pwrite(data, pos)
 
     def clear(self, log_offset: int, size: int) -> None:
         """Overwrite a range of the log with zeros."""
@@ -422,7 +424,7 @@ class _Patches:
         for at in range(pos, pos + size, 1 << 20):
             count = min(1 << 20, pos + size - at)
             if file.read(at, count).strip(b"\0"):
-                file.write(bytes(count), at)
+                file.pwrite(bytes(count), at)
 
 
 def _files_below(path: Path, depth: int = 0) -> Iterator[Path]:

@@ -272,12 +272,12 @@ class Plan:
         mine = self._hole_at(placed.log_offset)
         if mine is not None:
             # Only its body is lost: it keeps its place.
-            self._give(Slot(*placed.key, placed.slot), mine)
-        elif placed.slot != placed.claimed:
+            self._give(Slot(*placed.key, placed.queue_offset), mine)
+        elif placed.queue_offset != placed.claimed:
             record = self._store.log.record_at(placed.log_offset)
-            self._fix(record, placed.log_offset, "queue_offset", placed.slot)
-        first = placed.slot - min(placed.gap, SLOTS_MAX)
-        for k in range(first, placed.slot):
+            self._fix(record, placed.log_offset, "queue_offset", placed.queue_offset)
+        first = placed.queue_offset - min(placed.gap, SLOTS_MAX)
+        for k in range(first, placed.queue_offset):
             slot = Slot(*placed.key, k)
             entry = self._old_entry((slot.topic, slot.queue_id), k)
             hole = None if entry is None else self._hole_at(entry.log_offset)

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from storefmt.dispatch.record_entries import is_indexed, texts_of
 from storefmt.errors import NotInStore, RecordDamaged
 from storefmt.formats import layout
 from storefmt.formats.index import (
@@ -31,8 +32,6 @@ from storefmt.formats.index import (
 )
 from storefmt.formats.javahash import index_key_hash
 from storefmt.formats.message import Record
-from storefmt.formats.properties import KEY_SEPARATOR, KEYS, UNIQUE_KEY
-from storefmt.formats.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
 from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
 from storefmt.offline.verify.findings import Findings, Severity
 from storefmt.offline.views.geometry import usual_size
@@ -90,7 +89,7 @@ class KeyCheck:
         yield view.entry(view.entry_count - 1).log_offset
 
     def _records(self, start: int, end: int) -> Iterator[tuple[int, Record]]:
-        for span, pos, item in self.store.log.walk(start, end + 1, check_crc=False):
+        for span, pos, item in self.store.log.located_items(start, end + 1, check_crc=False):
             if isinstance(item, Record):
                 yield span.start + pos, item
 
@@ -197,12 +196,7 @@ def _groups(view: IndexView) -> Iterator[_Group]:
 
 
 def _hashes(record: Record) -> "Counter[int]":
-    if record.sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK:
-        return Counter()
-    properties = record.properties
-    unique = properties.get(UNIQUE_KEY)
-    keys = [unique] if unique else []
-    keys += [key for key in properties.get(KEYS, "").split(KEY_SEPARATOR) if key]
+    keys = texts_of(record.properties_raw)[1] if is_indexed(record.sys_flag) else ()
     return Counter(index_key_hash(index_key(record.topic, key)) for key in keys)
 
 

@@ -11,6 +11,7 @@ no finding of their own, because that damage has been reported.
 
 from typing import TYPE_CHECKING, Final
 
+from storefmt.dispatch.record_entries import is_queued
 from storefmt.errors import RecordDamaged
 from storefmt.formats.consumequeue import CqEntry, is_ext_address
 from storefmt.formats.message import Record
@@ -20,7 +21,7 @@ from storefmt.offline.verify.findings import Findings, Severity
 from storefmt.offline.verify.missing import MissingEntries
 from storefmt.offline.views.config import ConfigTables
 from storefmt.offline.views.info import dispatched_end
-from storefmt.offline.views.matching import Expected, Matching, copies_of, has_entry
+from storefmt.offline.views.matching import Expected, Matching, copies_of
 from storefmt.offline.views.opened import Opened
 from storefmt.offline.views.queues import QueueView
 from storefmt.offline.views.tree import FileSpan
@@ -52,7 +53,8 @@ class ConsumeQueueCheck:
 
     def record(self, span: FileSpan, pos: int, record: Record, log_offset: int) -> None:
         """Check the entries of one record, which lies at ``log_offset``."""
-        if not has_entry(record) or (record.topic, record.queue_id) in self.store.tree.batch_queues:
+        queue = record.topic, record.queue_id
+        if not is_queued(record.sys_flag) or queue in self.store.tree.batch_queues:
             return
         expected = Expected(
             record.topic,

@@ -110,11 +110,12 @@ class MissingEntries:
             return "topic_deleted"
         if self._is_of_deleted_topic(expected):
             return "topic_made_again"
-        if view is None:
+        if view is None or not view.files:
+            # A broker that is killed between making a directory and its file leaves it empty.
             return "queue_missing"
         k = expected.queue_offset
         if view.file_of(k) is None:
-            if k < view.start_offset or not view.files:
+            if k < view.start_offset:
                 return "queue_start_missing"
             return "queue_behind" if k * ENTRY_SIZE >= view.files[-1].end else "told"
         try:

@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 
 from storefmt.errors import BadCall, DamageKind, RecordDamaged
 from storefmt.formats.message import Record, crc32
-from storefmt.offline.output_dir import OutDir, SparseFile, progress_none
+from storefmt.offline.output_dir import OutputDirectory, SparseFile, progress_none
 from storefmt.offline.parallel import map_files, workers_for
 from storefmt.offline.views.effective_log import ProgressCall
 from storefmt.offline.views.log_scan import Blank, Damage, walk_file
@@ -237,7 +237,7 @@ def _segments(file: StoreFile, span: FileSpan, base: int) -> tuple[Sealed, int]:
     return Sealed(min(span.start, _LOG_OFFSET_MAX), size, bytes(parts)), damage_count
 
 
-def _target(path: Path) -> OutDir:
+def _target(path: Path) -> OutputDirectory:
     if path.is_symlink() or (path.exists() and not path.is_dir()):
         raise BadCall(f"{path} is no directory; move it away or name another one")
     if path.is_dir():
@@ -247,7 +247,7 @@ def _target(path: Path) -> OutDir:
         if not known:
             raise BadCall(f"{path} holds other files than checksums; name another directory")
     path.mkdir(parents=True, exist_ok=True)
-    return OutDir(path)
+    return OutputDirectory(path)
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -256,7 +256,7 @@ def _write(path: Path, data: bytes) -> None:
     try:
         file = SparseFile(spare, size=len(data))
         try:
-            file.write(data, 0)
+            file.pwrite(data, 0)
         finally:
             file.close(sync=True)
         os.replace(spare, path)

@@ -92,6 +92,11 @@ def read_config(store: Opened) -> ConfigTables:
     return found
 
 
+def has_light_queues(store: Opened) -> bool:
+    """Tell whether a broker with enableLmq, which needs enableMultiDispatch, had the store."""
+    return store.paths.config_file(LMQ_OFFSETS).is_file()
+
+
 class LostFile(NamedTuple):
     """A state file that is missing, although the store shows that it existed.
 

@@ -6,8 +6,6 @@ keys of the records themselves.
 Source: store/index/IndexFile.java#selectPhyOffset.
 """
 
-import sys
-from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +18,7 @@ from storefmt.formats.index import (
     SLOT,
     IndexEntry,
     IndexHeader,
+    decode_slots,
     entry_pos,
     index_key,
     select_offsets,
@@ -33,7 +32,6 @@ from storefmt.offline.views.tree import FileSpan
 from storefmt.store_file import OpenFiles, StoreFile
 
 ENTRIES_A_READ: Final = 50_000
-_LITTLE_ENDIAN: Final = sys.byteorder == "little"
 
 
 @dataclass(frozen=True)
@@ -109,9 +107,7 @@ class IndexView:
             while pos < last:
                 size = min(ENTRIES_A_READ * SLOT.size, last - pos + -(last - pos) % SLOT.size)
                 data = self.file.read(pos, min(size, end - pos))
-                values = array("i", data[: len(data) - len(data) % SLOT.size])
-                if _LITTLE_ENDIAN:
-                    values.byteswap()
+                values = decode_slots(data[: len(data) - len(data) % SLOT.size])
                 number = (pos - HEADER.size) // SLOT.size
                 yield from ((slot, value) for slot, value in enumerate(values, number) if value)
                 pos += size

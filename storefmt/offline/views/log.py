@@ -111,10 +111,10 @@ class LogView:
         return next((item for item in self.items() if isinstance(item, Record)), None)
 
     def items(self, start: int | None = None, end: int | None = None) -> Iterator[LogItem]:
-        """Yield what lies in the log from ``start`` to ``end``; see ``walk``."""
-        return (item for _, _, item in self.walk(start, end))
+        """Yield what lies in the log from ``start`` to ``end``; see ``located_items``."""
+        return (item for _, _, item in self.located_items(start, end))
 
-    def walk(
+    def located_items(
         self, start: int | None = None, end: int | None = None, *, check_crc: bool = True
     ) -> Iterator[tuple[FileSpan, int, LogItem]]:
         """Yield (file, position in it, item) in log order.

@@ -13,7 +13,7 @@ from typing import Final
 
 from storefmt.formats import layout
 from storefmt.formats.message import MAGIC_V1, MAGIC_V2, Record
-from storefmt.formats.scan import Blank, Damage, End, LogItem, walk
+from storefmt.formats.scan import Blank, Damage, End, LogItem, scan_items
 from storefmt.store_file import WINDOW_SIZE, StoreFile
 
 __all__ = ["RECORD_HEAD", "Blank", "Damage", "End", "LogItem", "last_record", "walk_file"]
@@ -37,7 +37,7 @@ def walk_file(
         StoreError: the disk refuses a read.
     """
     pos = start
-    items = walk(
+    items = scan_items(
         file.read,
         base=base,
         size=file.size,

@@ -116,7 +116,7 @@ def _scan(store: Opened, unique_key: str) -> Iterator[Record]:
 
 
 def _records(store: Opened, start: int | None, end: int | None) -> Iterator[Record]:
-    for _, _, item in store.log.walk(start, end, check_crc=False):
+    for _, _, item in store.log.located_items(start, end, check_crc=False):
         if isinstance(item, Record):
             yield item
 

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from storefmt.dispatch.record_entries import copy_offsets
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, CqEntry
 from storefmt.formats.message import Record
-from storefmt.formats.properties import INNER_MULTI_DISPATCH, INNER_MULTI_QUEUE_OFFSET
-from storefmt.formats.sysflag import TRANSACTION_MASK, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
+from storefmt.offline.views.config import has_light_queues
 from storefmt.offline.views.opened import Opened
 from storefmt.offline.views.queues import QueueView
 from storefmt.offline.views.tree import FileSpan, QueueKey
@@ -26,7 +26,6 @@ from storefmt.offline.views.tree import FileSpan, QueueKey
 EXPECTED_MAX: Final = 50_000
 _WINDOW_ENTRIES: Final = 512
 _WINDOWS_MAX: Final = 1024
-_COPIES: Final = INNER_MULTI_DISPATCH.encode()
 
 
 class Expected(NamedTuple):
@@ -98,6 +97,7 @@ class Matching:
 
     def __init__(self, store: Opened) -> None:
         self.store = store
+        self._makes_copies = has_light_queues(store)
         self.marks: dict[QueueKey, Marks] = {}
         self.by_entry: dict[tuple[str, int, int], Expected] = {}
         self.by_log: dict[int, Expected] = {}
@@ -122,10 +122,19 @@ class Matching:
         if entry is not None and is_entry_of(entry, expected):
             self.marks[key].set(expected.queue_offset)
             return entry
-        # A copy goes to queues that only exist with enableMultiDispatch.
-        if view is not None or not expected.copy:
+        if not expected.copy or (view is not None and self._is_copy_missing(expected, entry)):
             self._remember(expected)
         return None
+
+    def _is_copy_missing(self, expected: Expected, entry: CqEntry | None) -> bool:
+        """Tell whether a copy should have an entry; ``entry`` is the one in its place.
+
+        It should if the rebuild would make one, see ``is_copy_believed``: an entry of an earlier
+        record shows that the queue had already passed the place.
+        """
+        is_again = entry is not None and 0 <= entry.log_offset < expected.log_offset
+        is_again = is_again and entry is not None and entry.size > 0 and not entry.is_filler
+        return self._makes_copies and not is_again
 
     def forget(self, expected: Expected) -> None:
         """Forget a record whose missing entry has been explained."""
@@ -172,24 +181,10 @@ def is_entry_of(entry: CqEntry, expected: Expected) -> bool:
     return entry.log_offset == expected.log_offset and entry.size > 0 and not entry.is_filler
 
 
-def has_entry(record: Record) -> bool:
-    """Return whether the broker writes a queue entry for a record (not for rollbacks)."""
-    kind = record.sys_flag & TRANSACTION_MASK
-    return kind not in (TRANSACTION_PREPARED, TRANSACTION_ROLLBACK)
-
-
 def copies_of(record: Record) -> list[tuple[str, tuple[int, ...], int]]:
     """Return (topic, possible queue ids, queue offset) of a record's multi-dispatch entries.
 
     Light queues use queue 0 with enableLmq and the record's own queue without it.
     """
-    if _COPIES not in record.properties_raw:
-        return []
-    properties = record.properties
-    topics = properties.get(INNER_MULTI_DISPATCH, "").split(",")
-    offsets = properties.get(INNER_MULTI_QUEUE_OFFSET, "").split(",")
-    return [
-        (topic, (record.queue_id, 0), int(offset))
-        for topic, offset in zip(topics, offsets, strict=False)
-        if topic and offset.isascii() and offset.isdigit()
-    ]
+    offsets = copy_offsets(record.properties_raw)
+    return [(topic, (record.queue_id, 0), offset) for topic, offset in offsets.items()]

@@ -197,16 +197,15 @@ def _refuse_dledger(root: Path) -> None:
     if root.name.startswith(DIRECTORY_PREFIX) and (root / "data").is_dir():
         raise NotAStore(f"{root}: the Raft log of a DLedger store, try {root.parent}")
     try:
-        members = [one for one in find_directories(root) if log_files(one.data)]
+        logs = [directory for directory in find_directories(root) if log_files(directory)]
     except OSError as error:
         raise StoreError(f"{root}: {error.strerror}; list it as its owner") from error
-    if not members:
+    if not logs:
         return
-    data = members[0].data
     older = ", behind an older log in commitlog" if (root / "commitlog").is_dir() else ""
     raise NotAStore(
-        f"{root}: a DLedger store, its log is the Raft log {data.relative_to(root)}{older}, which "
-        f"is not read as a store; `mqadmin store carve {root} --to OUT` makes a log of its "
+        f"{root}: a DLedger store, its log is the Raft log {logs[0].relative_to(root)}{older}, "
+        f"which is not read as a store; `mqadmin store carve {root} --to OUT` makes a log of its "
         "records, `store repair` of OUT a store"
     )
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Final
 
 from storefmt.errors import NotInStore
-from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, CqEntry, ext_offset
+from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, CqEntry, decode_entries, ext_offset
 from storefmt.formats.consumequeue_ext import ExtUnit, decode_unit
 from storefmt.offline.views.tree import FileSpan
 from storefmt.store_file import OpenFiles, StoreFile
@@ -92,7 +92,7 @@ class QueueView:
             last = min(high, span.end // ENTRY_SIZE)
             for number in range(first, last, ENTRIES_A_READ):
                 data = self.read(span, number, min(ENTRIES_A_READ, last - number))
-                yield from enumerate(map(CqEntry._make, CQ_ENTRY.iter_unpack(data)), number)
+                yield from enumerate(decode_entries(data), number)
 
     def entry(self, queue_offset: int) -> CqEntry:
         """Return one entry.

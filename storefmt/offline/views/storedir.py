@@ -26,15 +26,10 @@ from storefmt.offline.views.info import (
 )
 from storefmt.offline.views.log_scan import LogItem
 from storefmt.offline.views.opened import Opened
-from storefmt.offline.views.tree import FileSpan
 
 
 class StoreDir(Opened):
     """One store directory, opened read-only with ``StoreDir.open(path)``."""
-
-    def log_files(self) -> list[FileSpan]:
-        """Return the commit log files, by start."""
-        return self.log.spans
 
     def records(self, start: int | None = None, end: int | None = None) -> Iterator[LogItem]:
         """Yield the items of the commit log in order; damage is an item and not an error.

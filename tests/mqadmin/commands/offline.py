@@ -5,9 +5,9 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from mqadmin.call import Workplace
-from mqadmin.console import Console
-from mqadmin.runner import run_line
+from mqadmin.cli.run import run_line
+from mqadmin.session.call import Workplace
+from mqadmin.session.console import Console
 
 
 @dataclass(frozen=True, slots=True)

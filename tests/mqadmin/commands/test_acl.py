@@ -231,3 +231,31 @@ def test_accounts_go_round_as_a_document(acl: Run) -> None:
     gone = rows(acl("apply", "-", "--prune", "-ojson", stdin=json.dumps(kept)))
     pruned = {str(row["name"]): row["result"] for row in gone}
     assert (pruned["declaredOne"], pruned["declaredTwo"]) == ("changed", "changed")
+
+
+def test_a_refused_deletion_leaves_the_route_at_the_name_server(
+    acl: Run, run: Run, env: dict[str, str], guarded: Addresses
+) -> None:
+    acl("topic", "create", "KEPT", "-q", "1")
+    env.pop("MQADMIN_ACCESS_KEY")
+    env.pop("MQADMIN_SECRET_KEY")
+
+    refused = run("topic", "delete", "KEPT", "-y", "-n", guarded.namesrv, "-ojson")
+
+    told = rows(refused, exit_code=1)
+    assert [row["result"] for row in told] == ["refused", "unchanged"]
+    assert str(told[1]["remark"]).startswith("not sent: broker-a comes first")
+    assert run("topic", "route", "KEPT", "-n", guarded.namesrv).exit_code == 0
+
+
+def test_permissions_are_added_and_removed_one_by_one(acl: Run) -> None:
+    made(acl, "mergedAccount")
+    words = ("acl", "set", "mergedAccount", "--secret", NEW, "-ojson")
+
+    (added,) = rows(acl(*words, "--add", "--topic-perm", "third=PUB,bills=PUB"))
+    (removed,) = rows(acl(*words, "--remove", "orders", "--remove", "g"))
+
+    assert added["topic_perms"] == ["orders=PUB|SUB", "bills=PUB", "third=PUB"]
+    assert added["group_perms"] == ["g=SUB"]
+    assert removed["topic_perms"] == ["bills=PUB", "third=PUB"]
+    assert not removed["group_perms"]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mqadmin.messages import BODY_SIZE_MAX
+from mqadmin.messages.message_rows import BODY_SIZE_MAX
 from mqadmin.shell.server import Addresses
 from mqclient import BlockingClient
 from mqclient.message import Message

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from mqadmin.call import Workplace
-from mqadmin.link import Link
-from mqadmin.runner import run_line
+from mqadmin.cli.run import run_line
+from mqadmin.session.call import Workplace
+from mqadmin.session.link import Link
 from mqadmin.shell.server import Addresses
 from mqclient.client.instance import MQClient
 from remoting.bodies import (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mqadmin import conditions
+from mqadmin.health import conditions
 from tests.mqadmin.conftest import Result
 
 Run = Callable[..., Result]

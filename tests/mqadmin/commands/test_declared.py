@@ -70,6 +70,9 @@ def test_a_document_goes_round(here: Run, tmp_path: Path) -> None:
     assert changing == {"KEPT", "FRESH", "READERS"}
     assert here("diff", str(file)).exit_code == 1
 
+    assert "read_queues: 3 → 5" in (shown := here("apply", str(file), "--dry-run").out)
+    assert {line.split()[1] for line in shown.splitlines()[1:]} == changing
+
     done = here("apply", str(file), "-ojson")
     assert done.exit_code == 0, done.err
     kept = next(row for row in rows(done) if row["name"] == "KEPT")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mqadmin.link import Link
+from mqadmin.session.link import Link
 from mqadmin.shell.server import Addresses, EmbeddedServer
 from remoting.bodies import ConsumerRunningInfo, ProcessQueueInfo, SubscriptionData
 from remoting.codes import RequestCode

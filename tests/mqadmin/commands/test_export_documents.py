@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from mqadmin.output.versions import version_name
 from mqadmin.shell.server import Addresses
-from mqadmin.versions import version_name
 from tests.mqadmin.conftest import Result
 
 Run = Callable[..., Result]

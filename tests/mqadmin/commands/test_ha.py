@@ -27,107 +27,100 @@ async def shown(run: Run, pair: Pair) -> list[tuple[object, object]]:
     return [(row["broker_id"], row["role"]) for row in rows]
 
 
-def test_status_tells_lag_and_state_and_promotion_makes_a_master(tmp_path: Path, run: Run) -> None:
-    async def act() -> None:
-        async with pair_in(tmp_path) as pair:
-            master = await pair.start("m", BrokerRole.ASYNC_MASTER)
-            slave = await pair.start("s", BrokerRole.SLAVE)
-            await master.send(b"0")
-            await equal_ends(master, slave)
-
-            code, rows, _ = await mqadmin(run, pair, "ha", "status")
-            assert code == 0
-            assert [(row["role"], row["lag"], row["state"], row["slaves"]) for row in rows] == [
-                ("ASYNC_MASTER", None, "", 1),
-                ("SLAVE", 0, "RECEIVING", None),
-            ]
-            code, java, _ = await mqadmin(run, pair, "haStatus", "-b", master.address, "-i", "1")
-            assert [row["address"] for row in java] == [master.address, slave.address]
-
-            code, rows, _ = await mqadmin(run, pair, "broker", "promote", "broker-a", "-y")
-            assert (code, rows[0]["result"]) == (1, "refused")
-            assert "its master is alive" in str(rows[0]["remark"])
-            code, _, err = await mqadmin(run, pair, "broker", "promote", "nobody", "-y")
-            assert (code, "no slave 'nobody'" in err) == (3, True)
-
-            await pair.stop("m")
-            await until(lambda: state_of(slave) == "CONNECTING", what="the master is gone")
-            code, rows, _ = await mqadmin(run, pair, "ha", "status")
-            assert (code, [(row["role"], row["state"]) for row in rows]) == (
-                0,
-                [("SLAVE", "CONNECTING")],
-            )
-            code, _, err = await mqadmin(run, pair, "topic", "create", "T")
-            assert (code, "no master is registered, only slaves: broker-a" in err) == (3, True)
-            code, rows, _ = await mqadmin(run, pair, "broker", "promote", "broker-a", "--dry-run")
-            assert rows[0]["result"] == "would change"
-            code, rows, _ = await mqadmin(run, pair, "broker", "promote", slave.address, "-y")
-            assert (code, rows[0]["result"]) == (0, "changed")
-            assert (await slave.send(b"1")).code == 0
-            # The broker registers its new number after it has answered.
-            await eventually(lambda: shown(run, pair), lambda rows: rows == [(0, "ASYNC_MASTER")])
-            assert (await slave.ask(RequestCode.GET_BROKER_CONFIG)).code == 0
-
-    asyncio.run(act())
-
-
-def test_demotion_is_tried_confirmed_and_refused_to_a_master_that_leads(
+async def test_status_tells_lag_and_state_and_promotion_makes_a_master(
     tmp_path: Path, run: Run
 ) -> None:
-    async def act() -> None:
-        async with pair_in(tmp_path) as pair:
-            master = await pair.start("m", BrokerRole.ASYNC_MASTER)
-            await pair.start("s", BrokerRole.SLAVE)
-            words = ("broker", "demote", master.address)
+    async with pair_in(tmp_path) as pair:
+        master = await pair.start("m", BrokerRole.ASYNC_MASTER)
+        slave = await pair.start("s", BrokerRole.SLAVE)
+        await master.send(b"0")
+        await equal_ends(master, slave)
 
-            code, _, err = await mqadmin(run, pair, *words, "--broker-id", "0")
-            assert (code, "a slave has 1 or more" in err) == (2, True)
-            code, rows, _ = await mqadmin(run, pair, *words, "--dry-run")
-            # The slave has 1.
-            assert (rows[0]["broker_id"], rows[0]["result"]) == (2, "would change")
-            code, rows, _ = await mqadmin(run, pair, *words, "-y")
-            assert (code, rows[0]["result"]) == (1, "refused")
-            assert "promote a slave first" in str(rows[0]["remark"])
-            code, rows, _ = await mqadmin(run, pair, *words, "--force", "-y")
-            assert (code, rows[0]["result"]) == (0, "changed")
-            await pair.stop("m")
-            master = await pair.start("m", BrokerRole.ASYNC_MASTER)
-            assert master.app.broker.config.broker_id == 2
+        code, rows, _ = await mqadmin(run, pair, "ha", "status")
+        assert code == 0
+        assert [(row["role"], row["lag"], row["state"], row["slaves"]) for row in rows] == [
+            ("ASYNC_MASTER", None, "", 1),
+            ("SLAVE", 0, "RECEIVING", None),
+        ]
+        code, java, _ = await mqadmin(run, pair, "haStatus", "-b", master.address, "-i", "1")
+        assert [row["address"] for row in java] == [master.address, slave.address]
 
-    asyncio.run(act())
+        code, rows, _ = await mqadmin(run, pair, "broker", "promote", "broker-a", "-y")
+        assert (code, rows[0]["result"]) == (1, "refused")
+        assert "its master is alive" in str(rows[0]["remark"])
+        code, _, err = await mqadmin(run, pair, "broker", "promote", "nobody", "-y")
+        assert (code, "no slave 'nobody'" in err) == (3, True)
+
+        await pair.stop("m")
+        await until(lambda: state_of(slave) == "CONNECTING", what="the master is gone")
+        code, rows, _ = await mqadmin(run, pair, "ha", "status")
+        assert (code, [(row["role"], row["state"]) for row in rows]) == (
+            0,
+            [("SLAVE", "CONNECTING")],
+        )
+        code, _, err = await mqadmin(run, pair, "topic", "create", "T")
+        assert (code, "no master is registered, only slaves: broker-a" in err) == (3, True)
+        code, rows, _ = await mqadmin(run, pair, "broker", "promote", "broker-a", "--dry-run")
+        assert rows[0]["result"] == "would change"
+        code, rows, _ = await mqadmin(run, pair, "broker", "promote", slave.address, "-y")
+        assert (code, rows[0]["result"]) == (0, "changed")
+        assert (await slave.send(b"1")).code == 0
+        # The broker registers its new number after it has answered.
+        await eventually(lambda: shown(run, pair), lambda rows: rows == [(0, "ASYNC_MASTER")])
+        assert (await slave.ask(RequestCode.GET_BROKER_CONFIG)).code == 0
 
 
-def test_slave_that_is_behind_shows_in_top_in_status_and_in_its_directory(
+async def test_demotion_is_tried_confirmed_and_refused_to_a_master_that_leads(
+    tmp_path: Path, run: Run
+) -> None:
+    async with pair_in(tmp_path) as pair:
+        master = await pair.start("m", BrokerRole.ASYNC_MASTER)
+        await pair.start("s", BrokerRole.SLAVE)
+        words = ("broker", "demote", master.address)
+
+        code, _, err = await mqadmin(run, pair, *words, "--broker-id", "0")
+        assert (code, "--broker-id: 0 is below 1" in err) == (2, True)
+        code, rows, _ = await mqadmin(run, pair, *words, "--dry-run")
+        # The slave has 1.
+        assert (rows[0]["broker_id"], rows[0]["result"]) == (2, "would change")
+        code, rows, _ = await mqadmin(run, pair, *words, "-y")
+        assert (code, rows[0]["result"]) == (1, "refused")
+        assert "promote a slave first" in str(rows[0]["remark"])
+        code, rows, _ = await mqadmin(run, pair, *words, "--force", "-y")
+        assert (code, rows[0]["result"]) == (0, "changed")
+        await pair.stop("m")
+        master = await pair.start("m", BrokerRole.ASYNC_MASTER)
+        assert master.app.broker.config.broker_id == 2
+
+
+async def test_slave_that_is_behind_shows_in_top_in_status_and_in_its_directory(
     tmp_path: Path, run: Run
 ) -> None:
     stores = [str(tmp_path / name) for name in ("m", "s")]
 
-    async def act() -> None:
-        async with pair_in(tmp_path) as pair:
-            master = await pair.start("m", BrokerRole.ASYNC_MASTER)
-            slave = await pair.start("s", BrokerRole.SLAVE)
-            await master.send(b"0")
-            await equal_ends(master, slave)
-            await diff_says(run, pair, stores, [("log", 0, 0)])
+    async with pair_in(tmp_path) as pair:
+        master = await pair.start("m", BrokerRole.ASYNC_MASTER)
+        slave = await pair.start("s", BrokerRole.SLAVE)
+        await master.send(b"0")
+        await equal_ends(master, slave)
+        await diff_says(run, pair, stores, [("log", 0, 0)])
 
-            await pair.stop("s")
-            had = master.app.broker.store.written_offset
-            for number in range(3):
-                await master.send(b"%d" % number)
-            # Nobody listens there: it stays behind.
-            slave = await pair.start("s", BrokerRole.SLAVE, ha_master_address="127.0.0.1:1")
-            lag = master.app.broker.store.written_offset - had
-            await until(lambda: "1" in slave.app.broker.ha_numbers()["haProblem"], what="no master")
+        await pair.stop("s")
+        had = master.app.broker.store.written_offset
+        for number in range(3):
+            await master.send(b"%d" % number)
+        # Nobody listens there: it stays behind.
+        slave = await pair.start("s", BrokerRole.SLAVE, ha_master_address="127.0.0.1:1")
+        lag = master.app.broker.store.written_offset - had
+        await until(lambda: "1" in slave.app.broker.ha_numbers()["haProblem"], what="no master")
 
-            code, rows, _ = await mqadmin(run, pair, "top", "--once", "--interval", "0.05")
-            brokers = {row["name"]: row["slave_lag"] for row in rows if row["kind"] == "broker"}
-            assert (code, brokers) == (0, {"broker-a": None, "broker-a:1": lag})
-            code, rows, _ = await mqadmin(run, pair, "ha", "status")
-            assert [(row["lag"], row["state"]) for row in rows] == [(None, ""), (lag, "CONNECTING")]
-            assert "127.0.0.1" in str(rows[1]["remark"])
-            await diff_says(run, pair, stores, [("log", lag, 0), ("queue", 3, 0)])
-
-    asyncio.run(act())
+        code, rows, _ = await mqadmin(run, pair, "top", "--once", "--interval", "0.05")
+        brokers = {row["name"]: row["slave_lag"] for row in rows if row["kind"] == "broker"}
+        assert (code, brokers) == (0, {"broker-a": None, "broker-a:1": lag})
+        code, rows, _ = await mqadmin(run, pair, "ha", "status")
+        assert [(row["lag"], row["state"]) for row in rows] == [(None, ""), (lag, "CONNECTING")]
+        assert "127.0.0.1" in str(rows[1]["remark"])
+        await diff_says(run, pair, stores, [("log", lag, 0), ("queue", 3, 0)])
 
 
 async def diff_says(

@@ -7,18 +7,17 @@ from typing import Any
 
 import pytest
 
-from mqadmin.assignment import Assignment
-from mqadmin.call import Workplace
+from mqadmin.cli.run import run_line
+from mqadmin.cluster.assignment import Assignment
 from mqadmin.commands.lock.list import LockRow, with_assignment
-from mqadmin.link import Link
-from mqadmin.runner import run_line
+from mqadmin.session.call import Workplace
+from mqadmin.session.link import Link
 from mqadmin.shell.server import Addresses
 from mqclient.client.instance import MQClient
 from mqclient.client.settings import ClientSettings
-from mqclient.consumer.allocate import Strategy
-from mqclient.consumer.listeners import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
+from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
 from mqclient.consumer.push_consumer import PushConsumer
-from mqclient.consumer.settings import PushSettings
+from mqclient.consumer.settings import PushSettings, Strategy
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 from tests.mqadmin.conftest import Result, console_of
 from tests.waiting import wait
@@ -187,7 +186,9 @@ def test_a_plan_is_drawn_before_and_after(at: Run, members: Members) -> None:
 
 
 def test_changes_are_told_until_the_time_is_over(at: Run, members: Members) -> None:
-    at("topic", "create", "WATCHED", "-q", "2")
+    for topic, count in (("WATCHED", "2"), ("WATCHED_TOO", "1")):
+        at("topic", "create", topic, "-q", count)
+        at("offset", "reset", "WATCHERS", topic, "--to", "earliest", "-y")
     first = members.join("a", "WATCHERS", "WATCHED")
     until(
         at,
@@ -204,6 +205,15 @@ def test_changes_are_told_until_the_time_is_over(at: Run, members: Members) -> N
         ("joined", None, first),
         ("taken", 0, first),
         ("taken", 1, first),
+    ]
+    # The group alone is all topics that it has an offset in.
+    alone = at("rebalance", "watch", "WATCHERS", "--interval", "0.1", "--for", "200ms", "-ojsonl")
+    told = [json.loads(line) for line in alone.out.splitlines()]
+    assert [(row["what"], row["topic"]) for row in told][:4] == [
+        ("joined", "WATCHED"),
+        ("taken", "WATCHED"),
+        ("taken", "WATCHED"),
+        ("joined", "WATCHED_TOO"),
     ]
     assert at("rebalance", "watch", "NOBODY", "WATCHED").exit_code == 3
     assert at("rebalance", "watch", "WATCHERS", "NO_TOPIC").exit_code == 3

@@ -61,6 +61,38 @@ def test_messages_are_skipped(at: Run, topic: str) -> None:
     assert at("offset", "skip", "SkipG", "no-such-topic", "-y").exit_code == 3
 
 
+def test_a_skip_that_would_move_nothing_is_refused(at: Run, topic: str) -> None:
+    refused = at("skipAccumulatedMessage", "-g", "SkipG", "-t", topic, "-f", "false", "-y")
+
+    assert (refused.exit_code, "false moves nothing" in refused.err) == (2, True)
+
+
+def test_without_force_a_group_is_only_moved_back(at: Run, topic: str) -> None:
+    at("offset", "reset", "BackG", topic, "--to", "1", "-y")
+
+    kept = rows(at("offset", "reset", "BackG", topic, "--to", "2", "--only-back", "-y", "-ojson"))
+    java = ("resetOffsetByTime", "-g", "BackG", "-t", topic, "-f", "false", "-y")
+    late = at(*java, "-s", "now", "--compat").out.splitlines()
+    back = at(*java, "-s", "0", "--output", "json")
+
+    assert [(row["new_offset"], row["asked_offset"], row["how"]) for row in kept] == [
+        (1, 2, "unchanged")
+    ] * 2
+    assert "force[false]" in late[0]
+    # Where the broker is, the group was, the time is, and the group went.
+    assert [line.split()[2:] for line in late[2:]] == [["3", "1", "3", "1"]] * 2
+    assert moved(back) == [(1, 0)] * 2
+
+
+def test_without_force_a_group_without_offsets_is_left_alone(at: Run, topic: str) -> None:
+    words = ("offset", "reset", "NoOffsetG", topic, "--to", "latest", "--only-back", "-y")
+
+    done = rows(at(*words, "-ojson"))
+
+    assert [(row["changed"], row["how"]) for row in done] == [(False, "unchanged")] * 2
+    assert at("offset", "show", "NoOffsetG", topic).exit_code == 3
+
+
 def test_one_broker_or_one_queue_of_it_is_moved(at: Run, topic: str, servers: Addresses) -> None:
     java = ("resetOffsetByTime", "-g", "OneG", "-t", topic, "-s", "0", "-b", "broker-a", "-y")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from mqadmin.link import Link
+from mqadmin.session.link import Link
 from mqadmin.shell.server import Addresses
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
@@ -165,6 +165,18 @@ def test_a_reset_online_tells_the_member(at: Run, member: Member) -> None:
     assert ResetOffsetBody.decode(pushed.body).offset_table == dict.fromkeys(QUEUES, 0)
 
 
+def test_a_reset_online_without_force_moves_nobody_forward(at: Run, member: Member) -> None:
+    at("message", "send", TOPIC, "unread")
+    words = ("resetOffsetByTime", "-g", GROUP, "-t", TOPIC, "-s", "now", "-f", "false", "-y")
+
+    done = rows(at(*words, "--output", "json"))
+
+    assert [row["new_offset"] for row in done] == [row["old_offset"] for row in done]
+    assert any(int(str(row["asked_offset"])) > int(str(row["old_offset"])) for row in done)
+    told = ResetOffsetBody.decode(member.reset_told().body).offset_table
+    assert told == {queue: row["old_offset"] for queue, row in zip(QUEUES, done, strict=True)}
+
+
 def test_members_in_another_language_are_told_in_their_own_form(at: Run, member: Member) -> None:
     words = ("resetOffsetByTime", "-g", GROUP, "-t", TOPIC, "-s", "0", "-c", "-y")
 
@@ -199,6 +211,27 @@ def test_a_dry_run_online_tells_nobody(at: Run, member: Member) -> None:
     assert [row["new_offset"] for row in made] == [0, 0]
     assert all(int(str(row["old_offset"])) > 0 for row in made)
     assert all(c.code != RESET for c in member.told)
+
+
+@pytest.mark.parametrize(
+    ("words", "warning"),
+    [
+        (("topic", "delete", TOPIC), f"{TOPIC} is in use: group {GROUP} has 1 member(s) online"),
+        (("group", "delete", GROUP), f"1 member(s) of group {GROUP} are online"),
+    ],
+)
+def test_a_dry_run_of_a_delete_warns_of_members_online(
+    at: Run, member: Member, words: tuple[str, ...], warning: str
+) -> None:
+    at(words[0], "create", "NOBODY_READS")
+
+    done = at(*words, "--dry-run", "-ojson")
+    unread = at(words[0], "delete", "NOBODY_READS", "--dry-run")
+
+    assert done.exit_code == 0
+    assert warning in done.err
+    assert {row["result"] for row in rows(done)} == {"would change"}
+    assert (unread.exit_code, "online" in unread.err) == (0, False)
 
 
 @pytest.mark.parametrize(

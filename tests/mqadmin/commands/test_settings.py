@@ -130,6 +130,9 @@ def test_write_permission_is_taken_and_given_back(at: Run) -> None:
     assert rows(at("wipeWritePerm", "-b", "broker-a", "-y", "--output", "json"))[0]["result"] == (
         "unchanged"
     )
+    again = at("wipeWritePerm", "-b", "broker-a", "-y", "--compat").out
+    assert again.endswith(f" OK, {made['topics']}\n")
+    assert made["topics"] > 1
     assert rows(at("undo", "-y", "-ojson"))[0]["result"] == "changed"
     assert rows(at("topic", "route", "wiped", "-ojson"))[0]["perm"] == "RW-"
     nobody = at("broker", "write-perm", "add", "no-broker", "-ojson")

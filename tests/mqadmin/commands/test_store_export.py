@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mqadmin import exportfile
+from mqadmin.messages import export_file as exportfile
 from tests.golden import Golden
 from tests.mqadmin.commands.offline import run
 

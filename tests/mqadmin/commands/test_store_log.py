@@ -145,6 +145,8 @@ def test_query_finds_the_messages_of_a_key(golden: Golden) -> None:
         assert ran.exit_code == 0
         assert [row["log_offset"] for row in ran.rows] == [278836]
         assert ran.rows[0]["keys"] == ["k124"]
+        online = run("message", "query", "key", "ord-events", "k124", "--store", path)
+        assert online.rows == ran.rows
 
 
 @pytest.mark.parametrize(

@@ -149,3 +149,11 @@ def test_a_real_browser_draws_it_without_a_complaint(
     assert not re.findall(r".*CONSOLE.*", dump.stderr)
     assert shot.read_bytes().startswith(b"\x89PNG")
     assert shot.stat().st_size > 50_000
+
+
+def test_a_long_label_is_squeezed_into_its_column() -> None:
+    drawn = bars("t", [Bar("n" * 60, 1.0, "1"), Bar("short", 0.5, "1")])
+
+    long, short = re.findall(r'<text class="label"[^>]*>', drawn)
+    assert 'textLength="246"' in long
+    assert "textLength" not in short

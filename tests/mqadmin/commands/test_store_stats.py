@@ -91,7 +91,7 @@ def test_wrong_words_are_exit_2(golden: Golden, words: tuple[str, ...]) -> None:
 
 def test_no_command_loads_numpy_for_a_small_store(golden: Golden) -> None:
     script = (
-        "import sys; from mqadmin.cli import main\n"
+        "import sys; from mqadmin.program import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
         "assert not {'numpy', 'pyarrow'} & set(sys.modules), 'loaded'"

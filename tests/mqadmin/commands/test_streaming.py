@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from mqadmin.call import Workplace
-from mqadmin.console import Console
-from mqadmin.runner import run_line
+from mqadmin.cli.run import run_line
+from mqadmin.session.call import Workplace
+from mqadmin.session.console import Console
 from remoting.bodies import BrokerData, ClusterInfo, MessageQueue, TopicList
 from remoting.bodies.stats import ConsumeStats, OffsetWrapper
 from remoting.codes import RequestCode

@@ -1,12 +1,19 @@
 """``transaction list`` against a running broker."""
 
+import asyncio
 import json
 from collections.abc import Callable
+from typing import cast
 
-from mqadmin.link import Link
+from mqadmin.commands.transaction.list import undecided_at_most
+from mqadmin.session.link import Link
 from mqadmin.shell.server import Addresses
+from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
-from remoting.codes import RequestCode
+from mqclient.errors import BrokerRefused
+from remoting.bodies import MessageQueue, TopicOffset
+from remoting.codes import RequestCode, ResponseCode
+from storefmt.names import HALF_TOPIC
 from tests.mqadmin.conftest import Result
 from tests.server.broker.desk import send
 
@@ -35,3 +42,23 @@ def test_open_transactions_are_listed(at: Callable[..., Result], servers: Addres
     assert (row["topic"], row["queue_id"], row["check_times"]) == (TOPIC, 0, 0)
     assert (row["producer_group"], row["unique_key"]) == ("PG", "K1")
     assert json.loads(other.out) == []
+
+
+class Java:
+    """What a broker says that has no request for open transactions."""
+
+    def __init__(self, *, has_topic: bool = True) -> None:
+        self._has_topic = has_topic
+
+    async def topic_stats_at(self, address: str, topic: str) -> dict[MessageQueue, TopicOffset]:
+        if not self._has_topic:
+            raise BrokerRefused("no such topic", code=ResponseCode.TOPIC_NOT_EXIST)
+        return {MessageQueue(topic, "b", 0): TopicOffset(min_offset=2, max_offset=12)}
+
+    async def all_consumer_offsets(self, address: str) -> dict[tuple[str, str], dict[int, int]]:
+        return {(HALF_TOPIC, "CID_RMQ_SYS_TRANS"): {0: 9}}
+
+
+def test_what_a_java_broker_can_tell_is_how_many_at_most() -> None:
+    assert asyncio.run(undecided_at_most(cast(Admin, Java()), "b:1")) == 3
+    assert asyncio.run(undecided_at_most(cast(Admin, Java(has_topic=False)), "b:1")) == 0

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mqadmin.journal import Journal
+from mqadmin.session.journal import Journal
 from mqadmin.shell.server import Addresses
 from tests.mqadmin.conftest import Result
 
@@ -41,9 +41,14 @@ def test_a_changed_topic_comes_back(at: Run) -> None:
 def test_a_deleted_topic_comes_back_without_its_messages(at: Run) -> None:
     at("topic", "create", "undo-delete", "-q", "3")
     at("message", "send", "undo-delete", "gone", "--queue", "1")
-    assert at("topic", "delete", "undo-delete", "-y").exit_code == 0
+    deleted = at("topic", "delete", "undo-delete", "-y")
+    assert deleted.exit_code == 0
 
-    assert rows(at("undo", "-y", "-ojson"))[0]["result"] == "changed"
+    undone = at("undo", "-y", "-ojson")
+
+    assert rows(undone)[0]["result"] == "changed"
+    assert "the messages are gone" in deleted.err
+    assert "the messages of undo-delete do not come back" in undone.err
 
     queues = rows(at("topic", "show", "undo-delete", "-ojson"))
     assert [row["message_count"] for row in queues] == [0, 0, 0]

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from mqadmin.link import Link
+from mqadmin.session.link import Link
 from mqadmin.shell.server import Addresses
 from mqclient.client.instance import MQClient
 from remoting.codes import RequestCode

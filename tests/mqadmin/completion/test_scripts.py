@@ -17,16 +17,17 @@ COMPLETIONS = Path(__file__).resolve().parents[3] / "completions"
 BASH = """
 source {script}
 COMP_WORDS=(mqadmin "$@"); COMP_CWORD=$#
-_mqadmin 2>/dev/null
+_mqadmin_completion mqadmin 2>/dev/null
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
 ZSH = """
 compdef() {{ }}
+compadd() {{ shift 4; print -rl -- "${{(@P)1}}" }}
+_describe() {{ print -rl -- "${{(@)${{(@P)3}}%%:*}}" }}
+_path_files() {{ }}
 source {script}
-typeset -a __mq_reply; typeset __mq_paths
-__mqadmin_complete "$@"
-print -rl -- "${{__mq_reply[@]}}"
-[[ -n $__mq_paths ]] && print -r -- $__mq_paths
+words=(mqadmin "$@"); CURRENT=$#words
+_mqadmin_completion
 true
 """
 FISH = """

@@ -13,8 +13,8 @@ from mqadmin.errors import Usage
 from mqadmin.output.columns import columns_of, record_of
 from mqadmin.output.formats import printer_for, sorted_rows
 from mqadmin.output.printer import Look
-from mqadmin.rows import EpochMs, Row, omitted
-from mqadmin.settings import Format
+from mqadmin.output.rows import EpochMs, Row, omitted
+from mqadmin.session.settings import Format
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,6 @@ def test_table_aligns_escapes_and_counts_wide_characters() -> None:
         f"orders         3  1700000000000  2023-11-14T22:13:20.000Z    0.5  a, b  true   {ESCAPED}",
         "日志          10              0                                         false",
     ]
-
-
-def test_table_on_a_narrow_terminal_cuts_texts_and_never_numbers() -> None:
-    lines = printed("table", width=78).decode().splitlines()
-
-    assert "1700000000000" in lines[1]
-    assert "…" in lines[1]
 
 
 def test_table_without_rows_still_has_its_header() -> None:
@@ -177,12 +170,3 @@ def test_an_unknown_column_names_the_nearest() -> None:
         sorted_rows(ROWS, ["topik"])
 
     assert caught.value.hint == "did you mean topic?"
-
-
-def test_a_table_that_cannot_fit_a_terminal_is_shown_row_by_row() -> None:
-    lines = printed("table", width=24).decode().splitlines()
-
-    assert lines[0] == "-- 1 --"
-    assert any(line.startswith("-- 2 --") for line in lines)
-    assert all(":" in line or line.startswith("--") for line in lines)
-    assert printed("table", (), width=24).decode().startswith("TOPIC")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mqadmin.parameters import Kind
-from mqadmin.shell.complete import suggestions, wanted_kind
+from mqadmin.cli.types import Kind
+from mqadmin.shell.complete import path_wanted, suggestions
 from mqadmin.shell.names import Names
 
 NAMES = Names(
@@ -82,15 +82,15 @@ def test_own_options_come_before_global_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kind"),
+    ("text", "what"),
     [
-        ("store open ", Kind.DIR),
-        ("store info ", Kind.DIR),
-        ("message send T --file ", Kind.FILE),
-        ("topic list > ", Kind.FILE),
-        ("topic show ", Kind.TOPIC),
-        ("topic list ", None),
+        ("store open ", "dir"),
+        ("store info ", "dir"),
+        ("message send T --file ", "file"),
+        ("topic list > ", "file"),
+        ("topic show ", ""),
+        ("topic list ", ""),
     ],
 )
-def test_paths_are_wanted_where_they_belong(text: str, kind: Kind | None) -> None:
-    assert wanted_kind(text) is kind
+def test_paths_are_wanted_where_they_belong(text: str, what: str) -> None:
+    assert path_wanted(text) == what

@@ -5,10 +5,17 @@ import json
 import pytest
 
 from mqadmin.errors import NotFound, Usage
-from mqadmin.shell.filters import apply
+from mqadmin.shell.filters import stage_of
 
 TEXT = "beta\nalpha\nalpha\ngamma\n"
 ROWS = json.dumps([{"topic": "T", "at": {"q": [1, 2]}}, {"topic": "U", "at": {"q": [3]}}])
+
+
+def apply(text: str, words: list[str]) -> str:
+    """Return a text after the filter that ``words`` name."""
+    stage = stage_of(words)
+    out = [made for line in text.splitlines(keepends=True) for made in stage.line(line)]
+    return "".join([*out, *stage.end()])
 
 
 @pytest.mark.parametrize(
@@ -65,7 +72,8 @@ def test_a_path_that_leads_nowhere_is_not_found(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["awk x", "grep", "grep a b", "grep (", "head x", "tail 1 2", "sort -k", "count x"]
+    "words",
+    ["no-such-program x", "grep", "grep a b", "grep (", "head x", "tail 1 2", "sort -k", "count x"],
 )
 def test_a_wrong_filter_is_refused_by_name(words: str) -> None:
     with pytest.raises(Usage):

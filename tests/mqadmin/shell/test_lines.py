@@ -3,7 +3,7 @@
 import pytest
 
 from mqadmin.errors import Usage
-from mqadmin.shell.lines import Line, Quote, is_unfinished, parse_line, split
+from mqadmin.shell.lines import Quote, ShellCommand, is_unfinished, parse_line, split
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def test_a_semicolon_at_the_end_of_a_word_ends_a_command(text: str, expected: li
 
 def test_each_command_has_its_own_filters() -> None:
     assert parse_line("a | head 1 > x; b | count") == [
-        Line(["a"], [["head", "1"]], "x"),
-        Line(["b"], [["count"]]),
+        ShellCommand(["a"], [["head", "1"]], "x"),
+        ShellCommand(["b"], [["count"]]),
     ]
 
 
@@ -55,7 +55,9 @@ def test_pipes_and_a_file_are_set_apart() -> None:
     made = parse_line("topic list -o json | json topic | head 3 >> out.txt")
 
     assert made == [
-        Line(["topic", "list", "-o", "json"], [["json", "topic"], ["head", "3"]], "out.txt", True)
+        ShellCommand(
+            ["topic", "list", "-o", "json"], [["json", "topic"], ["head", "3"]], "out.txt", True
+        )
     ]
 
 

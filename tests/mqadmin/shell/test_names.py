@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from mqadmin.call import Call, Workplace
-from mqadmin.parameters import Kind
-from mqadmin.settings import Settings
+from mqadmin.cli.types import Kind
+from mqadmin.session.call import Call, Workplace
+from mqadmin.session.settings import Settings
 from mqadmin.shell import names as shell_names
 from mqadmin.shell.names import LiveNames
 from mqadmin.shell.server import Addresses

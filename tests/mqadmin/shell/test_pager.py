@@ -53,16 +53,6 @@ def test_what_is_followed_is_never_paged(tmp_path: Path) -> None:
     assert out.getvalue().count("\n") == 11
 
 
-def test_a_picture_that_moves_the_cursor_is_never_paged(tmp_path: Path) -> None:
-    out = io.StringIO()
-    text = PagedText(out, program(tmp_path / "paged"), height=1)
-
-    text.write("\x1b[H" + "line\n" * 50)
-    text.finish()
-
-    assert out.getvalue().count("line") == 50
-
-
 def test_leaving_the_pager_early_ends_the_command_quietly(
     tmp_path: Path, env: dict[str, str]
 ) -> None:

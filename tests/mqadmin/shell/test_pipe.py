@@ -2,13 +2,17 @@
 
 import io
 import json
-from collections.abc import Callable
+import os
+import select
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
-from mqadmin.call import Workplace
-from mqadmin.errors import Usage
+from mqadmin.errors import CommandError, Usage
+from mqadmin.session.call import Workplace
 from mqadmin.shell.engine import Shell
 from mqadmin.shell.filters import stage_of
 from mqadmin.shell.pipe import Enough, Pipe
@@ -116,3 +120,87 @@ def test_watch_is_the_commands_own(env: dict[str, str], servers: Addresses) -> N
     assert (watched, ticks) == (0, [0.5, 0.5])
     assert out.getvalue().decode().count("ADDRESS") == 2
     assert refused == [2, 2, 2], err.getvalue()
+
+
+def test_another_word_is_a_program_that_gets_the_lines() -> None:
+    out = io.StringIO()
+    filtered = pipe(out, "tr a-z A-Z", "head 1")
+
+    filtered.write("one\ntwo\n")
+    filtered.finish()
+
+    assert out.getvalue() == "ONE\n"
+
+
+def test_a_program_that_fails_or_is_not_there_is_told() -> None:
+    with pytest.raises(CommandError, match="false ended with exit code 1"):
+        pipe(io.StringIO(), "false").finish()
+    with pytest.raises(Usage, match="no filter and no program `no-such-program`"):
+        stage_of(["no-such-program"])
+
+
+@pytest.fixture
+def reading() -> Iterator[tuple[TextIO, int]]:
+    """Return a stream with a file, as standard output has one, and where to read what it gets."""
+    read, write = os.pipe()
+    with open(write, "w", encoding="utf-8") as out:
+        yield out, read
+    os.close(read)
+
+
+def arrived(read: int) -> bytes:
+    """Return what comes next; nothing once nobody can write any more."""
+    ready, _, _ = select.select([read], [], [], 30)
+    assert ready, "nothing came"
+    return os.read(read, 1000)
+
+
+def test_a_last_program_shows_each_line_at_once(reading: tuple[TextIO, int]) -> None:
+    out, read = reading
+    through = Pipe([stage_of(["grep", "a"]), stage_of(["cat"])], out)
+
+    for line in (b"one a\n", b"two a\n"):
+        through.write(line.decode())
+        assert arrived(read) == line
+    through.finish()
+
+
+def test_a_program_that_has_ended_ends_the_command() -> None:
+    out = io.StringIO()
+    through = pipe(out, "sed 1q")
+
+    with pytest.raises(Enough):
+        through.write("a line\n" * 100_000)
+    through.finish()
+
+    assert out.getvalue() == "a line\n"
+
+
+def test_ctrl_c_that_ends_a_program_is_no_failure_of_it() -> None:
+    out = io.StringIO()
+    through = Pipe([stage_of(["sh", "-c", "echo said; kill -INT $$"])], out)
+
+    through.finish()
+
+    assert out.getvalue() == "said\n"
+
+
+def test_no_program_is_left_behind_an_error(reading: tuple[TextIO, int]) -> None:
+    out, read = reading
+    through = Pipe([stage_of(["record"]), stage_of(["sleep", "1000"])], out)
+
+    with closing(through), pytest.raises(Usage):
+        through.write("{}\nno json\n")
+    out.close()
+
+    assert arrived(read) == b""
+
+
+def test_a_file_gets_what_a_program_writes(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "out.txt"
+    file.write_text("before\n")
+
+    done = run("shell", "-c", f"help | tr a-z A-Z | head 1 >> {file}; help | sed 1q >> {file}")
+
+    first, second, third = file.read_text().splitlines()
+    assert (done.exit_code, first, second) == (0, "before", third.upper())

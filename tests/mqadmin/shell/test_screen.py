@@ -141,7 +141,7 @@ def test_a_narrow_terminal_cuts_the_table_and_follows_a_resize(
     narrow = shell.shows("broker-a")
     shell.resize(columns=120, lines=30)
     shell.child.send("\x0ccluster list --columns cluster,broker,version,address\r")
-    wide = shell.shows(f"broker-a  V4_9_7   {servers.broker}")
+    wide = shell.shows(f"DefaultCluster  broker-a  V4_9_7   {servers.broker}")
 
     assert all(len(line) <= 40 for line in narrow)
     assert any(len(line) > 40 for line in wide)

@@ -1,6 +1,7 @@
 """The shell as a script: exit codes, its own words, pipes and files."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from mqadmin.session.call import Workplace
+from mqadmin.shell.engine import Shell
 from mqadmin.shell.server import Addresses
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Result, console_of
 
 Run = Callable[..., Result]
 
@@ -53,13 +56,15 @@ def test_a_script_comes_from_a_file_or_from_standard_input(run: Run, tmp_path: P
         ("topc", 2),
         ("topic list", 2),
         ("context list 'a", 2),
-        ("context list | awk x", 2),
+        ("context list | no-such-program x", 2),
         ("context list | head x", 2),
         ("context list > /no/such/dir/file", 3),
         ("set output pdf", 2),
         ("set colour on", 2),
         ("use topic", 2),
         ("connect", 2),
+        ("connect ''", 2),
+        ("store open ''", 2),
         ("store open /no/such/dir", 3),
         ("shell", 2),
         ("watch", 2),
@@ -154,3 +159,38 @@ def test_servers_that_cannot_start_say_why(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "did not start" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_line_of_the_machines_shell_runs_and_its_code_is_kept(env: dict[str, str]) -> None:
+    console, out, _ = console_of(env)
+    shell = Shell(console, Workplace())
+
+    assert shell.run("!exit 3") == 3
+    assert shell.last_exit == 3
+    assert shell.run("!true") == 0
+    assert shell.run("clear") == 0
+    assert out.getvalue() == b""
+
+
+def test_the_machines_shell_leaves_the_rest_of_a_script_alone(env: dict[str, str]) -> None:
+    longer_than_a_buffer = "# nothing\n" * 10_000
+
+    done = subprocess.run(
+        [sys.executable, "-m", "mqadmin", "shell"],
+        input=f"!cat\n{longer_than_a_buffer}context add a h:1\ncontext list -o name\n",
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.splitlines()[-1:] == ["a"]
+    assert "nothing" not in done.stdout
+
+
+def test_the_help_knows_pipes(env: dict[str, str]) -> None:
+    console, out, _ = console_of(env)
+
+    Shell(console, Workplace()).run("help pipes")
+
+    assert "jq length" in out.getvalue().decode()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqadmin.parameters import Kind
+from mqadmin.cli.types import Kind
 from mqadmin.shell.complete import suggestions
 from mqadmin.shell.names import Names
 from mqadmin.shell.validity import problem

@@ -1,8 +1,7 @@
 """Admin calls: one request each, to the right server, read into typed values."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -33,23 +32,20 @@ from storefmt.config import fastjson
 from storefmt.config.tables import SubscriptionGroup, TopicConfig, TopicTable
 from tests.mqclient.fake import NOW_MS, FakeServer, record
 
-_T = TypeVar("_T")
 QUEUES = [MessageQueue("T", "broker-0", queue_id) for queue_id in (0, 1)]
 INDEX = QueryMessageResponse(index_last_update_timestamp=0, index_last_update_phyoffset=0)
 
 
-def run(act: Callable[[FakeServer, Admin], Awaitable[_T]], *, brokers: int = 1) -> _T:
-    async def go() -> _T:
-        async with FakeServer() as fake:
-            fake.route("T", brokers=brokers)
-            async with fake.client() as client:
-                return await act(fake, Admin(client))
-
-    return asyncio.run(go())
+@asynccontextmanager
+async def asking(*, brokers: int = 1) -> AsyncIterator[tuple[FakeServer, Admin]]:
+    async with FakeServer() as fake:
+        fake.route("T", brokers=brokers)
+        async with fake.client() as client:
+            yield fake, Admin(client)
 
 
-def test_name_server_is_asked_for_clusters_and_topics() -> None:
-    async def act(fake: FakeServer, admin: Admin) -> None:
+async def test_name_server_is_asked_for_clusters_and_topics() -> None:
+    async with asking() as (fake, admin):
         topics = TopicList(topic_list=["b", "a"]).encode()
         fake.say(RequestCode.GET_BROKER_CLUSTER_INFO, body=b'{"clusterAddrTable":{"C":["b"]}}')
         fake.say(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, body=topics)
@@ -59,27 +55,24 @@ def test_name_server_is_asked_for_clusters_and_topics() -> None:
         assert await admin.topic_list() == ["a", "b"]
         assert await admin.topics_by_cluster("C") == ["a", "b"]
 
-    run(act)
 
-
-def test_topic_stats_come_from_every_broker() -> None:
-    async def act(fake: FakeServer, admin: Admin) -> list[MessageQueue]:
+async def test_topic_stats_come_from_every_broker() -> None:
+    async with asking(brokers=2) as (fake, admin):
         for name in ("broker-1", "broker-0"):
             table = {MessageQueue("T", name, 0): TopicOffset(max_offset=3)}
             fake.say(
                 RequestCode.GET_TOPIC_STATS_INFO,
                 body=TopicStatsTable(offset_table=table).encode(),
             )
-        return list(await admin.topic_stats("T"))
+        queues = await admin.topic_stats("T")
+        assert [queue.broker_name for queue in queues] == ["broker-0", "broker-1"]
 
-    assert [queue.broker_name for queue in run(act, brokers=2)] == ["broker-0", "broker-1"]
 
-
-def test_topic_and_group_settings_go_out_and_come_back() -> None:
+async def test_topic_and_group_settings_go_out_and_come_back() -> None:
     topic = TopicConfig("T", read_queue_nums=3, write_queue_nums=2, perm=4, order=True)
     group = SubscriptionGroup("G", retry_max_times=1)
 
-    async def act(fake: FakeServer, admin: Admin) -> None:
+    async with asking() as (fake, admin):
         for code in (17, 200, 207, 215, 216):
             fake.say(code)
         fake.say(RequestCode.GET_ALL_TOPIC_CONFIG, body=TopicTable({"T": topic}).encode().encode())
@@ -98,11 +91,9 @@ def test_topic_and_group_settings_go_out_and_come_back() -> None:
         assert (broker.ext["topic"], namesrv.ext["clusterName"]) == ("T", "C")
         assert (await admin.topic_configs(fake.address)).topics == {"T": topic}
 
-    run(act)
 
-
-def test_group_without_members_is_empty_and_other_refusals_stay() -> None:
-    async def act(fake: FakeServer, admin: Admin) -> None:
+async def test_group_without_members_is_empty_and_other_refusals_stay() -> None:
+    async with asking() as (fake, admin):
         fake.say(RequestCode.GET_CONSUMER_LIST_BY_GROUP, 1, remark="no consumer for this group")
         fake.say(RequestCode.GET_CONSUMER_LIST_BY_GROUP, 2, remark="busy")
         ids = GetConsumerListByGroupResponseBody(consumer_id_list=["b", "a"])
@@ -112,14 +103,12 @@ def test_group_without_members_is_empty_and_other_refusals_stay() -> None:
             await admin.consumer_ids(fake.address, "G")
         assert await admin.consumer_ids(fake.address, "G") == ["a", "b"]
 
-    run(act)
 
-
-def test_message_is_found_by_id_place_and_key() -> None:
+async def test_message_is_found_by_id_place_and_key() -> None:
     raw = record("T", b"x", log_offset=77, properties="KEYS\x01k1 k2\x02UNIQ_KEY\x01U")
     other = record("T", b"y", properties="KEYS\x01other", store_ms=NOW_MS - 5)
 
-    async def act(fake: FakeServer, admin: Admin) -> None:
+    async with asking() as (fake, admin):
         fake.say(RequestCode.VIEW_MESSAGE_BY_ID, body=raw)
         fake.say(RequestCode.VIEW_MESSAGE_BY_ID, 1, remark="can not find message")
         fake.say(RequestCode.QUERY_MESSAGE, header=INDEX, body=raw + other)
@@ -137,30 +126,24 @@ def test_message_is_found_by_id_place_and_key() -> None:
         assert second.ext["_UNIQUE_KEY_QUERY"] == "true"
         assert first.ext["endTimestamp"] == "9223372036854775807"
 
-    run(act)
 
-
-def test_key_is_looked_up_on_every_broker_and_missing_is_no_error() -> None:
-    async def act(fake: FakeServer, admin: Admin) -> list[bytes]:
+async def test_key_is_looked_up_on_every_broker_and_missing_is_no_error() -> None:
+    async with asking(brokers=2) as (fake, admin):
         fake.say(RequestCode.QUERY_MESSAGE, 22, remark="no message")
         body = record("T", b"x", properties="KEYS\x01k")
         fake.say(RequestCode.QUERY_MESSAGE, header=INDEX, body=body)
-        return [m.body for m in await admin.query_message("T", "k")]
-
-    assert run(act, brokers=2) == [b"x"]
+        assert [m.body for m in await admin.query_message("T", "k")] == [b"x"]
 
 
-def test_view_of_several_records_is_a_bad_answer() -> None:
-    async def act(fake: FakeServer, admin: Admin) -> None:
+async def test_view_of_several_records_is_a_bad_answer() -> None:
+    async with asking() as (fake, admin):
         fake.say(RequestCode.VIEW_MESSAGE_BY_ID, body=record("T", b"x") * 2)
         with pytest.raises(BadAnswer, match="sent 2 messages"):
             await admin.view_message_at(fake.address, 0)
 
-    run(act)
 
-
-def test_consume_queue_entries_or_none() -> None:
-    async def act(fake: FakeServer, admin: Admin) -> None:
+async def test_consume_queue_entries_or_none() -> None:
+    async with asking() as (fake, admin):
         entries = QueryConsumeQueueResponseBody(max_queue_index=3)
         fake.say(RequestCode.QUERY_CONSUME_QUEUE, body=entries.encode())
         fake.say(RequestCode.QUERY_CONSUME_QUEUE, remark="Index 9 of 0@T is not exist!")
@@ -174,11 +157,9 @@ def test_consume_queue_entries_or_none() -> None:
         with pytest.raises(NotFound, match="has no entry 9"):
             await ask(9)
 
-    run(act)
 
-
-def test_online_group_is_reset_by_the_broker() -> None:
-    async def act(fake: FakeServer, admin: Admin) -> None:
+async def test_online_group_is_reset_by_the_broker() -> None:
+    async with asking() as (fake, admin):
         table = {QUEUES[1]: 7, QUEUES[0]: 5}
         fake.say(
             RequestCode.INVOKE_BROKER_TO_RESET_OFFSET,
@@ -190,17 +171,15 @@ def test_online_group_is_reset_by_the_broker() -> None:
             "topic": "T", "group": "G", "timestamp": "123", "isForce": "true",
         }  # fmt: skip
 
-    run(act)
-
 
 @pytest.mark.parametrize(
     ("timestamp_ms", "force", "committed", "expected"),
     [(-1, True, 4, 9), (123, True, 4, 6), (123, False, 4, 4), (123, False, None, 6)],
 )
-def test_offline_group_is_reset_from_here(
+async def test_offline_group_is_reset_from_here(
     timestamp_ms: int, force: bool, committed: int | None, expected: int
 ) -> None:
-    async def act(fake: FakeServer, admin: Admin) -> tuple[dict[MessageQueue, int], int]:
+    async with asking() as (fake, admin):
         fake.say(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, 206, remark="not online")
         fake.say(RequestCode.GET_MAX_OFFSET, header=GetMaxOffsetResponse(offset=9))
         fake.say(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header=SearchOffsetResponse(offset=6))
@@ -209,16 +188,14 @@ def test_offline_group_is_reset_from_here(
         fake.say(RequestCode.QUERY_CONSUMER_OFFSET, code, header=known)
         fake.say(RequestCode.UPDATE_CONSUMER_OFFSET)
         moved = await admin.reset_offset_by_time(fake.address, "G", "T", timestamp_ms, force)
-        return moved, len(fake.asked_for(RequestCode.UPDATE_CONSUMER_OFFSET))
-
-    moved, commits = run(act)
+        commits = len(fake.asked_for(RequestCode.UPDATE_CONSUMER_OFFSET))
 
     assert moved == dict.fromkeys(QUEUES, expected)
     assert commits == (0 if expected == committed else 2)
 
 
-def test_refused_reset_of_an_online_group_is_not_done_behind_its_back() -> None:
-    async def act(fake: FakeServer, admin: Admin) -> None:
+async def test_refused_reset_of_an_online_group_is_not_done_behind_its_back() -> None:
+    async with asking() as (fake, admin):
         fake.say(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, 1, remark="group not exist")
         fake.say(RequestCode.GET_CONSUMER_CONNECTION_LIST, body=ConsumerConnection().encode())
         with pytest.raises(BrokerRefused) as refused:
@@ -226,30 +203,24 @@ def test_refused_reset_of_an_online_group_is_not_done_behind_its_back() -> None:
         assert refused.value.code == 1
         assert fake.asked_for(RequestCode.UPDATE_CONSUMER_OFFSET) == []
 
-    run(act)
 
-
-def test_empty_queue_has_no_first_message() -> None:
-    async def act(fake: FakeServer, admin: Admin) -> int | None:
+async def test_empty_queue_has_no_first_message() -> None:
+    async with asking() as (fake, admin):
         fake.say(
             RequestCode.GET_EARLIEST_MSG_STORETIME,
             header=GetEarliestMsgStoretimeResponse(timestamp=-1),
         )
-        return await admin.earliest_store_ms(QUEUES[0])
-
-    assert run(act) is None
+        assert await admin.earliest_store_ms(QUEUES[0]) is None
 
 
-def test_consumer_offsets_are_split_into_topic_and_group() -> None:
-    async def act(fake: FakeServer, admin: Admin) -> dict[tuple[str, str], dict[int, int]]:
+async def test_consumer_offsets_are_split_into_topic_and_group() -> None:
+    async with asking() as (fake, admin):
         fake.say(RequestCode.GET_ALL_CONSUMER_OFFSET, body=b'{"offsetTable":{"T@G":{0:3,1:4}}}')
-        return await admin.all_consumer_offsets(fake.address)
-
-    assert run(act) == {("T", "G"): {0: 3, 1: 4}}
+        assert await admin.all_consumer_offsets(fake.address) == {("T", "G"): {0: 3, 1: 4}}
 
 
-def test_settings_and_key_values() -> None:
-    async def act(fake: FakeServer, admin: Admin) -> None:
+async def test_settings_and_key_values() -> None:
+    async with asking() as (fake, admin):
         fake.say(RequestCode.GET_BROKER_CONFIG, body=b"b=2\na=1\n")
         fake.say(RequestCode.GET_NAMESRV_CONFIG, body=b"c=3\n")
         fake.say(RequestCode.GET_BROKER_RUNTIME_INFO, body=KVTable(table={"k": "v"}).encode())
@@ -268,15 +239,11 @@ def test_settings_and_key_values() -> None:
         assert await admin.kv_get("N", "k") == "v"
         assert await admin.kv_list("N") == {}
 
-    run(act)
 
-
-def test_topic_without_route_is_named_by_every_call_that_needs_one() -> None:
-    async def act(fake: FakeServer, admin: Admin) -> None:
+async def test_topic_without_route_is_named_by_every_call_that_needs_one() -> None:
+    async with asking() as (_, admin):
         for call in (admin.topic_route, admin.topic_stats):
             with pytest.raises(NoRoute):
                 await call("Missing")
         with pytest.raises(NoRoute):
             await admin.query_message("Missing", "k")
-
-    run(act)

@@ -1,6 +1,5 @@
 """Queue locks: the broker's own table, or what the clients say."""
 
-import asyncio
 import json
 
 import pytest
@@ -34,86 +33,84 @@ ROW = {
 }
 
 
-def test_lock_and_unlock_name_client_and_queues() -> None:
-    async def go() -> None:
-        async with FakeServer() as fake, fake.client() as client:
-            held = LockBatchResponseBody(lock_ok_mq_set=[QUEUES[1]])
-            fake.say(RequestCode.LOCK_BATCH_MQ, body=held.encode())
-            fake.say(RequestCode.UNLOCK_BATCH_MQ)
-            admin = Admin(client)
-            assert await admin.lock_batch(fake.address, "G", "c", QUEUES) == [QUEUES[1]]
-            await admin.unlock_batch(fake.address, "G", "c", QUEUES)
-            for request in fake.asked:
-                body = LockBatchRequestBody.decode(request.body)
-                assert (body.consumer_group, body.client_id, body.mq_set) == ("G", "c", QUEUES)
-
-    asyncio.run(go())
+async def test_lock_and_unlock_name_client_and_queues() -> None:
+    async with FakeServer() as fake, fake.client() as client:
+        held = LockBatchResponseBody(lock_ok_mq_set=[QUEUES[1]])
+        fake.say(RequestCode.LOCK_BATCH_MQ, body=held.encode())
+        fake.say(RequestCode.UNLOCK_BATCH_MQ)
+        admin = Admin(client)
+        assert await admin.lock_batch(fake.address, "G", "c", QUEUES) == [QUEUES[1]]
+        await admin.unlock_batch(fake.address, "G", "c", QUEUES)
+        for request in fake.asked:
+            body = LockBatchRequestBody.decode(request.body)
+            assert (body.consumer_group, body.client_id, body.mq_set) == ("G", "c", QUEUES)
 
 
-def test_our_broker_shows_its_table() -> None:
-    async def go() -> None:
-        async with FakeServer() as fake, fake.client() as client:
-            rows = [ROW, {**ROW, "group": "A"}]
-            fake.say(ExtensionCode.GET_LOCK_TABLE, body=json.dumps(rows).encode())
-            view = await Admin(client).locks(fake.address, ["G"])
-            assert view.exact
-            assert view.locks == [QueueLock("G", QUEUES[1], "c", 5, 60_005)]
-            every = await Admin(client).locks(fake.address)
-            assert [lock.group for lock in every.locks] == ["A", "G"]
-
-    asyncio.run(go())
+async def test_our_broker_shows_its_table() -> None:
+    async with FakeServer() as fake, fake.client() as client:
+        rows = [ROW, {**ROW, "group": "A"}]
+        fake.say(ExtensionCode.GET_LOCK_TABLE, body=json.dumps(rows).encode())
+        view = await Admin(client).locks(fake.address, ["G"])
+        assert view.exact
+        assert view.locks == [QueueLock("G", QUEUES[1], "c", 5, 60_005)]
+        every = await Admin(client).locks(fake.address)
+        assert [lock.group for lock in every.locks] == ["A", "G"]
 
 
 @pytest.mark.parametrize("body", [b"{}", b"[1]", b'[{"group":"G"}]', b"no json", b""])
-def test_table_that_cannot_be_read_is_named(body: bytes) -> None:
-    async def go() -> None:
-        async with FakeServer() as fake, fake.client() as client:
-            fake.say(ExtensionCode.GET_LOCK_TABLE, body=body)
-            with pytest.raises(BadAnswer, match="lock table of"):
-                await Admin(client).lock_table(fake.address)
-
-    asyncio.run(go())
+async def test_table_that_cannot_be_read_is_named(body: bytes) -> None:
+    async with FakeServer() as fake, fake.client() as client:
+        fake.say(ExtensionCode.GET_LOCK_TABLE, body=body)
+        with pytest.raises(BadAnswer, match="lock table of"):
+            await Admin(client).lock_table(fake.address)
 
 
-def test_java_broker_is_looked_at_through_its_clients() -> None:
+async def test_java_broker_is_looked_at_through_its_clients() -> None:
     info = ConsumerRunningInfo(
         mq_table={
             QUEUES[0]: ProcessQueueInfo(locked=True, last_lock_timestamp=100),
             QUEUES[1]: ProcessQueueInfo(),
-        }
+        },
+        properties={"PROP_CONSUMEORDERLY": "true"},
     )
     ids = GetConsumerListByGroupResponseBody(consumer_id_list=["c1", "c2"])
 
-    async def go() -> None:
-        async with FakeServer() as fake, fake.client() as client:
-            fake.say(ExtensionCode.GET_LOCK_TABLE, 3, remark=" request type 10001 not supported")
-            fake.say(RequestCode.GET_CONSUMER_LIST_BY_GROUP, body=ids.encode())
-            fake.say(RequestCode.GET_CONSUMER_RUNNING_INFO, body=info.encode())
-            fake.say(RequestCode.GET_CONSUMER_RUNNING_INFO, 207, remark="timeout")
-            view = await Admin(client).locks(fake.address, ["G"])
-            assert not view.exact
-            assert view.locks == [QueueLock("G", QUEUES[0], "c1", 100, 30_100)]
-            (silent,) = view.unanswered
-            assert silent.startswith("G c2: ")
-
-    asyncio.run(go())
+    async with FakeServer() as fake, fake.client() as client:
+        fake.say(ExtensionCode.GET_LOCK_TABLE, 3, remark=" request type 10001 not supported")
+        fake.say(RequestCode.GET_CONSUMER_LIST_BY_GROUP, body=ids.encode())
+        fake.say(RequestCode.GET_CONSUMER_RUNNING_INFO, body=info.encode())
+        fake.say(RequestCode.GET_CONSUMER_RUNNING_INFO, 207, remark="timeout")
+        view = await Admin(client).locks(fake.address, ["G"])
+        assert not view.exact
+        assert view.locks == [QueueLock("G", QUEUES[0], "c1", 100, 30_100)]
+        (silent,) = view.unanswered
+        assert silent.startswith("G c2: ")
 
 
-def test_other_refusals_of_the_table_stay() -> None:
-    async def go() -> None:
-        async with FakeServer() as fake, fake.client() as client:
-            fake.say(ExtensionCode.GET_LOCK_TABLE, 16, remark="no permission")
-            with pytest.raises(BrokerRefused):
-                await Admin(client).locks(fake.address)
+async def test_a_member_that_does_not_consume_in_order_holds_no_lock() -> None:
+    table = {QUEUES[0]: ProcessQueueInfo(locked=True, last_lock_timestamp=100)}
+    info = ConsumerRunningInfo(mq_table=table, properties={"PROP_CONSUMEORDERLY": "false"})
+    ids = GetConsumerListByGroupResponseBody(consumer_id_list=["c1"])
 
-    asyncio.run(go())
+    async with FakeServer() as fake, fake.client() as client:
+        fake.say(ExtensionCode.GET_LOCK_TABLE, 3, remark=" request type 10001 not supported")
+        fake.say(RequestCode.GET_CONSUMER_LIST_BY_GROUP, body=ids.encode())
+        fake.say(RequestCode.GET_CONSUMER_RUNNING_INFO, body=info.encode())
+        assert (await Admin(client).locks(fake.address, ["G"])).locks == []
+
+
+async def test_other_refusals_of_the_table_stay() -> None:
+    async with FakeServer() as fake, fake.client() as client:
+        fake.say(ExtensionCode.GET_LOCK_TABLE, 16, remark="no permission")
+        with pytest.raises(BrokerRefused):
+            await Admin(client).locks(fake.address)
 
 
 @pytest.mark.parametrize(
     ("version", "error"),
     [("V4_7_1", BrokerRefused), ("V4_9_7", TimedOut), ("", TimedOut)],
 )
-def test_an_old_broker_that_leaves_a_request_unanswered_does_not_know_it(
+async def test_an_old_broker_that_leaves_a_request_unanswered_does_not_know_it(
     monkeypatch: pytest.MonkeyPatch, version: str, error: type[ClientError]
 ) -> None:
     async def call(self: MQClient, address: str, code: int, *args: object, what: str) -> Command:
@@ -124,4 +121,4 @@ def test_an_old_broker_that_leaves_a_request_unanswered_does_not_know_it(
 
     monkeypatch.setattr(MQClient, "call", lambda self, *a, what, **_: call(self, *a, what=what))
     with pytest.raises(error):
-        asyncio.run(Admin(MQClient("127.0.0.1:1")).lock_table("127.0.0.1:1"))
+        await Admin(MQClient("127.0.0.1:1")).lock_table("127.0.0.1:1")

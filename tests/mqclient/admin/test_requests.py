@@ -1,9 +1,9 @@
 """Every request that RocketMQ's tools send has a method, and every method's answer is typed."""
 
-import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -27,12 +27,10 @@ QUEUE = MessageQueue("T", "broker-0", 1)
 OFFSET_ID = "7F00000100002A9F0000000000000007"
 
 
-def run(act: Callable[[FakeServer, Admin], Awaitable[None]]) -> None:
-    async def go() -> None:
-        async with FakeServer() as fake, fake.client() as client:
-            await act(fake, Admin(client))
-
-    asyncio.run(go())
+@asynccontextmanager
+async def asking() -> AsyncIterator[tuple[FakeServer, Admin]]:
+    async with FakeServer() as fake, fake.client() as client:
+        yield fake, Admin(client)
 
 
 def test_no_request_of_an_admin_tool_is_missing(shared: Path) -> None:
@@ -58,27 +56,23 @@ def test_no_request_of_an_admin_tool_is_missing(shared: Path) -> None:
         (RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, Admin.unit_sub_ununit_topics),
     ],
 )
-def test_topics_of_units_are_sorted_names(
+async def test_topics_of_units_are_sorted_names(
     code: RequestCode, method: Callable[[Admin], Awaitable[list[str]]]
 ) -> None:
-    async def act(fake: FakeServer, admin: Admin) -> None:
+    async with asking() as (fake, admin):
         fake.say(code, body=TopicList(topic_list=["b", "a"]).encode())
         assert await method(admin) == ["a", "b"]
 
-    run(act)
 
-
-def test_cluster_names_come_with_a_broker_to_ask() -> None:
-    async def act(fake: FakeServer, admin: Admin) -> None:
+async def test_cluster_names_come_with_a_broker_to_ask() -> None:
+    async with asking() as (fake, admin):
         names = TopicList(topic_list=["broker-a", "C"], broker_addr="a:1").encode()
         fake.say(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, body=names)
         assert await admin.cluster_names() == (["C", "broker-a"], "a:1")
 
-    run(act)
 
-
-def test_positions_of_members_are_by_client_and_queue() -> None:
-    async def act(fake: FakeServer, admin: Admin) -> None:
+async def test_positions_of_members_are_by_client_and_queue() -> None:
+    async with asking() as (fake, admin):
         table = {"client-1": {QUEUE: 7}}
         fake.say(
             RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS,
@@ -88,11 +82,9 @@ def test_positions_of_members_are_by_client_and_queue() -> None:
         assert found == table
         assert fake.asked[-1].ext == {"topic": "T", "group": "G", "clientAddr": "client-1"}
 
-    run(act)
 
-
-def test_time_spans_of_a_group_are_told_queue_by_queue() -> None:
-    async def act(fake: FakeServer, admin: Admin) -> None:
+async def test_time_spans_of_a_group_are_told_queue_by_queue() -> None:
+    async with asking() as (fake, admin):
         spans = [
             QueueTimeSpan(
                 message_queue=QUEUE, min_time_stamp=5, max_time_stamp=9, consume_time_stamp=7
@@ -103,32 +95,25 @@ def test_time_spans_of_a_group_are_told_queue_by_queue() -> None:
         assert await admin.consume_time_span(fake.address, "G", "T") == spans
         assert fake.asked[-1].ext == {"topic": "T", "group": "G"}
 
-    run(act)
 
-
-def test_correction_offsets_are_by_queue_id() -> None:
-    async def act(fake: FakeServer, admin: Admin) -> None:
+async def test_correction_offsets_are_by_queue_id() -> None:
+    async with asking() as (fake, admin):
         body = QueryCorrectionOffsetBody(correction_offsets={0: 5, 3: 9})
         fake.say(RequestCode.QUERY_CORRECTION_OFFSET, body=body.encode())
         assert await admin.correction_offsets(fake.address, "T", "G") == {0: 5, 3: 9}
         assert fake.asked[-1].ext == {"topic": "T", "compareGroup": "G"}
 
-    run(act)
 
-
-def test_a_half_message_is_asked_for_again_at_the_broker_its_id_names() -> None:
-    async def go() -> None:
-        async with FakeServer() as fake:
-            mapped = {"127.0.0.1:10911": fake.address}
-            async with fake.client(address_map=mapped) as client:
-                admin = Admin(client)
-                fake.say(RequestCode.RESUME_CHECK_HALF_MESSAGE)
-                fake.say(RequestCode.RESUME_CHECK_HALF_MESSAGE, ResponseCode.SYSTEM_ERROR)
+async def test_a_half_message_is_asked_for_again_at_the_broker_its_id_names() -> None:
+    async with FakeServer() as fake:
+        mapped = {"127.0.0.1:10911": fake.address}
+        async with fake.client(address_map=mapped) as client:
+            admin = Admin(client)
+            fake.say(RequestCode.RESUME_CHECK_HALF_MESSAGE)
+            fake.say(RequestCode.RESUME_CHECK_HALF_MESSAGE, ResponseCode.SYSTEM_ERROR)
+            await admin.resume_check_half_message(OFFSET_ID)
+            assert fake.asked[-1].ext == {"msgId": OFFSET_ID}
+            with pytest.raises(BrokerRefused, match=OFFSET_ID):
                 await admin.resume_check_half_message(OFFSET_ID)
-                assert fake.asked[-1].ext == {"msgId": OFFSET_ID}
-                with pytest.raises(BrokerRefused, match=OFFSET_ID):
-                    await admin.resume_check_half_message(OFFSET_ID)
-                with pytest.raises(BadRequest):
-                    await admin.resume_check_half_message("xyz")
-
-    asyncio.run(go())
+            with pytest.raises(BadRequest):
+                await admin.resume_check_half_message("xyz")

@@ -16,7 +16,7 @@ from mqclient.blocking.admin import BlockingAdmin
 from mqclient.blocking.client import BlockingClient
 from mqclient.client.instance import MQClient
 from mqclient.client.settings import ClientSettings
-from mqclient.consumer.listeners import (
+from mqclient.consumer.listener.listeners import (
     ConcurrentListener,
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,

@@ -21,7 +21,10 @@ from mqclient.blocking.client import (
 from mqclient.blocking.proxy import BlockingProxy
 from mqclient.client.instance import MQClient
 from mqclient.client.members import ConsumerMember
-from mqclient.consumer.listeners import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
+from mqclient.consumer.listener.listeners import (
+    ConsumeConcurrentlyContext,
+    ConsumeConcurrentlyStatus,
+)
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.consumer.push_consumer import PushConsumer

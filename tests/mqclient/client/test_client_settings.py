@@ -1,7 +1,5 @@
 """What the parameters of a client change: its name, its timers, the port it asks at."""
 
-import asyncio
-
 import pytest
 
 from mqclient.blocking.client import BlockingClient
@@ -19,7 +17,7 @@ from remoting.headers import (
     SendMessageResponse,
     UpdateConsumerOffset,
 )
-from tests.mqclient.fake import NOW_MS, FakeServer
+from tests.mqclient.fake import NOW_MS, FakeServer, serving
 from tests.waiting import until
 
 STORED = SendMessageResponse(msg_id="7F00000100002A9F0000000000000000", queue_id=0, queue_offset=5)
@@ -43,39 +41,32 @@ def test_client_id(settings: ClientSettings, name: str) -> None:
         assert client.mq.client_id == name
 
 
-def test_heartbeats_come_as_often_as_was_set() -> None:
-    async def go() -> None:
-        often = ClientSettings(heartbeat_broker_interval_ms=1)
-        async with FakeServer() as fake, fake.client(settings=often) as client:
-            fake.route("T")
-            fake.say(RequestCode.HEART_BEAT)
-            fake.say(RequestCode.UNREGISTER_CLIENT)
-            async with Producer(client) as producer:
-                await producer.queues("T")
-                await until(lambda: len(fake.asked_for(RequestCode.HEART_BEAT)) > 3)
-
-    asyncio.run(go())
+async def test_heartbeats_come_as_often_as_was_set() -> None:
+    often = ClientSettings(heartbeat_broker_interval_ms=1)
+    async with serving(settings=often) as (fake, client):
+        fake.say(RequestCode.HEART_BEAT)
+        fake.say(RequestCode.UNREGISTER_CLIENT)
+        async with Producer(client) as producer:
+            await producer.queues("T")
+            await until(lambda: len(fake.asked_for(RequestCode.HEART_BEAT)) > 3)
 
 
-def test_a_route_is_asked_for_again_at_the_age_that_was_set() -> None:
-    async def go() -> None:
-        now_ms = NOW_MS
-        settings = ClientSettings(poll_name_server_interval_ms=500)
-        async with FakeServer() as fake:
-            fake.route("T")
-            async with fake.client(settings=settings, clock_ms=lambda: now_ms) as client:
-                first = await client.route("T")
-                now_ms += 499
-                assert await client.route("T") is first
-                assert len(fake.asked) == 1
-                now_ms += 1
-                await client.route("T")
-                await until(lambda: len(fake.asked) == 2)
-
-    asyncio.run(go())
+async def test_a_route_is_asked_for_again_at_the_age_that_was_set() -> None:
+    now_ms = NOW_MS
+    settings = ClientSettings(poll_name_server_interval_ms=500)
+    async with FakeServer() as fake:
+        fake.route("T")
+        async with fake.client(settings=settings, clock_ms=lambda: now_ms) as client:
+            first = await client.route("T")
+            now_ms += 499
+            assert await client.route("T") is first
+            assert len(fake.asked) == 1
+            now_ms += 1
+            await client.route("T")
+            await until(lambda: len(fake.asked) == 2)
 
 
-def test_vip_channel_is_the_second_port_for_what_java_asks_there() -> None:
+async def test_vip_channel_is_the_second_port_for_what_java_asks_there() -> None:
     """Compare with ``MixAll.brokerVIPChannel``, and who calls it."""
 
     def codes(fake: FakeServer) -> set[int]:
@@ -106,29 +97,26 @@ def test_vip_channel_is_the_second_port_for_what_java_asks_there() -> None:
             await client.invoke_oneway(first.address, Command.request(code, header, oneway=True))
             await until(lambda: code in codes(second))
 
-    async def go() -> None:
-        async with FakeServer() as first, FakeServer() as second:
-            first.route("T")
-            answer(first, second)
-            # Under another name: the server is the broker, too, whose port is another one.
-            namesrv = first.address.replace("127.0.0.1", "localhost")
-            places = {second_port(first.address): second.address}
-            vip = ClientSettings(vip_channel_enabled=True)
-            async with MQClient(namesrv, vip, timeout_s=60, address_map=places) as client:
-                await work(client, first, second)
-        assert codes(first) == {
-            RequestCode.GET_ROUTEINFO_BY_TOPIC,
-            RequestCode.HEART_BEAT,
-            RequestCode.PULL_MESSAGE,
-            RequestCode.UNREGISTER_CLIENT,
-        }
-        assert codes(second) == {
-            RequestCode.SEND_MESSAGE_V2,
-            RequestCode.GET_MAX_OFFSET,
-            RequestCode.UPDATE_CONSUMER_OFFSET,
-        }
-
-    asyncio.run(go())
+    async with FakeServer() as first, FakeServer() as second:
+        first.route("T")
+        answer(first, second)
+        # Under another name: the server is the broker, too, whose port is another one.
+        namesrv = first.address.replace("127.0.0.1", "localhost")
+        places = {second_port(first.address): second.address}
+        vip = ClientSettings(vip_channel_enabled=True)
+        async with MQClient(namesrv, vip, timeout_s=60, address_map=places) as client:
+            await work(client, first, second)
+    assert codes(first) == {
+        RequestCode.GET_ROUTEINFO_BY_TOPIC,
+        RequestCode.HEART_BEAT,
+        RequestCode.PULL_MESSAGE,
+        RequestCode.UNREGISTER_CLIENT,
+    }
+    assert codes(second) == {
+        RequestCode.SEND_MESSAGE_V2,
+        RequestCode.GET_MAX_OFFSET,
+        RequestCode.UPDATE_CONSUMER_OFFSET,
+    }
 
 
 def test_second_port() -> None:

@@ -1,7 +1,5 @@
 """The client: name servers in turn, routes that are remembered, errors, signatures."""
 
-import asyncio
-
 import pytest
 
 from mqclient.admin.admin import Admin
@@ -25,6 +23,17 @@ def test_addresses_are_split_and_get_a_port() -> None:
             MQClient(nothing)
 
 
+async def test_a_client_without_name_server_says_so_when_one_is_asked() -> None:
+    async with MQClient(None) as client:
+        admin = Admin(client)
+
+        for ask in (admin.topic_list(), admin.kv_put("ns", "key", "value")):
+            with pytest.raises(BadRequest, match="no name server is given"):
+                await ask
+
+    assert not admin.has_namesrv
+
+
 def test_own_address_is_one() -> None:
     assert len(local_ip().split(".")) == 4
 
@@ -40,135 +49,114 @@ def test_one_key_without_the_other_is_refused() -> None:
         MQClient("a:1", access_key="ak")
 
 
-def test_route_is_asked_once_and_again_when_it_is_old_or_dropped() -> None:
-    async def go() -> list[str]:
-        now_ms = NOW_MS
-        async with FakeServer() as fake:
-            fake.route("T")
-            async with fake.client(clock_ms=lambda: now_ms) as client:
-                first = await client.route("T")
-                assert await client.route("T") is first
-                client.forget_route("T")
-                await client.route("T")
-                await client.route("T", fresh=True)
-                now_ms += 60_000
-                await client.route("T")
-        return [command.ext["topic"] for command in fake.asked]
-
-    assert asyncio.run(go()) == ["T"] * 4
+async def test_route_is_asked_once_and_again_when_it_is_old_or_dropped() -> None:
+    now_ms = NOW_MS
+    async with FakeServer() as fake:
+        fake.route("T")
+        async with fake.client(clock_ms=lambda: now_ms) as client:
+            first = await client.route("T")
+            assert await client.route("T") is first
+            client.forget_route("T")
+            await client.route("T")
+            await client.route("T", fresh=True)
+            now_ms += 60_000
+            await client.route("T")
+    assert [command.ext["topic"] for command in fake.asked] == ["T"] * 4
 
 
-def test_known_route_outlives_name_servers_that_are_away_or_know_nothing() -> None:
-    async def go() -> None:
-        now_ms = NOW_MS
-        async with FakeServer() as fake:
-            fake.route("T")
-            async with fake.client(clock_ms=lambda: now_ms, timeout_s=60) as client:
-                known = await client.route("T")
-                client.namesrv_addresses[:] = [DOWN]
-                for _ in range(3):
-                    now_ms += 600_000
-                    assert await client.route("T") is known
-                    client.doubt_route("T")
-                    assert await client.route("T") is known
-                assert await client.master_of(MessageQueue("T", "broker-0", 0)) == fake.address
-                for topic, fresh in (("T", True), ("Other", False)):
-                    with pytest.raises(Unreachable):
-                        await client.route(topic, fresh=fresh)
-                client.namesrv_addresses[:] = [fake.address]
-                fake.route()
+async def test_known_route_outlives_name_servers_that_are_away_or_know_nothing() -> None:
+    now_ms = NOW_MS
+    async with FakeServer() as fake:
+        fake.route("T")
+        async with fake.client(clock_ms=lambda: now_ms, timeout_s=60) as client:
+            known = await client.route("T")
+            client.namesrv_addresses[:] = [DOWN]
+            for _ in range(3):
                 now_ms += 600_000
                 assert await client.route("T") is known
-                with pytest.raises(NoRoute):
-                    await client.route("T", fresh=True)
+                client.doubt_route("T")
                 assert await client.route("T") is known
-                fake.route("T", brokers=2)
-
-                async def newest() -> TopicRouteData:
-                    client.doubt_route("T")
-                    return await client.route("T")
-
-                # Nobody waits long for a newer route, so it may be used by a later question.
-                await eventually(newest, lambda route: len(route.broker_datas) == 2)
-
-    asyncio.run(go())
-
-
-def test_unknown_topic_has_no_route_and_unknown_broker_no_address() -> None:
-    async def go() -> None:
-        async with FakeServer() as fake:
-            fake.route("T")
-            async with fake.client() as client:
-                with pytest.raises(NoRoute) as topic:
-                    await client.route("Other")
-                with pytest.raises(NoRoute) as broker:
-                    await client.master_of(MessageQueue("T", "elsewhere", 0))
-                assert topic.value.address == fake.address
-                assert topic.value.remark == "No topic route info"
-                assert "elsewhere" in str(broker.value)
-                assert await client.master_of(MessageQueue("T", "broker-0", 0)) == fake.address
-
-    asyncio.run(go())
-
-
-def test_next_name_server_is_asked_and_the_good_one_stays_first() -> None:
-    async def go() -> None:
-        async with FakeServer() as fake:
-            fake.route("T")
-            async with MQClient(f"{DOWN};{fake.address}", timeout_s=2.0) as client:
-                await client.route("T")
-                assert client.namesrv_addresses == [fake.address, DOWN]
-
-    asyncio.run(go())
-
-
-def test_when_no_name_server_answers_all_are_named() -> None:
-    async def go() -> None:
-        async with (
-            FakeServer() as fake,
-            MQClient(f"{fake.address};{DOWN}", timeout_s=0.05) as client,
-        ):
-            with pytest.raises(Unreachable) as both:
-                await client.route("T")
-        assert DOWN in str(both.value)
-        assert fake.address in str(both.value)
-
-    asyncio.run(go())
-
-
-def test_silence_and_hanging_up_are_told_apart() -> None:
-    async def go() -> None:
-        async with FakeServer() as fake:
-            fake.drop(2)
-            fake.say(3)
-            async with fake.client(timeout_s=0.05) as client:
-                # With the connection made, only the answer can be late.
-                await client.invoke(fake.address, Command.request(3), timeout_s=60)
-                with pytest.raises(TimedOut):
-                    await client.invoke(fake.address, Command.request(1))
-            async with fake.client() as client:
+            assert await client.master_of(MessageQueue("T", "broker-0", 0)) == fake.address
+            for topic, fresh in (("T", True), ("Other", False)):
                 with pytest.raises(Unreachable):
-                    await client.invoke(fake.address, Command.request(2))
-                with pytest.raises(BadRequest):
-                    await client.invoke("no port", Command.request(1))
-                with pytest.raises(Unreachable):
-                    await client.invoke_oneway(DOWN, Command.request(1, oneway=True))
+                    await client.route(topic, fresh=fresh)
+            client.namesrv_addresses[:] = [fake.address]
+            fake.route()
+            now_ms += 600_000
+            assert await client.route("T") is known
+            with pytest.raises(NoRoute):
+                await client.route("T", fresh=True)
+            assert await client.route("T") is known
+            fake.route("T", brokers=2)
 
-    asyncio.run(go())
+            async def newest() -> TopicRouteData:
+                client.doubt_route("T")
+                return await client.route("T")
 
-
-def test_body_that_is_no_route_is_named() -> None:
-    async def go() -> None:
-        async with FakeServer() as fake:
-            fake.say(RequestCode.GET_ROUTEINFO_BY_TOPIC, body=b"<html>")
-            async with fake.client() as client:
-                with pytest.raises(BadAnswer, match=fake.address):
-                    await client.route("T")
-
-    asyncio.run(go())
+            # Nobody waits long for a newer route, so it may be used by a later question.
+            await eventually(newest, lambda route: len(route.broker_datas) == 2)
 
 
-def test_every_exchange_is_observed_and_addresses_are_mapped() -> None:
+async def test_unknown_topic_has_no_route_and_unknown_broker_no_address() -> None:
+    async with FakeServer() as fake:
+        fake.route("T")
+        async with fake.client() as client:
+            with pytest.raises(NoRoute) as topic:
+                await client.route("Other")
+            with pytest.raises(NoRoute) as broker:
+                await client.master_of(MessageQueue("T", "elsewhere", 0))
+            assert topic.value.address == fake.address
+            assert topic.value.remark == "No topic route info"
+            assert "elsewhere" in str(broker.value)
+            assert await client.master_of(MessageQueue("T", "broker-0", 0)) == fake.address
+
+
+async def test_next_name_server_is_asked_and_the_good_one_stays_first() -> None:
+    async with FakeServer() as fake:
+        fake.route("T")
+        async with MQClient(f"{DOWN};{fake.address}", timeout_s=2.0) as client:
+            await client.route("T")
+            assert client.namesrv_addresses == [fake.address, DOWN]
+
+
+async def test_when_no_name_server_answers_all_are_named() -> None:
+    async with (
+        FakeServer() as fake,
+        MQClient(f"{fake.address};{DOWN}", timeout_s=0.05) as client,
+    ):
+        with pytest.raises(Unreachable) as both:
+            await client.route("T")
+    assert DOWN in str(both.value)
+    assert fake.address in str(both.value)
+
+
+async def test_silence_and_hanging_up_are_told_apart() -> None:
+    async with FakeServer() as fake:
+        fake.drop(2)
+        fake.say(3)
+        async with fake.client(timeout_s=0.05) as client:
+            # With the connection made, only the answer can be late.
+            await client.invoke(fake.address, Command.request(3), timeout_s=60)
+            with pytest.raises(TimedOut):
+                await client.invoke(fake.address, Command.request(1))
+        async with fake.client() as client:
+            with pytest.raises(Unreachable):
+                await client.invoke(fake.address, Command.request(2))
+            with pytest.raises(BadRequest):
+                await client.invoke("no port", Command.request(1))
+            with pytest.raises(Unreachable):
+                await client.invoke_oneway(DOWN, Command.request(1, oneway=True))
+
+
+async def test_body_that_is_no_route_is_named() -> None:
+    async with FakeServer() as fake:
+        fake.say(RequestCode.GET_ROUTEINFO_BY_TOPIC, body=b"<html>")
+        async with fake.client() as client:
+            with pytest.raises(BadAnswer, match=fake.address):
+                await client.route("T")
+
+
+async def test_every_exchange_is_observed_and_addresses_are_mapped() -> None:
     seen: list[tuple[str, int, object]] = []
 
     def observe(
@@ -177,44 +165,37 @@ def test_every_exchange_is_observed_and_addresses_are_mapped() -> None:
         assert elapsed_ms >= 0
         seen.append((address, request.code, getattr(outcome, "code", None)))
 
-    async def go() -> str:
-        async with FakeServer() as fake:
-            fake.say(7, 0)
-            async with fake.client(
-                on_exchange=observe, address_map={"10.0.0.1:10911": fake.address}
-            ) as client:
-                await client.call("10.0.0.1:10911", 7, what="x")
-            return fake.address
-
-    address = asyncio.run(go())
+    async with FakeServer() as fake:
+        fake.say(7, 0)
+        async with fake.client(
+            on_exchange=observe, address_map={"10.0.0.1:10911": fake.address}
+        ) as client:
+            await client.call("10.0.0.1:10911", 7, what="x")
+        address = fake.address
 
     assert seen == [(address, 7, 0)]
 
 
-def test_requests_are_signed_when_there_are_keys() -> None:
-    async def go() -> Command:
-        async with FakeServer() as fake:
-            fake.route("T")
-            async with fake.client(access_key="rocketmq2", secret_key="12345678") as client:
-                await client.route("T")
-            return fake.asked[0]
-
-    request = asyncio.run(go())
+async def test_requests_are_signed_when_there_are_keys() -> None:
+    async with FakeServer() as fake:
+        fake.route("T")
+        async with fake.client(access_key="rocketmq2", secret_key="12345678") as client:
+            await client.route("T")
+        request = fake.asked[0]
 
     assert request.ext["AccessKey"] == "rocketmq2"
     assert is_signed(request, "12345678")
 
 
-def test_mark_of_a_unique_key_query_is_sent_but_not_signed() -> None:
-    async def go() -> Command:
-        async with FakeServer() as fake:
-            fake.route("T")
-            fake.say(RequestCode.QUERY_MESSAGE, 22)
-            async with fake.client(access_key="rocketmq2", secret_key="12345678") as client:
-                await Admin(client).query_message("T", "k", unique=True)
-            return fake.asked_for(RequestCode.QUERY_MESSAGE)[0]
+async def test_mark_of_a_unique_key_query_is_sent_but_not_signed() -> None:
+    async with FakeServer() as fake:
+        fake.route("T")
+        fake.say(RequestCode.QUERY_MESSAGE, 22)
+        async with fake.client(access_key="rocketmq2", secret_key="12345678") as client:
+            await Admin(client).query_message("T", "k", unique=True)
+        answer = fake.asked_for(RequestCode.QUERY_MESSAGE)[0]
 
-    ext = asyncio.run(go()).ext
+    ext = answer.ext
 
     assert ext.pop(UNIQUE_KEY_QUERY) == "true"
     assert ext["Signature"] == signature_of(content_of(ext, b""), "12345678")

@@ -1,6 +1,5 @@
 """After its shutdown nothing is sent, asked or started."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -83,18 +82,13 @@ def of_admin(client: MQClient) -> tuple[Admin, list[Callable[[], object]]]:
 
 
 @pytest.mark.parametrize("use", [of_producer, of_push, of_lite, of_pull, of_admin])
-def test_after_a_with_block_everything_is_refused(use: Use) -> None:
-    async def go() -> None:
-        async with MQClient("127.0.0.1:1") as client:
-            own, calls = use(client)
-            assert isinstance(
-                own, Producer | PushConsumer | LitePullConsumer | PullConsumer | Admin
-            )
-            async with own as same:
-                assert same is own
-            await own.shutdown()
-            for call in calls:
-                with pytest.raises(BadRequest, match="was shut down"):
-                    await answered(call)
-
-    asyncio.run(go())
+async def test_after_a_with_block_everything_is_refused(use: Use) -> None:
+    async with MQClient("127.0.0.1:1") as client:
+        own, calls = use(client)
+        assert isinstance(own, Producer | PushConsumer | LitePullConsumer | PullConsumer | Admin)
+        async with own as same:
+            assert same is own
+        await own.shutdown()
+        for call in calls:
+            with pytest.raises(BadRequest, match="was shut down"):
+                await answered(call)

@@ -30,66 +30,56 @@ async def answer_one(client: MQClient, topic: str, *, skip: int = 0) -> None:
         assert result.queue.topic.endswith("_REPLY_TOPIC")
 
 
-def test_the_reply_reaches_who_asked(rocketmq: RocketMQ) -> None:
-    async def go() -> None:
-        async with (
-            MQClient(rocketmq.namesrv, timeout_s=60) as asking,
-            MQClient(rocketmq.namesrv, timeout_s=60) as answering,
-            Producer(asking, "asks") as producer,
-        ):
-            answers = asyncio.create_task(answer_one(answering, "AskedOnce"))
-            reply = await producer.request(Message("AskedOnce", b"what?"), timeout_s=60)
-            await answers
-            assert reply.body == b"re: what?"
-
-    asyncio.run(go())
+async def test_the_reply_reaches_who_asked(rocketmq: RocketMQ) -> None:
+    async with (
+        MQClient(rocketmq.namesrv, timeout_s=60) as asking,
+        MQClient(rocketmq.namesrv, timeout_s=60) as answering,
+        Producer(asking, "asks") as producer,
+    ):
+        answers = asyncio.create_task(answer_one(answering, "AskedOnce"))
+        reply = await producer.request(Message("AskedOnce", b"what?"), timeout_s=60)
+        await answers
+        assert reply.body == b"re: what?"
 
 
-def test_the_reply_reaches_a_producer_that_sent_to_the_topic_before(rocketmq: RocketMQ) -> None:
-    async def go() -> None:
-        async with (
-            MQClient(rocketmq.namesrv, timeout_s=60) as asking,
-            MQClient(rocketmq.namesrv, timeout_s=60) as answering,
-            Producer(asking, "asks-later") as producer,
-        ):
-            await Producer(answering).send(Message("AskedLater", b"makes the topic"))
-            await producer.queues("AskedLater")
-            answers = asyncio.create_task(answer_one(answering, "AskedLater", skip=1))
-            reply = await producer.request(Message("AskedLater", b"what?"), timeout_s=60)
-            await answers
-            assert reply.body == b"re: what?"
-
-    asyncio.run(go())
-
-
-def test_no_reply_in_time_is_said_and_a_plain_message_has_none(rocketmq: RocketMQ) -> None:
-    async def go() -> None:
-        async with (
-            MQClient(rocketmq.namesrv, timeout_s=60) as client,
-            Producer(client, "asks-in-vain") as producer,
-        ):
-            # With the topic made and known, only the reply can be late.
-            await producer.send(Message("AskedInVain", b"."))
-            with pytest.raises(TimedOut, match="no reply"):
-                await producer.request(Message("AskedInVain", b"?"), timeout_s=2)
-            await producer.send(Message("NotAsked", b"!"))
-            async with LitePullConsumer(client, "not-asked", FROM_FIRST) as consumer:
-                consumer.subscribe("NotAsked")
-                await consumer.start()
-                (message,) = await consumer.poll(60_000)
-            with pytest.raises(BadRequest, match="asks for no reply"):
-                await producer.reply(message, b"!")
-
-    asyncio.run(go())
+async def test_the_reply_reaches_a_producer_that_sent_to_the_topic_before(
+    rocketmq: RocketMQ,
+) -> None:
+    async with (
+        MQClient(rocketmq.namesrv, timeout_s=60) as asking,
+        MQClient(rocketmq.namesrv, timeout_s=60) as answering,
+        Producer(asking, "asks-later") as producer,
+    ):
+        await Producer(answering).send(Message("AskedLater", b"makes the topic"))
+        await producer.queues("AskedLater")
+        answers = asyncio.create_task(answer_one(answering, "AskedLater", skip=1))
+        reply = await producer.request(Message("AskedLater", b"what?"), timeout_s=60)
+        await answers
+        assert reply.body == b"re: what?"
 
 
-def test_a_request_needs_a_started_producer(rocketmq: RocketMQ) -> None:
-    async def go() -> None:
-        async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
-            with pytest.raises(BadRequest, match="started"):
-                await Producer(client).request(Message("T", b"?"), timeout_s=1)
+async def test_no_reply_in_time_is_said_and_a_plain_message_has_none(rocketmq: RocketMQ) -> None:
+    async with (
+        MQClient(rocketmq.namesrv, timeout_s=60) as client,
+        Producer(client, "asks-in-vain") as producer,
+    ):
+        # With the topic made and known, only the reply can be late.
+        await producer.send(Message("AskedInVain", b"."))
+        with pytest.raises(TimedOut, match="no reply"):
+            await producer.request(Message("AskedInVain", b"?"), timeout_s=2)
+        await producer.send(Message("NotAsked", b"!"))
+        async with LitePullConsumer(client, "not-asked", FROM_FIRST) as consumer:
+            consumer.subscribe("NotAsked")
+            await consumer.start()
+            (message,) = await consumer.poll(60_000)
+        with pytest.raises(BadRequest, match="asks for no reply"):
+            await producer.reply(message, b"!")
 
-    asyncio.run(go())
+
+async def test_a_request_needs_a_started_producer(rocketmq: RocketMQ) -> None:
+    async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
+        with pytest.raises(BadRequest, match="started"):
+            await Producer(client).request(Message("T", b"?"), timeout_s=1)
 
 
 def test_a_question_of_a_broker_that_passes_no_replies_on_has_none() -> None:

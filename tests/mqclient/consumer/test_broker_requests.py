@@ -1,13 +1,13 @@
 """What a push consumer answers when a broker asks, against a broker that answers as told."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
 from mqclient.client.instance import MQClient
 from mqclient.consumer import broker_requests
-from mqclient.consumer.listeners import ConsumeConcurrentlyStatus
+from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus
 from mqclient.consumer.push_consumer import PushConsumer
 from mqclient.consumer.settings import PushSettings
 from remoting.bodies import (
@@ -30,35 +30,32 @@ from remoting.headers import (
     GetConsumerStatus,
     ResetOffset,
 )
-from tests.mqclient.fake import FakeServer, record
+from tests.mqclient.fake import FakeServer, record, serving
 from tests.waiting import until
 
 OK = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 QUEUES = [MessageQueue("T", "broker-0", i) for i in range(2)]
 
 
-def play(act: Callable[[FakeServer, MQClient, PushConsumer], Awaitable[None]]) -> None:
-    async def go() -> None:
-        async with FakeServer() as fake, fake.client() as client:
-            fake.route("T")
-            body = GetConsumerListByGroupResponseBody(consumer_id_list=[client.client_id])
-            for code in (
-                RequestCode.HEART_BEAT,
-                RequestCode.UNREGISTER_CLIENT,
-                RequestCode.UPDATE_CONSUMER_OFFSET,
-            ):
-                fake.say(code)
-            fake.say(RequestCode.GET_CONSUMER_LIST_BY_GROUP, body=body.encode())
-            fake.say(RequestCode.QUERY_CONSUMER_OFFSET, ResponseCode.QUERY_NOT_FOUND)
-            settings = PushSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
-            async with PushConsumer(client, "G", settings) as consumer:
-                consumer.subscribe("T", "A")
-                consumer.register_message_listener(lambda messages, context: OK)
-                await consumer.start()
-                await until(lambda: consumer.assignment() == QUEUES)
-                await act(fake, client, consumer)
-
-    asyncio.run(go())
+@asynccontextmanager
+async def consuming_both_queues() -> AsyncIterator[tuple[FakeServer, MQClient, PushConsumer]]:
+    async with serving() as (fake, client):
+        body = GetConsumerListByGroupResponseBody(consumer_id_list=[client.client_id])
+        for code in (
+            RequestCode.HEART_BEAT,
+            RequestCode.UNREGISTER_CLIENT,
+            RequestCode.UPDATE_CONSUMER_OFFSET,
+        ):
+            fake.say(code)
+        fake.say(RequestCode.GET_CONSUMER_LIST_BY_GROUP, body=body.encode())
+        fake.say(RequestCode.QUERY_CONSUMER_OFFSET, ResponseCode.QUERY_NOT_FOUND)
+        settings = PushSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
+        async with PushConsumer(client, "G", settings) as consumer:
+            consumer.subscribe("T", "A")
+            consumer.register_message_listener(lambda messages, context: OK)
+            await consumer.start()
+            await until(lambda: consumer.assignment() == QUEUES)
+            yield fake, client, consumer
 
 
 async def ask(client: MQClient, code: int, header: Header, *, body: bytes = b"") -> Command:
@@ -67,8 +64,8 @@ async def ask(client: MQClient, code: int, header: Header, *, body: bytes = b"")
     return answer
 
 
-def test_running_info_names_subscriptions_queues_rates_and_on_demand_stacks() -> None:
-    async def act(fake: FakeServer, client: MQClient, consumer: PushConsumer) -> None:
+async def test_running_info_names_subscriptions_queues_rates_and_on_demand_stacks() -> None:
+    async with consuming_both_queues() as (_, client, consumer):
         consumer.offsets.update(QUEUES[1], 7, increase_only=True)
         header = GetConsumerRunningInfo(
             consumer_group="G", client_id=client.client_id, jstack_enable=True
@@ -85,26 +82,22 @@ def test_running_info_names_subscriptions_queues_rates_and_on_demand_stacks() ->
         assert info.properties["consumeThreadMin"] == "20"
         assert "test_broker_requests" in (info.jstack or "")
 
-    play(act)
 
-
-def test_positions_in_memory_are_told() -> None:
-    async def act(fake: FakeServer, client: MQClient, consumer: PushConsumer) -> None:
+async def test_positions_in_memory_are_told() -> None:
+    async with consuming_both_queues() as (_, client, consumer):
         consumer.offsets.update(QUEUES[0], 3, increase_only=True)
         header = GetConsumerStatus(topic="T", group="G")
         answer = await ask(client, RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT, header)
         body = GetConsumerStatusBody.decode(answer.body)
         assert body.message_queue_table == {QUEUES[0]: 3}
 
-    play(act)
 
-
-def test_a_reset_moves_the_queues_it_names_and_begins_them_anew(
+async def test_a_reset_moves_the_queues_it_names_and_begins_them_anew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(broker_requests, "RESET_PAUSE_S", 0.0)
 
-    async def act(fake: FakeServer, client: MQClient, consumer: PushConsumer) -> None:
+    async with consuming_both_queues() as (fake, client, consumer):
         consumer.offsets.update(QUEUES[0], 30, increase_only=True)
         body = ResetOffsetBody(offset_table={QUEUES[0]: 4})
         header = ResetOffset(topic="T", group="G", timestamp=0, is_force=True)
@@ -117,11 +110,9 @@ def test_a_reset_moves_the_queues_it_names_and_begins_them_anew(
         assert (told.ext["queueId"], told.ext["commitOffset"]) == ("0", "4")
         await until(lambda: consumer.assignment() == QUEUES)
 
-    play(act)
 
-
-def test_one_message_is_consumed_directly() -> None:
-    async def act(fake: FakeServer, client: MQClient, consumer: PushConsumer) -> None:
+async def test_one_message_is_consumed_directly() -> None:
+    async with consuming_both_queues() as (_, client, _):
         header = ConsumeDirectly(
             consumer_group="G", client_id=client.client_id, msg_id="", broker_name="broker-0"
         )
@@ -133,11 +124,9 @@ def test_one_message_is_consumed_directly() -> None:
         answer = await ask(client, code, header)
         assert answer.code == ResponseCode.SYSTEM_ERROR
 
-    play(act)
 
-
-def test_unsubscribing_while_running_gives_the_queues_up_and_keeps_positions() -> None:
-    async def act(fake: FakeServer, client: MQClient, consumer: PushConsumer) -> None:
+async def test_unsubscribing_while_running_gives_the_queues_up_and_keeps_positions() -> None:
+    async with consuming_both_queues() as (fake, _, consumer):
         consumer.offsets.update(QUEUES[1], 9, increase_only=True)
         consumer.unsubscribe("T")
         await until(lambda: consumer.assignment() == [])
@@ -146,5 +135,3 @@ def test_unsubscribing_while_running_gives_the_queues_up_and_keeps_positions() -
         assert [(each.ext["queueId"], each.ext["commitOffset"]) for each in kept] == [("1", "9")]
         consumer.subscribe("T")
         await until(lambda: consumer.assignment() == QUEUES)
-
-    play(act)

@@ -1,13 +1,8 @@
 """Pulling: the request, the four statuses, the filter, and the group's own position."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
-
 import pytest
 
-from mqclient.client.instance import MQClient
-from mqclient.consumer.pull import PullStatus
+from mqclient.consumer.pull.pull_request import PullStatus
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import BadAnswer, BadRequest, BrokerRefused
 from remoting.bodies import MessageQueue
@@ -17,47 +12,34 @@ from remoting.headers import (
     QueryConsumerOffsetResponse,
     SearchOffsetResponse,
 )
-from tests.mqclient.fake import FakeServer, record
+from tests.mqclient.fake import record, serving
 
-_T = TypeVar("_T")
 QUEUE = MessageQueue("T", "broker-0", 1)
 ENDS = PullMessageResponse(
     suggest_which_broker_id=0, next_begin_offset=9, min_offset=2, max_offset=12
 )
 
 
-def run(act: Callable[[FakeServer, MQClient], Awaitable[_T]]) -> _T:
-    async def go() -> _T:
-        async with FakeServer() as fake:
-            fake.route("T")
-            async with fake.client() as client:
-                return await act(fake, client)
-
-    return asyncio.run(go())
-
-
-def test_pull_travels_in_the_fields_of_java() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> dict[str, str]:
+async def test_pull_travels_in_the_fields_of_java() -> None:
+    async with serving() as (fake, client):
         fake.say(RequestCode.PULL_MESSAGE, 19, header=ENDS)
         await PullConsumer(client, "G").pull(
             QUEUE, queue_offset=7, subscription="A || B", count_max=5, suspend_ms=1_000
         )
-        return fake.asked_for(RequestCode.PULL_MESSAGE)[0].ext
-
-    assert run(act) == {
-        "consumerGroup": "G",
-        "topic": "T",
-        "queueId": "1",
-        "queueOffset": "7",
-        "maxMsgNums": "5",
-        "sysFlag": "6",
-        "commitOffset": "0",
-        "suspendTimeoutMillis": "1000",
-        "subscription": "A || B",
-        "subVersion": "0",
-        "expressionType": "TAG",
-        "bname": "broker-0",
-    }
+        assert fake.asked_for(RequestCode.PULL_MESSAGE)[0].ext == {
+            "consumerGroup": "G",
+            "topic": "T",
+            "queueId": "1",
+            "queueOffset": "7",
+            "maxMsgNums": "5",
+            "sysFlag": "6",
+            "commitOffset": "0",
+            "suspendTimeoutMillis": "1000",
+            "subscription": "A || B",
+            "subVersion": "0",
+            "expressionType": "TAG",
+            "bname": "broker-0",
+        }
 
 
 @pytest.mark.parametrize(
@@ -69,8 +51,10 @@ def test_pull_travels_in_the_fields_of_java() -> None:
         (21, PullStatus.OFFSET_ILLEGAL),
     ],
 )
-def test_code_becomes_a_status_with_the_ends_of_the_queue(code: int, status: PullStatus) -> None:
-    async def act(fake: FakeServer, client: MQClient) -> None:
+async def test_code_becomes_a_status_with_the_ends_of_the_queue(
+    code: int, status: PullStatus
+) -> None:
+    async with serving() as (fake, client):
         fake.say(RequestCode.PULL_MESSAGE, code, header=ENDS)
 
         result = await PullConsumer(client, "G").pull(QUEUE, queue_offset=7)
@@ -79,34 +63,30 @@ def test_code_becomes_a_status_with_the_ends_of_the_queue(code: int, status: Pul
         assert (result.next_offset, result.min_offset, result.max_offset) == (9, 2, 12)
         assert result.messages == []
 
-    run(act)
 
-
-def test_messages_are_read_and_filtered_again() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> list[tuple[bytes, str]]:
+async def test_messages_are_read_and_filtered_again() -> None:
+    async with serving() as (fake, client):
         body = record("T", b"1", properties="TAGS\x01Aa") + record(
             "T", b"2", properties="TAGS\x01BB"
         )
         fake.say(RequestCode.PULL_MESSAGE, header=ENDS, body=body)
         result = await PullConsumer(client, "G").pull(QUEUE, queue_offset=7, subscription="BB")
-        return [(message.body, message.broker_name) for message in result.messages]
-
-    assert run(act) == [(b"2", "broker-0")]
+        assert [(message.body, message.broker_name) for message in result.messages] == [
+            (b"2", "broker-0")
+        ]
 
 
 @pytest.mark.parametrize("code", [1, 16, 24])
-def test_other_codes_are_refusals(code: int) -> None:
-    async def act(fake: FakeServer, client: MQClient) -> BrokerRefused:
+async def test_other_codes_are_refusals(code: int) -> None:
+    async with serving() as (fake, client):
         fake.say(RequestCode.PULL_MESSAGE, code, remark="no")
         with pytest.raises(BrokerRefused) as refused:
             await PullConsumer(client, "G").pull(QUEUE, queue_offset=0)
-        return refused.value
-
-    assert (run(act).code, run(act).remark) == (code, "no")
+        assert (refused.value.code, refused.value.remark) == (code, "no")
 
 
-def test_answer_without_offsets_is_named_and_half_a_message_passed_over() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> None:
+async def test_answer_without_offsets_is_named_and_half_a_message_passed_over() -> None:
+    async with serving() as (fake, client):
         fake.say(RequestCode.PULL_MESSAGE, 19)
         fake.say(RequestCode.PULL_MESSAGE, header=ENDS, body=record("T", b"1")[:-1])
         consumer = PullConsumer(client, "G")
@@ -117,11 +97,9 @@ def test_answer_without_offsets_is_named_and_half_a_message_passed_over() -> Non
         with pytest.raises(BadRequest):
             await consumer.pull(QUEUE, queue_offset=0, subscription="||")
 
-    run(act)
 
-
-def test_group_position_and_queues() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> None:
+async def test_group_position_and_queues() -> None:
+    async with serving() as (fake, client):
         fake.say(RequestCode.QUERY_CONSUMER_OFFSET, 22, remark="Not found")
         fake.say(RequestCode.QUERY_CONSUMER_OFFSET, header=QueryConsumerOffsetResponse(offset=4))
         fake.say(RequestCode.UPDATE_CONSUMER_OFFSET)
@@ -137,15 +115,11 @@ def test_group_position_and_queues() -> None:
         assert (commit.ext["consumerGroup"], commit.ext["commitOffset"]) == ("G", "4")
         assert not commit.is_oneway
 
-    run(act)
 
-
-def test_an_offset_that_the_protocol_cannot_say_is_refused_here() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> None:
+async def test_an_offset_that_the_protocol_cannot_say_is_refused_here() -> None:
+    async with serving() as (_, client):
         consumer = PullConsumer(client, "G")
         with pytest.raises(BadRequest, match="outside"):
             await consumer.pull(QUEUE, queue_offset=2**63)
         with pytest.raises(BadRequest, match="outside"):
             await consumer.commit(QUEUE, 2**63)
-
-    run(act)

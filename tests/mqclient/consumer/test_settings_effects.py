@@ -1,17 +1,14 @@
 """Parameters that are given do what their names say."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
-
 import pytest
 
 from mqclient.client.instance import MQClient
-from mqclient.consumer import queue_pull
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
-from mqclient.consumer.poll_buffer import PollBuffer
-from mqclient.consumer.process_queue import ProcessQueue
-from mqclient.consumer.queue_pull import QueuePulls
+from mqclient.consumer.pull import pull_message_service
+from mqclient.consumer.pull.poll_buffer import PollBuffer
+from mqclient.consumer.pull.pull_message_service import PullMessageService
 from mqclient.consumer.settings import LitePullSettings, PushSettings
+from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.consumer.subscription import Subscription, TopicSubscription
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
@@ -33,17 +30,9 @@ PULL = RequestCode.PULL_MESSAGE
 STORED = SendMessageResponse(msg_id="7F00000100002A9F0000000000000000", queue_id=0, queue_offset=5)
 
 
-def run(act: Callable[[FakeServer], Awaitable[None]]) -> None:
-    async def go() -> None:
-        async with FakeServer() as fake:
-            await act(fake)
-
-    asyncio.run(go())
-
-
 @pytest.mark.parametrize(("posted", "expression"), [(False, None), (True, "A || B")])
-def test_post_subscription_when_pull(posted: bool, expression: str | None) -> None:
-    async def act(fake: FakeServer) -> None:
+async def test_post_subscription_when_pull(posted: bool, expression: str | None) -> None:
+    async with FakeServer() as fake:
         async with fake.client() as client:
             fake.route("T")
             inside = consuming(client, PushSettings(post_subscription_when_pull=posted))
@@ -53,7 +42,7 @@ def test_post_subscription_when_pull(posted: bool, expression: str | None) -> No
                 "T", Subscription.parse("A || B"), version=1
             )
             polled = PollBuffer(inside, auto_commit=False)
-            pulls = QueuePulls(inside, polled, from_ms=0)
+            pulls = PullMessageService(inside, polled, from_ms=0)
             pulls.run(held)
             await until(lambda: bool(fake.asked_for(PULL)))
             pulls.stop()
@@ -62,18 +51,16 @@ def test_post_subscription_when_pull(posted: bool, expression: str | None) -> No
         assert request.ext.get("subscription") == expression
         assert bool(int(request.ext["sysFlag"]) & 4) is posted
 
-    run(act)
-
 
 @pytest.mark.parametrize(
     "settings", [LitePullSettings(pull_threshold_for_all=1), LitePullSettings(consume_max_span=5)]
 )
-def test_pull_threshold_for_all_and_consume_max_span(
+async def test_pull_threshold_for_all_and_consume_max_span(
     settings: LitePullSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queue_pull, "FLOW_CONTROL_S", 0.0001)
+    monkeypatch.setattr(pull_message_service, "FLOW_CONTROL_S", 0.0001)
 
-    async def act(fake: FakeServer) -> None:
+    async with FakeServer() as fake:
         fake.route("T")
         for code in (
             RequestCode.HEART_BEAT,
@@ -97,11 +84,9 @@ def test_pull_threshold_for_all_and_consume_max_span(
             assert [message.body for message in await consumer.poll(60_000)] == [b"0", b"9"]
             await until(lambda: len(fake.asked_for(PULL)) == 2)
 
-    run(act)
 
-
-def test_create_topic_key() -> None:
-    async def act(fake: FakeServer) -> None:
+async def test_create_topic_key() -> None:
+    async with FakeServer() as fake:
         fake.route("MODEL", queues=3)
         fake.say(SEND, header=STORED)
         async with fake.client() as client:
@@ -112,12 +97,10 @@ def test_create_topic_key() -> None:
         (request,) = fake.asked_for(SEND)
         assert (request.ext["b"], request.ext["c"], request.ext["d"]) == ("New", "MODEL", "2")
 
-    run(act)
-
 
 @pytest.mark.parametrize("keeps_away", [False, True])
-def test_send_latency_fault_enable(keeps_away: bool) -> None:
-    async def act(fake: FakeServer) -> None:
+async def test_send_latency_fault_enable(keeps_away: bool) -> None:
+    async with FakeServer() as fake:
         fake.route("T", brokers=2)
         now_ms = NOW_MS
 
@@ -139,5 +122,3 @@ def test_send_latency_fault_enable(keeps_away: bool) -> None:
             first = (await sent_to()).broker_name
             brokers = [(await sent_to()).broker_name for _ in range(8)]
         assert (first not in brokers) is keeps_away
-
-    run(act)

@@ -2,13 +2,10 @@
 
 import asyncio
 import zlib
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
 
 import pytest
 
-from mqclient.client.instance import MQClient
-from mqclient.errors import BadRequest, BrokerRefused, ClientError, NoRoute, TimedOut, Unreachable
+from mqclient.errors import BadRequest, BrokerRefused, NoRoute, TimedOut, Unreachable
 from mqclient.message import BODY_SIZE_MAX, Message
 from mqclient.producer.producer import Producer
 from mqclient.producer.send_request import MessagePacker
@@ -21,24 +18,13 @@ from remoting.headers import SendMessageResponse
 from storefmt.formats.batch import split_batch
 from storefmt.formats.msgid import UniqueIds
 from storefmt.formats.sysflag import Compression, inflate
-from tests.mqclient.fake import NOW_MS, FakeServer
+from tests.mqclient.fake import NOW_MS, serving
 
-_T = TypeVar("_T")
 STORED = SendMessageResponse(msg_id="7F00000100002A9F0000000000000000", queue_id=1, queue_offset=5)
 
 
-def run(act: Callable[[FakeServer, MQClient], Awaitable[_T]], *, brokers: int = 1) -> _T:
-    async def go() -> _T:
-        async with FakeServer() as fake:
-            fake.route("T", brokers=brokers)
-            async with fake.client() as client:
-                return await act(fake, client)
-
-    return asyncio.run(go())
-
-
-def test_message_travels_in_the_fields_of_java() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> None:
+async def test_message_travels_in_the_fields_of_java() -> None:
+    async with serving() as (fake, client):
         fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
         message = Message("T", b"hello", tags="A", keys="k", flag=9)
         queue = MessageQueue("T", "broker-0", 1)
@@ -65,24 +51,20 @@ def test_message_travels_in_the_fields_of_java() -> None:
         assert (result.status, result.msg_id) == (SendStatus.SEND_OK, STORED.msg_id)
         assert (result.queue, result.queue_offset) == (queue, 5)
 
-    run(act)
-
 
 @pytest.mark.parametrize(("size", "sys_flag"), [(4095, "0"), (4096, "769")])
-def test_large_body_is_compressed(size: int, sys_flag: str) -> None:
-    async def act(fake: FakeServer, client: MQClient) -> Command:
+async def test_large_body_is_compressed(size: int, sys_flag: str) -> None:
+    async with serving() as (fake, client):
         fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
         await Producer(client).send(Message("T", b"z" * size))
-        return fake.asked_for(RequestCode.SEND_MESSAGE_V2)[0]
-
-    request = run(act)
+        request = fake.asked_for(RequestCode.SEND_MESSAGE_V2)[0]
 
     assert request.ext["f"] == sys_flag
     assert len(zlib.decompress(request.body) if sys_flag != "0" else request.body) == size
 
 
-def test_batch_travels_as_one_body() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> None:
+async def test_batch_travels_as_one_body() -> None:
+    async with serving() as (fake, client):
         fake.say(RequestCode.SEND_BATCH_MESSAGE, header=STORED)
         batch = [Message("T", b"a", tags="A", flag=1), Message("T", b"b" * 5000)]
 
@@ -102,8 +84,6 @@ def test_batch_travels_as_one_body() -> None:
             "0",
         )
 
-    run(act)
-
 
 @pytest.mark.parametrize(
     ("code", "status"),
@@ -113,89 +93,75 @@ def test_batch_travels_as_one_body() -> None:
         (12, SendStatus.FLUSH_SLAVE_TIMEOUT),
     ],
 )
-def test_stored_but_not_safe_is_a_result(code: int, status: SendStatus) -> None:
-    async def act(fake: FakeServer, client: MQClient) -> SendStatus:
+async def test_stored_but_not_safe_is_a_result(code: int, status: SendStatus) -> None:
+    async with serving() as (fake, client):
         fake.say(RequestCode.SEND_MESSAGE_V2, code, header=STORED)
-        return (await Producer(client).send(Message("T", b"x"))).status
-
-    assert run(act) is status
+        assert (await Producer(client).send(Message("T", b"x"))).status is status
 
 
-def test_failed_send_goes_to_another_broker() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> list[str]:
+async def test_failed_send_goes_to_another_broker() -> None:
+    async with serving(brokers=2) as (fake, client):
         fake.say(RequestCode.SEND_MESSAGE_V2, 14, remark="disk full")
         fake.drop(RequestCode.SEND_MESSAGE_V2)
         fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
         await Producer(client).send(Message("T", b"x"))
         requests = fake.asked_for(RequestCode.SEND_MESSAGE_V2)
         assert len({request.ext["i"] for request in requests}) == 1
-        return [request.ext["n"] for request in requests]
-
-    brokers = run(act, brokers=2)
+        brokers = [request.ext["n"] for request in requests]
 
     assert len(brokers) == 3
     assert brokers[0] == brokers[2] != brokers[1]
 
 
 @pytest.mark.parametrize(("code", "count"), [(13, 1), (14, 3)])
-def test_refusal_is_tried_again_only_where_java_does(code: int, count: int) -> None:
-    async def act(fake: FakeServer, client: MQClient) -> int:
+async def test_refusal_is_tried_again_only_where_java_does(code: int, count: int) -> None:
+    async with serving() as (fake, client):
         fake.say(RequestCode.SEND_MESSAGE_V2, code, remark="no")
         with pytest.raises(BrokerRefused) as refused:
             await Producer(client).send(Message("T", b"x"))
         assert (refused.value.code, refused.value.remark) == (code, "no")
-        return len(fake.asked_for(RequestCode.SEND_MESSAGE_V2))
-
-    assert run(act) == count
+        assert len(fake.asked_for(RequestCode.SEND_MESSAGE_V2)) == count
 
 
 @pytest.mark.parametrize(("code", "count"), [(13, 3), (14, 1)])
-def test_who_sends_says_which_refusals_are_tried_again(code: int, count: int) -> None:
-    async def act(fake: FakeServer, client: MQClient) -> int:
+async def test_who_sends_says_which_refusals_are_tried_again(code: int, count: int) -> None:
+    async with serving() as (fake, client):
         fake.say(RequestCode.SEND_MESSAGE_V2, code, remark="no")
         settings = ProducerSettings(retry_response_codes=frozenset({13}))
         with pytest.raises(BrokerRefused):
             await Producer(client, settings=settings).send(Message("T", b"x"))
-        return len(fake.asked_for(RequestCode.SEND_MESSAGE_V2))
-
-    assert run(act) == count
+        assert len(fake.asked_for(RequestCode.SEND_MESSAGE_V2)) == count
 
 
-def test_send_to_a_chosen_queue_is_tried_once() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> int:
+async def test_send_to_a_chosen_queue_is_tried_once() -> None:
+    async with serving() as (fake, client):
         fake.say(RequestCode.SEND_MESSAGE_V2, 14, remark="no")
         with pytest.raises(BrokerRefused):
             await Producer(client).send(Message("T", b"x"), queue=MessageQueue("T", "broker-0", 0))
-        return len(fake.asked_for(RequestCode.SEND_MESSAGE_V2))
-
-    assert run(act) == 1
+        assert len(fake.asked_for(RequestCode.SEND_MESSAGE_V2)) == 1
 
 
-def test_time_limit_holds_for_all_tries_together() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> int:
+async def test_time_limit_holds_for_all_tries_together() -> None:
+    # None where the time was over before the connection was there.
+    async with serving() as (fake, client):
         with pytest.raises(TimedOut):
             await Producer(client).send(Message("T", b"x"), timeout_s=0.05)
-        return len(fake.asked_for(RequestCode.SEND_MESSAGE_V2))
-
-    # None where the time was over before the connection was there.
-    assert run(act) <= 1
+        assert len(fake.asked_for(RequestCode.SEND_MESSAGE_V2)) <= 1
 
 
-def test_missing_topic_goes_to_the_queues_of_the_template() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> Command:
+async def test_missing_topic_goes_to_the_queues_of_the_template() -> None:
+    async with serving() as (fake, client):
         fake.route("TBW102", queues=8)
         fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
         await Producer(client).send(Message("New", b"x"))
-        return fake.asked_for(RequestCode.SEND_MESSAGE_V2)[0]
-
-    request = run(act)
+        request = fake.asked_for(RequestCode.SEND_MESSAGE_V2)[0]
 
     assert request.ext["b"] == "New"
     assert 0 <= int(request.ext["e"]) < 4
 
 
-def test_what_the_template_promised_holds_while_no_name_server_answers() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> None:
+async def test_what_the_template_promised_holds_while_no_name_server_answers() -> None:
+    async with serving() as (fake, client):
         fake.route("TBW102")
         fake.say(RequestCode.SEND_MESSAGE_V2, header=STORED)
         producer = Producer(client)
@@ -205,26 +171,20 @@ def test_what_the_template_promised_holds_while_no_name_server_answers() -> None
         with pytest.raises(Unreachable):
             await producer.send(Message("Never", b"x"))
 
-    run(act)
 
-
-def test_without_template_a_missing_topic_has_no_route() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> NoRoute:
+async def test_without_template_a_missing_topic_has_no_route() -> None:
+    async with serving() as (_, client):
         with pytest.raises(NoRoute) as missing:
             await Producer(client).send(Message("New", b"x"))
-        return missing.value
-
-    assert run(act).topic == "New"
+        assert missing.value.topic == "New"
 
 
-def test_oneway_is_marked_and_not_waited_for() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> tuple[str, Command]:
+async def test_oneway_is_marked_and_not_waited_for() -> None:
+    async with serving() as (fake, client):
         came: asyncio.Future[Command] = asyncio.get_running_loop().create_future()
         fake.do(RequestCode.SEND_MESSAGE_V2, lambda request: came.set_result(request))
         unique_key = await Producer(client).send_oneway(Message("T", b"x"))
-        return unique_key, await came
-
-    unique_key, request = run(act)
+        request = await came
 
     assert request.is_oneway
     assert unique_key in request.ext["i"]
@@ -246,14 +206,12 @@ def test_oneway_is_marked_and_not_waited_for() -> None:
         (Message("T", b"x", keys=[1]), "list of texts"),  # type: ignore[list-item]
     ],
 )
-def test_message_that_cannot_be_sent_is_refused_here(message: Message, text: str) -> None:
-    async def act(fake: FakeServer, client: MQClient) -> ClientError:
+async def test_message_that_cannot_be_sent_is_refused_here(message: Message, text: str) -> None:
+    async with serving() as (fake, client):
         with pytest.raises(BadRequest) as refused:
             await Producer(client).send(message)
         assert fake.asked == []
-        return refused.value
-
-    assert text in str(run(act))
+        assert text in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -268,23 +226,19 @@ def test_message_that_cannot_be_sent_is_refused_here(message: Message, text: str
         ([Message("T", b"x" * 3_000_000)] * 2, "send it in parts"),
     ],
 )
-def test_batch_that_cannot_be_sent_is_refused_here(batch: list[Message], text: str) -> None:
-    async def act(fake: FakeServer, client: MQClient) -> str:
+async def test_batch_that_cannot_be_sent_is_refused_here(batch: list[Message], text: str) -> None:
+    async with serving() as (_, client):
         with pytest.raises(BadRequest) as refused:
             await Producer(client).send_batch(batch)
-        return f"{refused.value} {refused.value.hint}"
-
-    assert text in run(act)
+        assert text in f"{refused.value} {refused.value.hint}"
 
 
-def test_queue_of_another_topic_and_bad_group_are_refused() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> None:
+async def test_queue_of_another_topic_and_bad_group_are_refused() -> None:
+    async with serving() as (_, client):
         with pytest.raises(BadRequest, match="for a queue of topic U"):
             await Producer(client).send(Message("T", b"x"), queue=MessageQueue("U", "b", 0))
         with pytest.raises(BadRequest):
             Producer(client, "no good")
-
-    run(act)
 
 
 def test_any_number_of_messages_is_split_into_batches_that_fit() -> None:

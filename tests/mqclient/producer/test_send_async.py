@@ -2,8 +2,6 @@
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
 
 import pytest
 
@@ -18,9 +16,8 @@ from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import SendMessageResponse
-from tests.mqclient.fake import FakeServer
+from tests.mqclient.fake import FakeServer, serving
 
-_T = TypeVar("_T")
 SEND = RequestCode.SEND_MESSAGE_V2
 STORED = SendMessageResponse(msg_id="7F00000100002A9F0000000000000000", queue_id=1, queue_offset=5)
 MESSAGE = Message("T", b"x")
@@ -48,18 +45,8 @@ async def connected(fake: FakeServer, client: MQClient, **settings: int) -> Prod
     return producer
 
 
-def run(act: Callable[[FakeServer, MQClient], Awaitable[_T]]) -> _T:
-    async def go() -> _T:
-        async with FakeServer() as fake:
-            fake.route("T", brokers=2)
-            async with fake.client(timeout_s=60.0) as client:
-                return await act(fake, client)
-
-    return asyncio.run(go())
-
-
-def test_it_goes_on_at_once_and_the_future_has_the_result() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> None:
+async def test_it_goes_on_at_once_and_the_future_has_the_result() -> None:
+    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
         fake.say(SEND, header=STORED)
         done: list[asyncio.Future[SendResult]] = []
 
@@ -73,82 +60,72 @@ def test_it_goes_on_at_once_and_the_future_has_the_result() -> None:
         with pytest.raises(BadRequest, match="no body"):
             Producer(client).send_async(Message("T", b""))
 
-    run(act)
-
 
 @pytest.mark.parametrize(("retries", "count"), [(0, 1), (1, 2), (2, 3)])
-def test_it_is_tried_again_so_often_where_no_broker_answered(retries: int, count: int) -> None:
-    async def act(fake: FakeServer, client: MQClient) -> list[str]:
+async def test_it_is_tried_again_so_often_where_no_broker_answered(
+    retries: int, count: int
+) -> None:
+    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
         settings = ProducerSettings(
             retry_times_when_send_async_failed=retries, retry_times_when_send_failed=7
         )
         fake.drop(SEND)
         with pytest.raises(Unreachable):
             await Producer(client, settings=settings).send_async(MESSAGE)
-        return [request.ext["n"] for request in fake.asked_for(SEND)]
-
-    brokers = run(act)
+        brokers = [request.ext["n"] for request in fake.asked_for(SEND)]
 
     assert len(brokers) == count
     # Each at the other broker.
     assert all(one != other for one, other in itertools.pairwise(brokers))
 
 
-def test_a_refusal_is_an_answer_and_not_tried_again() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> int:
+async def test_a_refusal_is_an_answer_and_not_tried_again() -> None:
+    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
         fake.say(SEND, 14, remark="disk full")
         with pytest.raises(BrokerRefused):
             await Producer(client).send_async(MESSAGE)
-        return len(fake.asked_for(SEND))
-
-    assert run(act) == 1
+        assert len(fake.asked_for(SEND)) == 1
 
 
-def test_stored_but_not_safe_is_a_result_whatever_the_settings() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> tuple[SendStatus, int]:
+async def test_stored_but_not_safe_is_a_result_whatever_the_settings() -> None:
+    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
         fake.say(SEND, 10, header=STORED)
         settings = ProducerSettings(retry_another_broker_when_not_store_ok=True)
         result = await Producer(client, settings=settings).send_async(MESSAGE)
-        return result.status, len(fake.asked_for(SEND))
-
-    assert run(act) == (SendStatus.FLUSH_DISK_TIMEOUT, 1)
+        assert (result.status, len(fake.asked_for(SEND))) == (SendStatus.FLUSH_DISK_TIMEOUT, 1)
 
 
-def test_a_chosen_queue_is_tried_again_as_well() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> list[tuple[str, str]]:
+async def test_a_chosen_queue_is_tried_again_as_well() -> None:
+    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
         fake.drop(SEND)
         fake.say(SEND, header=STORED)
         queue = MessageQueue("T", "broker-0", 1)
         result = await Producer(client).send_async(MESSAGE, queue=queue)
         assert result.queue == queue
-        return [(request.ext["n"], request.ext["e"]) for request in fake.asked_for(SEND)]
+        assert [(request.ext["n"], request.ext["e"]) for request in fake.asked_for(SEND)] == [
+            ("broker-0", "1")
+        ] * 2
 
-    assert run(act) == [("broker-0", "1")] * 2
 
-
-def test_the_time_limit_holds_for_all_tries_together() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> int:
+async def test_the_time_limit_holds_for_all_tries_together() -> None:
+    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
         with pytest.raises(TimedOut):
             await Producer(client).send_async(MESSAGE, timeout_s=0.05)
-        return len(fake.asked_for(SEND))
-
-    assert run(act) <= 1
+        assert len(fake.asked_for(SEND)) <= 1
 
 
-def test_shutdown_waits_for_what_is_on_its_way() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> bool:
+async def test_shutdown_waits_for_what_is_on_its_way() -> None:
+    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
         fake.say(SEND, header=STORED)
         fake.say(RequestCode.HEART_BEAT)
         fake.say(RequestCode.UNREGISTER_CLIENT)
         async with Producer(client) as producer:
             task = producer.send_async(MESSAGE)
-        return task.done()
-
-    assert run(act)
+        assert task.done()
 
 
-def test_on_a_standing_connection_no_task_is_needed() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> None:
+async def test_on_a_standing_connection_no_task_is_needed() -> None:
+    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
         producer = await connected(fake, client)
         tasks = asyncio.all_tasks()
         sent = [producer.send_async(MESSAGE) for _ in range(8)]
@@ -167,40 +144,36 @@ def test_on_a_standing_connection_no_task_is_needed() -> None:
         assert len({result.unique_key for result in results}) == 8
         assert len({result.queue for result in results}) == 4
 
-    run(act)
 
-
-def test_the_broker_may_store_in_another_queue() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> MessageQueue:
+async def test_the_broker_may_store_in_another_queue() -> None:
+    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
         producer = await connected(fake, client)
         result = await producer.send_async(MESSAGE, queue=MessageQueue("T", "broker-0", 7))
         assert result.queue.queue_id == 7
         fake.say(SEND, header=STORED)
         await producer.send(MESSAGE)
-        return (await producer.send(MESSAGE, queue=MessageQueue("T", "broker-0", 0))).queue
-
-    assert run(act) == MessageQueue("T", "broker-0", 1)
+        assert (
+            await producer.send(MESSAGE, queue=MessageQueue("T", "broker-0", 0))
+        ).queue == MessageQueue("T", "broker-0", 1)
 
 
 @pytest.mark.parametrize("retries", [0, 2])
-def test_tries_after_one_on_a_standing_connection(retries: int) -> None:
-    async def act(fake: FakeServer, client: MQClient) -> list[str]:
+async def test_tries_after_one_on_a_standing_connection(retries: int) -> None:
+    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
         producer = await connected(fake, client, retry_times_when_send_async_failed=retries)
         fake.drop(SEND)
         await producer.send(MESSAGE)
         fake.asked.clear()
         with pytest.raises(Unreachable, match="ended before the answer"):
             await producer.send_async(MESSAGE)
-        return [request.ext["n"] for request in fake.asked_for(SEND)]
-
-    brokers = run(act)
+        brokers = [request.ext["n"] for request in fake.asked_for(SEND)]
 
     assert len(brokers) == retries + 1
     assert all(one != other for one, other in itertools.pairwise(brokers))
 
 
-def test_a_later_try_gives_the_future_its_result() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> tuple[int, int]:
+async def test_a_later_try_gives_the_future_its_result() -> None:
+    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
         producer = await connected(fake, client)
         fake.drop(SEND)
         fake.do(SEND, stored)
@@ -208,13 +181,11 @@ def test_a_later_try_gives_the_future_its_result() -> None:
         fake.asked.clear()
         result = await producer.send_async(MESSAGE)
         await producer.shutdown()
-        return result.queue_offset, len(fake.asked_for(SEND))
-
-    assert run(act) == (5, 2)
+        assert (result.queue_offset, len(fake.asked_for(SEND))) == (5, 2)
 
 
-def test_errors_on_a_standing_connection_are_those_of_any_send() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> None:
+async def test_errors_on_a_standing_connection_are_those_of_any_send() -> None:
+    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
         producer = await connected(fake, client)
         for message in (
             Message("T", b"x", tags="\ud800"),
@@ -235,11 +206,10 @@ def test_errors_on_a_standing_connection_are_those_of_any_send() -> None:
             with pytest.raises(TimedOut, match=r"in 0\.05 s"):
                 await send(MESSAGE, timeout_s=0.05)
 
-    run(act)
 
-
-def test_a_cancelled_send_wants_no_answer_and_no_other_try() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> int:
+async def test_a_cancelled_send_wants_no_answer_and_no_other_try() -> None:
+    # The one that nobody answered, the one whose connection ended, and its second try.
+    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
         producer = await connected(fake, client)
         fake.do(SEND, lambda request: None)
         fake.drop(SEND)
@@ -251,14 +221,11 @@ def test_a_cancelled_send_wants_no_answer_and_no_other_try() -> None:
         await producer.send(MESSAGE)
         await producer.shutdown()
         assert given_up.cancelled()
-        return len(fake.asked_for(SEND))
-
-    # The one that nobody answered, the one whose connection ended, and its second try.
-    assert run(act) == 3
+        assert len(fake.asked_for(SEND)) == 3
 
 
-def test_it_goes_to_the_queue_that_its_key_or_its_sender_chooses() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> None:
+async def test_it_goes_to_the_queue_that_its_key_or_its_sender_chooses() -> None:
+    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
         fake.do(SEND, stored)
         producer = Producer(client)
         queues = await producer.queues("T")
@@ -271,11 +238,9 @@ def test_it_goes_to_the_queue_that_its_key_or_its_sender_chooses() -> None:
         assert len({future.result().queue for future in by_key}) > 1
         assert last.result().queue == queues[-1]
 
-    run(act)
 
-
-def test_a_choice_that_cannot_be_is_an_error_of_the_future() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> None:
+async def test_a_choice_that_cannot_be_is_an_error_of_the_future() -> None:
+    async with serving(brokers=2, timeout_s=60.0) as (_, client):
         producer = Producer(client)
         nothing = producer.send_async(MESSAGE, select=lambda queues, message: None)  # type: ignore[arg-type,return-value]
         with pytest.raises(BadRequest, match="no queue of topic T"):
@@ -283,11 +248,9 @@ def test_a_choice_that_cannot_be_is_an_error_of_the_future() -> None:
         with pytest.raises(BadRequest, match="exclude each other"):
             await producer.send_async(MESSAGE, queue=MessageQueue("T", "b", 0), sharding_key="k")
 
-    run(act)
 
-
-def test_a_chosen_queue_is_tried_again_where_no_broker_answered() -> None:
-    async def act(fake: FakeServer, client: MQClient) -> None:
+async def test_a_chosen_queue_is_tried_again_where_no_broker_answered() -> None:
+    async with serving(brokers=2, timeout_s=60.0) as (fake, client):
         producer = Producer(client)
         queues = await producer.queues("T")
         fake.drop(SEND)
@@ -297,5 +260,3 @@ def test_a_chosen_queue_is_tried_again_where_no_broker_answered() -> None:
         assert result.queue == by_hash(queues, "k")
         assert len({request.ext["e"] for request in fake.asked_for(SEND)}) == 1
         assert len(fake.asked_for(SEND)) == 2
-
-    run(act)

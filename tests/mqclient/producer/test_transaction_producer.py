@@ -58,42 +58,35 @@ def namesrv() -> Iterator[str]:
         process.wait(60)
 
 
-def test_commit_is_seen_rollback_is_not_and_an_open_one_is_asked_for(namesrv: str) -> None:
-    async def go() -> tuple[Ledger, set[bytes]]:
-        ledger = Ledger()
-        async with (
-            MQClient(namesrv, timeout_s=60) as client,
-            TransactionProducer(client, "ledger", ledger) as producer,
-        ):
-            states = [
-                (await producer.send_message_in_transaction(Message("Booked", body), number)).state
-                for number, body in enumerate((b"commit", b"rollback", b"later", b"raise"))
-            ]
-            assert states == [COMMIT, ROLLBACK, UNKNOWN, UNKNOWN]
-            seen: set[bytes] = set()
-            async with LitePullConsumer(client, "books", FROM_FIRST) as consumer:
-                consumer.subscribe("Booked")
-                await consumer.start()
-                async with asyncio.timeout(60):
-                    while len(seen) < 3:
-                        seen |= {message.body for message in await consumer.poll(500)}
-        return ledger, seen
-
-    ledger, seen = asyncio.run(go())
+async def test_commit_is_seen_rollback_is_not_and_an_open_one_is_asked_for(namesrv: str) -> None:
+    ledger = Ledger()
+    async with (
+        MQClient(namesrv, timeout_s=60) as client,
+        TransactionProducer(client, "ledger", ledger) as producer,
+    ):
+        states = [
+            (await producer.send_message_in_transaction(Message("Booked", body), number)).state
+            for number, body in enumerate((b"commit", b"rollback", b"later", b"raise"))
+        ]
+        assert states == [COMMIT, ROLLBACK, UNKNOWN, UNKNOWN]
+        seen: set[bytes] = set()
+        async with LitePullConsumer(client, "books", FROM_FIRST) as consumer:
+            consumer.subscribe("Booked")
+            await consumer.start()
+            async with asyncio.timeout(60):
+                while len(seen) < 3:
+                    seen |= {message.body for message in await consumer.poll(500)}
 
     assert seen == {b"commit", b"later", b"raise"}
     assert ledger.executed[0] == (b"commit", 0)
     assert set(ledger.checked) == {b"later", b"raise"}
 
 
-def test_a_delayed_message_or_an_unstarted_producer_is_refused(namesrv: str) -> None:
-    async def go() -> None:
-        async with MQClient(namesrv, timeout_s=60) as client:
-            producer = TransactionProducer(client, "ledger", Ledger())
-            with pytest.raises(BadRequest, match="started"):
-                await producer.send_message_in_transaction(Message("T", b"x"))
-            async with producer:
-                with pytest.raises(BadRequest, match="delayed"):
-                    await producer.send_message_in_transaction(Message("T", b"x", delay_level=1))
-
-    asyncio.run(go())
+async def test_a_delayed_message_or_an_unstarted_producer_is_refused(namesrv: str) -> None:
+    async with MQClient(namesrv, timeout_s=60) as client:
+        producer = TransactionProducer(client, "ledger", Ledger())
+        with pytest.raises(BadRequest, match="started"):
+            await producer.send_message_in_transaction(Message("T", b"x"))
+        async with producer:
+            with pytest.raises(BadRequest, match="delayed"):
+                await producer.send_message_in_transaction(Message("T", b"x", delay_level=1))

@@ -21,13 +21,12 @@ from remoting.bodies import (
 from remoting.bodies.tables import GetConsumerListByGroupResponseBody
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
-from storefmt.formats.message import encode_record
 from storefmt.formats.properties import RETRY_TOPIC, format_properties, parse_properties
 from tests.mqclient.sim.network import Network, SimClient
+from tests.records import record_bytes
 
 LOCK_LIFE_MS = 60_000
 MEMBER_LIFE_MS = 120_000
-HOST = b"\x7f\0\0\x01\0\0\x2a\x9f"
 RETRY = "%RETRY%"
 
 
@@ -221,19 +220,14 @@ class SimBroker:
 
     def _record(self, queue: MessageQueue, number: int) -> bytes:
         body, properties = self.queues[queue][number]
-        return encode_record(
+        return record_bytes(
             topic=queue.topic.encode(),
             queue_id=queue.queue_id,
             queue_offset=number,
             log_offset=self._log_offset(queue, number),
-            flag=0,
-            sys_flag=0,
             born_ms=0,
-            born_host=HOST,
             store_ms=0,
-            store_host=HOST,
             reconsume_times=1 if RETRY_TOPIC in properties else 0,
-            prepared_transaction_offset=0,
             body=body,
             properties=format_properties(properties).encode(),
         )

@@ -8,7 +8,7 @@ import asyncio
 from collections import defaultdict
 from enum import Enum, auto
 
-from mqclient.consumer.listeners import (
+from mqclient.consumer.listener.listeners import (
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
     ConsumeOrderlyContext,

@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 from pipeline.jobs.archive import archive, archive_local, archived
 from pipeline.jobs.restore import restore_store
 from server.pytest_plugin import RocketMQ
+from tests.pipeline.archive.test_archive import messages, stored
 from tests.pipeline.livetopics import fill, make
-from tests.pipeline.test_archive import messages, stored
 
 COUNT = 60
 
@@ -58,7 +58,7 @@ def test_an_archive_elsewhere_is_written_and_read_by_the_workers(
 
 
 def run(*words: str) -> tuple[int, list[dict], dict]:
-    line = [sys.executable, "-m", "pipeline.livejobs", *words, "--engine", "local"]
+    line = [sys.executable, "-m", "pipeline.cli.live_jobs", *words, "--engine", "local"]
     done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
     told = [json.loads(text) for text in done.stderr.splitlines() if text.startswith("{")]
     rows = [json.loads(text) for text in done.stdout.splitlines()]

@@ -55,7 +55,7 @@ def of_log(stores: dict[str, Path]) -> dict[str, Path]:
 
 
 def records(store: StoreDir) -> list[Record]:
-    items = (item for _, _, item in store.log.walk(check_crc=False))
+    items = (item for _, _, item in store.log.located_items(check_crc=False))
     return [item for item in items if isinstance(item, Record)]
 
 

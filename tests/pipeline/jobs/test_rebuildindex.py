@@ -9,9 +9,9 @@ import pytest
 from pipeline.jobs import rebuildindex
 from pipeline.jobs.rebuildindex import Indexed, write_indexes
 from pipeline.jobs.rebuildtarget import Target
-from pipeline.logtables import Split
-from pipeline.spread import Rows, gather
-from storefmt.offline.output_dir import OutDir
+from pipeline.sources.store.log_tables import Split
+from pipeline.sources.store.spread import Rows, gather
+from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair import rebuild_index as writing
 from storefmt.offline.views.geometry import IndexShape
 from storefmt.offline.views.storedir import StoreDir
@@ -44,7 +44,7 @@ def files_of(out: Path) -> dict[str, bytes]:
 def by_one(store: Path, out: Path) -> dict[str, bytes]:
     out.mkdir()
     with StoreDir.open(store) as opened:
-        writing.write_index(opened, OutDir(out))
+        writing.write_index(opened, OutputDirectory(out))
     return files_of(out)
 
 

@@ -19,7 +19,7 @@ from remoting.errors import (
 )
 from remoting.frame import encode_frame
 from tests.ports import free_ports
-from tests.remoting.aio.peers import Desk, echo, run
+from tests.remoting.aio.peers import Desk, echo
 from tests.waiting import until
 
 ASK = 34
@@ -30,23 +30,20 @@ def silent(conn: ServerConn, cmd: Command) -> None:
 
 
 @pytest.mark.parametrize("serialize", list(SerializeType))
-def test_concurrent_requests_share_a_connection(serialize: SerializeType) -> None:
+async def test_concurrent_requests_share_a_connection(serialize: SerializeType) -> None:
     async def ask(client: RemotingClient, address: str, number: int) -> None:
         request = Command(code=ASK, body=b"%d" % number, serialize=serialize)
         answer = await client.invoke(address, request)
         assert (answer.body, answer.serialize) == (request.body, serialize)
 
-    async def scene() -> None:
-        async with Desk(echo) as desk:
-            client = RemotingClient()
-            await asyncio.gather(*[ask(client, desk.address, number) for number in range(300)])
-            assert len(desk.conns) == 1
-            await client.close()
-
-    run(scene())
+    async with Desk(echo) as desk:
+        client = RemotingClient()
+        await asyncio.gather(*[ask(client, desk.address, number) for number in range(300)])
+        assert len(desk.conns) == 1
+        await client.close()
 
 
-def test_answers_may_come_in_any_order() -> None:
+async def test_answers_may_come_in_any_order() -> None:
     waiting: list[Command] = []
 
     def backwards(conn: ServerConn, cmd: Command) -> None:
@@ -55,184 +52,154 @@ def test_answers_may_come_in_any_order() -> None:
             for one in reversed(waiting):
                 echo(conn, one)
 
-    async def scene() -> None:
-        async with Desk(backwards) as desk:
-            client = RemotingClient()
-            answers = await asyncio.gather(
-                *[
-                    client.invoke(desk.address, Command(code=ASK, body=b"%d" % number))
-                    for number in range(20)
-                ]
-            )
-            assert [answer.body for answer in answers] == [b"%d" % number for number in range(20)]
-            await client.close()
-
-    run(scene())
-
-
-def test_a_code_that_means_no_is_an_answer() -> None:
-    async def scene() -> None:
-        async with Desk(lambda conn, cmd: conn.send_command(cmd.response(17))) as desk:
-            client = RemotingClient()
-            assert (await client.invoke(desk.address, Command(code=ASK))).code == 17
-            await client.close()
-
-    run(scene())
-
-
-def test_oneway_is_sent_and_not_waited_for() -> None:
-    seen: list[Command] = []
-
-    async def scene() -> None:
-        async with Desk(lambda _, cmd: seen.append(cmd)) as desk:
-            client = RemotingClient()
-            for _ in range(3):
-                await client.invoke_oneway(desk.address, Command.request(ASK, oneway=True))
-            await until(lambda: len(seen) == 3)
-            assert all(cmd.is_oneway for cmd in seen)
-            with pytest.raises(BadCall, match="not marked oneway"):
-                await client.invoke_oneway(desk.address, Command(code=ASK))
-            await client.close()
-
-    run(scene())
-
-
-def test_no_answer_in_time_is_told_and_a_late_one_is_dropped() -> None:
-    asked: list[tuple[ServerConn, Command]] = []
-
-    async def scene() -> None:
-        async with Desk(lambda conn, cmd: asked.append((conn, cmd))) as desk:
-            client = RemotingClient()
-            late = client.invoke(desk.address, Command(code=ASK, body=b"2"), timeout_s=60)
-            slow = asyncio.create_task(late)
-            await until(lambda: len(asked) == 1)
-            with pytest.raises(RequestTimedOut, match="did not answer request code 34") as caught:
-                await client.invoke(desk.address, Command(code=ASK), timeout_s=0.02)
-            assert (caught.value.address, caught.value.timeout_ms) == (desk.address, 20)
-            await until(lambda: len(asked) == 2)
-            for conn, cmd in asked:
-                echo(conn, cmd)
-                echo(conn, cmd)
-            assert (await slow).body == b"2"
-            await client.close()
-
-    run(scene())
-
-
-def test_a_shorter_deadline_does_not_wait_for_a_longer_one() -> None:
-    async def scene() -> None:
-        async with Desk(silent) as desk:
-            client = RemotingClient()
-            # With the connection made, only answers can be late.
-            await client.invoke_oneway(desk.address, Command.request(1, oneway=True))
-            long = asyncio.create_task(client.invoke(desk.address, Command(code=1), timeout_s=60))
-            results = await asyncio.gather(
-                *[
-                    client.invoke(desk.address, Command(code=1), timeout_s=timeout_s)
-                    for timeout_s in (0.03, 0.01, 0.02)
-                ],
-                return_exceptions=True,
-            )
-            assert [type(one) for one in results] == [RequestTimedOut] * 3
-            assert not long.done()
-            await client.close()
-            with pytest.raises(ConnectionLost):
-                await long
-
-    run(scene())
-
-
-def test_nobody_there_is_told_with_the_address() -> None:
-    async def scene() -> None:
+    async with Desk(backwards) as desk:
         client = RemotingClient()
-        address = f"127.0.0.1:{free_ports(1)}"
-        results = await asyncio.gather(
-            *[client.invoke(address, Command(code=1)) for _ in range(3)], return_exceptions=True
+        answers = await asyncio.gather(
+            *[
+                client.invoke(desk.address, Command(code=ASK, body=b"%d" % number))
+                for number in range(20)
+            ]
         )
-        assert [type(one) for one in results] == [ConnectFailed] * 3
-        assert address in str(results[0])
+        assert [answer.body for answer in answers] == [b"%d" % number for number in range(20)]
         await client.close()
 
-    run(scene())
+
+async def test_a_code_that_means_no_is_an_answer() -> None:
+    async with Desk(lambda conn, cmd: conn.send_command(cmd.response(17))) as desk:
+        client = RemotingClient()
+        assert (await client.invoke(desk.address, Command(code=ASK))).code == 17
+        await client.close()
 
 
-def test_a_connection_attempt_ends_in_time() -> None:
-    async def scene() -> None:
-        # A full backlog: the system drops what would connect now.
-        with socket.socket() as deaf:
-            deaf.bind(("127.0.0.1", 0))
-            deaf.listen(0)
-            address = f"127.0.0.1:{deaf.getsockname()[1]}"
-            fillers = [socket.socket() for _ in range(4)]
-            for filler in fillers:
-                filler.setblocking(False)
-                filler.connect_ex(deaf.getsockname())
-            client = RemotingClient(connect_timeout_s=0.05)
-            with pytest.raises(ConnectFailed, match=r"no connection in 0\.05 s"):
-                await client.invoke(address, Command(code=1))
-            await client.close()
-            for filler in fillers:
-                filler.close()
+async def test_oneway_is_sent_and_not_waited_for() -> None:
+    seen: list[Command] = []
 
-    run(scene())
+    async with Desk(lambda _, cmd: seen.append(cmd)) as desk:
+        client = RemotingClient()
+        for _ in range(3):
+            await client.invoke_oneway(desk.address, Command.request(ASK, oneway=True))
+        await until(lambda: len(seen) == 3)
+        assert all(cmd.is_oneway for cmd in seen)
+        with pytest.raises(BadCall, match="not marked oneway"):
+            await client.invoke_oneway(desk.address, Command(code=ASK))
+        await client.close()
 
 
-def test_a_lost_connection_fails_what_waits_and_the_next_request_connects_again() -> None:
+async def test_no_answer_in_time_is_told_and_a_late_one_is_dropped() -> None:
+    asked: list[tuple[ServerConn, Command]] = []
+
+    async with Desk(lambda conn, cmd: asked.append((conn, cmd))) as desk:
+        client = RemotingClient()
+        late = client.invoke(desk.address, Command(code=ASK, body=b"2"), timeout_s=60)
+        slow = asyncio.create_task(late)
+        await until(lambda: len(asked) == 1)
+        with pytest.raises(RequestTimedOut, match="did not answer request code 34") as caught:
+            await client.invoke(desk.address, Command(code=ASK), timeout_s=0.02)
+        assert (caught.value.address, caught.value.timeout_ms) == (desk.address, 20)
+        await until(lambda: len(asked) == 2)
+        for conn, cmd in asked:
+            echo(conn, cmd)
+            echo(conn, cmd)
+        assert (await slow).body == b"2"
+        await client.close()
+
+
+async def test_a_shorter_deadline_does_not_wait_for_a_longer_one() -> None:
+    async with Desk(silent) as desk:
+        client = RemotingClient()
+        # With the connection made, only answers can be late.
+        await client.invoke_oneway(desk.address, Command.request(1, oneway=True))
+        long = asyncio.create_task(client.invoke(desk.address, Command(code=1), timeout_s=60))
+        results = await asyncio.gather(
+            *[
+                client.invoke(desk.address, Command(code=1), timeout_s=timeout_s)
+                for timeout_s in (0.03, 0.01, 0.02)
+            ],
+            return_exceptions=True,
+        )
+        assert [type(one) for one in results] == [RequestTimedOut] * 3
+        assert not long.done()
+        await client.close()
+        with pytest.raises(ConnectionLost):
+            await long
+
+
+async def test_nobody_there_is_told_with_the_address() -> None:
+    client = RemotingClient()
+    address = f"127.0.0.1:{free_ports(1)}"
+    results = await asyncio.gather(
+        *[client.invoke(address, Command(code=1)) for _ in range(3)], return_exceptions=True
+    )
+    assert [type(one) for one in results] == [ConnectFailed] * 3
+    assert address in str(results[0])
+    await client.close()
+
+
+async def test_a_connection_attempt_ends_in_time() -> None:
+    # A full backlog: the system drops what would connect now.
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen(0)
+        address = f"127.0.0.1:{deaf.getsockname()[1]}"
+        fillers = [socket.socket() for _ in range(4)]
+        for filler in fillers:
+            filler.setblocking(False)
+            filler.connect_ex(deaf.getsockname())
+        client = RemotingClient(connect_timeout_s=0.05)
+        with pytest.raises(ConnectFailed, match=r"no connection in 0\.05 s"):
+            await client.invoke(address, Command(code=1))
+        await client.close()
+        for filler in fillers:
+            filler.close()
+
+
+async def test_a_lost_connection_fails_what_waits_and_the_next_request_connects_again() -> None:
     def answer(conn: ServerConn, cmd: Command) -> None:
         if cmd.body == b"bye":
             conn.close()
         elif cmd.body:
             echo(conn, cmd)
 
-    async def scene() -> None:
-        async with Desk(answer) as desk:
-            client = RemotingClient()
-            results = await asyncio.gather(
-                *[client.invoke(desk.address, Command(code=1, body=b)) for b in (b"", b"", b"bye")],
-                return_exceptions=True,
-            )
-            assert [type(one) for one in results] == [ConnectionLost] * 3
-            again = await client.invoke(desk.address, Command(code=1, body=b"again"))
-            assert again.body == b"again"
-            assert len(desk.conns) == 2
-            await client.close()
-
-    run(scene())
+    async with Desk(answer) as desk:
+        client = RemotingClient()
+        results = await asyncio.gather(
+            *[client.invoke(desk.address, Command(code=1, body=b)) for b in (b"", b"", b"bye")],
+            return_exceptions=True,
+        )
+        assert [type(one) for one in results] == [ConnectionLost] * 3
+        again = await client.invoke(desk.address, Command(code=1, body=b"again"))
+        assert again.body == b"again"
+        assert len(desk.conns) == 2
+        await client.close()
 
 
 @pytest.mark.parametrize("garbage", [b"\xff" * 16, b"\x00\x00\x00\x06\x00\x00\x00\x02{}"])
-def test_a_server_that_sends_garbage_loses_the_connection(garbage: bytes) -> None:
-    async def scene() -> None:
-        async with Desk(lambda conn, _: conn.send(garbage)) as desk:
-            client = RemotingClient()
-            with pytest.raises(ConnectionLost):
-                await client.invoke(desk.address, Command(code=1))
-            await client.close()
-
-    run(scene())
+async def test_a_server_that_sends_garbage_loses_the_connection(garbage: bytes) -> None:
+    async with Desk(lambda conn, _: conn.send(garbage)) as desk:
+        client = RemotingClient()
+        with pytest.raises(ConnectionLost):
+            await client.invoke(desk.address, Command(code=1))
+        await client.close()
 
 
-def test_every_request_is_signed_anew() -> None:
+async def test_every_request_is_signed_anew() -> None:
     def server(conn: ServerConn, cmd: Command) -> None:
         signed.append(is_signed(cmd, "secret1234"))
         echo(conn, cmd)
 
     signed: list[bool] = []
 
-    async def scene() -> None:
-        async with Desk(server) as desk:
-            client = RemotingClient(sign=lambda cmd: sign(cmd, "HFCTuser1", "secret1234"))
-            request = Command(code=1, ext={"a": "1"}, body=b"x")
-            await client.invoke(desk.address, request)
-            request.ext["a"] = "2"
-            await client.invoke(desk.address, request)
-            assert signed == [True, True]
-            await client.close()
-
-    run(scene())
+    async with Desk(server) as desk:
+        client = RemotingClient(sign=lambda cmd: sign(cmd, "HFCTuser1", "secret1234"))
+        request = Command(code=1, ext={"a": "1"}, body=b"x")
+        await client.invoke(desk.address, request)
+        request.ext["a"] = "2"
+        await client.invoke(desk.address, request)
+        assert signed == [True, True]
+        await client.close()
 
 
-def test_the_observer_sees_every_exchange() -> None:
+async def test_the_observer_sees_every_exchange() -> None:
     seen: list[tuple[int, object]] = []
 
     def observe(
@@ -245,108 +212,87 @@ def test_the_observer_sees_every_exchange() -> None:
         if cmd.code == 1:
             echo(conn, cmd)
 
-    async def scene() -> None:
-        async with Desk(server) as desk:
-            client = RemotingClient(on_exchange=observe)
-            await client.invoke(desk.address, Command(code=1))
-            with pytest.raises(RequestTimedOut):
-                await client.invoke(desk.address, Command(code=2), timeout_s=0.01)
-            await client.invoke_oneway(desk.address, Command.request(3, oneway=True))
-            with pytest.raises(ConnectFailed):
-                await client.invoke(f"127.0.0.1:{free_ports(1)}", Command(code=4))
-            await client.close()
-
-    run(scene())
+    async with Desk(server) as desk:
+        client = RemotingClient(on_exchange=observe)
+        await client.invoke(desk.address, Command(code=1))
+        with pytest.raises(RequestTimedOut):
+            await client.invoke(desk.address, Command(code=2), timeout_s=0.01)
+        await client.invoke_oneway(desk.address, Command.request(3, oneway=True))
+        with pytest.raises(ConnectFailed):
+            await client.invoke(f"127.0.0.1:{free_ports(1)}", Command(code=4))
+        await client.close()
 
     assert seen == [(1, Command), (2, RequestTimedOut), (3, None), (4, ConnectFailed)]
 
 
-def test_a_server_that_does_not_read_stops_the_sender_and_not_the_clock() -> None:
-    async def scene() -> None:
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
-            listener.listen()
-            address = f"127.0.0.1:{listener.getsockname()[1]}"
-            client = RemotingClient()
-            # With the connection made, only answers can be late.
-            await client.invoke_oneway(address, Command.request(1, oneway=True))
-            big = bytes(8 * 1024 * 1024)
-            results = await asyncio.gather(
-                *[
-                    client.invoke(address, Command(code=1, body=big), timeout_s=0.1)
-                    for _ in range(3)
-                ],
-                return_exceptions=True,
-            )
-            assert [type(one) for one in results] == [RequestTimedOut] * 3
-            with pytest.raises(RequestTimedOut):
-                await client.invoke(address, Command(code=1), timeout_s=0.02)
-            flood = asyncio.create_task(
-                client.invoke_oneway(address, Command.request(1, body=big, oneway=True))
-            )
-            await asyncio.sleep(0.01)
-            assert not flood.done()
-            await client.close()
-            with pytest.raises(ConnectionLost):
-                await flood
-
-    run(scene())
-
-
-def test_a_cancelled_request_leaves_nothing_behind() -> None:
-    async def scene() -> None:
-        async with Desk(silent) as desk:
-            client = RemotingClient()
-            task = asyncio.create_task(client.invoke(desk.address, Command(code=1)))
-            await until(lambda: bool(desk.conns))
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            assert [len(one.pending) for one in client._channels.values()] == [0]
-            await client.close()
-
-    run(scene())
-
-
-def test_a_closed_client_says_so() -> None:
-    async def scene() -> None:
-        async with Desk(echo) as desk:
-            client = RemotingClient()
-            await client.close()
-            with pytest.raises(BadCall, match="the client is closed"):
-                await client.invoke(desk.address, Command(code=1))
-            await client.close()
-
-    run(scene())
-
-
-def test_close_ends_attempts_to_connect() -> None:
-    async def scene() -> None:
+async def test_a_server_that_does_not_read_stops_the_sender_and_not_the_clock() -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
         client = RemotingClient()
-        # A reserved address: nothing answers, not even with a refusal.
-        task = asyncio.create_task(client.invoke("240.0.0.1:1", Command(code=1)))
-        await asyncio.sleep(0)
+        # With the connection made, only answers can be late.
+        await client.invoke_oneway(address, Command.request(1, oneway=True))
+        big = bytes(8 * 1024 * 1024)
+        results = await asyncio.gather(
+            *[client.invoke(address, Command(code=1, body=big), timeout_s=0.1) for _ in range(3)],
+            return_exceptions=True,
+        )
+        assert [type(one) for one in results] == [RequestTimedOut] * 3
+        with pytest.raises(RequestTimedOut):
+            await client.invoke(address, Command(code=1), timeout_s=0.02)
+        flood = asyncio.create_task(
+            client.invoke_oneway(address, Command.request(1, body=big, oneway=True))
+        )
+        await asyncio.sleep(0.01)
+        assert not flood.done()
         await client.close()
-        with pytest.raises((ConnectFailed, BadCall)):
+        with pytest.raises(ConnectionLost):
+            await flood
+
+
+async def test_a_cancelled_request_leaves_nothing_behind() -> None:
+    async with Desk(silent) as desk:
+        client = RemotingClient()
+        task = asyncio.create_task(client.invoke(desk.address, Command(code=1)))
+        await until(lambda: bool(desk.conns))
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
             await task
+        assert [len(one.pending) for one in client._channels.values()] == [0]
+        await client.close()
 
-    run(scene())
 
-
-def test_what_cannot_be_encoded_is_told_and_the_connection_lives() -> None:
-    async def scene() -> None:
-        async with Desk(echo) as desk:
-            client = RemotingClient()
-            with pytest.raises(BadCall):
-                await client.invoke(desk.address, Command(code=1, remark="\ud800"))
+async def test_a_closed_client_says_so() -> None:
+    async with Desk(echo) as desk:
+        client = RemotingClient()
+        await client.close()
+        with pytest.raises(BadCall, match="the client is closed"):
             await client.invoke(desk.address, Command(code=1))
-            assert len(desk.conns) == 1
-            await client.close()
-
-    run(scene())
+        await client.close()
 
 
-def test_an_answer_in_pieces_is_put_together() -> None:
+async def test_close_ends_attempts_to_connect() -> None:
+    client = RemotingClient()
+    # A reserved address: nothing answers, not even with a refusal.
+    task = asyncio.create_task(client.invoke("240.0.0.1:1", Command(code=1)))
+    await asyncio.sleep(0)
+    await client.close()
+    with pytest.raises((ConnectFailed, BadCall)):
+        await task
+
+
+async def test_what_cannot_be_encoded_is_told_and_the_connection_lives() -> None:
+    async with Desk(echo) as desk:
+        client = RemotingClient()
+        with pytest.raises(BadCall):
+            await client.invoke(desk.address, Command(code=1, remark="\ud800"))
+        await client.invoke(desk.address, Command(code=1))
+        assert len(desk.conns) == 1
+        await client.close()
+
+
+async def test_an_answer_in_pieces_is_put_together() -> None:
     async def pieces(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1000)
         for byte in encode_frame(Command(code=0, flag=1, body=b"slowly")):
@@ -354,16 +300,13 @@ def test_an_answer_in_pieces_is_put_together() -> None:
             await writer.drain()
         writer.close()
 
-    async def scene() -> None:
-        server = await asyncio.start_server(pieces, "127.0.0.1", 0)
-        client = RemotingClient()
-        address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        assert (await client.invoke(address, Command(code=1))).body == b"slowly"
-        await client.close()
-        server.close()
-        await server.wait_closed()
-
-    run(scene())
+    server = await asyncio.start_server(pieces, "127.0.0.1", 0)
+    client = RemotingClient()
+    address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    assert (await client.invoke(address, Command(code=1))).body == b"slowly"
+    await client.close()
+    server.close()
+    await server.wait_closed()
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from remoting.aio.client import RemotingClient
 from remoting.aio.server import ServerConn
 from remoting.codes import SerializeType
 from remoting.command import Command
-from tests.remoting.aio.peers import Desk, echo, run
+from tests.remoting.aio.peers import Desk, echo
 from tests.waiting import until
 
 
 @pytest.mark.parametrize("serialize", list(SerializeType))
 @pytest.mark.parametrize("later", [False, True])
-def test_requests_of_the_server_are_answered_in_their_serialisation(
+async def test_requests_of_the_server_are_answered_in_their_serialisation(
     serialize: SerializeType, later: bool
 ) -> None:
     answers: list[Command] = []
@@ -42,21 +42,18 @@ def test_requests_of_the_server_are_answered_in_their_serialisation(
 
     asked: list[tuple[str, int]] = []
 
-    async def scene() -> None:
-        async with Desk(server) as desk:
-            client = RemotingClient(on_request=on_request)
-            assert (await client.invoke(desk.address, Command(code=1, body=b"hi"))).body == b"hi"
-            await until(lambda: bool(answers) and len(asked) == 2)
-            assert asked == [(desk.address, 307), (desk.address, 40)]
-            # The oneway request was not answered.
-            [answer] = answers
-            assert (answer.body, answer.opaque, answer.serialize) == (b"me", 0, serialize)
-            await client.close()
-
-    run(scene())
+    async with Desk(server) as desk:
+        client = RemotingClient(on_request=on_request)
+        assert (await client.invoke(desk.address, Command(code=1, body=b"hi"))).body == b"hi"
+        await until(lambda: bool(answers) and len(asked) == 2)
+        assert asked == [(desk.address, 307), (desk.address, 40)]
+        # The oneway request was not answered.
+        [answer] = answers
+        assert (answer.body, answer.opaque, answer.serialize) == (b"me", 0, serialize)
+        await client.close()
 
 
-def test_a_request_of_the_server_that_cannot_be_handled_is_answered_with_code_1() -> None:
+async def test_a_request_of_the_server_that_cannot_be_handled_is_answered_with_code_1() -> None:
     answers: list[Command] = []
 
     def server(conn: ServerConn, cmd: Command) -> None:
@@ -69,27 +66,21 @@ def test_a_request_of_the_server_that_cannot_be_handled_is_answered_with_code_1(
     def on_request(address: str, cmd: Command) -> Command:
         raise ZeroDivisionError(address)
 
-    async def scene() -> None:
-        async with Desk(server) as desk:
-            client = RemotingClient(on_request=on_request)
-            await client.invoke(desk.address, Command(code=1))
-            await until(lambda: bool(answers))
-            assert answers[0].code == 1
-            assert answers[0].remark == f"ZeroDivisionError: {desk.address}"
-            await client.close()
-
-    run(scene())
+    async with Desk(server) as desk:
+        client = RemotingClient(on_request=on_request)
+        await client.invoke(desk.address, Command(code=1))
+        await until(lambda: bool(answers))
+        assert answers[0].code == 1
+        assert answers[0].remark == f"ZeroDivisionError: {desk.address}"
+        await client.close()
 
 
-def test_requests_of_the_server_are_ignored_without_a_handler() -> None:
+async def test_requests_of_the_server_are_ignored_without_a_handler() -> None:
     def server(conn: ServerConn, cmd: Command) -> None:
         conn.send_command(Command(code=307, opaque=cmd.opaque))
         echo(conn, cmd)
 
-    async def scene() -> None:
-        async with Desk(server) as desk:
-            client = RemotingClient()
-            assert (await client.invoke(desk.address, Command(code=1))).is_response
-            await client.close()
-
-    run(scene())
+    async with Desk(server) as desk:
+        client = RemotingClient()
+        assert (await client.invoke(desk.address, Command(code=1))).is_response
+        await client.close()

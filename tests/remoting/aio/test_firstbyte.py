@@ -48,165 +48,137 @@ async def outcome(address: str, tls: ClientTls | None) -> str:
         (TlsMode.ENFORCING, "ConnectionLost", "answered"),
     ],
 )
-def test_the_mode_says_who_is_served(mode: TlsMode, plain: str, secured: str) -> None:
-    async def scene() -> tuple[str, str]:
-        async with desk(mode) as served:
-            found = await outcome(served.address, None), await outcome(served.address, ClientTls())
-            await until(lambda: len(served.closed) == 2)
-            return found
-
-    assert run(scene()) == (plain, secured)
+async def test_the_mode_says_who_is_served(mode: TlsMode, plain: str, secured: str) -> None:
+    async with desk(mode) as served:
+        found = await outcome(served.address, None), await outcome(served.address, ClientTls())
+        await until(lambda: len(served.closed) == 2)
+        assert found == (plain, secured)
 
 
 @pytest.mark.parametrize("tls", [None, ClientTls()])
-def test_large_frames_go_both_ways(tls: ClientTls | None) -> None:
+async def test_large_frames_go_both_ways(tls: ClientTls | None) -> None:
     body = bytes(range(256)) * (3 * MIB // 256)
 
-    async def scene() -> bytes:
-        async with desk() as served:
-            return await ask(served.address, tls, body=body)
-
-    assert run(scene()) == body
+    async with desk() as served:
+        assert await ask(served.address, tls, body=body) == body
 
 
-def test_requests_right_behind_the_handshake_are_answered_under_tls() -> None:
-    async def scene() -> list[int]:
-        async with desk() as served:
-            reader, writer = await asyncio.open_connection(
-                "127.0.0.1", served.port, ssl=client_context(ClientTls()), server_hostname="x"
-            )
-            for opaque in range(50):
-                writer.write(encode_frame(Command(code=34, opaque=opaque)))
-            answers = await read_commands(reader, 50)
-            writer.close()
-            return [answer.opaque for answer in answers]
-
-    assert run(scene()) == list(range(50))
+async def test_requests_right_behind_the_handshake_are_answered_under_tls() -> None:
+    async with desk() as served:
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", served.port, ssl=client_context(ClientTls()), server_hostname="x"
+        )
+        for opaque in range(50):
+            writer.write(encode_frame(Command(code=34, opaque=opaque)))
+        answers = await read_commands(reader, 50)
+        writer.close()
+        assert [answer.opaque for answer in answers] == list(range(50))
 
 
-def test_a_plain_frame_may_come_byte_by_byte() -> None:
-    async def scene() -> int:
-        async with desk() as served:
-            reader, writer = await served.plain_peer()
-            for byte in encode_frame(Command(code=34, opaque=7)):
-                writer.write(bytes((byte,)))
-                await writer.drain()
-                await asyncio.sleep(0)
-            (answer,) = await read_commands(reader, 1)
-            writer.close()
-            return answer.opaque
-
-    assert run(scene()) == 7
+async def test_a_plain_frame_may_come_byte_by_byte() -> None:
+    async with desk() as served:
+        reader, writer = await served.plain_peer()
+        for byte in encode_frame(Command(code=34, opaque=7)):
+            writer.write(bytes((byte,)))
+            await writer.drain()
+            await asyncio.sleep(0)
+        (answer,) = await read_commands(reader, 1)
+        writer.close()
+        assert answer.opaque == 7
 
 
 @pytest.mark.parametrize("data", [b"", b"\x16", b"\x16\x03\x01\x00\x05hello", b"\x16" + bytes(300)])
-def test_peers_that_leave_before_or_in_the_handshake_are_forgotten(data: bytes) -> None:
-    async def scene() -> int:
-        async with desk() as served:
-            _, writer = await served.plain_peer()
-            writer.write(data)
-            await writer.drain()
-            await until(lambda: len(list(served.server.connections)) == 1)
-            writer.close()
-            await until(lambda: len(served.closed) == 1)
-            assert await outcome(served.address, ClientTls()) == "answered"
-            await until(lambda: len(served.closed) == 2)
-            return len(list(served.server.connections))
-
-    assert run(scene()) == 0
+async def test_peers_that_leave_before_or_in_the_handshake_are_forgotten(data: bytes) -> None:
+    async with desk() as served:
+        _, writer = await served.plain_peer()
+        writer.write(data)
+        await writer.drain()
+        await until(lambda: len(list(served.server.connections)) == 1)
+        writer.close()
+        await until(lambda: len(served.closed) == 1)
+        assert await outcome(served.address, ClientTls()) == "answered"
+        await until(lambda: len(served.closed) == 2)
+        assert len(list(served.server.connections)) == 0
 
 
 @pytest.mark.parametrize("data", [b"", b"\x16\x03\x01"])
-def test_a_silent_peer_is_swept_and_does_not_keep_a_server_from_stopping(data: bytes) -> None:
-    async def scene() -> None:
-        async with desk(idle_s=120) as served:
-            peers = [await served.plain_peer() for _ in range(2)]
-            for _, writer in peers[:1]:
-                writer.write(data)
-            await until(lambda: len(list(served.server.connections)) == 2)
-            served.server.sweep(0.0)
-            served.server.sweep(121.0)
-            assert len(served.closed) == 2
-            for reader, writer in peers:
-                with contextlib.suppress(ConnectionResetError):
-                    assert await reader.read() == b""
-                writer.close()
-            reader, writer = await served.plain_peer()
+async def test_a_silent_peer_is_swept_and_does_not_keep_a_server_from_stopping(data: bytes) -> None:
+    async with desk(idle_s=120) as served:
+        peers = [await served.plain_peer() for _ in range(2)]
+        for _, writer in peers[:1]:
             writer.write(data)
-            await until(lambda: len(list(served.server.connections)) == 1)
-        assert len(served.closed) == 3
-        writer.close()
+        await until(lambda: len(list(served.server.connections)) == 2)
+        served.server.sweep(0.0)
+        served.server.sweep(121.0)
+        assert len(served.closed) == 2
+        for reader, writer in peers:
+            with contextlib.suppress(ConnectionResetError):
+                assert await reader.read() == b""
+            writer.close()
+        reader, writer = await served.plain_peer()
+        writer.write(data)
+        await until(lambda: len(list(served.server.connections)) == 1)
+    assert len(served.closed) == 3
+    writer.close()
 
-    run(scene())
 
-
-def test_a_client_that_checks_meets_only_the_server_it_trusts(tmp_path: Path) -> None:
+async def test_a_client_that_checks_meets_only_the_server_it_trusts(tmp_path: Path) -> None:
     mine, other = write(tmp_path, "mine"), write(tmp_path, "other")
 
-    async def scene() -> list[str]:
-        async with desk(tls=server_tls(mine)) as served:
-            return [
-                await outcome(served.address, ClientTls(auth_server=True, trust_cert_path=path))
-                for path in (mine.cert, other.cert)
-            ]
-
-    assert run(scene()) == ["answered", "ConnectFailed"]
+    async with desk(tls=server_tls(mine)) as served:
+        assert [
+            await outcome(served.address, ClientTls(auth_server=True, trust_cert_path=path))
+            for path in (mine.cert, other.cert)
+        ] == ["answered", "ConnectFailed"]
 
 
-def test_a_server_that_requires_a_certificate_serves_only_those_it_trusts(tmp_path: Path) -> None:
+async def test_a_server_that_requires_a_certificate_serves_only_those_it_trusts(
+    tmp_path: Path,
+) -> None:
     mine, good, bad = (write(tmp_path, name) for name in ("mine", "good", "bad"))
     tls = server_tls(
         mine, need_client_auth=ClientAuth.REQUIRE, auth_client=True, trust_cert_path=good.cert
     )
 
-    async def scene() -> list[bool]:
-        async with desk(tls=tls) as served:
-            shown = [None, bad, good]
-            return [
-                await outcome(
-                    served.address,
-                    ClientTls()
-                    if files is None
-                    else ClientTls(cert_path=files.cert, key_path=files.key),
-                )
-                == "answered"
-                for files in shown
-            ]
-
-    assert run(scene()) == [False, False, True]
+    async with desk(tls=tls) as served:
+        shown = [None, bad, good]
+        assert [
+            await outcome(
+                served.address,
+                ClientTls()
+                if files is None
+                else ClientTls(cert_path=files.cert, key_path=files.key),
+            )
+            == "answered"
+            for files in shown
+        ] == [False, False, True]
 
 
-def test_a_certificate_that_cannot_be_read_stops_the_start(tmp_path: Path) -> None:
-    async def scene() -> None:
+async def test_a_certificate_that_cannot_be_read_stops_the_start(tmp_path: Path) -> None:
+    with pytest.raises(RemotingError, match=r"gone\.crt"):
         async with desk(tls=server_tls(write(tmp_path), cert_path=Path("gone.crt"))):
             pass
 
-    with pytest.raises(RemotingError, match=r"gone\.crt"):
-        run(scene())
 
-
-def test_a_secured_peer_that_never_reads_is_cut() -> None:
+async def test_a_secured_peer_that_never_reads_is_cut() -> None:
     def answer(conn: ServerConn, cmd: Command) -> None:
         conn.send_command(cmd.response(body=bytes(MIB)))
 
-    async def scene() -> int:
-        options = {"tls": ServerTls(), "write_buffer_max": 2 * MIB}
-        async with Desk(answer, **options) as served:  # type: ignore[arg-type]
-            context = client_context(ClientTls())
-            _, writer = await asyncio.open_connection(
-                "127.0.0.1", served.port, ssl=context, server_hostname="x", limit=1
-            )
-            frames = b"".join(encode_frame(Command(code=34, opaque=i)) for i in range(64))
-            writer.write(frames)
-            await until(lambda: bool(served.conns) and served.conns[0].write_paused)
-            conn = served.conns[0]
-            left = conn.unsent_size
-            conn.abort()
-            await until(lambda: len(served.closed) == 1)
-            writer.transport.abort()
-            return left
-
-    assert run(scene()) <= 4 * MIB
+    options = {"tls": ServerTls(), "write_buffer_max": 2 * MIB}
+    async with Desk(answer, **options) as served:  # type: ignore[arg-type]
+        context = client_context(ClientTls())
+        _, writer = await asyncio.open_connection(
+            "127.0.0.1", served.port, ssl=context, server_hostname="x", limit=1
+        )
+        frames = b"".join(encode_frame(Command(code=34, opaque=i)) for i in range(64))
+        writer.write(frames)
+        await until(lambda: bool(served.conns) and served.conns[0].write_paused)
+        conn = served.conns[0]
+        left = conn.unsent_size
+        conn.abort()
+        await until(lambda: len(served.closed) == 1)
+        writer.transport.abort()
+        assert left <= 4 * MIB
 
 
 def test_a_refused_handshake_is_a_failed_connection_with_its_reason() -> None:
@@ -219,15 +191,12 @@ def test_a_refused_handshake_is_a_failed_connection_with_its_reason() -> None:
     assert "cannot connect to 127.0.0.1" in run(scene())
 
 
-def test_the_oldest_protocols_are_not_spoken() -> None:
-    async def scene() -> None:
-        async with desk() as served:
-            context = client_context(ClientTls())
-            context.minimum_version = ssl.TLSVersion.TLSv1_2
-            _, writer = await asyncio.open_connection(
-                "127.0.0.1", served.port, ssl=context, server_hostname="x"
-            )
-            assert writer.get_extra_info("ssl_object").version() in ("TLSv1.2", "TLSv1.3")
-            writer.close()
-
-    run(scene())
+async def test_the_oldest_protocols_are_not_spoken() -> None:
+    async with desk() as served:
+        context = client_context(ClientTls())
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        _, writer = await asyncio.open_connection(
+            "127.0.0.1", served.port, ssl=context, server_hostname="x"
+        )
+        assert writer.get_extra_info("ssl_object").version() in ("TLSv1.2", "TLSv1.3")
+        writer.close()

@@ -1,7 +1,7 @@
 """One connection's bytes, with a transport that the test drives."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 
 from remoting.aio.link import PAUSE_SIZE, Link, Outbox
 from remoting.command import Command
@@ -64,147 +64,135 @@ class Collector(Link):
         self.error = error
 
 
-def in_loop(scene: Callable[[Outbox], Coroutine[object, object, None]]) -> None:
-    async def play() -> None:
-        await scene(Outbox(asyncio.get_running_loop()))
-
-    asyncio.run(play())
-
-
 def receive(link: Link, data: bytes) -> None:
     buffer = link.get_buffer(-1)
     buffer[: len(data)] = data
     link.buffer_updated(len(data))
 
 
-def test_what_is_sent_in_one_turn_leaves_in_one_write() -> None:
-    async def scene(outbox: Outbox) -> None:
-        transport, link = FakeTransport(), Collector(outbox)
-        link.connection_made(transport)
-        link.send(b"a")
-        link.send(b"b")
-        assert transport.writes == []
-        await asyncio.sleep(0)
-        link.send(b"c")
-        await asyncio.sleep(0)
-        assert transport.writes == [b"ab", b"c"]
-
-    in_loop(scene)
+async def test_what_is_sent_in_one_turn_leaves_in_one_write() -> None:
+    outbox = Outbox()
+    transport, link = FakeTransport(), Collector(outbox)
+    link.connection_made(transport)
+    link.send(b"a")
+    link.send(b"b")
+    assert transport.writes == []
+    await asyncio.sleep(0)
+    link.send(b"c")
+    await asyncio.sleep(0)
+    assert transport.writes == [b"ab", b"c"]
 
 
-def test_what_is_sent_alone_leaves_now_but_behind_what_waits() -> None:
-    async def scene(outbox: Outbox) -> None:
-        link, transport = Collector(outbox), FakeTransport()
-        link.connection_made(transport)
-        link.send_alone(b"1")
-        assert transport.writes == [b"1"]
-        link.send(b"2")
-        link.send_alone(b"3")
-        assert transport.writes == [b"1"]
-        await asyncio.sleep(0)
-        assert transport.writes == [b"1", b"23"]
-        link.close()
-        link.send_alone(b"4")
-        await asyncio.sleep(0)
-        assert transport.writes == [b"1", b"23"]
-
-    in_loop(scene)
+async def test_what_is_sent_alone_leaves_now_but_behind_what_waits() -> None:
+    outbox = Outbox()
+    link, transport = Collector(outbox), FakeTransport()
+    link.connection_made(transport)
+    link.send_alone(b"1")
+    assert transport.writes == [b"1"]
+    link.send(b"2")
+    link.send_alone(b"3")
+    assert transport.writes == [b"1"]
+    await asyncio.sleep(0)
+    assert transport.writes == [b"1", b"23"]
+    link.close()
+    link.send_alone(b"4")
+    await asyncio.sleep(0)
+    assert transport.writes == [b"1", b"23"]
 
 
-def test_what_is_held_leaves_with_the_flush_and_later_sends_by_themselves() -> None:
-    async def scene(outbox: Outbox) -> None:
-        transport, link = FakeTransport(), Collector(outbox)
-        link.connection_made(transport)
-        outbox.hold()
-        link.send(b"a")
-        await asyncio.sleep(0)
-        assert transport.writes == []
-        outbox.flush()
-        assert transport.writes == [b"a"]
-        link.send(b"b")
-        await asyncio.sleep(0)
-        assert transport.writes == [b"a", b"b"]
-
-    in_loop(scene)
+async def test_what_is_held_leaves_with_the_flush_and_later_sends_by_themselves() -> None:
+    outbox = Outbox()
+    transport, link = FakeTransport(), Collector(outbox)
+    link.connection_made(transport)
+    outbox.hold()
+    link.send(b"a")
+    await asyncio.sleep(0)
+    assert transport.writes == []
+    outbox.flush()
+    assert transport.writes == [b"a"]
+    link.send(b"b")
+    await asyncio.sleep(0)
+    assert transport.writes == [b"a", b"b"]
 
 
-def test_links_share_one_buffer_and_keep_their_own_frames() -> None:
-    async def scene(outbox: Outbox) -> None:
-        first, second = Collector(outbox), Collector(outbox)
-        data = encode_frame(Command(code=1))
-        for part in (data[:5], data[5:]):
-            receive(first, part)
-            receive(second, part)
-        assert first.reads == second.reads == [0, 1]
-        assert (first.activity, first.waiting_size) == (2, 0)
-
-    in_loop(scene)
+async def test_links_share_one_buffer_and_keep_their_own_frames() -> None:
+    outbox = Outbox()
+    first, second = Collector(outbox), Collector(outbox)
+    data = encode_frame(Command(code=1))
+    for part in (data[:5], data[5:]):
+        receive(first, part)
+        receive(second, part)
+    assert first.reads == second.reads == [0, 1]
+    assert (first.activity, first.waiting_size) == (2, 0)
 
 
-def test_bytes_that_are_no_frame_close_after_what_was_queued() -> None:
-    async def scene(outbox: Outbox) -> None:
-        transport, link = FakeTransport(), Collector(outbox)
-        link.connection_made(transport)
-        link.send(b"answer")
-        receive(link, b"\xff" * 8)
-        assert link.error is not None
-        assert (transport.writes, transport.calls) == ([b"answer"], ["close"])
-        receive(link, encode_frame(Command(code=1)))
-        link.send(b"dropped")
-        link.close()
-        await asyncio.sleep(0)
-        assert (link.reads, transport.writes) == ([], [b"answer"])
-        assert transport.calls == ["close"]
-
-    in_loop(scene)
+async def test_bytes_that_are_no_frame_close_after_what_was_queued() -> None:
+    outbox = Outbox()
+    transport, link = FakeTransport(), Collector(outbox)
+    link.connection_made(transport)
+    link.send(b"answer")
+    receive(link, b"\xff" * 8)
+    assert link.error is not None
+    assert (transport.writes, transport.calls) == ([b"answer"], ["close"])
+    receive(link, encode_frame(Command(code=1)))
+    link.send(b"dropped")
+    link.close()
+    await asyncio.sleep(0)
+    assert (link.reads, transport.writes) == ([], [b"answer"])
+    assert transport.calls == ["close"]
 
 
-def test_a_deaf_peer_is_paused_then_cut() -> None:
-    async def scene(outbox: Outbox) -> None:
-        link = Collector(outbox)
-        transport = FakeTransport(link)
-        link.connection_made(transport)
-        link.send(bytes(PAUSE_SIZE + 1))
-        outbox.flush()
-        assert (link.write_paused, transport.calls) == (True, ["pause"])
-        assert link.activity == 0
-        link.send(bytes(1_000_000 - PAUSE_SIZE - 1))
-        outbox.flush()
-        assert not link.is_closing
-        link.send(b"x")
-        outbox.flush()
-        assert link.is_closing
-        assert transport.calls == ["pause", "abort"]
+async def test_frames_before_bytes_that_are_no_frame_are_handled() -> None:
+    transport, link = FakeTransport(), Collector(Outbox())
+    link.connection_made(transport)
 
-    in_loop(scene)
+    receive(link, encode_frame(Command(code=1)) * 2 + b"\xff" * 8)
+
+    assert link.reads == [2]
+    assert link.error is not None
+    assert transport.calls == ["close"]
 
 
-def test_the_limit_holds_within_one_turn_too() -> None:
-    async def scene(outbox: Outbox) -> None:
-        link = Collector(outbox)
-        transport = FakeTransport(link)
-        link.connection_made(transport)
-        for _ in range(5):
-            link.send(bytes(400_000))
-        assert link.is_closing
-        assert sum(map(len, transport.writes)) < 2_000_000
+async def test_a_deaf_peer_is_paused_then_cut() -> None:
+    outbox = Outbox()
+    link = Collector(outbox)
+    transport = FakeTransport(link)
+    link.connection_made(transport)
+    link.send(bytes(PAUSE_SIZE + 1))
+    outbox.flush()
+    assert (link.write_paused, transport.calls) == (True, ["pause"])
+    assert link.activity == 0
+    link.send(bytes(1_000_000 - PAUSE_SIZE - 1))
+    outbox.flush()
+    assert not link.is_closing
+    link.send(b"x")
+    outbox.flush()
+    assert link.is_closing
+    assert transport.calls == ["pause", "abort"]
 
-    in_loop(scene)
+
+async def test_the_limit_holds_within_one_turn_too() -> None:
+    outbox = Outbox()
+    link = Collector(outbox)
+    transport = FakeTransport(link)
+    link.connection_made(transport)
+    for _ in range(5):
+        link.send(bytes(400_000))
+    assert link.is_closing
+    assert sum(map(len, transport.writes)) < 2_000_000
 
 
-def test_a_peer_that_reads_again_is_read_again() -> None:
-    async def scene(outbox: Outbox) -> None:
-        link = Collector(outbox)
-        transport = FakeTransport(link)
-        link.connection_made(transport)
-        link.send(bytes(900_000))
-        outbox.flush()
-        transport.kept_size = 0
-        link.resume_writing()
-        link.send(bytes(900_000))
-        outbox.flush()
-        assert not link.is_closing
-        assert transport.calls == ["pause", "resume", "pause"]
-        assert link.unsent_size == 900_000
-
-    in_loop(scene)
+async def test_a_peer_that_reads_again_is_read_again() -> None:
+    outbox = Outbox()
+    link = Collector(outbox)
+    transport = FakeTransport(link)
+    link.connection_made(transport)
+    link.send(bytes(900_000))
+    outbox.flush()
+    transport.kept_size = 0
+    link.resume_writing()
+    link.send(bytes(900_000))
+    outbox.flush()
+    assert not link.is_closing
+    assert transport.calls == ["pause", "resume", "pause"]
+    assert link.unsent_size == 900_000

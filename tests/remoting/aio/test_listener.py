@@ -26,22 +26,19 @@ def clients(port: int, count: int) -> Iterator[None]:
             one.close()
 
 
-def test_a_turn_takes_a_few_connections_however_many_wait() -> None:
+async def test_a_turn_takes_a_few_connections_however_many_wait() -> None:
     taken: list[socket.socket] = []
 
-    async def scene() -> list[int]:
-        listener = Listener(lambda sock, peer: taken.append(sock), backlog=100)
-        port = await listener.start("127.0.0.1", 0)
-        counts = []
-        with clients(port, 3 * ACCEPTS_A_TURN + 1):
-            while len(taken) < 3 * ACCEPTS_A_TURN + 1:
-                before = len(taken)
-                await asyncio.sleep(0)
-                counts.append(len(taken) - before)
-        listener.close()
-        return counts
-
-    counts = run(scene())
+    listener = Listener(lambda sock, peer: taken.append(sock), backlog=100)
+    port = await listener.start("127.0.0.1", 0)
+    counts = []
+    with clients(port, 3 * ACCEPTS_A_TURN + 1):
+        while len(taken) < 3 * ACCEPTS_A_TURN + 1:
+            before = len(taken)
+            await asyncio.sleep(0)
+            counts.append(len(taken) - before)
+    listener.close()
+    counts = counts
     for sock in taken:
         sock.close()
 
@@ -85,17 +82,14 @@ def test_a_port_without_descriptors_rests_says_so_once_and_goes_on(
     assert record.exc_info is None
 
 
-def test_a_port_that_rests_may_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_port_that_rests_may_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(self: socket.socket) -> tuple[socket.socket, object]:
         raise OSError(errno.EMFILE, "too many open files")
 
     monkeypatch.setattr(socket.socket, "accept", failing)
 
-    async def scene() -> bool:
-        listener = Listener(lambda sock, peer: None, backlog=100)
-        with clients(await listener.start("127.0.0.1", 0), 1):
-            await until(lambda: listener._is_told)
-            listener.close()
-            return bool(listener._sockets)
-
-    assert run(scene()) is False
+    listener = Listener(lambda sock, peer: None, backlog=100)
+    with clients(await listener.start("127.0.0.1", 0), 1):
+        await until(lambda: listener._is_told)
+        listener.close()
+        assert bool(listener._sockets) is False

@@ -16,18 +16,13 @@ from tests.golden import Golden
 from tests.server.broker.desk import TOPIC, broker_settings, heartbeat, running
 
 
-def test_stopped_broker_leaves_its_state_and_no_abort_file(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as desk:
-            await desk.send()
-            await desk.heartbeat()
-            header = UpdateConsumerOffset(
-                consumer_group="G", topic=TOPIC, queue_id=0, commit_offset=1
-            )
-            await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
-            assert (tmp_path / "abort").exists()
-
-    asyncio.run(run())
+async def test_stopped_broker_leaves_its_state_and_no_abort_file(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.send()
+        await desk.heartbeat()
+        header = UpdateConsumerOffset(consumer_group="G", topic=TOPIC, queue_id=0, commit_offset=1)
+        await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+        assert (tmp_path / "abort").exists()
     config = tmp_path / "config"
 
     assert not (tmp_path / "abort").exists()
@@ -71,27 +66,21 @@ def test_half_a_state_file_is_replaced_by_its_copy_and_two_halves_refuse_to_star
         asyncio.run(visit())
 
 
-def test_directory_in_use_is_refused(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with running(tmp_path):
-            other = BrokerApp(broker_settings(tmp_path), SystemClock())
-            with pytest.raises(StoreLocked):
-                await other.start()
-
-    asyncio.run(run())
+async def test_directory_in_use_is_refused(tmp_path: Path) -> None:
+    async with running(tmp_path):
+        other = BrokerApp(broker_settings(tmp_path), SystemClock())
+        with pytest.raises(StoreLocked):
+            await other.start()
 
 
-def test_port_in_use_is_refused_and_the_directory_left_in_order(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with running(tmp_path / "a") as desk:
-            port = int(desk.address.split(":")[1])
-            settings = broker_settings(tmp_path / "b", listen_port=port)
-            with pytest.raises(OSError, match="in use"):
-                await BrokerApp(settings, SystemClock()).start()
-        async with running(tmp_path / "b") as desk:
-            await desk.send()
-
-    asyncio.run(run())
+async def test_port_in_use_is_refused_and_the_directory_left_in_order(tmp_path: Path) -> None:
+    async with running(tmp_path / "a") as desk:
+        port = int(desk.address.split(":")[1])
+        settings = broker_settings(tmp_path / "b", listen_port=port)
+        with pytest.raises(OSError, match="in use"):
+            await BrokerApp(settings, SystemClock()).start()
+    async with running(tmp_path / "b") as desk:
+        await desk.send()
 
     assert not (tmp_path / "b" / "abort").exists()
 
@@ -133,24 +122,25 @@ def test_real_java_store_is_served_and_appended_to(tmp_path: Path, golden: Golde
     assert retries == "3"
 
 
-def test_silent_client_is_dropped(tmp_path: Path) -> None:
-    async def run() -> bool:
-        async with running(tmp_path) as desk:
-            await desk.ask(RequestCode.HEART_BEAT, body=heartbeat())
-            broker = desk.app.broker
-            desk.app._drop_silent(broker.clock.now_ms() + 120_001)
-            while broker.consumers.group("G") is not None:
-                await asyncio.sleep(0)
-            return broker.producers.members("PG") is None
+async def test_silent_client_is_dropped(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.ask(RequestCode.HEART_BEAT, body=heartbeat())
+        broker = desk.app.broker
+        desk.app._drop_silent(broker.clock.now_ms() + 120_001)
+        while broker.consumers.group("G") is not None:
+            await asyncio.sleep(0)
+        found = broker.producers.members("PG") is None
 
-    assert asyncio.run(run())
+    assert found
 
 
-def test_name_in_place_of_an_address_is_refused_before_anything_is_opened(tmp_path: Path) -> None:
+async def test_name_in_place_of_an_address_is_refused_before_anything_is_opened(
+    tmp_path: Path,
+) -> None:
     settings = broker_settings(tmp_path / "store", broker_ip1="localhost")
 
     with pytest.raises(BadCall, match="give an address, not a name"):
-        asyncio.run(BrokerApp(settings, SystemClock()).start())
+        await BrokerApp(settings, SystemClock()).start()
 
     assert not (tmp_path / "store").exists()
 

@@ -145,29 +145,23 @@ def shape_of(answer: Command | None) -> tuple[object, ...] | None:
 
 
 @pytest.mark.parametrize("name", DIFFERENT)
-def test_answers_to_recorded_requests_agree_with_the_java_broker(
+async def test_answers_to_recorded_requests_agree_with_the_java_broker(
     tmp_path: Path, shared: Path, name: str
 ) -> None:
-    async def run() -> tuple[dict[int, object], int]:
-        found: dict[int, object] = {}
-        count = 0
-        async with running(
-            tmp_path, broker_name="hfct-a", broker_cluster_name="HFCT_CLUSTER"
-        ) as desk:
-            host, port = desk.address.split(":")
-            client = Client(host, int(port))
-            for exchange in exchanges(shared / "facts" / "captures" / name):
-                # A recording without an answer (too long, or held for ever) says nothing.
-                says = exchange.response is not None and exchange.pair not in DIFFERENT[name]
-                wait_s = ANSWER_S if says else NO_ANSWER_S
-                answer = await client.ask(exchange.request, wait_s=wait_s)
-                count += 1
-                if says and shape_of(answer) != shape(exchange):
-                    found[exchange.pair] = (exchange.request["name"], shape(exchange), answer)
-            await client.close()
-        return found, count
-
-    found, count = asyncio.run(run())
+    found: dict[int, object] = {}
+    count = 0
+    async with running(tmp_path, broker_name="hfct-a", broker_cluster_name="HFCT_CLUSTER") as desk:
+        host, port = desk.address.split(":")
+        client = Client(host, int(port))
+        for exchange in exchanges(shared / "facts" / "captures" / name):
+            # A recording without an answer (too long, or held for ever) says nothing.
+            says = exchange.response is not None and exchange.pair not in DIFFERENT[name]
+            wait_s = ANSWER_S if says else NO_ANSWER_S
+            answer = await client.ask(exchange.request, wait_s=wait_s)
+            count += 1
+            if says and shape_of(answer) != shape(exchange):
+                found[exchange.pair] = (exchange.request["name"], shape(exchange), answer)
+        await client.close()
 
     assert found == {}
     assert count > 30

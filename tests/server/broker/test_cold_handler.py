@@ -1,6 +1,6 @@
 """Requests that read the log: what is not in memory is read by a thread, the answer is the same."""
 
-import asyncio
+import errno
 import os
 from pathlib import Path
 
@@ -17,10 +17,12 @@ from remoting.headers import (
     SearchOffsetResponse,
     ViewMessage,
 )
-from server.broker.cold_handler import READS_PER_SLICE, each
+from server.broker.cold_handler import READS_PER_SLICE, each, together
+from server.runtime.slices import Wait
 from server.store.disk import nowait
 from tests.server.broker.desk import Desk, running
 from tests.server.broker.serving.test_cold_reads import fill, forget
+from tests.waiting import until
 
 
 async def search(desk: Desk) -> Command:
@@ -31,35 +33,30 @@ async def search(desk: Desk) -> Command:
     return await desk.ask(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header)
 
 
-def test_search_by_time_in_cold_data_goes_by_way_of_threads(tmp_path: Path) -> None:
-    async def run() -> tuple[int, int, int]:
-        async with running(tmp_path) as desk:
-            await fill(desk)
-            store = desk.app.broker.store
-            expected = store.offset_by_time("T", 0, store.store_time("T", 0, 20))
-            answer = await search(desk)
-            assert answer.code == ResponseCode.SUCCESS
-            return answer.header(SearchOffsetResponse).offset, expected, desk.app.broker.cold.count
-
-    found, expected, count = asyncio.run(run())
+async def test_search_by_time_in_cold_data_goes_by_way_of_threads(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await fill(desk)
+        store = desk.app.broker.store
+        expected = store.offset_by_time("T", 0, store.store_time("T", 0, 20))
+        answer = await search(desk)
+        assert answer.code == ResponseCode.SUCCESS
+        found = answer.header(SearchOffsetResponse).offset
+        count = desk.app.broker.cold.count
 
     assert found == expected
     if not count:
         pytest.skip("this file system does not tell what it has in memory")
 
 
-def test_view_of_a_cold_record_that_is_none_is_refused_as_ever(tmp_path: Path) -> None:
-    async def run() -> tuple[int, str | None]:
-        async with running(tmp_path) as desk:
-            await fill(desk)
-            forget(tmp_path)
-            answer = await desk.ask(RequestCode.VIEW_MESSAGE_BY_ID, ViewMessage(offset=3))
-            return answer.code, answer.remark
-
-    assert asyncio.run(run()) == (
-        ResponseCode.SYSTEM_ERROR,
-        "can not find message by the offset, 3",
-    )
+async def test_view_of_a_cold_record_that_is_none_is_refused_as_ever(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await fill(desk)
+        forget(tmp_path)
+        answer = await desk.ask(RequestCode.VIEW_MESSAGE_BY_ID, ViewMessage(offset=3))
+        assert (answer.code, answer.remark) == (
+            ResponseCode.SYSTEM_ERROR,
+            "can not find message by the offset, 3",
+        )
 
 
 def test_what_has_to_wait_may_also_within_no_wait() -> None:
@@ -90,24 +87,22 @@ async def ask_everything(desk: Desk) -> list[bytes]:
     return [answer.body for answer in answers]
 
 
-def test_progress_and_resets_in_cold_data_go_by_way_of_threads(tmp_path: Path) -> None:
-    async def run() -> tuple[list[bytes], list[bytes], int]:
-        async with running(tmp_path) as desk:
-            await fill(desk)
-            desk.app.broker.offsets.commit("G", "T", queue_id=0, queue_offset=40)
-            warm = await ask_everything(desk)
-            assert desk.app.broker.cold.count == 0
-            forget(tmp_path)
-            return warm, await ask_everything(desk), desk.app.broker.cold.count
-
-    warm, cold, count = asyncio.run(run())
+async def test_progress_and_resets_in_cold_data_go_by_way_of_threads(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await fill(desk)
+        desk.app.broker.offsets.commit("G", "T", queue_id=0, queue_offset=40)
+        warm = await ask_everything(desk)
+        assert desk.app.broker.cold.count == 0
+        forget(tmp_path)
+        cold = await ask_everything(desk)
+        count = desk.app.broker.cold.count
 
     assert cold == warm
     if not count:
         pytest.skip("this file system does not tell what it has in memory")
 
 
-def test_reads_that_do_not_need_each_other_are_warmed_together(tmp_path: Path) -> None:
+async def test_reads_that_do_not_need_each_other_are_warmed_together(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x")
     fd = os.open(tmp_path / "file", os.O_RDONLY)
     is_cold = True
@@ -117,28 +112,42 @@ def test_reads_that_do_not_need_each_other_are_warmed_together(tmp_path: Path) -
             raise nowait.ColdRead(fd, 1, 0)
         return 2
 
-    async def run() -> list[int]:
-        nonlocal is_cold
-        async with running(tmp_path / "store") as desk:
-            steps = each(desk.app.broker, [lambda: 1, read, read, read])
-            warm = next(steps)
-            assert warm is not None
-            assert len(warm.__self__._reads) == 3  # type: ignore[attr-defined]
-            warm()
-            is_cold = False
-            with pytest.raises(StopIteration) as ended:
-                next(steps)
-            found: list[int] = ended.value.value
-            return found
+    async with running(tmp_path / "store") as desk:
+        steps = each(desk.app.broker, [lambda: 1, read, read, read])
+        wait = next(steps)
+        assert isinstance(wait, Wait)
+        warmed: list[int] = []
+        wait.begin(warmed.append)
+        await until(lambda: len(warmed) == 1)
+        assert desk.app.broker.cold.count == 1
+        is_cold = False
+        with pytest.raises(StopIteration) as ended:
+            next(steps)
+        found: list[int] = ended.value.value
 
-    assert asyncio.run(run()) == [1, 2, 2, 2]
+    assert found == [1, 2, 2, 2]
     os.close(fd)
 
 
-def test_many_reads_let_others_go_first(tmp_path: Path) -> None:
-    async def run() -> list[object]:
-        async with running(tmp_path) as desk:
-            reads = [lambda: 1] * (2 * READS_PER_SLICE + 1)
-            return list(each(desk.app.broker, reads))
+async def test_many_reads_let_others_go_first(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        reads = [lambda: 1] * (2 * READS_PER_SLICE + 1)
+        assert list(each(desk.app.broker, reads)) == [None, None]
 
-    assert asyncio.run(run()) == [None, None]
+
+def test_a_read_that_fails_behind_a_cold_one_leaves_no_descriptor(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x")
+    fd = os.open(tmp_path / "file", os.O_RDONLY)
+    before = len(os.listdir("/proc/self/fd"))
+
+    def cold() -> None:
+        raise nowait.ColdRead(fd, 1, 0)
+
+    def broken() -> None:
+        raise OSError(errno.EIO, "broken")
+
+    with pytest.raises(OSError, match="broken"):
+        together([cold, cold, broken])
+
+    assert len(os.listdir("/proc/self/fd")) == before
+    os.close(fd)

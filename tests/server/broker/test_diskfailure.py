@@ -82,45 +82,43 @@ def test_failed_sync_ends_all_acknowledgements_and_reads_go_on(
     assert asyncio.run(restart()) == [b"good", b"doubtful", b"after"]
 
 
-def test_failed_sync_with_async_flush_refuses_from_then_on(
+async def test_failed_sync_with_async_flush_refuses_from_then_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = BreakingDisk(monkeypatch)
 
-    async def run() -> tuple[list[int], list[bytes]]:
-        async with running(tmp_path) as desk:
-            desk.app.broker.config.store.flush_interval_commit_log_ms = 1
-            codes = [(await desk.send(b"before")).code]
-            disk.is_broken = True
-            await desk.app._flush(desk.app.broker.clock.now_ms())
-            codes.append((await desk.send(b"after")).code)
-            disk.is_broken = False
-            return codes, [record.body for record in await desk.messages()]
+    async with running(tmp_path) as desk:
+        desk.app.broker.config.store.flush_interval_commit_log_ms = 1
+        codes = [(await desk.send(b"before")).code]
+        disk.is_broken = True
+        await desk.app._flush(desk.app.broker.clock.now_ms())
+        codes.append((await desk.send(b"after")).code)
+        disk.is_broken = False
+        found = codes, [record.body for record in await desk.messages()]
 
-    assert asyncio.run(run()) == ([0, ResponseCode.SERVICE_NOT_AVAILABLE], [b"before"])
+    assert found == ([0, ResponseCode.SERVICE_NOT_AVAILABLE], [b"before"])
 
 
 @pytest.mark.parametrize(
     ("pages", "size", "elapsed_ms", "is_flushed"),
     [(0, 10, 0, True), (4, 3 * 4096, 9_000, False), (4, 5 * 4096, 0, True), (4, 10, 10_000, True)],
 )
-def test_async_flush_waits_for_enough_pages_or_the_thorough_interval(
+async def test_async_flush_waits_for_enough_pages_or_the_thorough_interval(
     tmp_path: Path, pages: int, size: int, elapsed_ms: int, *, is_flushed: bool
 ) -> None:
-    async def run() -> bool:
-        async with running(tmp_path) as desk:
-            app, store = desk.app, desk.app.broker.store
-            config = app.broker.config.store
-            config.flush_commit_log_least_pages = 0
-            await app._flush(now_ms := 1 << 50)
-            config.flush_commit_log_least_pages = 1 << 40
-            await desk.send(b"x" * size)
-            config.flush_commit_log_least_pages = pages
-            before = store.flushed_offset
-            await app._flush(now_ms + elapsed_ms)
-            return store.flushed_offset > before
+    async with running(tmp_path) as desk:
+        app, store = desk.app, desk.app.broker.store
+        config = app.broker.config.store
+        config.flush_commit_log_least_pages = 0
+        await app._flush(now_ms := 1 << 50)
+        config.flush_commit_log_least_pages = 1 << 40
+        await desk.send(b"x" * size)
+        config.flush_commit_log_least_pages = pages
+        before = store.flushed_offset
+        await app._flush(now_ms + elapsed_ms)
+        found = store.flushed_offset > before
 
-    assert asyncio.run(run()) is is_flushed
+    assert found is is_flushed
 
 
 @pytest.fixture
@@ -144,7 +142,7 @@ def ext4(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("sync", [False, True])
-def test_disk_that_becomes_read_only_ends_all_acknowledgements_and_reads_go_on(
+async def test_disk_that_becomes_read_only_ends_all_acknowledgements_and_reads_go_on(
     ext4: Path, *, sync: bool
 ) -> None:
     found: list[bytes] = []
@@ -171,6 +169,6 @@ def test_disk_that_becomes_read_only_ends_all_acknowledgements_and_reads_go_on(
 
     # The state files of a stop cannot be written, either; nobody is told that they are.
     with pytest.raises(OSError, match="Read-only file system"):
-        asyncio.run(run())
+        await run()
 
     assert found == [b"%d" % number for number in range(20)]

@@ -41,40 +41,33 @@ def resident_size() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def test_memory_does_not_grow_with_the_number_of_messages(tmp_path: Path) -> None:
-    async def run() -> tuple[int, int]:
-        async with running(tmp_path) as desk:
-            await desk.create_topic()
-            await load(desk, 2_000)
-            tracemalloc.start()
-            try:
-                await load(desk, 1_000)
-                before, _ = tracemalloc.get_traced_memory()
-                await load(desk, 4_000)
-                after, _ = tracemalloc.get_traced_memory()
-            finally:
-                tracemalloc.stop()
-            return before, after
-
-    before, after = asyncio.run(run())
+async def test_memory_does_not_grow_with_the_number_of_messages(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        await load(desk, 2_000)
+        tracemalloc.start()
+        try:
+            await load(desk, 1_000)
+            before, _ = tracemalloc.get_traced_memory()
+            await load(desk, 4_000)
+            after, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
 
     # A queue entry alone has 20 bytes, and a record over 1,000.
     assert after - before < 4_000 * 20
 
 
 @pytest.mark.soak
-def test_resident_memory_is_flat_over_a_long_load(tmp_path: Path) -> None:
+async def test_resident_memory_is_flat_over_a_long_load(tmp_path: Path) -> None:
     samples: list[int] = []
 
-    async def run() -> None:
-        async with running(tmp_path) as desk:
-            await desk.create_topic()
-            end_s = time.monotonic() + SOAK_LOAD_SECONDS
-            while time.monotonic() < end_s:
-                await load(desk, 5_000)
-                samples.append(resident_size())
-
-    asyncio.run(run())
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        end_s = time.monotonic() + SOAK_LOAD_SECONDS
+        while time.monotonic() < end_s:
+            await load(desk, 5_000)
+            samples.append(resident_size())
 
     half = len(samples) // 2
     print(f"{len(samples) * 5_000} messages, MiB after each tenth of the time:")

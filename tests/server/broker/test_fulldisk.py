@@ -76,7 +76,7 @@ async def bodies(desk: Desk) -> list[bytes]:
     ("ratio", "words"),
     [(90, "over diskSpaceWarningLevelRatio=90; free space"), (100, "free space on its disk")],
 )
-def test_full_disk_refuses_sends_until_there_is_space(
+async def test_full_disk_refuses_sends_until_there_is_space(
     small_disk: Path, ratio: int, words: str, *, sync: bool
 ) -> None:
     """With ratio 100 nothing warns: calls of the store fail with ENOSPC."""
@@ -85,29 +85,26 @@ def test_full_disk_refuses_sends_until_there_is_space(
     filler = small_disk / "filler"
     sent: list[bytes] = []
 
-    async def run() -> None:
-        async with running(small_disk / "store", config=config) as desk:
-            await desk.create_topic()
-            await send_until(desk, ResponseCode.SUCCESS, sent)
-            fill(filler, 2 << 20)
-            if ratio < 100:
-                # Which looks at the disk from time to time.
-                await until(lambda: desk.app.broker.store._policy.disk_full)
-            remark = await send_until(desk, ResponseCode.SERVICE_NOT_AVAILABLE, sent)
-            assert words in remark
-            # Reads and everything else go on, and the state is shown.
-            assert await bodies(desk) == sent
-            await desk.heartbeat()
-            assert words in await failure(desk)
-            # State files, queues and index have no space for a while, either.
-            await asyncio.sleep(1.5)
-            assert await bodies(desk) == sent
+    async with running(small_disk / "store", config=config) as desk:
+        await desk.create_topic()
+        await send_until(desk, ResponseCode.SUCCESS, sent)
+        fill(filler, 2 << 20)
+        if ratio < 100:
+            # Which looks at the disk from time to time.
+            await until(lambda: desk.app.broker.store._policy.disk_full)
+        remark = await send_until(desk, ResponseCode.SERVICE_NOT_AVAILABLE, sent)
+        assert words in remark
+        # Reads and everything else go on, and the state is shown.
+        assert await bodies(desk) == sent
+        await desk.heartbeat()
+        assert words in await failure(desk)
+        # State files, queues and index have no space for a while, either.
+        await asyncio.sleep(1.5)
+        assert await bodies(desk) == sent
 
-            filler.unlink()
-            await send_until(desk, ResponseCode.SUCCESS, sent)
-            assert await bodies(desk) == sent
-
-    asyncio.run(run())
+        filler.unlink()
+        await send_until(desk, ResponseCode.SUCCESS, sent)
+        assert await bodies(desk) == sent
     assert len(sent) >= 2
 
     async def restart() -> list[bytes]:
@@ -116,42 +113,39 @@ def test_full_disk_refuses_sends_until_there_is_space(
         async with running(small_disk / "store") as desk:
             return await bodies(desk)
 
-    assert asyncio.run(restart()) == sent
+    assert (await restart()) == sent
 
 
-def test_slave_on_a_full_disk_acknowledges_nothing_says_so_and_goes_on_with_space(
+async def test_slave_on_a_full_disk_acknowledges_nothing_says_so_and_goes_on_with_space(
     tmp_path: Path, small_disk: Path
 ) -> None:
     filler = small_disk / "filler"
 
-    async def run() -> None:
-        async with pair_in(tmp_path) as pair:
-            master = await pair.start("m", BrokerRole.SYNC_MASTER, slave_timeout_ms=200)
-            await master.create_topic()
-            pair.root = small_disk
-            slave = await pair.start("s", BrokerRole.SLAVE, slave_read_enable=True)
-            await until(lambda: state_of(slave) == "RECEIVING", what="a slave")
-            sent: list[bytes] = []
-            await send_until(master, ResponseCode.SUCCESS, sent)
-            fill(filler, 0)
+    async with pair_in(tmp_path) as pair:
+        master = await pair.start("m", BrokerRole.SYNC_MASTER, slave_timeout_ms=200)
+        await master.create_topic()
+        pair.root = small_disk
+        slave = await pair.start("s", BrokerRole.SLAVE, slave_read_enable=True)
+        await until(lambda: state_of(slave) == "RECEIVING", what="a slave")
+        sent: list[bytes] = []
+        await send_until(master, ResponseCode.SUCCESS, sent)
+        fill(filler, 0)
 
-            # Stored by the master, and not by the slave: 12, and 11 when it is far behind.
-            codes = {(await master.send(BODY * 10)).code for _ in range(40)}
-            assert codes - {0} <= {
-                ResponseCode.FLUSH_SLAVE_TIMEOUT,
-                ResponseCode.SLAVE_NOT_AVAILABLE,
-            }
-            store, ha_numbers = slave.app.broker.store, slave.app.broker.ha_numbers
-            await until(lambda: "space" in ha_numbers()["haProblem"], what="it says why")
-            kept = store.flushed_offset
-            assert kept < master.app.broker.store.written_offset
-            assert len(await bodies(slave)) >= len(sent)
+        # Stored by the master, and not by the slave: 12, and 11 when it is far behind.
+        codes = {(await master.send(BODY * 10)).code for _ in range(40)}
+        assert codes - {0} <= {
+            ResponseCode.FLUSH_SLAVE_TIMEOUT,
+            ResponseCode.SLAVE_NOT_AVAILABLE,
+        }
+        store, ha_numbers = slave.app.broker.store, slave.app.broker.ha_numbers
+        await until(lambda: "space" in ha_numbers()["haProblem"], what="it says why")
+        kept = store.flushed_offset
+        assert kept < master.app.broker.store.written_offset
+        assert len(await bodies(slave)) >= len(sent)
 
-            filler.unlink()
-            await equal_ends(master, slave)
-            assert ha_numbers()["haProblem"] == ""
-            await send_until(master, ResponseCode.SUCCESS, sent)
-            await equal_ends(master, slave)
-            assert await bodies(slave) == await bodies(master)
-
-    asyncio.run(run())
+        filler.unlink()
+        await equal_ends(master, slave)
+        assert ha_numbers()["haProblem"] == ""
+        await send_until(master, ResponseCode.SUCCESS, sent)
+        await equal_ends(master, slave)
+        assert await bodies(slave) == await bodies(master)

@@ -48,49 +48,43 @@ async def throw(desk: Desk, data: bytes) -> list[Command] | None:
         b"\x16\x03\x01" + bytes(64),
     ],
 )
-def test_what_is_no_frame_ends_its_connection_only(tmp_path: Path, data: bytes) -> None:
-    async def run() -> tuple[list[Command] | None, int]:
-        async with running(tmp_path) as desk:
-            return await throw(desk, data), (await desk.send()).code
-
-    answers, code = asyncio.run(run())
+async def test_what_is_no_frame_ends_its_connection_only(tmp_path: Path, data: bytes) -> None:
+    async with running(tmp_path) as desk:
+        answers = await throw(desk, data)
+        code = (await desk.send()).code
 
     assert answers is None
     assert code == 0
 
 
-def test_wrong_fields_are_answered_with_an_error(tmp_path: Path) -> None:
+async def test_wrong_fields_are_answered_with_an_error(tmp_path: Path) -> None:
     fields = [("e", "x"), ("e", str(2**31)), ("g", "9" * 30), ("f", ""), ("b", "\u0000")]
 
-    async def run() -> list[int]:
-        async with running(tmp_path) as desk:
-            codes = []
-            for key, value in fields:
-                command = Command.request(RequestCode.SEND_MESSAGE_V2, send())
-                command.ext[key] = value
-                codes.append((await desk.client.invoke(desk.address, command)).code)
-            return codes
+    async with running(tmp_path) as desk:
+        codes = []
+        for key, value in fields:
+            command = Command.request(RequestCode.SEND_MESSAGE_V2, send())
+            command.ext[key] = value
+            codes.append((await desk.client.invoke(desk.address, command)).code)
 
-    assert set(asyncio.run(run())) == {1}
+    assert set(codes) == {1}
 
 
 @pytest.mark.parametrize("key", ["queueOffset", "maxMsgNums", "commitOffset", "queueId"])
 @pytest.mark.parametrize("value", [str(-(2**31)), "0", str(2**31 - 1)])
-def test_extreme_numbers_in_a_pull_are_answered(tmp_path: Path, key: str, value: str) -> None:
-    async def run() -> tuple[int, int]:
-        async with running(tmp_path) as desk:
-            await desk.send()
-            command = Command.request(RequestCode.PULL_MESSAGE, pull(sys_flag=5))
-            command.ext[key] = value
-            return (await desk.client.invoke(desk.address, command)).code, (await desk.pull()).code
-
-    strange, normal = asyncio.run(run())
+async def test_extreme_numbers_in_a_pull_are_answered(tmp_path: Path, key: str, value: str) -> None:
+    async with running(tmp_path) as desk:
+        await desk.send()
+        command = Command.request(RequestCode.PULL_MESSAGE, pull(sys_flag=5))
+        command.ext[key] = value
+        strange = (await desk.client.invoke(desk.address, command)).code
+        normal = (await desk.pull()).code
 
     assert strange in (0, 1, 19, 20, 21)
     assert normal == 0
 
 
-def test_random_requests_of_every_code_leave_the_broker_serving(tmp_path: Path) -> None:
+async def test_random_requests_of_every_code_leave_the_broker_serving(tmp_path: Path) -> None:
     print(f"seed {SEED}")
     rng = random.Random(SEED)
     keys = ["topic", "consumerGroup", "queueId", "offset", "group", "a", "b", "e", "msgId", "key"]
@@ -102,36 +96,34 @@ def test_random_requests_of_every_code_leave_the_broker_serving(tmp_path: Path) 
         command.ext = {key: rng.choice(values) for key in rng.sample(keys, 4)}
         return encode_frame(command)
 
-    async def run() -> tuple[int, int, bytes]:
-        async with running(tmp_path / "store") as desk:
-            for code in RequestCode:
-                host, port = desk.address.split(":")
-                _, writer = await asyncio.open_connection(host, int(port))
-                writer.write(b"".join(request(code) for _ in range(20)))
-                await writer.drain()
-                writer.close()
-                await writer.wait_closed()
-            answer = await desk.send(b"still here")
-            (record,) = (await desk.messages())[-1:]
-            return answer.code, desk.app.broker.config.broker_permission, record.body
-
-    assert asyncio.run(run()) == (0, 6, b"still here")
+    async with running(tmp_path / "store") as desk:
+        for code in RequestCode:
+            host, port = desk.address.split(":")
+            _, writer = await asyncio.open_connection(host, int(port))
+            writer.write(b"".join(request(code) for _ in range(20)))
+            await writer.drain()
+            writer.close()
+            await writer.wait_closed()
+        answer = await desk.send(b"still here")
+        (record,) = (await desk.messages())[-1:]
+        assert (answer.code, desk.app.broker.config.broker_permission, record.body) == (
+            0,
+            6,
+            b"still here",
+        )
     assert [path.name for path in tmp_path.iterdir()] == ["store"]
 
 
-def test_bit_flips_in_a_send_never_stop_the_broker(tmp_path: Path) -> None:
+async def test_bit_flips_in_a_send_never_stop_the_broker(tmp_path: Path) -> None:
     frame = encode_frame(Command.request(RequestCode.SEND_MESSAGE_V2, send(), body=b"x"))
 
-    async def run() -> int:
-        async with running(tmp_path) as desk:
-            host, port = desk.address.split(":")
-            for bit in range(64, len(frame) * 8, 7):
-                flipped = bytearray(frame)
-                flipped[bit // 8] ^= 1 << bit % 8
-                _, writer = await asyncio.open_connection(host, int(port))
-                writer.write(bytes(flipped))
-                await writer.drain()
-                writer.close()
-            return (await desk.send()).code
-
-    assert asyncio.run(run()) == 0
+    async with running(tmp_path) as desk:
+        host, port = desk.address.split(":")
+        for bit in range(64, len(frame) * 8, 7):
+            flipped = bytearray(frame)
+            flipped[bit // 8] ^= 1 << bit % 8
+            _, writer = await asyncio.open_connection(host, int(port))
+            writer.write(bytes(flipped))
+            await writer.drain()
+            writer.close()
+        assert (await desk.send()).code == 0

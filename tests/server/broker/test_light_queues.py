@@ -14,7 +14,6 @@ from server.broker.config import BrokerConfig, broker_config
 from server.runtime.clock import SystemClock, Times, read_together
 from server.runtime.settings import Value
 from storefmt.config.tables import ConsumerOffsets
-from storefmt.formats.message import Record
 from tests.server.broker.desk import TOPIC, Desk, broker_settings, running, send
 
 LIGHT, GROUP = "%LMQ%phone", "%LMQ%phone-1"
@@ -30,21 +29,12 @@ def copied(names: str, *, extra: str = "") -> str:
     return f"INNER_MULTI_DISPATCH\1{names}\2WAIT\1true\2TAGS\1A{extra}"
 
 
-def on_broker(root: Path, scene) -> object:  # type: ignore[no-untyped-def]
-    async def run() -> object:
-        async with running(root, config=with_light(root)) as desk:
-            return await scene(desk)
-
-    return asyncio.run(run())
-
-
-def test_message_is_read_from_its_topic_and_from_every_queue_it_names(tmp_path: Path) -> None:
-    async def scene(desk: Desk) -> tuple[Command, list[Record], list[Record], set[str]]:
+async def test_message_is_read_from_its_topic_and_from_every_queue_it_names(tmp_path: Path) -> None:
+    async with running(tmp_path, config=with_light(tmp_path)) as desk:
         answer = await desk.send(b"x", queue_id=1, properties=copied(f"{LIGHT},%LMQ%pad"))
         light = await desk.messages(topic=LIGHT)
-        return answer, await desk.messages(queue_id=1), light, desk.app.broker.topics.names()
-
-    answer, own, light, topics = on_broker(tmp_path, scene)  # type: ignore[misc]
+        own = await desk.messages(queue_id=1)
+        topics = desk.app.broker.topics.names()
 
     assert (answer.code, answer.ext["queueId"], answer.ext["queueOffset"]) == (0, "1", "0")
     assert [record.body for record in light] == [b"x"]
@@ -55,49 +45,43 @@ def test_message_is_read_from_its_topic_and_from_every_queue_it_names(tmp_path: 
     assert not any(name.startswith("%LMQ%") for name in topics)
 
 
-def test_held_pull_of_a_light_queue_is_woken_by_a_copy(tmp_path: Path) -> None:
-    async def scene(desk: Desk) -> Command:
+async def test_held_pull_of_a_light_queue_is_woken_by_a_copy(tmp_path: Path) -> None:
+    async with running(tmp_path, config=with_light(tmp_path)) as desk:
         held = asyncio.ensure_future(
             desk.pull(topic=LIGHT, sys_flag=6, suspend_timeout_millis=20_000)
         )
         while not len(desk.app.broker.hold):
             await asyncio.sleep(0)
         await desk.send(b"x", properties=copied(LIGHT))
-        return await held
-
-    answer = on_broker(tmp_path, scene)
+        answer = await held
 
     assert isinstance(answer, Command)
     assert answer.code == ResponseCode.SUCCESS
 
 
-def test_delayed_message_comes_to_its_light_queue_when_it_is_due(tmp_path: Path) -> None:
-    async def scene(desk: Desk) -> tuple[int, list[Record]]:
+async def test_delayed_message_comes_to_its_light_queue_when_it_is_due(tmp_path: Path) -> None:
+    async with running(tmp_path, config=with_light(tmp_path)) as desk:
         await desk.send(b"later", properties=copied(LIGHT, extra="\2DELAY\0011"))
         store = desk.app.broker.store
         early = store.max_offset(LIGHT, 0)
         now_ms, steady_ms = read_together(desk.app.broker.clock)
         desk.app.broker.delay.deliver(Times(now_ms + 60_000, steady_ms + 60_000))
         desk.app.broker.turn.commit()
-        return early, await desk.messages(topic=LIGHT)
-
-    early, found = on_broker(tmp_path, scene)  # type: ignore[misc]
+        found = await desk.messages(topic=LIGHT)
 
     assert early == 0
     assert [record.body for record in found] == [b"later"]
 
 
-def test_message_sent_to_a_light_topic_itself_has_one_queue(tmp_path: Path) -> None:
-    async def scene(desk: Desk) -> tuple[Command, Command]:
-        return await desk.send(topic=LIGHT), await desk.send(topic=LIGHT, queue_id=1)
-
-    stored, refused = on_broker(tmp_path, scene)  # type: ignore[misc]
+async def test_message_sent_to_a_light_topic_itself_has_one_queue(tmp_path: Path) -> None:
+    async with running(tmp_path, config=with_light(tmp_path)) as desk:
+        stored, refused = await desk.send(topic=LIGHT), await desk.send(topic=LIGHT, queue_id=1)
 
     assert (stored.code, refused.code) == (0, 1)
     assert "request queueId[1] is illegal" in refused.remark
 
 
-def test_one_light_queue_too_many_is_refused_in_javas_words(tmp_path: Path) -> None:
+async def test_one_light_queue_too_many_is_refused_in_javas_words(tmp_path: Path) -> None:
     async def scene(desk: Desk) -> tuple[Command, Command]:
         await desk.send(properties=copied(LIGHT))
         return (
@@ -105,46 +89,34 @@ def test_one_light_queue_too_many_is_refused_in_javas_words(tmp_path: Path) -> N
             await desk.send(properties=copied("../x")),
         )
 
-    async def run() -> tuple[Command, Command]:
-        config = with_light(tmp_path)
-        config.store.max_lmq_consume_queue_num = 1
-        async with running(tmp_path, config=config) as desk:
-            return await scene(desk)
-
-    exceeded, illegal = asyncio.run(run())
+    config = with_light(tmp_path)
+    config.store.max_lmq_consume_queue_num = 1
+    async with running(tmp_path, config=config) as desk:
+        (exceeded, illegal) = await scene(desk)
 
     assert exceeded.code == ResponseCode.SYSTEM_ERROR
     assert (exceeded.remark or "").startswith("[LMQ_CONSUME_QUEUE_NUM_EXCEEDED]broker config")
     assert illegal.code == ResponseCode.MESSAGE_ILLEGAL
 
 
-def test_offsets_of_light_groups_are_kept_in_a_file_of_their_own(tmp_path: Path) -> None:
-    async def commit(desk: Desk) -> None:
+async def test_offsets_of_light_groups_are_kept_in_a_file_of_their_own(tmp_path: Path) -> None:
+    async with running(tmp_path, config=with_light(tmp_path)) as desk:
         await desk.send(properties=copied(LIGHT))
         for group, topic, at in ((GROUP, LIGHT, 7), ("G", TOPIC, 3)):
             header = UpdateConsumerOffset(
                 consumer_group=group, topic=topic, queue_id=0, commit_offset=at
             )
             await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
-
-    async def query(desk: Desk) -> list[str]:
-        return [
-            (
-                await desk.ask(
-                    RequestCode.QUERY_CONSUMER_OFFSET,
-                    QueryConsumerOffset(consumer_group=group, topic=topic, queue_id=0),
-                )
-            ).ext["offset"]
-            for group, topic in ((GROUP, LIGHT), ("G", TOPIC))
-        ]
-
-    on_broker(tmp_path, commit)
     saved = ConsumerOffsets.decode((tmp_path / "config/lmqConsumerOffset.json").read_bytes())
 
     assert saved.lmq_offsets == {(LIGHT, GROUP): 7}
     assert saved.offsets == {(TOPIC, "G"): {0: 3}}
     assert not (tmp_path / "config/consumerOffset.json").exists()
-    assert on_broker(tmp_path, query) == ["7", "3"]
+    async with running(tmp_path, config=with_light(tmp_path)) as desk:
+        for group, topic, at in ((GROUP, LIGHT, "7"), ("G", TOPIC, "3")):
+            query = QueryConsumerOffset(consumer_group=group, topic=topic, queue_id=0)
+            answer = await desk.ask(RequestCode.QUERY_CONSUMER_OFFSET, query)
+            assert answer.ext["offset"] == at
 
 
 def test_offsets_are_found_again_when_light_queues_are_switched_on_or_off(tmp_path: Path) -> None:
@@ -184,10 +156,10 @@ def test_settings_of_light_queues_are_served(key: str) -> None:
     assert config.store.enable_multi_dispatch is (key == "enableMultiDispatch")
 
 
-def test_light_topics_cannot_be_made(tmp_path: Path) -> None:
-    async def scene(desk: Desk) -> int:
+async def test_light_topics_cannot_be_made(tmp_path: Path) -> None:
+    async with running(tmp_path, config=with_light(tmp_path)) as desk:
         await desk.create_topic(LIGHT, queues=8)
         answer = await desk.ask(RequestCode.SEND_MESSAGE_V2, send(topic=LIGHT, queue_id=7))
-        return answer.code
+        found = answer.code
 
-    assert on_broker(tmp_path, scene) == 1
+    assert found == 1

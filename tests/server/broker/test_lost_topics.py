@@ -1,6 +1,5 @@
 """Topics that have messages and are in no topics.json: made again, unless they were deleted."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -29,21 +28,18 @@ async def topics_of(root: Path) -> dict[str, TopicConfig | None]:
         return {name: desk.app.broker.topics.get(name) for name in names}
 
 
-def test_lost_topics_are_made_again_with_their_queues_and_can_be_read(tmp_path: Path) -> None:
-    async def fill() -> None:
-        async with running(tmp_path) as desk:
-            await desk.create_topic("wide", queues=9)
-            desk.app.broker.groups.put(SubscriptionGroup("G", retry_queue_nums=2), now_ms=1)
-            await desk.send(topic="wide", queue_id=6)
-            for topic in (TOPIC, "%RETRY%G", "%DLQ%G", "%LMQ%light"):
-                desk.app.broker.topics.put(topic_config(topic, queue_count=1), now_ms=1)
-                assert (await desk.send(topic=topic)).code == 0
-
-    asyncio.run(fill())
+async def test_lost_topics_are_made_again_with_their_queues_and_can_be_read(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.create_topic("wide", queues=9)
+        desk.app.broker.groups.put(SubscriptionGroup("G", retry_queue_nums=2), now_ms=1)
+        await desk.send(topic="wide", queue_id=6)
+        for topic in (TOPIC, "%RETRY%G", "%DLQ%G", "%LMQ%light"):
+            desk.app.broker.topics.put(topic_config(topic, queue_count=1), now_ms=1)
+            assert (await desk.send(topic=topic)).code == 0
     lose_topics(tmp_path)
 
-    found = asyncio.run(topics_of(tmp_path))
-    again = asyncio.run(topics_of(tmp_path))
+    found = await topics_of(tmp_path)
+    again = await topics_of(tmp_path)
 
     counts = {name: one and (one.write_queue_nums, one.perm) for name, one in found.items()}
     assert counts == {
@@ -56,20 +52,19 @@ def test_lost_topics_are_made_again_with_their_queues_and_can_be_read(tmp_path: 
     assert again == found
 
 
-def test_deleted_topic_stays_deleted_though_a_delayed_message_came_later(tmp_path: Path) -> None:
+async def test_deleted_topic_stays_deleted_though_a_delayed_message_came_later(
+    tmp_path: Path,
+) -> None:
     clock = FakeClock(START_MS)
 
-    async def fill() -> int:
-        async with running(tmp_path, clock=clock) as desk:
-            await desk.create_topic()
-            await desk.send(properties="DELAY\0011")
-            await desk.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopic(topic=TOPIC))
-            await delivered(desk, clock)
-            return desk.app.broker.store.max_offset(TOPIC, 0)
+    async with running(tmp_path, clock=clock) as desk:
+        await desk.create_topic()
+        await desk.send(properties="DELAY\0011")
+        await desk.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopic(topic=TOPIC))
+        await delivered(desk, clock)
+        count = desk.app.broker.store.max_offset(TOPIC, 0)
 
-    count = asyncio.run(fill())
-
-    found = asyncio.run(topics_of(tmp_path))
+    found = await topics_of(tmp_path)
 
     assert count == 1
     assert found[TOPIC] is None
@@ -81,45 +76,39 @@ async def delivered(desk: Desk, clock: FakeClock) -> None:
     pass_time(desk, clock, 1_000)
 
 
-def test_topics_of_a_store_that_was_the_real_brokers_alone_are_only_named(
+async def test_topics_of_a_store_that_was_the_real_brokers_alone_are_only_named(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def fill() -> None:
-        async with running(tmp_path) as desk:
-            await desk.create_topic()
-            await desk.send()
-
-    asyncio.run(fill())
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        await desk.send()
     lose_topics(tmp_path)
     (tmp_path / "dispatch.json").unlink()
 
-    found = asyncio.run(topics_of(tmp_path))
+    found = await topics_of(tmp_path)
 
     assert found[TOPIC] is None
     assert "nobody finds these" in caplog.text
 
 
-def test_promoted_slave_has_the_topics_of_all_messages_it_has(tmp_path: Path) -> None:
-    async def run() -> tuple[bool, TopicConfig | None, int]:
-        async with pair_in(tmp_path) as pair:
-            master = await pair.start("m", BrokerRole.ASYNC_MASTER)
-            slave = await pair.start("s", BrokerRole.SLAVE)
-            await master.create_topic()
-            await master.send()
-            store = slave.app.broker.store
-            await until(lambda: store.has(TOPIC))
-            await until(lambda: slave.app.broker.topics.get(TOPIC) is not None)
-            # A topic that the slave was not told of when its master went away.
-            await master.send(topic="late")
-            await until(lambda: store.has("late"))
-            slave.app.broker.topics._topics.pop("late", None)
-            was_known = slave.app.broker.topics.get("late") is not None
-            await pair.stop("m")
-            assert (await pair.promote("s", force=True)).code == 0
-            late = slave.app.broker.topics.get("late")
-            return was_known, late, len(await slave.messages(topic="late"))
-
-    was_known, late, count = asyncio.run(run())
+async def test_promoted_slave_has_the_topics_of_all_messages_it_has(tmp_path: Path) -> None:
+    async with pair_in(tmp_path) as pair:
+        master = await pair.start("m", BrokerRole.ASYNC_MASTER)
+        slave = await pair.start("s", BrokerRole.SLAVE)
+        await master.create_topic()
+        await master.send()
+        store = slave.app.broker.store
+        await until(lambda: store.has(TOPIC))
+        await until(lambda: slave.app.broker.topics.get(TOPIC) is not None)
+        # A topic that the slave was not told of when its master went away.
+        await master.send(topic="late")
+        await until(lambda: store.has("late"))
+        slave.app.broker.topics._topics.pop("late", None)
+        was_known = slave.app.broker.topics.get("late") is not None
+        await pair.stop("m")
+        assert (await pair.promote("s", force=True)).code == 0
+        late = slave.app.broker.topics.get("late")
+        count = len(await slave.messages(topic="late"))
 
     assert not was_known
     assert late is not None

@@ -1,6 +1,5 @@
 """The ports of a broker: what its settings make of them."""
 
-import asyncio
 import socket
 
 import pytest
@@ -9,7 +8,9 @@ from server.broker.config import BrokerConfig
 from server.broker.ports import server_of
 
 
-def test_as_many_connections_may_wait_as_the_settings_say(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_as_many_connections_may_wait_as_the_settings_say(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked: list[int] = []
     listen = socket.socket.listen
 
@@ -17,15 +18,12 @@ def test_as_many_connections_may_wait_as_the_settings_say(monkeypatch: pytest.Mo
         asked.append(backlog)
         listen(self, backlog)
 
-    async def go() -> None:
-        server = server_of(
-            BrokerConfig(server_socket_backlog=7),
-            on_frame=lambda conn, raw: None,
-            on_close=lambda conn: None,
-        )
-        monkeypatch.setattr(socket.socket, "listen", spied)
-        await server.start("127.0.0.1", 0)
-        await server.stop()
-
-    asyncio.run(go())
+    server = server_of(
+        BrokerConfig(server_socket_backlog=7),
+        on_frame=lambda conn, raw: None,
+        on_close=lambda conn: None,
+    )
+    monkeypatch.setattr(socket.socket, "listen", spied)
+    await server.start("127.0.0.1", 0)
+    await server.stop()
     assert set(asked) == {7}

@@ -18,99 +18,88 @@ async def route(desk: Desk, namesrv: str, topic: str) -> Command:
 
 
 @pytest.mark.parametrize("compressed", [False, True])
-def test_started_broker_is_known_to_every_name_server(tmp_path: Path, compressed: bool) -> None:
-    async def run() -> list[tuple[str, int]]:
-        async with (
-            name_server(tmp_path / "a") as first,
-            name_server(tmp_path / "b") as second,
-            running(
-                tmp_path / "store",
-                namesrv_addr=f"{first};{second}",
-                compressed_register=compressed,
-            ) as desk,
-        ):
-            found = []
-            for namesrv in (first, second):
-                answer = await route(desk, namesrv, "TBW102")
-                data = TopicRouteData.decode(answer.body)
-                assert data.broker_datas[0].broker_addrs == {0: desk.address}
-                found.append((data.broker_datas[0].cluster, data.queue_datas[0].perm))
-            return found
-
+async def test_started_broker_is_known_to_every_name_server(
+    tmp_path: Path, compressed: bool
+) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
 
-    assert asyncio.run(run()) == [("TestCluster", 7)] * 2
+    async with (
+        name_server(tmp_path / "a") as first,
+        name_server(tmp_path / "b") as second,
+        running(
+            tmp_path / "store",
+            namesrv_addr=f"{first};{second}",
+            compressed_register=compressed,
+        ) as desk,
+    ):
+        found = []
+        for namesrv in (first, second):
+            answer = await route(desk, namesrv, "TBW102")
+            data = TopicRouteData.decode(answer.body)
+            assert data.broker_datas[0].broker_addrs == {0: desk.address}
+            found.append((data.broker_datas[0].cluster, data.queue_datas[0].perm))
+
+    assert found == [("TestCluster", 7)] * 2
 
 
-def test_auto_created_topic_is_told_without_waiting_for_the_next_round(tmp_path: Path) -> None:
-    async def run() -> int:
-        async with (
-            name_server(tmp_path) as namesrv,
-            running(tmp_path / "store", namesrv_addr=namesrv) as desk,
-        ):
-            await desk.send(topic="Fresh")
-            while (answer := await route(desk, namesrv, "Fresh")).code != 0:
-                await asyncio.sleep(0)
-            return TopicRouteData.decode(answer.body).queue_datas[0].write_queue_nums
-
-    assert asyncio.run(run()) == 4
-
-
-def test_stopped_broker_is_gone_at_once(tmp_path: Path) -> None:
-    async def run() -> tuple[int, int]:
-        async with name_server(tmp_path) as namesrv:
-            async with running(tmp_path / "store", namesrv_addr=namesrv) as desk:
-                info = await desk.client.invoke(
-                    namesrv, Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
-                )
-                before = len(ClusterInfo.decode(info.body).broker_addr_table)
-            async with running(tmp_path / "other") as desk:
-                info = await desk.client.invoke(
-                    namesrv, Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
-                )
-                return before, len(ClusterInfo.decode(info.body).broker_addr_table)
-
-    assert asyncio.run(run()) == (1, 0)
+async def test_auto_created_topic_is_told_without_waiting_for_the_next_round(
+    tmp_path: Path,
+) -> None:
+    async with (
+        name_server(tmp_path) as namesrv,
+        running(tmp_path / "store", namesrv_addr=namesrv) as desk,
+    ):
+        await desk.send(topic="Fresh")
+        while (answer := await route(desk, namesrv, "Fresh")).code != 0:
+            await asyncio.sleep(0)
+        assert TopicRouteData.decode(answer.body).queue_datas[0].write_queue_nums == 4
 
 
-def test_name_servers_say_which_topics_are_ordered(tmp_path: Path) -> None:
-    async def run() -> bool:
-        async with (
-            name_server(tmp_path) as namesrv,
-            running(tmp_path / "store", namesrv_addr=namesrv) as desk,
-        ):
-            await desk.create_topic("Orders")
-            put = PutKVConfig(namespace="ORDER_TOPIC_CONFIG", key="Orders", value="broker-a:1")
-            await desk.client.invoke(namesrv, Command.request(RequestCode.PUT_KV_CONFIG, put))
-            registration = desk.app._registration
-            assert registration is not None
-            await registration.round(0)
-            topic = desk.app.broker.topics.get("Orders")
-            return topic is not None and topic.order
-
-    assert asyncio.run(run())
+async def test_stopped_broker_is_gone_at_once(tmp_path: Path) -> None:
+    async with name_server(tmp_path) as namesrv:
+        async with running(tmp_path / "store", namesrv_addr=namesrv) as desk:
+            info = await desk.client.invoke(
+                namesrv, Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
+            )
+            before = len(ClusterInfo.decode(info.body).broker_addr_table)
+        async with running(tmp_path / "other") as desk:
+            info = await desk.client.invoke(
+                namesrv, Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
+            )
+            assert (before, len(ClusterInfo.decode(info.body).broker_addr_table)) == (1, 0)
 
 
-def test_round_without_force_tells_only_what_changed(tmp_path: Path) -> None:
-    async def run() -> tuple[bool, bool]:
-        async with (
-            name_server(tmp_path) as namesrv,
-            running(tmp_path / "store", namesrv_addr=namesrv, force_register=False) as desk,
-        ):
-            registration = desk.app._registration
-            assert registration is not None
-            unchanged = await registration._is_needed()
-            desk.app.broker.topics._on_change = lambda: None
-            desk.app.broker.topics.touch(5)
-            return unchanged, await registration._is_needed()
+async def test_name_servers_say_which_topics_are_ordered(tmp_path: Path) -> None:
+    async with (
+        name_server(tmp_path) as namesrv,
+        running(tmp_path / "store", namesrv_addr=namesrv) as desk,
+    ):
+        await desk.create_topic("Orders")
+        put = PutKVConfig(namespace="ORDER_TOPIC_CONFIG", key="Orders", value="broker-a:1")
+        await desk.client.invoke(namesrv, Command.request(RequestCode.PUT_KV_CONFIG, put))
+        registration = desk.app._registration
+        assert registration is not None
+        await registration.round(0)
+        topic = desk.app.broker.topics.get("Orders")
+        found = topic is not None and topic.order
 
-    assert asyncio.run(run()) == (False, True)
+    assert found
 
 
-def test_broker_serves_without_its_name_server(tmp_path: Path) -> None:
-    async def run() -> int:
-        async with running(tmp_path, namesrv_addr="127.0.0.1:1") as desk:
-            return (await desk.send()).code
+async def test_round_without_force_tells_only_what_changed(tmp_path: Path) -> None:
+    async with (
+        name_server(tmp_path) as namesrv,
+        running(tmp_path / "store", namesrv_addr=namesrv, force_register=False) as desk,
+    ):
+        registration = desk.app._registration
+        assert registration is not None
+        unchanged = await registration._is_needed()
+        desk.app.broker.topics._on_change = lambda: None
+        desk.app.broker.topics.touch(5)
+        assert (unchanged, await registration._is_needed()) == (False, True)
 
-    assert asyncio.run(run()) == 0
+
+async def test_broker_serves_without_its_name_server(tmp_path: Path) -> None:
+    async with running(tmp_path, namesrv_addr="127.0.0.1:1") as desk:
+        assert (await desk.send()).code == 0

@@ -3,16 +3,15 @@
 import asyncio
 import threading
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
 from mqclient.client.instance import MQClient
-from mqclient.consumer.pull import PullStatus
+from mqclient.consumer.pull.pull_request import PullStatus
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import BrokerRefused
 from mqclient.message import Message
@@ -31,7 +30,6 @@ from tests.server.broker.desk import Desk, create, name_server, pull, running
 from tests.server.filterserver import wat
 from tests.waiting import eventually, until
 
-_T = TypeVar("_T")
 QUEUE = MessageQueue("T", "broker-a", 0)
 
 
@@ -80,14 +78,6 @@ async def filter_server(
         await app.stop()
 
 
-def play(root: Path, act: Callable[[Scene], Awaitable[_T]], **settings: object) -> _T:
-    async def run() -> _T:
-        async with scene(root, **settings) as found:
-            return await act(found)
-
-    return asyncio.run(run())
-
-
 async def send(one: Scene, *bodies: bytes) -> None:
     for body in bodies:
         await Producer(one.client).send(Message("T", body), queue=QUEUE)
@@ -103,87 +93,82 @@ def upload(source: bytes, *, crc: int | None = None) -> Command:
     return Command.request(RequestCode.REGISTER_MESSAGE_FILTER_CLASS, header, body=source)
 
 
-def test_consumer_gets_what_its_filter_keeps(tmp_path: Path) -> None:
-    async def act(one: Scene) -> list[tuple[list[bytes], int]]:
+async def test_consumer_gets_what_its_filter_keeps(tmp_path: Path) -> None:
+    async with scene(tmp_path) as one:
         await one.consumer.upload_filter("T", "starts-with-a", wat.module(wat.FIRST_IS_A))
         await send(one, b"a1", b"b1", b"a2", b"b2")
         found, at = [], 0
         for is_filtered in (True, False):
             answer = await one.consumer.pull(QUEUE, queue_offset=at, class_filter=is_filtered)
             found.append(([message.body for message in answer.messages], answer.next_offset))
-        return found
 
-    assert play(tmp_path, act) == [([b"a1", b"a2"], 4), ([b"a1", b"b1", b"a2", b"b2"], 4)]
+    assert found == [([b"a1", b"a2"], 4), ([b"a1", b"b1", b"a2", b"b2"], 4)]
 
 
-def test_messages_that_are_all_left_out_move_the_offset_on(tmp_path: Path) -> None:
-    async def act(one: Scene) -> tuple[PullStatus, int, PullStatus, int]:
+async def test_messages_that_are_all_left_out_move_the_offset_on(tmp_path: Path) -> None:
+    async with scene(tmp_path) as one:
         await one.consumer.upload_filter("T", "starts-with-a", wat.module(wat.FIRST_IS_A))
         await send(one, b"b1", b"b2")
         first = await one.consumer.pull(QUEUE, queue_offset=0, class_filter=True)
         end = await one.consumer.pull(QUEUE, queue_offset=first.next_offset, class_filter=True)
-        return first.status, first.next_offset, end.status, end.next_offset
-
-    status, at, end, end_at = play(tmp_path, act)
+        status, at, end, end_at = first.status, first.next_offset, end.status, end.next_offset
 
     assert (status, at) == (PullStatus.NO_MATCHED_MSG, 2)
     assert (end, end_at) == (PullStatus.NO_NEW_MSG, 2)
 
 
-def test_offset_outside_of_the_queue_is_told_as_by_the_broker(tmp_path: Path) -> None:
-    async def act(one: Scene) -> tuple[PullStatus, int]:
+async def test_offset_outside_of_the_queue_is_told_as_by_the_broker(tmp_path: Path) -> None:
+    async with scene(tmp_path) as one:
         await one.consumer.upload_filter("T", "all", wat.module(wat.TAKES_ALL))
         await send(one, b"a1")
         answer = await one.consumer.pull(QUEUE, queue_offset=9, class_filter=True)
-        return answer.status, answer.next_offset
+        found = answer.status, answer.next_offset
 
-    assert play(tmp_path, act) == (PullStatus.OFFSET_ILLEGAL, 1)
+    assert found == (PullStatus.OFFSET_ILLEGAL, 1)
 
 
-def test_pull_waits_at_the_broker_and_is_woken(tmp_path: Path) -> None:
-    async def act(one: Scene) -> list[bytes]:
+async def test_pull_waits_at_the_broker_and_is_woken(tmp_path: Path) -> None:
+    async with scene(tmp_path) as one:
         await one.consumer.upload_filter("T", "starts-with-a", wat.module(wat.FIRST_IS_A))
         waiting = asyncio.create_task(
             one.consumer.pull(QUEUE, queue_offset=0, class_filter=True, suspend_ms=30_000)
         )
         await until(lambda: len(one.desk.app.broker.hold))
         await send(one, b"a1")
-        return [message.body for message in (await waiting).messages]
+        found = [message.body for message in (await waiting).messages]
 
-    assert play(tmp_path, act) == [b"a1"]
+    assert found == [b"a1"]
 
 
-def test_offset_that_comes_with_a_pull_is_committed_at_the_broker(tmp_path: Path) -> None:
-    async def act(one: Scene) -> int | None:
+async def test_offset_that_comes_with_a_pull_is_committed_at_the_broker(tmp_path: Path) -> None:
+    async with scene(tmp_path) as one:
         await one.consumer.upload_filter("T", "all", wat.module(wat.TAKES_ALL))
         await send(one, b"a1", b"a2")
         header = pull(queue_offset=1, sys_flag=1 | 4 | 8, commit_offset=1)
         await one.desk.client.invoke(one.address, Command.request(RequestCode.PULL_MESSAGE, header))
-        return await one.consumer.committed(QUEUE)
+        found = await one.consumer.committed(QUEUE)
 
-    assert play(tmp_path, act) == 1
-
-
-def test_group_without_a_filter_is_told_to_upload_it(tmp_path: Path) -> None:
-    async def act(one: Scene) -> None:
-        await one.consumer.pull(QUEUE, queue_offset=0, class_filter=True)
-
-    with pytest.raises(BrokerRefused, match="has no filter for topic T here"):
-        play(tmp_path, act)
+    assert found == 1
 
 
-def test_last_upload_of_a_group_is_its_filter(tmp_path: Path) -> None:
-    async def act(one: Scene) -> list[bytes]:
+async def test_group_without_a_filter_is_told_to_upload_it(tmp_path: Path) -> None:
+    async with scene(tmp_path) as one:
+        with pytest.raises(BrokerRefused, match="has no filter for topic T here"):
+            await one.consumer.pull(QUEUE, queue_offset=0, class_filter=True)
+
+
+async def test_last_upload_of_a_group_is_its_filter(tmp_path: Path) -> None:
+    async with scene(tmp_path) as one:
         for text in (wat.FIRST_IS_A, wat.TAKES_ALL):
             await one.consumer.upload_filter("T", "changing", wat.module(text))
         await send(one, b"b1")
         answer = await one.consumer.pull(QUEUE, queue_offset=0, class_filter=True)
-        return [message.body for message in answer.messages]
+        found = [message.body for message in answer.messages]
 
-    assert play(tmp_path, act) == [b"b1"]
+    assert found == [b"b1"]
 
 
-def test_filters_go_on_while_a_module_is_compiled(
+async def test_filters_go_on_while_a_module_is_compiled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
@@ -194,7 +179,7 @@ def test_filters_go_on_while_a_module_is_compiled(
         go_on.wait()
         return compile_now(engine, source)
 
-    async def act(one: Scene) -> list[bytes]:
+    async with scene(tmp_path) as one:
         await one.consumer.upload_filter("T", "starts-with-a", wat.module(wat.FIRST_IS_A))
         await send(one, b"a1", b"b1")
         monkeypatch.setattr(FilterEngine, "compile", compile_late)
@@ -206,14 +191,14 @@ def test_filters_go_on_while_a_module_is_compiled(
         finally:
             go_on.set()
         await late
-        return [message.body for message in answer.messages]
+        found = [message.body for message in answer.messages]
 
-    assert play(tmp_path, act) == [b"a1"]
+    assert found == [b"a1"]
 
 
 @pytest.mark.parametrize("text", [wat.LOOP, wat.TRAP, wat.BOMB])
-def test_hostile_filter_loses_nothing_and_stops_nobody(tmp_path: Path, text: str) -> None:
-    async def act(one: Scene) -> tuple[list[bytes], list[bytes]]:
+async def test_hostile_filter_loses_nothing_and_stops_nobody(tmp_path: Path, text: str) -> None:
+    async with scene(tmp_path, filter_fuel=100000) as one:
         await one.consumer.upload_filter("T", "hostile", wat.module(text))
         other = PullConsumer(one.client, "other")
         await other.upload_filter("T", "starts-with-a", wat.module(wat.FIRST_IS_A))
@@ -222,9 +207,9 @@ def test_hostile_filter_loses_nothing_and_stops_nobody(tmp_path: Path, text: str
             one.consumer.pull(QUEUE, queue_offset=0, class_filter=True),
             other.pull(QUEUE, queue_offset=0, class_filter=True),
         )
-        return [m.body for m in hostile.messages], [m.body for m in good.messages]
+        found = [m.body for m in hostile.messages], [m.body for m in good.messages]
 
-    assert play(tmp_path, act, filter_fuel=100_000) == ([b"a1", b"b1"], [b"a1"])
+    assert found == ([b"a1", b"b1"], [b"a1"])
 
 
 @pytest.mark.parametrize(
@@ -235,20 +220,18 @@ def test_hostile_filter_loses_nothing_and_stops_nobody(tmp_path: Path, text: str
         (upload(bytes(2_000)), "2000 bytes, at most 1000"),
     ],
 )
-def test_upload_that_cannot_be_a_filter_is_refused(
+async def test_upload_that_cannot_be_a_filter_is_refused(
     tmp_path: Path, command: Command, reason: str
 ) -> None:
-    async def act(one: Scene) -> Command:
-        return await one.desk.client.invoke(one.address, command)
-
-    answer = play(tmp_path, act, filter_module_size_max=1_000)
+    async with scene(tmp_path, filter_module_size_max=1000) as one:
+        answer = await one.desk.client.invoke(one.address, command)
 
     assert answer.code == 1
     assert reason in (answer.remark or "")
 
 
-def test_one_filter_too_many_drops_the_one_used_longest_ago(tmp_path: Path) -> None:
-    async def act(one: Scene) -> list[bool]:
+async def test_one_filter_too_many_drops_the_one_used_longest_ago(tmp_path: Path) -> None:
+    async with scene(tmp_path, filter_count_max=2) as one:
         groups = [PullConsumer(one.client, f"G{number}") for number in range(3)]
         for consumer in groups[:2]:
             await consumer.upload_filter("T", "all", wat.module(wat.TAKES_ALL))
@@ -261,33 +244,32 @@ def test_one_filter_too_many_drops_the_one_used_longest_ago(tmp_path: Path) -> N
                 found.append(True)
             except BrokerRefused:
                 found.append(False)
-        return found
 
-    assert play(tmp_path, act, filter_count_max=2) == [True, False, True]
+    assert found == [True, False, True]
 
 
-def test_stopped_filter_server_leaves_the_routes(tmp_path: Path) -> None:
-    async def act(one: Scene) -> dict[str, list[str]]:
+async def test_stopped_filter_server_leaves_the_routes(tmp_path: Path) -> None:
+    async with scene(tmp_path) as one:
         await one.app.stop()
         await until(lambda: not one.desk.app.broker.filter_servers.addresses())
         route = await eventually(
             lambda: one.client.route("T", fresh=True), lambda found: not found.filter_server_table
         )
-        return route.filter_server_table
+        result = route.filter_server_table
 
-    assert play(tmp_path, act) == {}
+    assert result == {}
 
 
-def test_unknown_request_is_refused(tmp_path: Path) -> None:
-    async def act(one: Scene) -> int:
+async def test_unknown_request_is_refused(tmp_path: Path) -> None:
+    async with scene(tmp_path) as one:
         command = Command.request(RequestCode.GET_MAX_OFFSET)
-        return (await one.desk.client.invoke(one.address, command)).code
+        found = (await one.desk.client.invoke(one.address, command)).code
 
-    assert play(tmp_path, act) == 3
+    assert found == 3
 
 
-def test_consumer_that_goes_away_ends_its_waiting_pull(tmp_path: Path) -> None:
-    async def act(one: Scene) -> int:
+async def test_consumer_that_goes_away_ends_its_waiting_pull(tmp_path: Path) -> None:
+    async with scene(tmp_path) as one:
         await one.consumer.upload_filter("T", "all", wat.module(wat.TAKES_ALL))
         client = RemotingClient()
         header = pull(sys_flag=2 | 4 | 8, suspend_timeout_millis=30_000)
@@ -297,45 +279,39 @@ def test_consumer_that_goes_away_ends_its_waiting_pull(tmp_path: Path) -> None:
         await client.close()
         await asyncio.gather(waiting, return_exceptions=True)
         await until(lambda: not one.app.pending_count)
-        return one.app.pending_count
+        found = one.app.pending_count
 
-    assert play(tmp_path, act) == 0
-
-
-def test_broker_with_accounts_decides_who_uploads_and_pulls(tmp_path: Path) -> None:
-    async def run() -> list[int]:
-        home = write_home(tmp_path)
-        keys = {"access_key": ADMIN, "secret_key": SECRETS[ADMIN]}
-        async with (
-            running(tmp_path / "store", acl_enable=True, rocketmq_home=home) as desk,
-            filter_server(desk.address, **keys) as (_, address),
-        ):
-            made = signed(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T"), by=ADMIN)
-            codes = [(await desk.client.invoke(desk.address, made)).code]
-            await until(desk.app.broker.filter_servers.addresses)
-            source = wat.module(wat.TAKES_ALL)
-            for key in (USER, OTHER, None):
-                asked = signed(302, upload(source).header(FilterClass), body=source, by=key)
-                codes.append((await desk.client.invoke(address, asked)).code)
-                asked = signed(RequestCode.PULL_MESSAGE, pull(sys_flag=4 | 8), by=key)
-                codes.append((await desk.client.invoke(address, asked)).code)
-            return codes
-
-    assert asyncio.run(run()) == [0, 0, 19, 1, 1, 1, 1]
+    assert found == 0
 
 
-def test_filter_server_without_an_admins_key_is_not_listed_by_a_broker_with_accounts(
+async def test_broker_with_accounts_decides_who_uploads_and_pulls(tmp_path: Path) -> None:
+    home = write_home(tmp_path)
+    keys = {"access_key": ADMIN, "secret_key": SECRETS[ADMIN]}
+    async with (
+        running(tmp_path / "store", acl_enable=True, rocketmq_home=home) as desk,
+        filter_server(desk.address, **keys) as (_, address),
+    ):
+        made = signed(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T"), by=ADMIN)
+        codes = [(await desk.client.invoke(desk.address, made)).code]
+        await until(desk.app.broker.filter_servers.addresses)
+        source = wat.module(wat.TAKES_ALL)
+        for key in (USER, OTHER, None):
+            asked = signed(302, upload(source).header(FilterClass), body=source, by=key)
+            codes.append((await desk.client.invoke(address, asked)).code)
+            asked = signed(RequestCode.PULL_MESSAGE, pull(sys_flag=4 | 8), by=key)
+            codes.append((await desk.client.invoke(address, asked)).code)
+        assert codes == [0, 0, 19, 1, 1, 1, 1]
+
+
+async def test_filter_server_without_an_admins_key_is_not_listed_by_a_broker_with_accounts(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def run() -> list[str]:
-        home = write_home(tmp_path)
-        keys = {"access_key": USER, "secret_key": SECRETS[USER]}
-        async with (
-            running(tmp_path / "store", acl_enable=True, rocketmq_home=home) as desk,
-            filter_server(desk.address, **keys),
-        ):
-            await until(lambda: "not registered" in caplog.text)
-            return desk.app.broker.filter_servers.addresses()
-
-    assert asyncio.run(run()) == []
+    home = write_home(tmp_path)
+    keys = {"access_key": USER, "secret_key": SECRETS[USER]}
+    async with (
+        running(tmp_path / "store", acl_enable=True, rocketmq_home=home) as desk,
+        filter_server(desk.address, **keys),
+    ):
+        await until(lambda: "not registered" in caplog.text)
+        assert desk.app.broker.filter_servers.addresses() == []
     assert "Need admin permission" in caplog.text

@@ -10,10 +10,10 @@ import pytest
 from server.filterserver.compiling import BadModule, CompileLimits
 from server.filterserver.module import FilterEngine, Limits
 from storefmt.errors import BadCall
-from storefmt.formats.message import Record, decode_record, encode_record
+from storefmt.formats.message import Record, decode_record
+from tests.records import record_bytes
 from tests.server.filterserver import wat
 
-HOST = bytes([127, 0, 0, 1, 0, 0, 0, 1])
 LIMITS = Limits(fuel=100_000, memory_size=1 << 20)
 
 
@@ -23,21 +23,10 @@ def engine() -> FilterEngine:
 
 
 def record(body: bytes, *, properties: bytes = b"", sys_flag: int = 0) -> bytes:
-    return encode_record(
-        topic=b"T",
+    return record_bytes(
         body=body,
         properties=properties,
-        queue_id=0,
-        queue_offset=0,
-        log_offset=0,
-        flag=0,
         sys_flag=sys_flag,
-        born_ms=0,
-        born_host=HOST,
-        store_ms=0,
-        store_host=HOST,
-        reconsume_times=0,
-        prepared_transaction_offset=0,
     )
 
 

@@ -1,7 +1,6 @@
 """Small filters, as text."""
 
 TAKES_ALL = "(i32.const 1)"
-LONG_BODY = "(i32.gt_u (local.get 3) (i32.const 3))"
 FIRST_IS_A = "(i32.eq (i32.load8_u (local.get 2)) (i32.const 97))"
 LOOP = "(loop $again (br $again)) (i32.const 0)"
 TRAP = "unreachable"

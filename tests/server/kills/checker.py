@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 
 from mqclient import Admin
 from mqclient.client.instance import MQClient
-from mqclient.consumer.pull import PullResult
+from mqclient.consumer.pull.pull_request import PullResult
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import BrokerRefused, NotFound
 from remoting.bodies import MessageQueue

@@ -24,7 +24,7 @@ from typing import Final
 
 from mqclient import Admin, Producer
 from mqclient.client.instance import MQClient
-from mqclient.consumer.pull import PullStatus
+from mqclient.consumer.pull.pull_request import PullStatus
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import BadRequest, BrokerRefused, ClientError, NotFound
 from mqclient.message import Message, MessageExt

@@ -15,8 +15,8 @@ from typing import Final
 from storefmt.offline import StoreDir
 from storefmt.offline.verify.findings import Finding, Severity
 from storefmt.offline.verify.store import verify
-from tests.interop.javabuild import class_path
-from tests.interop.rocketmq import Broker, JavaSide, Namesrv, OurSide, Side
+from tests.interop.kit.java_build import class_path
+from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.ports import free_ports
 from tests.server.kills.load import DELAYS_MS
 

@@ -1,6 +1,8 @@
 """A name server without sockets: frames in, commands out."""
 
+from collections.abc import Generator
 from pathlib import Path
+from typing import TypeVar
 
 from remoting.command import Command
 from remoting.frame import RawFrame
@@ -13,6 +15,8 @@ from server.namesrv.state import NamesrvState
 from server.runtime.dispatch import Dispatcher, UnknownCode
 from server.runtime.registry import collect
 from tests.server.doubles import FakeClock, FakeConn, frame_of
+
+Result = TypeVar("Result")
 
 
 class Desk:
@@ -60,3 +64,13 @@ class Desk:
         assert answer is not None
         assert answer.opaque == 5
         return answer
+
+
+def finished(steps: Generator[None, None, Result]) -> Result:
+    """Do all of something that is done in slices."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: Result = end.value
+            return result

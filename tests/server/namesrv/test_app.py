@@ -1,6 +1,5 @@
 """The name server as a process of its own, asked over a real socket."""
 
-import asyncio
 import signal
 import subprocess
 import sys
@@ -62,19 +61,16 @@ def process(conf: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_mqnamesrv_serves_until_a_signal_and_exits_with_0(process, number: int) -> None:
+async def test_mqnamesrv_serves_until_a_signal_and_exits_with_0(process, number: int) -> None:
     assert process.stdout is not None
     ready = process.stdout.readline()
     address = ready.rpartition(" ")[2].strip()
 
-    async def exchange() -> TopicRouteData:
-        client = RemotingClient()
-        assert (await client.invoke(address, REGISTER, timeout_s=60)).code == 0
-        answer = await client.invoke(address, route_request(), timeout_s=60)
-        await client.close()
-        return TopicRouteData.decode(answer.body)
-
-    route = asyncio.run(exchange())
+    client = RemotingClient()
+    assert (await client.invoke(address, REGISTER, timeout_s=60)).code == 0
+    answer = await client.invoke(address, route_request(), timeout_s=60)
+    await client.close()
+    route = TopicRouteData.decode(answer.body)
     process.send_signal(number)
 
     assert ready.startswith("The Name Server boot success. serializeType=JSON")
@@ -83,47 +79,41 @@ def test_mqnamesrv_serves_until_a_signal_and_exits_with_0(process, number: int) 
     assert "Traceback" not in process.stderr.read()
 
 
-def test_a_broker_is_dropped_when_its_connection_closes(tmp_path: Path) -> None:
-    async def scenario() -> list[int]:
-        config = NamesrvConfig(
-            listen_port=0, bind_address="127.0.0.1", kv_config_path=str(tmp_path / "kv.json")
-        )
-        app = NamesrvApp(config, SystemClock())
-        address = f"127.0.0.1:{await app.start()}"
-        broker, asking = RemotingClient(), RemotingClient()
-        await broker.invoke(address, REGISTER)
-        codes = [(await asking.invoke(address, route_request())).code]
-        await broker.close()
-        # The closing is seen by a later turn of the loop than the question.
-        while codes[-1] == 0:
-            codes.append((await asking.invoke(address, route_request())).code)
-        await asking.close()
-        await app.stop()
-        return codes
-
-    codes = asyncio.run(scenario())
+async def test_a_broker_is_dropped_when_its_connection_closes(tmp_path: Path) -> None:
+    config = NamesrvConfig(
+        listen_port=0, bind_address="127.0.0.1", kv_config_path=str(tmp_path / "kv.json")
+    )
+    app = NamesrvApp(config, SystemClock())
+    address = f"127.0.0.1:{await app.start()}"
+    broker, asking = RemotingClient(), RemotingClient()
+    await broker.invoke(address, REGISTER)
+    codes = [(await asking.invoke(address, route_request())).code]
+    await broker.close()
+    # The closing is seen by a later turn of the loop than the question.
+    while codes[-1] == 0:
+        codes.append((await asking.invoke(address, route_request())).code)
+    await asking.close()
+    await app.stop()
+    codes = codes
 
     assert (codes[0], codes[-1]) == (0, 17)
 
 
-def test_an_unknown_code_is_not_answered_and_the_server_goes_on(tmp_path: Path) -> None:
-    async def scenario() -> int:
-        config = NamesrvConfig(
-            listen_port=0, bind_address="127.0.0.1", kv_config_path=str(tmp_path / "kv.json")
-        )
-        app = NamesrvApp(config, SystemClock())
-        address = f"127.0.0.1:{await app.start()}"
-        client = RemotingClient()
-        # With the connection made, only the answer can be missing.
-        await client.invoke(address, route_request())
-        with pytest.raises(RequestTimedOut):
-            await client.invoke(address, Command.request(7777), timeout_s=0.05)
-        answer = await client.invoke(address, route_request())
-        await client.close()
-        await app.stop()
-        return answer.code
-
-    assert asyncio.run(scenario()) == 17
+async def test_an_unknown_code_is_not_answered_and_the_server_goes_on(tmp_path: Path) -> None:
+    config = NamesrvConfig(
+        listen_port=0, bind_address="127.0.0.1", kv_config_path=str(tmp_path / "kv.json")
+    )
+    app = NamesrvApp(config, SystemClock())
+    address = f"127.0.0.1:{await app.start()}"
+    client = RemotingClient()
+    # With the connection made, only the answer can be missing.
+    await client.invoke(address, route_request())
+    with pytest.raises(RequestTimedOut):
+        await client.invoke(address, Command.request(7777), timeout_s=0.05)
+    answer = await client.invoke(address, route_request())
+    await client.close()
+    await app.stop()
+    assert answer.code == 17
 
 
 def test_a_taken_port_is_one_line_and_exit_1(process, conf: Path, capsys) -> None:

@@ -17,11 +17,12 @@ from remoting.command import Command
 from remoting.frame import RawFrame, decode_frame
 from remoting.headers import RegisterBroker
 from server.namesrv import handlers
+from server.namesrv.routes import announce
 from server.runtime.registry import collect
 from storefmt.config import fastjson
 from storefmt.config.tables import DataVersion, TopicConfig
 from tests.server.doubles import FakeConn
-from tests.server.namesrv.desk import Desk
+from tests.server.namesrv.desk import Desk, finished
 
 REFUSED_HERE = {"serverOnewaySemaphoreValue=255"}
 """Java accepts these settings from everyone; ours has no such key to change."""
@@ -81,19 +82,16 @@ def learn(desk: Desk, request: Command, answer: Command) -> None:
 
 def register(desk, name, cluster, address, topic, version=None) -> None:
     known = desk.state.routes.data_version(address) or DataVersion()
-    desk.state.routes.register(
-        RegisterBroker(
-            broker_name=name,
-            cluster_name=cluster,
-            broker_addr=address,
-            ha_server_addr="127.0.0.1:15912",
-            broker_id=0,
-        ),
-        {} if topic is None else {topic.topic_name: topic},
-        version or DataVersion(known.timestamp_ms, known.counter + 1),
-        conn_id=1,
-        now_ms=0,
+    broker = RegisterBroker(
+        broker_name=name,
+        cluster_name=cluster,
+        broker_addr=address,
+        ha_server_addr="127.0.0.1:15912",
+        broker_id=0,
     )
+    topics = announce({} if topic is None else {topic.topic_name: topic})
+    version = version or DataVersion(known.timestamp_ms, known.counter + 1)
+    finished(desk.state.routes.register(broker, topics, version, conn_id=1, now_ms=0))
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """The routing table, event by event, with the time in our hands."""
 
-from collections.abc import Generator
-
 import pytest
 
 from remoting.headers import RegisterBroker
@@ -14,21 +12,13 @@ from server.namesrv.routes import (
     OldEpoch,
     RouteTable,
     Unit,
+    announce,
 )
 from storefmt.config.tables import DataVersion, TopicConfig
+from tests.server.namesrv.desk import finished
 
 V1, V2 = DataVersion(1000, 1), DataVersion(1000, 2)
 MASTER, SLAVE = "10.0.0.1:10911", "10.0.0.2:10911"
-
-
-def finished(steps: Generator[None, None, int]) -> int:
-    """Do all of something that is done in slices."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            count: int = end.value
-            return count
 
 
 def broker(address: str = MASTER, **changes: object) -> RegisterBroker:
@@ -49,7 +39,8 @@ def topics(*names: str, **changes: object) -> dict[str, TopicConfig]:
 def register(table: RouteTable, who: RegisterBroker, what=None, version=V1, **options) -> Master:
     options.setdefault("conn_id", 1)
     options.setdefault("now_ms", 0)
-    return table.register(who, topics("T") if what is None else what, version, **options)
+    announced = announce(topics("T") if what is None else what)
+    return finished(table.register(who, announced, version, **options))
 
 
 def with_pair() -> RouteTable:
@@ -389,7 +380,7 @@ def test_a_master_that_goes_while_its_topics_are_taken_in_leaves_none(
     monkeypatch.setattr(routes, "TOPICS_PER_SLICE", 1)
     table = RouteTable()
     names = routes.announce(topics("T", "U", "V"))
-    steps = table.registering(broker(MASTER), names, V1, conn_id=1, now_ms=0)
+    steps = table.register(broker(MASTER), names, V1, conn_id=1, now_ms=0)
 
     next(steps)
     table.unregister("C", "a", broker_id=0, address=MASTER)

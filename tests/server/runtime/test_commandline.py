@@ -33,6 +33,23 @@ def test_help_names_the_environment(capsys) -> None:
     assert "ROCKETMQ_<key>" in capsys.readouterr().out
 
 
+def test_version_prints_one_line_however_long_it_is(capsys) -> None:
+    line = "mqbroker 1 " + "long " * 40
+
+    with pytest.raises(SystemExit) as caught:
+        read_flags(["--version"], program="mqbroker", about="Runs a broker.", version=lambda: line)
+
+    assert caught.value.code == 0
+    assert capsys.readouterr().out == f"{line}\n"
+
+
+def test_a_program_without_a_version_has_no_such_flag() -> None:
+    with pytest.raises(SystemExit) as caught:
+        flags("--version")
+
+    assert caught.value.code == 2
+
+
 def test_sources_come_in_rising_priority(tmp_path: Path) -> None:
     path = tmp_path / "b.conf"
     path.write_text("namesrvAddr=file:1\nlistenPort=1\n")

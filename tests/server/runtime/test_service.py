@@ -78,55 +78,49 @@ def test_a_coroutine_is_awaited() -> None:
     assert runs == [5_000, 5_000]
 
 
-def test_only_a_changed_interval_begins_its_wait_anew() -> None:
+async def test_only_a_changed_interval_begins_its_wait_anew() -> None:
     interval_ms = {"changed": 60_000, "other": 60_000}
 
-    async def scenario() -> list[float]:
-        asked_s: list[float] = []
-        began = asyncio.Condition()
+    asked_s: list[float] = []
+    began = asyncio.Condition()
 
-        async def sleep(seconds: float) -> None:
-            asked_s.append(seconds)
-            async with began:
-                began.notify_all()
-            await asyncio.Event().wait()
-
-        services = Services(FakeClock(5_000), sleep=sleep)
-        services.every(lambda: interval_ms["other"], print, name="other", first_ms=10)
-        services.every(lambda: interval_ms["changed"], print, name="changed")
-        services.start()
+    async def sleep(seconds: float) -> None:
+        asked_s.append(seconds)
         async with began:
-            await began.wait_for(lambda: len(asked_s) == 2)
-        interval_ms["changed"] = 3_000
-        services.intervals_changed()
-        services.intervals_changed()
-        async with began:
-            await began.wait_for(lambda: len(asked_s) == 3)
-        await services.stop()
-        return asked_s
+            began.notify_all()
+        await asyncio.Event().wait()
 
-    assert asyncio.run(scenario()) == [0.01, 60.0, 3.0]
+    services = Services(FakeClock(5_000), sleep=sleep)
+    services.every(lambda: interval_ms["other"], print, name="other", first_ms=10)
+    services.every(lambda: interval_ms["changed"], print, name="changed")
+    services.start()
+    async with began:
+        await began.wait_for(lambda: len(asked_s) == 2)
+    interval_ms["changed"] = 3_000
+    services.intervals_changed()
+    services.intervals_changed()
+    async with began:
+        await began.wait_for(lambda: len(asked_s) == 3)
+    await services.stop()
+    assert asked_s == [0.01, 60.0, 3.0]
 
 
-def test_an_interval_that_changes_during_a_run_counts_for_the_next_wait() -> None:
+async def test_an_interval_that_changes_during_a_run_counts_for_the_next_wait() -> None:
     interval_ms = 60_000
     runs: list[int] = []
 
-    async def scenario() -> list[float]:
-        sleeps = Sleeps(2)
-        services = Services(FakeClock(5_000), sleep=sleeps)
+    sleeps = Sleeps(2)
+    services = Services(FakeClock(5_000), sleep=sleeps)
 
-        def action(now_ms: int) -> None:
-            nonlocal interval_ms
-            interval_ms = 3_000
-            services.intervals_changed()
-            runs.append(now_ms)
+    def action(now_ms: int) -> None:
+        nonlocal interval_ms
+        interval_ms = 3_000
+        services.intervals_changed()
+        runs.append(now_ms)
 
-        services.every(lambda: interval_ms, action, name="test")
-        services.start()
-        await sleeps.done.wait()
-        await services.stop()
-        return sleeps.asked_s
-
-    assert asyncio.run(scenario()) == [60.0, 3.0, 3.0]
+    services.every(lambda: interval_ms, action, name="test")
+    services.start()
+    await sleeps.done.wait()
+    await services.stop()
+    assert sleeps.asked_s == [60.0, 3.0, 3.0]
     assert runs == [5_000] * 2

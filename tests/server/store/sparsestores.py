@@ -15,32 +15,24 @@ from server.store.disk.disk import RealDisk
 from server.store.queues.queue_rows import QueueRow, QueueRows
 from server.store.recovery.safe_point import IndexMark, SafePoint, lock_time, write_safe_point
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
-from storefmt.formats.hosts import pack_host
 from storefmt.formats.javahash import tags_code
-from storefmt.formats.message import encode_record
 from storefmt.paths import StorePaths
+from tests.records import record_bytes
 from tests.server.store.stores import START_MS
 
 QUEUES = 4
 LOG_FILE_SIZE, QUEUE_FILE_SIZE = 1 << 30, 6_000_000
 BODY = b"x" * 850
-HOST = pack_host("127.0.0.1", 10911)
 
 
 def record(number: int, log_offset: int) -> bytes:
-    return encode_record(
+    return record_bytes(
         topic=b"topic-a",
         queue_id=number % QUEUES,
         queue_offset=number // QUEUES,
         log_offset=log_offset,
-        flag=0,
-        sys_flag=0,
         born_ms=START_MS,
-        born_host=HOST,
         store_ms=START_MS,
-        store_host=HOST,
-        reconsume_times=0,
-        prepared_transaction_offset=0,
         body=BODY,
         properties=b"TAGS\x01even",
     )

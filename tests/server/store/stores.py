@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from server.store.commitlog.dispatch_requests import texts_of
 from server.store.config import FlushDiskType, StoreConfig
 from server.store.disk.disk import Disk
 from server.store.results import PutMessage, PutResult, PutStatus
 from server.store.store import MessageStore
+from storefmt.dispatch.record_entries import texts_of
 from storefmt.formats.consumequeue import decode_entries
 from storefmt.formats.hosts import pack_host
 from storefmt.formats.javahash import tags_code
@@ -192,3 +192,20 @@ def tree(root: Path, *folders: str) -> dict[str, bytes]:
 def index_contents(root: Path) -> list[bytes]:
     """Return the content of every index file, the oldest first (names are times)."""
     return [path.read_bytes() for path in sorted((root / "index").iterdir())]
+
+
+def records_of_key(
+    store: MessageStore,
+    topic: str,
+    key: str,
+    *,
+    count_max: int,
+    begin_ms: int = 0,
+    end_ms: int = (1 << 63) - 1,
+) -> list[bytes]:
+    """Return the records that the index has for the hash of a key, in log order."""
+    search = store.search(topic, key, count_max=count_max, begin_ms=begin_ms, end_ms=end_ms)
+    while search is not None and not search.advance():
+        pass
+    found = sorted(search.log_offsets) if search is not None else []
+    return [data for at in found if (data := store.read_record(at)) is not None]

@@ -1,6 +1,7 @@
 """Bytes of one log appended to another: logs, queues and index come out equal."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -182,6 +183,26 @@ def test_topic_that_the_master_deleted_and_made_again_begins_anew(tmp_path: Path
 
     for queue_id in (0, 1):
         assert bodies(slave, "topic-a", queue_id) == bodies(master, "topic-a", queue_id)
+
+
+def test_message_that_names_its_own_queue_does_not_make_the_topic_anew(tmp_path: Path) -> None:
+    configs = [small_config(tmp_path / name) for name in ("a", "b")]
+    for config in configs:
+        config.enable_multi_dispatch = True
+    master, slave = map(open_store, configs)
+    remade: list[str] = []
+    slave.raw.topic_remade = lambda topic, log_offset: remade.append(topic)
+    one = message(0)
+    one.properties += b"\x02INNER_MULTI_DISPATCH\x01topic-a"
+
+    for number in range(3):
+        master.put(replace(one, body=b"%d" % number), START_MS)
+    master.write(START_MS)
+    copy(master, slave)
+
+    assert remade == []
+    assert bodies(slave, "topic-a", 0) == bodies(master, "topic-a", 0) == [b"0", b"1", b"2"]
+    close_both(master, slave)
 
 
 def test_bytes_that_could_not_be_written_are_appended_again(tmp_path: Path) -> None:

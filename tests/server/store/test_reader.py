@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from server.store import reader
+from server.store.commitlog.picking import picks
 from server.store.disk import mapped
 from server.store.disk.nowait import ColdRead
 from server.store.queues.queue import ConsumeQueue
@@ -19,6 +21,7 @@ from tests.server.store.stores import (
     open_store,
     put_all,
     records_in,
+    records_of_key,
     small_config,
 )
 
@@ -108,9 +111,9 @@ def test_filter_passes_over_messages_and_looks_at_800_entries(tmp_path: Path) ->
         store.put(replace(message(2 * number), tags_code=number), START_MS)
     store.write(START_MS)
 
-    none = store.get_message("topic-a", 0, 0, count_max=32, accept=lambda code: code == 900)
-    one = store.get_message("topic-a", 0, 800, count_max=32, accept=lambda code: code == 900)
-    two = store.get_message("topic-a", 0, 0, count_max=32, accept=lambda code: code in (3, 5))
+    none = store.get_message("topic-a", 0, 0, count_max=32, codes=frozenset({900}))
+    one = store.get_message("topic-a", 0, 800, count_max=32, codes=frozenset({900}))
+    two = store.get_message("topic-a", 0, 0, count_max=32, codes=frozenset({3, 5}))
 
     assert (none.status, none.next_offset) == (GetStatus.NO_MATCHED_MESSAGE, 800)
     assert (one.status, one.count, one.next_offset) == (GetStatus.FOUND, 1, 1000)
@@ -168,15 +171,15 @@ def test_query_gives_the_newest_in_log_order_within_the_time(tmp_path: Path) -> 
         store.put(one, START_MS + number * 1000)
     store.write(START_MS)
 
-    newest = store.query("topic-a", "same", count_max=5)
-    between = store.query(
-        "topic-a", "same", count_max=64, begin_ms=START_MS + 3000, end_ms=START_MS + 5999
+    newest = records_of_key(store, "topic-a", "same", count_max=5)
+    between = records_of_key(
+        store, "topic-a", "same", count_max=64, begin_ms=START_MS + 3000, end_ms=START_MS + 5999
     )
 
-    assert [_number(record) for record in newest.records] == [25, 26, 27, 28, 29]
-    assert [_number(record) for record in between.records] == [3, 4, 5]
-    assert newest.index_last_update_ms == START_MS + 29_000
-    assert store.query("topic-b", "same", count_max=5).records == []
+    assert [_number(record) for record in newest] == [25, 26, 27, 28, 29]
+    assert [_number(record) for record in between] == [3, 4, 5]
+    assert store.index_end()[0] == START_MS + 29_000
+    assert records_of_key(store, "topic-b", "same", count_max=5) == []
     store.close(START_MS)
 
 
@@ -197,7 +200,7 @@ def test_records_read_at_once_with_what_lies_between_are_the_records(
     tmp_path: Path, log_file_size: int, is_mapped: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not is_mapped:
-        monkeypatch.setattr(mapped, "_MINCORE", None)
+        monkeypatch.setattr(mapped, "_join", lambda view, parts, base: None)
     store = open_store(small_config(tmp_path, log_file_size=log_file_size))
     print("seed 7")
     rng = random.Random(7)
@@ -217,6 +220,37 @@ def test_records_read_at_once_with_what_lies_between_are_the_records(
             assert b"".join(found.chunks) == b"".join(one for one in whole if one is not None)
             assert None not in whole
             at = found.next_offset
+    store.close(START_MS)
+
+
+def test_random_gets_return_the_same_with_the_kernels_and_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    print("seed 12")
+    rng = random.Random(12)
+    store = open_store(small_config(tmp_path, log_file_size=1 << 16))
+    for number in range(2_000):
+        one = message(number, queue_id=rng.randrange(3), body=bytes(rng.choice([0, 10, 500, 3000])))
+        store.put(replace(one, tags_code=rng.choice([1, 2, 3])), START_MS)
+        if rng.random() < 0.3:
+            store.write(START_MS)
+    store.write(START_MS)
+
+    for _ in range(400):
+        store._reader._memory_size = rng.choice([1 << 30, 100_000, 0])
+        queue_id, queue_offset = rng.randrange(3), rng.randrange(-1, 700)
+        asked = {
+            "count_max": rng.choice([0, 1, 32, 64]),
+            "size_max": rng.choice([None, None, 1, 5_000]),
+            "codes": rng.choice([None, frozenset({2}), frozenset({1, 3}), frozenset()]),
+        }
+        found = []
+        for pick, join in zip(picks().values(), mapped.joins().values(), strict=True):
+            monkeypatch.setattr(reader, "pick", pick)
+            monkeypatch.setattr(mapped, "_join", join)
+            result = store.get_message("topic-a", queue_id, queue_offset, **asked)
+            found.append(replace(result, chunks=[b"".join(result.chunks)]))
+        assert found[0] == found[-1]
     store.close(START_MS)
 
 
@@ -269,9 +303,9 @@ def test_far_behind_the_end_a_pull_gets_less_and_is_sent_to_a_slave(
     store.write(START_MS)
     # Asked for each message, as in Java: the one that makes a pull full, and the last one.
     store._reader._memory_size = 20 * size
-    accept = (lambda code: True) if is_filtered else None
+    codes = frozenset({message(0).tags_code}) if is_filtered else None
 
-    found = store.get_message("topic-a", 0, 50 - back, count_max=32, accept=accept)
+    found = store.get_message("topic-a", 0, 50 - back, count_max=32, codes=codes)
 
     assert (found.status, found.count, found.suggest_slave) == (GetStatus.FOUND, count, suggests)
     assert found.next_offset == 50 - back + count
@@ -301,7 +335,7 @@ def test_other_keys_of_the_same_hash_are_found_too_and_the_caller_tells_them_apa
         store.put(replace(message(number), keys=(key,)), START_MS)
     store.write(START_MS)
 
-    found = store.query("topic-a", "Aa", count_max=64).records
+    found = records_of_key(store, "topic-a", "Aa", count_max=64)
 
     assert [_number(record) for record in found] == [0, 1, 2]
     store.close(START_MS)

@@ -12,7 +12,7 @@ from storefmt.arrow import columns  # noqa: E402
 from storefmt.errors import BadCall, DamageKind, RecordDamaged  # noqa: E402
 from storefmt.formats.hosts import address_text, port_of  # noqa: E402
 from storefmt.formats.message import Record, encode_record  # noqa: E402
-from storefmt.formats.scan import LogFile, walk  # noqa: E402
+from storefmt.formats.scan import LogFile, scan_items  # noqa: E402
 from tests.storefmt.corpus import STORES  # noqa: E402
 from tests.storefmt.formats.test_message import SMALL  # noqa: E402
 
@@ -86,7 +86,9 @@ def records_of(paths: list[Path]) -> list[dict]:
     rows = []
     for path in paths:
         with LogFile(path) as file:
-            items = walk(file.read, base=file.base, size=file.size, data_after=file.data_after)
+            items = scan_items(
+                file.read, base=file.base, size=file.size, data_after=file.data_after
+            )
             rows += [row_of(item, path.name) for item in items if isinstance(item, Record)]
     return rows
 
@@ -256,7 +258,7 @@ def test_flipped_bit_costs_what_the_walk_says(tmp_path: Path, bit: int) -> None:
     )
 
     with LogFile(path) as file:
-        items = list(walk(file.read, base=0, size=file.size, check_crc=False))
+        items = list(scan_items(file.read, base=0, size=file.size, check_crc=False))
     assert [row["queue_offset"] for row in rows] == [
         item.queue_offset for item in items if isinstance(item, Record)
     ]

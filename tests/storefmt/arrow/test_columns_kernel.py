@@ -1,6 +1,5 @@
 """The compiled columns are the plain ones, whatever the bytes are."""
 
-import ctypes
 import mmap
 import random
 
@@ -15,6 +14,7 @@ from storefmt.arrow import columns  # noqa: E402
 from storefmt.arrow.columns_plain import PlainColumns  # noqa: E402
 from storefmt.formats.message import encode_record  # noqa: E402
 from storefmt.formats.scan import scan_log  # noqa: E402
+from tests.storefmt.broken import guarded_page  # noqa: E402
 from tests.storefmt.formats.test_message import SMALL  # noqa: E402
 from tests.storefmt.formats.test_scan_kernel import EDGES  # noqa: E402
 
@@ -97,11 +97,7 @@ def test_all_columns_together_are_the_same_on_both_ways(raw: bytes) -> None:
 
 
 def test_nothing_behind_the_data_is_read() -> None:
-    # The data ends where a page begins that cannot be read: one byte further is a crash.
-    page = mmap.PAGESIZE
-    memory = mmap.mmap(-1, 2 * page)
-    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(address + page), page, 0) == 0
+    memory, page = guarded_page(), mmap.PAGESIZE
     random_numbers = random.Random(7)
     record = encode_record(**{**SMALL, "properties": b"TAGS\x01a\x02KEYS\x01b c"})
 

@@ -12,7 +12,6 @@ from storefmt.formats.consumequeue import (
     FILLER,
     CqEntry,
     decode_entries,
-    encode_entry,
     entry_columns,
     ext_address,
     ext_offset,
@@ -43,7 +42,7 @@ def test_every_golden_queue_file_equals_what_java_read(corpus, name: str) -> Non
         assert [entry.is_free for entry in entries] == [False] * len(used) + (
             [True] * (len(entries) - len(used))
         )
-        assert b"".join(encode_entry(*entry) for entry in entries) == raw
+        assert b"".join(CQ_ENTRY.pack(*entry) for entry in entries) == raw
 
 
 def test_entries_of_normal_topics_hold_the_hash_of_the_tag(corpus) -> None:
@@ -62,7 +61,7 @@ def test_entries_of_normal_topics_hold_the_hash_of_the_tag(corpus) -> None:
 @settings(derandomize=True)
 @given(INT64, st.integers(-(2**31), 2**31 - 1), INT64)
 def test_entry_equals_the_declared_layout(log_offset: int, size: int, code: int) -> None:
-    raw = encode_entry(log_offset, size, code)
+    raw = CQ_ENTRY.pack(log_offset, size, code)
 
     spans = layout.CONSUME_QUEUE_ENTRY.spans(raw)
     assert tuple(span.value for span in spans) == (log_offset, size, code)
@@ -80,7 +79,7 @@ def test_filler_is_no_entry_and_no_free_space() -> None:
 @pytest.mark.parametrize("count", [0, 1, 3, 32])
 def test_columns_hold_what_the_entries_do(count: int) -> None:
     entries = [(number << 33, 100 + number, -number << 32) for number in range(count)]
-    data = b"".join(encode_entry(*entry) for entry in entries)
+    data = b"".join(CQ_ENTRY.pack(*entry) for entry in entries)
 
     log_offsets, sizes, codes = entry_columns(bytearray(data))
 

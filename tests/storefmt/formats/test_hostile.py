@@ -10,26 +10,23 @@ from storefmt.formats.checkpoint import Checkpoint
 from storefmt.formats.consumequeue import decode_entries
 from storefmt.formats.consumequeue_ext import ExtUnit, decode_units, encode_unit
 from storefmt.formats.hosts import host_text, parse_host
-from storefmt.formats.message import decode_record, decode_records, encode_record
+from storefmt.formats.message import decode_record, decode_records
 from storefmt.formats.msgid import decode_unique_id, parse_offset_id
 from storefmt.formats.properties import parse_properties
-from storefmt.formats.scan import scan_log, walk
+from storefmt.formats.scan import scan_items, scan_log
+from tests.records import record_bytes
 from tests.storefmt.broken import ANY_BYTES, FUZZ, every_cut, every_flip, survives
 
 
 def walk_all(data: bytes) -> None:
-    list(walk(lambda pos, size: data[pos : pos + size], base=0, size=len(data)))
+    list(scan_items(lambda pos, size: data[pos : pos + size], base=0, size=len(data)))
 
 
 def written_again(data: bytes) -> str:
     return dumps(loads(data), pretty=True, dialect=dialect_of(data))
 
 
-RECORD = encode_record(
-    topic=b"T", queue_id=0, queue_offset=0, log_offset=0, flag=0, sys_flag=0, born_ms=1,
-    born_host=bytes(8), store_ms=2, store_host=bytes(20), reconsume_times=0,
-    prepared_transaction_offset=0, body=b"body", properties=b"TAGS\x01A",
-)  # fmt: skip
+RECORD = record_bytes(born_host=bytes(8), store_host=bytes(20), properties=b"TAGS\x01A")
 DECODERS = {
     "record": (decode_record, RECORD),
     "records": (decode_records, RECORD),

@@ -1,18 +1,30 @@
 """String.hashCode and what RocketMQ makes of it; the numbers are from a JVM."""
 
+import os
+import subprocess
+import sys
+
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from storefmt.formats.javahash import (
-    KeyHashes,
-    TopicKeyHash,
-    index_key_hash,
-    string_hash,
-    tags_code,
-)
+from storefmt.formats import javahash
+from storefmt.formats.javahash import index_key_hash, string_hash, tags_code
+from storefmt.formats.kernels import PURE
+from tests.golden import REPOSITORY
 
 UNIQUE = "TopicTest#FD00000000000000000000000000000272BB4E0E2F2A67EC3C1B0000"
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=300)
+"""Lone surrogates, too, which Python's texts may have and Java's as well."""
+
+
+@pytest.fixture(params=["pure", "compiled"], autouse=True)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hash in each of the ways."""
+    if request.param not in javahash.hashes():
+        pytest.skip("the hash kernel is not built: `make kernel`")
+    monkeypatch.setattr(javahash, "_hash", javahash.hashes()[request.param])
 
 
 @pytest.mark.parametrize(
@@ -31,8 +43,12 @@ def test_hash_is_that_of_java(text: str, value: int) -> None:
     assert string_hash(text) == value
 
 
-@settings(derandomize=True, max_examples=300)
-@given(st.one_of(st.text(max_size=300), st.text("ab#", max_size=300)))
+@settings(
+    derandomize=True,
+    max_examples=300,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(st.one_of(ANY_TEXT, st.text("aé", max_size=300), st.text("ab#", max_size=300)))
 def test_hash_equals_the_definition(text: str) -> None:
     raw = text.encode("utf-16-be", "surrogatepass")
     value = 0
@@ -53,56 +69,22 @@ def test_message_without_tag_has_code_zero() -> None:
     assert (tags_code(None), tags_code(""), tags_code("TagA")) == (0, 0, 2598919)
 
 
-KEYS = [
-    "",
-    "a",
-    "k12345678",
-    "k1234567",
-    "AC110001234518B4AAC20E2F2A6704CE",
-    "ключ-номер-1",
-    "😀" * 9,
-]
+@pytest.mark.parametrize("pure", ["", "1"])
+def test_environment_forces_the_plain_way(pure: str) -> None:
+    program = (
+        "from storefmt.dispatch import index_table\n"
+        "from storefmt.formats import javahash\n"
+        "print(javahash._hash.__name__, index_table._way.add_rows.__name__)"
+    )
 
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, PURE: pure},
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
 
-def test_known_keys_hash_as_java_hashes_them() -> None:
-    hasher = TopicKeyHash("topic", {})
-
-    for _ in range(2):
-        for key in KEYS:
-            assert hasher.of(key) == index_key_hash(f"topic#{key}")
-
-
-@settings(max_examples=300, deadline=None, derandomize=True)
-@given(st.lists(st.text("aZ0é", max_size=13), min_size=1, max_size=30))
-def test_short_keys_hash_as_java_hashes_them(keys: list[str]) -> None:
-    hasher = TopicKeyHash("orders", {})
-
-    for key in keys + keys:
-        assert hasher.of(key) == index_key_hash(f"orders#{key}")
-
-
-def test_more_topics_than_are_kept_hash_as_java_hashes_them() -> None:
-    hashes = KeyHashes()
-
-    for number in range(5000):
-        topic = f"topic{number}"
-        assert hashes.of(topic)("order-17-00042") == index_key_hash(f"{topic}#order-17-00042")
-
-
-@settings(max_examples=300, deadline=None, derandomize=True)
-@given(st.lists(st.text(max_size=40), max_size=8), st.text(min_size=1, max_size=8))
-def test_any_keys_hash_as_java_hashes_them(keys: list[str], topic: str) -> None:
-    hasher = TopicKeyHash(topic, {})
-
-    for key in keys + keys:
-        assert hasher.of(key) == index_key_hash(f"{topic}#{key}")
-
-
-@settings(max_examples=300, deadline=None, derandomize=True)
-@given(st.lists(st.integers(0, 1 << 80), min_size=1, max_size=20))
-def test_numbers_with_one_beginning_hash_as_java_hashes_them(numbers: list[int]) -> None:
-    hasher = TopicKeyHash("orders", {})
-
-    for number in numbers:
-        key = f"ORDER-{number:024d}"
-        assert hasher.of(key) == index_key_hash(f"orders#{key}")
+    way = "pure" if pure or "compiled" not in javahash.hashes() else "compiled"
+    assert done.stdout.split() == [f"hash_{way}", f"add_rows_{way}"]

@@ -15,8 +15,8 @@ from storefmt.formats.scan import (
     LogFile,
     log_files,
     next_start,
+    scan_items,
     scan_log,
-    walk,
 )
 from tests.storefmt.corpus import STORES
 from tests.storefmt.formats.test_message import SMALL
@@ -36,7 +36,7 @@ def log_of(count: int, *, body: bytes = b"body", tail: bytes = b"") -> bytes:
 
 def items_of(raw: bytes, **options) -> list:
     return list(
-        walk(
+        scan_items(
             lambda pos, size: raw[pos : pos + size],
             base=BASE,
             size=len(raw),
@@ -52,7 +52,7 @@ def items_of_log(directory: Path, *, start: int = 0) -> list:
         with LogFile(path) as file:
             first = max(start - file.base, 0)
             if first < file.size:
-                items += walk(file.read, base=file.base, size=file.size, start=first,
+                items += scan_items(file.read, base=file.base, size=file.size, start=first,
                               data_after=file.data_after)  # fmt: skip
     return items
 
@@ -73,7 +73,9 @@ def test_walk_sees_every_record_and_every_end_that_java_saw(corpus, name: str) -
     for path in store.log_files():
         with LogFile(path) as file:
             pos = 0
-            for item in walk(file.read, base=file.base, size=file.size, data_after=file.data_after):
+            for item in scan_items(
+                file.read, base=file.base, size=file.size, data_after=file.data_after
+            ):
                 match item:
                     case Record():
                         seen.append((file.name, pos, "msg", item.size))

@@ -1,6 +1,5 @@
 """The compiled scan returns what the plain one returns, whatever the bytes are."""
 
-import ctypes
 import mmap
 import os
 import random
@@ -12,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storefmt.errors import BadCall
-from storefmt.formats import scan
+from storefmt.formats import kernels, scan
 from storefmt.formats.message import encode_record
 from tests.golden import REPOSITORY
+from tests.storefmt.broken import guarded_page
 from tests.storefmt.formats.test_message import SMALL
 
 COMPILED = scan.scans().get("compiled")
@@ -60,11 +60,7 @@ def test_damaged_logs_give_the_same_starts_on_both_ways(raw: bytes, data: st.Dat
 
 @built
 def test_nothing_behind_the_data_is_read() -> None:
-    # The data ends where a page begins that cannot be read: one byte further is a crash.
-    page = mmap.PAGESIZE
-    memory = mmap.mmap(-1, 2 * page)
-    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(address + page), page, 0) == 0
+    memory, page = guarded_page(), mmap.PAGESIZE
     numbers = random.Random(4)
     raw = b"".join(encode_record(**{**SMALL, "store_host": host}) for host in (V4, V6, V6))
 
@@ -102,7 +98,7 @@ def test_environment_forces_the_plain_way(pure: str) -> None:
 
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env={**os.environ, scan.PURE: pure},
+        env={**os.environ, kernels.PURE: pure},
         cwd=REPOSITORY,
         capture_output=True,
         text=True,

@@ -6,16 +6,15 @@ from pathlib import Path
 import pytest
 
 from storefmt.errors import NotAStore
-from storefmt.formats.dledger import find_directories, iter_records
 from storefmt.formats.message import Record
-from storefmt.offline.output_dir import OutDir
+from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.carve import CarvedLog, Carver, files_to_carve
 from storefmt.offline.repair.repair import Repaired, repair
 from storefmt.offline.verify.findings import Severity
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir
 from storefmt.offline.views.tree import read_tree
-from tests.storefmt.vectors import unpack
+from tests.storefmt.vectors import raft_records, unpack
 
 
 def test_raft_log_is_refused_with_its_place_and_a_way_on(tmp_path: Path) -> None:
@@ -52,11 +51,10 @@ def test_directory_without_a_log_is_no_stranger(tmp_path: Path) -> None:
 
 def test_carving_gives_every_record_of_a_raft_log(tmp_path: Path) -> None:
     path = unpack("dledger", tmp_path)
-    (member,) = find_directories(path)
 
     found = [one.record for one in Carver().search(list(files_to_carve(path)))]
 
-    assert found == [record for _, record in iter_records(member)]
+    assert found == raft_records()
 
 
 def in_queues(records: list[Record]) -> list[tuple]:
@@ -65,13 +63,13 @@ def in_queues(records: list[Record]) -> list[tuple]:
 
 
 def carved_and_repaired(path: Path, to: Path, *, file_size: int) -> tuple[Repaired, list[Record]]:
-    log = CarvedLog(OutDir.make(to / "log", source=path), file_size=file_size)
+    log = CarvedLog(OutputDirectory.make(to / "log", source=path), file_size=file_size)
     for found in Carver().search(files_to_carve(path)):
         assert log.put(found)
     log.finish()
     log.close()
     with StoreDir.open(to / "log") as store:
-        done = repair(store, OutDir.make(to / "store", source=to / "log"))
+        done = repair(store, OutputDirectory.make(to / "store", source=to / "log"))
     with StoreDir.open(to / "store") as store:
         problems = [f for f in verify(store).findings if f.severity is Severity.ERROR]
         assert problems == []
@@ -83,20 +81,17 @@ def test_carved_raft_log_is_repaired_into_a_store_with_every_record(
     tmp_path: Path, file_size: int
 ) -> None:
     path = unpack("dledger", tmp_path / "raft")
-    (member,) = find_directories(path)
-    whole = [record for _, record in iter_records(member)]
 
     done, found = carved_and_repaired(path, tmp_path, file_size=file_size)
 
     assert done.lost_count == done.lost_size == 0
-    assert in_queues(found) == in_queues(whole)
+    assert in_queues(found) == in_queues(raft_records())
 
 
 def test_raft_log_of_two_members_gives_what_either_has(tmp_path: Path) -> None:
     path = unpack("dledger", tmp_path / "raft")
-    (member,) = find_directories(path)
-    whole = [record for _, record in iter_records(member)]
-    shutil.copytree(member.path, path / "dledger-n1")
+    whole = raft_records()
+    shutil.copytree(path / "dledger-n0", path / "dledger-n1")
     for number, name in enumerate(("dledger-n0", "dledger-n1")):
         file = path / name / "data" / f"{0:020d}"
         data = bytearray(file.read_bytes())

@@ -5,8 +5,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 
@@ -14,11 +13,12 @@ import pytest
 
 from storefmt.formats import layout
 from storefmt.formats.message import Record
-from storefmt.formats.scan import walk
+from storefmt.formats.scan import scan_items
 from storefmt.offline import Report, StoreDir, verify
-from storefmt.offline.output_dir import OutDir
+from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.rebuild import StoreShape, rebuild
 from storefmt.offline.verify.findings import Severity
+from tests.storefmt.broken import changed
 from tests.storefmt.offline.stores import state_of
 from tests.storefmt.offline.tiny import (
     INDEX_ENTRY_COUNT,
@@ -66,16 +66,6 @@ def files_of(path: Path, *parts: str) -> list[Path]:
     return sorted(file for file in found if file.is_file())
 
 
-@contextmanager
-def changed(file: Path, data: bytes) -> Iterator[None]:
-    whole = file.read_bytes()
-    file.write_bytes(data)
-    try:
-        yield
-    finally:
-        file.write_bytes(whole)
-
-
 def files_told(report: Report) -> set[str]:
     return {one.file for one in report.findings if one.severity is not Severity.INFO}
 
@@ -83,7 +73,9 @@ def files_told(report: Report) -> set[str]:
 def records_of(file: Path) -> list[tuple[int, int]]:
     """Return (position, size) of each record of a log file."""
     data = file.read_bytes()
-    items = walk(lambda pos, size: data[pos : pos + size], base=int(file.name), size=len(data))
+    items = scan_items(
+        lambda pos, size: data[pos : pos + size], base=int(file.name), size=len(data)
+    )
     return [(i.log_offset - int(file.name), i.size) for i in items if isinstance(i, Record)]
 
 
@@ -343,7 +335,7 @@ def test_derived_files_come_back_as_they_were(
         before = state_of(store)
 
         with StoreDir.open(store) as opened:
-            rebuild(opened, OutDir.make(out, source=store), shape=shape)
+            rebuild(opened, OutputDirectory.make(out, source=store), shape=shape)
 
         assert contents(out) == wanted, f"{subset:b}"
         assert state_of(store) == before

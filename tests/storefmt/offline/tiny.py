@@ -13,7 +13,7 @@ from storefmt.config.tables import ConsumerOffsets, TopicConfig, TopicTable
 from storefmt.formats.checkpoint import Checkpoint
 from storefmt.formats.hosts import pack_host
 from storefmt.formats.message import blank, encode_record
-from storefmt.offline.output_dir import OutDir
+from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.rebuild import StoreShape, rebuild
 from storefmt.offline.views.storedir import StoreDir
 
@@ -34,7 +34,7 @@ def tiny_store(root: Path) -> Path:
     with StoreDir.open(store) as opened:
         rebuild(
             opened,
-            OutDir.make(root / "derived", source=store),
+            OutputDirectory.make(root / "derived", source=store),
             shape=StoreShape(
                 queue_file_size=QUEUE_FILE_SIZE,
                 index_slot_count=INDEX_SLOT_COUNT,

@@ -17,7 +17,7 @@ import org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueConsist
 import org.apache.rocketmq.common.message.MessageQueue;
 
 /**
- * Prints what the real allocation strategies give, for tests/mqclient/consumer/allocate_vectors.jsonl.
+ * Prints what the real allocation strategies give, for tests/mqclient/consumer/rebalance/allocate_vectors.jsonl.
  *
  * <p>Spec: seed, cases. Out: queues as [broker, queue id], client ids, and per strategy, per client id,
  * the numbers (in the list of queues) of what the client gets, or "refused" where the strategy throws. Two

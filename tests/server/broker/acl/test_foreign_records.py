@@ -1,7 +1,8 @@
 """Records of topics that an account may not read, asked for by every way that there is."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,6 @@ from tests.server.broker.acl.homes import (
 from tests.server.broker.desk import Desk, create, running, send
 from tests.waiting import until
 
-Scene = Callable[[Desk], Awaitable[list[Command]]]
 DENIED = "org.apache.rocketmq.acl.common.AclException: "
 
 
@@ -53,18 +53,15 @@ async def put(desk: Desk, topic: str, body: bytes, properties: str, by: str) -> 
     return int(answer.ext["msgId"][16:], 16)
 
 
-def with_accounts(root: Path, scene: Scene) -> list[Command]:
-    """Run a scene at a broker where USER has topic T and OTHER has T2."""
+@asynccontextmanager
+async def accounts(root: Path) -> AsyncIterator[Desk]:
+    """Run a broker where USER has topic T and OTHER has T2."""
     home = write_home(root / "home")
-
-    async def run() -> list[Command]:
-        async with running(root / "store", acl_enable=True, rocketmq_home=home) as desk:
-            for topic in ("T", "T2"):
-                made = Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create(topic))
-                assert (await ask(desk, made, ADMIN)).code == 0
-            return await scene(desk)
-
-    return asyncio.run(run())
+    async with running(root / "store", acl_enable=True, rocketmq_home=home) as desk:
+        for topic in ("T", "T2"):
+            made = Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create(topic))
+            assert (await ask(desk, made, ADMIN)).code == 0
+        yield desk
 
 
 def by_key(topic: str, key: str) -> Command:
@@ -85,17 +82,15 @@ def key_with_hash_of(topic: str, wanted: str) -> str:
     return key
 
 
-def test_key_with_the_hash_of_another_topics_key_finds_nothing(tmp_path: Path) -> None:
-    async def scene(desk: Desk) -> list[Command]:
+async def test_key_with_the_hash_of_another_topics_key_finds_nothing(tmp_path: Path) -> None:
+    async with accounts(tmp_path) as desk:
         await put(desk, "T2", b"secret", "KEYS\1order-1 more\2UNIQ_KEY\1U1", OTHER)
-        return [
+        *crafted, first, second, unique, whole = [
             await ask(desk, by_key("T", key_with_hash_of("T", "T2#order-1")), USER),
             await ask(desk, by_key("T", key_with_hash_of("T", "T2#U1")), USER),
             *[await ask(desk, by_key("T2", key), OTHER) for key in ("order-1", "more", "U1")],
             await ask(desk, by_key("T2", "order-1 more"), OTHER),
         ]
-
-    *crafted, first, second, unique, whole = with_accounts(tmp_path, scene)
 
     for answer in crafted:
         assert (answer.code, answer.body) == (22, b"")
@@ -104,14 +99,11 @@ def test_key_with_the_hash_of_another_topics_key_finds_nothing(tmp_path: Path) -
     assert whole.code == 22
 
 
-def test_key_is_compared_without_accounts_too(tmp_path: Path) -> None:
-    async def run() -> Command:
-        async with running(tmp_path) as desk:
-            await desk.send(b"secret", topic="T2", properties="KEYS\1order-1")
-            crafted = by_key("T", key_with_hash_of("T", "T2#order-1"))
-            return await desk.client.invoke(desk.address, crafted)
-
-    answer = asyncio.run(run())
+async def test_key_is_compared_without_accounts_too(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.send(b"secret", topic="T2", properties="KEYS\1order-1")
+        crafted = by_key("T", key_with_hash_of("T", "T2#order-1"))
+        answer = await desk.client.invoke(desk.address, crafted)
 
     assert (answer.code, answer.body) == (22, b"")
 
@@ -143,15 +135,15 @@ async def false_record(desk: Desk) -> int:
 
 
 @pytest.mark.parametrize("way", ["view", "send back"])
-def test_bytes_of_a_body_that_look_like_a_record_are_no_message(tmp_path: Path, way: str) -> None:
-    async def scene(desk: Desk) -> list[Command]:
+async def test_bytes_of_a_body_that_look_like_a_record_are_no_message(
+    tmp_path: Path, way: str
+) -> None:
+    async with accounts(tmp_path) as desk:
         log_offset = await false_record(desk)
         view = Command.request(RequestCode.VIEW_MESSAGE_BY_ID, ViewMessage(offset=log_offset))
         back = ConsumerSendMsgBack(offset=log_offset, group="G", delay_level=-1)
         given = Command.request(RequestCode.CONSUMER_SEND_MSG_BACK, back)
-        return [await ask(desk, view if way == "view" else given, USER)]
-
-    (answer,) = with_accounts(tmp_path, scene)
+        (answer,) = [await ask(desk, view if way == "view" else given, USER)]
 
     assert (answer.code, answer.body) == (1, b"")
     assert (answer.remark or "").startswith(f"{DENIED}No entry of a queue points to log offset")
@@ -244,91 +236,84 @@ def as_producer(client_id: str, group: str) -> Command:
     return Command.request(RequestCode.HEART_BEAT, body=body)
 
 
-def test_a_half_message_is_shown_only_to_producers_that_may_send_to_its_topic(
+async def test_a_half_message_is_shown_only_to_producers_that_may_send_to_its_topic(
     tmp_path: Path,
 ) -> None:
     home = write_home(tmp_path / "home")
     seen: dict[str, asyncio.Event] = {}
     bodies: list[bytes] = []
 
-    async def run() -> tuple[bool, bool]:
-        for name in ("stranger", "owner"):
-            seen[name] = asyncio.Event()
-        settings = {
-            "transaction_time_out_ms": 0,
-            "transaction_check_interval_ms": 20,
-            "transaction_check_max": 1_000_000,
-        }
-        async with running(
-            tmp_path / "store", acl_enable=True, rocketmq_home=home, **settings
-        ) as desk:
-            made = Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T"))
-            assert (await ask(desk, made, ADMIN)).code == 0
+    for name in ("stranger", "owner"):
+        seen[name] = asyncio.Event()
+    settings = {
+        "transaction_time_out_ms": 0,
+        "transaction_check_interval_ms": 20,
+        "transaction_check_max": 1_000_000,
+    }
+    async with running(tmp_path / "store", acl_enable=True, rocketmq_home=home, **settings) as desk:
+        made = Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T"))
+        assert (await ask(desk, made, ADMIN)).code == 0
 
-            def told(name: str) -> Callable[[str, Command], None]:
-                def on_request(address: str, command: Command) -> None:
-                    bodies.append(command.body)
-                    seen[name].set()
+        def told(name: str) -> Callable[[str, Command], None]:
+            def on_request(address: str, command: Command) -> None:
+                bodies.append(command.body)
+                seen[name].set()
 
-                return on_request
+            return on_request
 
-            stranger = RemotingClient(on_request=told("stranger"))
-            owner = RemotingClient(on_request=told("owner"))
-            joined = as_producer("s", "PG")
-            sign(joined, OTHER, SECRETS[OTHER])
-            assert (await stranger.invoke(desk.address, joined)).code == 0
-            # One that was born long ago would be given up at once.
-            born_ms = SystemClock().now_ms()
-            named = "TRAN_MSG\1true\2PGROUP\1PG"
-            half = send(properties=named, sys_flag=4, born_timestamp=born_ms)
-            sent = Command.request(RequestCode.SEND_MESSAGE_V2, half, body=b"secret")
-            assert (await ask(desk, sent, USER)).code == 0
-            joined = as_producer("o", "PG")
-            sign(joined, USER, SECRETS[USER])
-            assert (await owner.invoke(desk.address, joined)).code == 0
-            # Questions go round: three of them pass the stranger by at least once.
-            for _ in range(3):
-                await asyncio.wait_for(seen["owner"].wait(), 60)
-                seen["owner"].clear()
-            await stranger.close()
-            await owner.close()
-            return seen["stranger"].is_set(), b"secret" in bodies[0]
-
-    is_told, is_asked = asyncio.run(run())
+        stranger = RemotingClient(on_request=told("stranger"))
+        owner = RemotingClient(on_request=told("owner"))
+        joined = as_producer("s", "PG")
+        sign(joined, OTHER, SECRETS[OTHER])
+        assert (await stranger.invoke(desk.address, joined)).code == 0
+        # One that was born long ago would be given up at once.
+        born_ms = SystemClock().now_ms()
+        named = "TRAN_MSG\1true\2PGROUP\1PG"
+        half = send(properties=named, sys_flag=4, born_timestamp=born_ms)
+        sent = Command.request(RequestCode.SEND_MESSAGE_V2, half, body=b"secret")
+        assert (await ask(desk, sent, USER)).code == 0
+        joined = as_producer("o", "PG")
+        sign(joined, USER, SECRETS[USER])
+        assert (await owner.invoke(desk.address, joined)).code == 0
+        # Questions go round: three of them pass the stranger by at least once.
+        for _ in range(3):
+            await asyncio.wait_for(seen["owner"].wait(), 60)
+            seen["owner"].clear()
+        await stranger.close()
+        await owner.close()
+        is_told = seen["stranger"].is_set()
+        is_asked = b"secret" in bodies[0]
 
     assert (is_told, is_asked) == (False, True)
 
 
-def test_a_half_message_that_was_given_up_counts_for_its_real_topic(tmp_path: Path) -> None:
+async def test_a_half_message_that_was_given_up_counts_for_its_real_topic(tmp_path: Path) -> None:
     given_up = "TRANS_CHECK_MAX_TIME_TOPIC"
 
-    async def run() -> str | None:
-        async with running(
-            tmp_path,
-            transaction_time_out_ms=0,
-            transaction_check_max=0,
-            transaction_check_interval_ms=20,
-        ) as desk:
-            await desk.create_topic()
-            await desk.send(properties="TRAN_MSG\1true\2PGROUP\1PG", sys_flag=4)
-            store = desk.app.broker.store
-            await until(lambda: store.max_offset(given_up, 0) == 1, what="a message given up")
-            ((log_offset, *_),) = store.entries(given_up, 0, start=0, count=1)
-            return topic_at(store, log_offset)
-
-    assert asyncio.run(run()) == "T"
+    async with running(
+        tmp_path,
+        transaction_time_out_ms=0,
+        transaction_check_max=0,
+        transaction_check_interval_ms=20,
+    ) as desk:
+        await desk.create_topic()
+        await desk.send(properties="TRAN_MSG\1true\2PGROUP\1PG", sys_flag=4)
+        store = desk.app.broker.store
+        await until(lambda: store.max_offset(given_up, 0) == 1, what="a message given up")
+        ((log_offset, *_),) = store.entries(given_up, 0, start=0, count=1)
+        assert topic_at(store, log_offset) == "T"
 
 
-def test_who_leaves_a_producer_group_is_in_it_or_has_its_right(tmp_path: Path) -> None:
+async def test_who_leaves_a_producer_group_is_in_it_or_has_its_right(tmp_path: Path) -> None:
     def leave(group: str) -> Command:
         header = UnregisterClient(client_id="c", producer_group=group)
         return Command.request(RequestCode.UNREGISTER_CLIENT, header)
 
-    async def scene(desk: Desk) -> list[Command]:
+    async with accounts(tmp_path) as desk:
         assert (await ask(desk, as_producer("c", "PG"), USER)).code == 0
-        return [await ask(desk, leave(group), USER) for group in ("PG", "G", "PG", "G2")]
-
-    mine, with_right, left_already, others = with_accounts(tmp_path, scene)
+        mine, with_right, left_already, others = [
+            await ask(desk, leave(group), USER) for group in ("PG", "G", "PG", "G2")
+        ]
 
     assert (mine.code, with_right.code) == (0, 0)
     assert (left_already.code, left_already.remark) == (
@@ -337,15 +322,12 @@ def test_who_leaves_a_producer_group_is_in_it_or_has_its_right(tmp_path: Path) -
     assert (others.code, others.remark) == (1, f"{DENIED}No default permission for group:G2")
 
 
-def test_by_the_rules_of_java_anybody_leaves_any_producer_group(tmp_path: Path) -> None:
+async def test_by_the_rules_of_java_anybody_leaves_any_producer_group(tmp_path: Path) -> None:
     home = write_home(tmp_path / "home")
 
-    async def run() -> int:
-        async with running(
-            tmp_path / "store", acl_enable=True, acl_strict=False, rocketmq_home=home
-        ) as desk:
-            header = UnregisterClient(client_id="c", producer_group="G2")
-            command = Command.request(RequestCode.UNREGISTER_CLIENT, header)
-            return (await ask(desk, command, USER)).code
-
-    assert asyncio.run(run()) == 0
+    async with running(
+        tmp_path / "store", acl_enable=True, acl_strict=False, rocketmq_home=home
+    ) as desk:
+        header = UnregisterClient(client_id="c", producer_group="G2")
+        command = Command.request(RequestCode.UNREGISTER_CLIENT, header)
+        assert (await ask(desk, command, USER)).code == 0

@@ -26,42 +26,36 @@ def sent(**changes: object) -> Command:
     return Command.request(RequestCode.SEND_MESSAGE_V2, send(**changes), body=b"hello")
 
 
-def test_a_broker_with_accounts_answers_those_who_sign(tmp_path: Path) -> None:
+async def test_a_broker_with_accounts_answers_those_who_sign(tmp_path: Path) -> None:
     home = write_home(tmp_path / "home")
 
-    async def scene() -> list[tuple[int, str | None]]:
-        async with running(tmp_path / "store", acl_enable=True, rocketmq_home=home) as desk:
-            topic = Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T"))
-            answers = [
-                await ask(desk, topic, ADMIN),
-                await ask(desk, sent(), USER),
-                await ask(desk, Command.request(RequestCode.PULL_MESSAGE, pull()), USER),
-                await ask(desk, sent(), None),
-                await ask(desk, Command.request(RequestCode.PULL_MESSAGE, pull()), None),
-            ]
-        return [(answer.code, answer.remark) for answer in answers]
-
-    answers = asyncio.run(scene())
+    async with running(tmp_path / "store", acl_enable=True, rocketmq_home=home) as desk:
+        topic = Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T"))
+        answers = [
+            await ask(desk, topic, ADMIN),
+            await ask(desk, sent(), USER),
+            await ask(desk, Command.request(RequestCode.PULL_MESSAGE, pull()), USER),
+            await ask(desk, sent(), None),
+            await ask(desk, Command.request(RequestCode.PULL_MESSAGE, pull()), None),
+        ]
+    answers = [(answer.code, answer.remark) for answer in answers]
 
     text = "org.apache.rocketmq.acl.common.AclException: No accessKey is configured"
     assert [code for code, _ in answers[:3]] == [0, 0, 0]
     assert answers[3:] == [(1, text)] * 2
 
 
-def test_secrets_are_in_no_setting_and_no_account_that_is_answered(tmp_path: Path) -> None:
+async def test_secrets_are_in_no_setting_and_no_account_that_is_answered(tmp_path: Path) -> None:
     home = write_home(tmp_path / "home")
 
-    async def scene() -> list[Command]:
-        async with running(tmp_path / "store", acl_enable=True, rocketmq_home=home) as desk:
-            codes = (
-                RequestCode.GET_BROKER_CONFIG,
-                RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG,
-                RequestCode.GET_BROKER_CLUSTER_ACL_INFO,
-                RequestCode.GET_BROKER_RUNTIME_INFO,
-            )
-            return [await ask(desk, Command.request(code), ADMIN) for code in codes]
-
-    answers = asyncio.run(scene())
+    async with running(tmp_path / "store", acl_enable=True, rocketmq_home=home) as desk:
+        codes = (
+            RequestCode.GET_BROKER_CONFIG,
+            RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG,
+            RequestCode.GET_BROKER_CLUSTER_ACL_INFO,
+            RequestCode.GET_BROKER_RUNTIME_INFO,
+        )
+        answers = [await ask(desk, Command.request(code), ADMIN) for code in codes]
 
     assert [answer.code for answer in answers] == [0, 0, 0, 0]
     for answer in answers:
@@ -71,119 +65,104 @@ def test_secrets_are_in_no_setting_and_no_account_that_is_answered(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("listed", "code"), [("", 16), ("10.0.0.0", 16), ("10.0.0.*", 0)])
-def test_without_accounts_other_machines_administer_only_when_listed(
+async def test_without_accounts_other_machines_administer_only_when_listed(
     tmp_path: Path, listed: str, code: int
 ) -> None:
-    async def scene() -> tuple[int, int]:
-        async with running(tmp_path, admin_addresses=listed) as desk:
-            await desk.create_topic()
-            (conn,) = desk.app._server.connections
-            conn.peer = ("10.0.0.8", 1)
-            asked = Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T2"))
-            return (await ask(desk, asked, None)).code, (await desk.send()).code
-
-    assert asyncio.run(scene()) == (code, 0)
+    async with running(tmp_path, admin_addresses=listed) as desk:
+        await desk.create_topic()
+        (conn,) = desk.app._server.connections
+        conn.peer = ("10.0.0.8", 1)
+        asked = Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T2"))
+        assert ((await ask(desk, asked, None)).code, (await desk.send()).code) == (code, 0)
 
 
-def test_a_message_that_waits_counts_for_its_real_topic(tmp_path: Path) -> None:
-    async def scene() -> tuple[str | None, str | None, str | None]:
-        async with running(tmp_path) as desk:
-            await desk.create_topic()
-            plain = await desk.send()
-            delayed = await desk.send(properties="DELAY\x013")
-            offsets = [int(answer.ext["msgId"][16:], 16) for answer in (plain, delayed)]
-            store = desk.app.broker.store
-            return (
-                topic_at(store, offsets[0]),
-                topic_at(store, offsets[1]),
-                topic_at(store, offsets[1] + 10_000),
-            )
-
-    assert asyncio.run(scene()) == ("T", "T", None)
+async def test_a_message_that_waits_counts_for_its_real_topic(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        plain = await desk.send()
+        delayed = await desk.send(properties="DELAY\x013")
+        offsets = [int(answer.ext["msgId"][16:], 16) for answer in (plain, delayed)]
+        store = desk.app.broker.store
+        assert (
+            topic_at(store, offsets[0]),
+            topic_at(store, offsets[1]),
+            topic_at(store, offsets[1] + 10_000),
+        ) == ("T", "T", None)
 
 
-def test_only_who_may_send_to_its_topic_decides_on_a_half_message_of_its_group(
+async def test_only_who_may_send_to_its_topic_decides_on_a_half_message_of_its_group(
     tmp_path: Path,
 ) -> None:
     home = write_home(tmp_path / "home")
 
-    async def scene() -> list[tuple[int, str]]:
-        async with running(tmp_path / "store", acl_enable=True, rocketmq_home=home) as desk:
-            await ask(
-                desk, Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T")), ADMIN
+    async with running(tmp_path / "store", acl_enable=True, rocketmq_home=home) as desk:
+        await ask(desk, Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T")), ADMIN)
+        half = await ask(desk, sent(properties="TRAN_MSG\1true\2PGROUP\1PG", sys_flag=4), USER)
+        plain = await ask(desk, sent(properties="PGROUP\1PG"), USER)
+        assert (half.code, plain.code) == (0, 0)
+
+        async def end(answer: Command, by: str | None, group: str) -> tuple[int, str]:
+            header = EndTransaction(
+                producer_group=group,
+                tran_state_table_offset=int(answer.ext["queueOffset"]),
+                commit_log_offset=int(answer.ext["msgId"][16:], 16),
+                commit_or_rollback=8,
+                msg_id="K1",
             )
-            half = await ask(desk, sent(properties="TRAN_MSG\1true\2PGROUP\1PG", sys_flag=4), USER)
-            plain = await ask(desk, sent(properties="PGROUP\1PG"), USER)
-            assert (half.code, plain.code) == (0, 0)
+            told = await ask(desk, Command.request(RequestCode.END_TRANSACTION, header), by)
+            return told.code, (told.remark or "").rpartition(": ")[2]
 
-            async def end(answer: Command, by: str | None, group: str) -> tuple[int, str]:
-                header = EndTransaction(
-                    producer_group=group,
-                    tran_state_table_offset=int(answer.ext["queueOffset"]),
-                    commit_log_offset=int(answer.ext["msgId"][16:], 16),
-                    commit_or_rollback=8,
-                    msg_id="K1",
-                )
-                told = await ask(desk, Command.request(RequestCode.END_TRANSACTION, header), by)
-                return told.code, (told.remark or "").rpartition(": ")[2]
-
-            return [
-                await end(half, None, "PG"),
-                await end(half, OTHER, "PG"),
-                await end(half, USER, "another"),
-                await end(plain, USER, "PG"),
-                await end(half, USER, "PG"),
-            ]
-
-    assert asyncio.run(scene()) == [
-        (1, "No accessKey is configured"),
-        (1, "No default permission for topic:T"),
-        (1, "The producer group wrong"),
-        (1, "Find prepared transaction message failed"),
-        (0, ""),
-    ]
+        assert [
+            await end(half, None, "PG"),
+            await end(half, OTHER, "PG"),
+            await end(half, USER, "another"),
+            await end(plain, USER, "PG"),
+            await end(half, USER, "PG"),
+        ] == [
+            (1, "No accessKey is configured"),
+            (1, "No default permission for topic:T"),
+            (1, "The producer group wrong"),
+            (1, "Find prepared transaction message failed"),
+            (0, ""),
+        ]
 
 
 @pytest.mark.parametrize("by", [USER, OTHER])
-def test_gate_that_has_to_read_a_cold_message_lets_sends_pass(
+async def test_gate_that_has_to_read_a_cold_message_lets_sends_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
     home = write_home(tmp_path / "home")
 
-    async def scene() -> tuple[int, int]:
-        async with running(tmp_path / "store", acl_enable=True, rocketmq_home=home) as desk:
-            await ask(
-                desk, Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T")), ADMIN
-            )
-            half = await ask(desk, sent(properties="TRAN_MSG\1true\2PGROUP\1PG", sys_flag=4), USER)
-            may_read, loop = asyncio.Event(), asyncio.get_running_loop()
-            warm = ColdRead.warm
+    async with running(tmp_path / "store", acl_enable=True, rocketmq_home=home) as desk:
+        await ask(desk, Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T")), ADMIN)
+        half = await ask(desk, sent(properties="TRAN_MSG\1true\2PGROUP\1PG", sys_flag=4), USER)
+        may_read, loop = asyncio.Event(), asyncio.get_running_loop()
+        warm = ColdRead.warm
 
-            def late(cold: ColdRead) -> None:
-                asyncio.run_coroutine_threadsafe(may_read.wait(), loop).result(60)
-                warm(cold)
+        def late(cold: ColdRead) -> None:
+            asyncio.run_coroutine_threadsafe(may_read.wait(), loop).result(60)
+            warm(cold)
 
-            monkeypatch.setattr(ColdRead, "warm", late)
-            forget(tmp_path / "store")
-            header = EndTransaction(
-                producer_group="PG",
-                tran_state_table_offset=int(half.ext["queueOffset"]),
-                commit_log_offset=int(half.ext["msgId"][16:], 16),
-                commit_or_rollback=8,
-                msg_id="K1",
-            )
-            command = Command.request(RequestCode.END_TRANSACTION, header)
-            sign(command, by, SECRETS[by])
-            told = asyncio.ensure_future(desk.client.invoke(desk.address, command, timeout_s=60))
-            cold = desk.app.broker.cold
-            while not cold.count and not told.done():
-                await asyncio.sleep(0)
-            assert (await ask(desk, sent(), USER)).code == 0
-            assert not cold.count or not told.done()
-            may_read.set()
-            return (await told).code, cold.count
-
-    code, count = asyncio.run(scene())
+        monkeypatch.setattr(ColdRead, "warm", late)
+        forget(tmp_path / "store")
+        header = EndTransaction(
+            producer_group="PG",
+            tran_state_table_offset=int(half.ext["queueOffset"]),
+            commit_log_offset=int(half.ext["msgId"][16:], 16),
+            commit_or_rollback=8,
+            msg_id="K1",
+        )
+        command = Command.request(RequestCode.END_TRANSACTION, header)
+        sign(command, by, SECRETS[by])
+        told = asyncio.ensure_future(desk.client.invoke(desk.address, command, timeout_s=60))
+        cold = desk.app.broker.cold
+        while not cold.count and not told.done():
+            await asyncio.sleep(0)
+        assert (await ask(desk, sent(), USER)).code == 0
+        assert not cold.count or not told.done()
+        may_read.set()
+        code = (await told).code
+        count = cold.count
 
     assert code == (0 if by == USER else 1)
     if not count:

@@ -25,7 +25,7 @@ def jump(desk: Desk, clock: FakeClock, ms: int) -> None:
 
 
 @pytest.mark.parametrize("jump_ms", JUMPS_MS)
-def test_lock_lives_as_long_as_before(tmp_path: Path, jump_ms: int) -> None:
+async def test_lock_lives_as_long_as_before(tmp_path: Path, jump_ms: int) -> None:
     clock = FakeClock(START_MS)
 
     async def locked(desk: Desk, client_id: str) -> bool:
@@ -34,59 +34,50 @@ def test_lock_lives_as_long_as_before(tmp_path: Path, jump_ms: int) -> None:
         assert answer.code == ResponseCode.SUCCESS
         return b"broker-a" in answer.body
 
-    async def run() -> list[bool]:
-        async with running(tmp_path, clock=clock) as desk:
-            found = [await locked(desk, "c1")]
-            jump(desk, clock, jump_ms)
-            found.append(await locked(desk, "c2"))
-            clock.ms += LOCK_LIFE_MS
-            found.append(await locked(desk, "c2"))
-            clock.ms += 1
-            found.append(await locked(desk, "c2"))
-            return found
-
-    assert asyncio.run(run()) == [True, False, False, True]
+    async with running(tmp_path, clock=clock) as desk:
+        found = [await locked(desk, "c1")]
+        jump(desk, clock, jump_ms)
+        found.append(await locked(desk, "c2"))
+        clock.ms += LOCK_LIFE_MS
+        found.append(await locked(desk, "c2"))
+        clock.ms += 1
+        found.append(await locked(desk, "c2"))
+        assert found == [True, False, False, True]
 
 
 @pytest.mark.parametrize("jump_ms", JUMPS_MS)
-def test_client_that_beats_is_not_taken_for_silent_and_a_silent_one_is(
+async def test_client_that_beats_is_not_taken_for_silent_and_a_silent_one_is(
     tmp_path: Path, jump_ms: int
 ) -> None:
     clock = FakeClock(START_MS)
 
-    async def run() -> list[int]:
-        async with running(tmp_path, clock=clock) as desk:
-            await desk.heartbeat()
-            jump(desk, clock, jump_ms)
-            broker, found = desk.app.broker, []
-            for step_ms in (0, 120_000, 1):
-                clock.ms += step_ms
-                now_ms = clock.now_ms()
-                silent = [*broker.consumers.silent(now_ms), *broker.producers.silent(now_ms)]
-                found.append(len(silent))
-            return found
-
-    assert asyncio.run(run()) == [0, 0, 2]
+    async with running(tmp_path, clock=clock) as desk:
+        await desk.heartbeat()
+        jump(desk, clock, jump_ms)
+        broker, found = desk.app.broker, []
+        for step_ms in (0, 120_000, 1):
+            clock.ms += step_ms
+            now_ms = clock.now_ms()
+            silent = [*broker.consumers.silent(now_ms), *broker.producers.silent(now_ms)]
+            found.append(len(silent))
+        assert found == [0, 0, 2]
 
 
 @pytest.mark.parametrize("jump_ms", JUMPS_MS)
-def test_long_pull_waits_as_long_as_before(tmp_path: Path, jump_ms: int) -> None:
+async def test_long_pull_waits_as_long_as_before(tmp_path: Path, jump_ms: int) -> None:
     clock = FakeClock(START_MS)
 
-    async def run() -> tuple[int, int, ResponseCode | int]:
-        async with running(tmp_path, clock=clock) as desk:
-            await desk.create_topic()
-            await desk.heartbeat()
-            broker = desk.app.broker
-            held = asyncio.ensure_future(desk.pull(sys_flag=6, suspend_timeout_millis=WAIT_MS))
-            while not len(broker.hold):
-                await asyncio.sleep(0)
-            jump(desk, clock, jump_ms)
-            clock.ms += WAIT_MS - 1
-            broker.puller.answer_expired(clock.now_ms())
-            before = len(broker.hold)
-            clock.ms += 1
-            broker.puller.answer_expired(clock.now_ms())
-            return before, len(broker.hold), (await held).code
-
-    assert asyncio.run(run()) == (1, 0, ResponseCode.PULL_NOT_FOUND)
+    async with running(tmp_path, clock=clock) as desk:
+        await desk.create_topic()
+        await desk.heartbeat()
+        broker = desk.app.broker
+        held = asyncio.ensure_future(desk.pull(sys_flag=6, suspend_timeout_millis=WAIT_MS))
+        while not len(broker.hold):
+            await asyncio.sleep(0)
+        jump(desk, clock, jump_ms)
+        clock.ms += WAIT_MS - 1
+        broker.puller.answer_expired(clock.now_ms())
+        before = len(broker.hold)
+        clock.ms += 1
+        broker.puller.answer_expired(clock.now_ms())
+        assert (before, len(broker.hold), (await held).code) == (1, 0, ResponseCode.PULL_NOT_FOUND)

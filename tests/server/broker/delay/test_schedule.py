@@ -18,7 +18,8 @@ from server.store.disk.nowait import ColdRead
 from server.store.results import GetResult, GetStatus, PutMessage, PutResult, PutStatus
 from server.store.store import MessageStore
 from storefmt.config.tables import DelayOffsets
-from storefmt.formats.message import Record, decode_record, encode_record
+from storefmt.formats.message import Record, decode_record
+from tests.records import record_bytes
 
 HOST = b"\x7f\0\0\x01\0\0\0\1"
 LEVELS = DelayLevels([1_000, 5_000])
@@ -29,19 +30,14 @@ def waiting(
     body: bytes, *, store_ms: int, queue_offset: int, properties: bytes | None = None
 ) -> bytes:
     """Return a record of the schedule topic."""
-    return encode_record(
+    return record_bytes(
         topic=b"SCHEDULE_TOPIC_XXXX",
-        queue_id=0,
         queue_offset=queue_offset,
         log_offset=100 * queue_offset,
-        flag=0,
-        sys_flag=0,
-        born_ms=1,
         born_host=HOST,
         store_ms=store_ms,
         store_host=HOST,
         reconsume_times=2,
-        prepared_transaction_offset=0,
         body=body,
         properties=b"REAL_TOPIC\1T\2REAL_QID\0013" if properties is None else properties,
     )

@@ -21,85 +21,72 @@ class Disk:
         self.written.append((path.name, text))
 
 
-def test_marks_of_one_turn_share_a_write_and_each_is_told() -> None:
-    async def run() -> tuple[list[tuple[str, str]], list[OSError | None]]:
-        disk, told = Disk(), []
-        files = StateFiles(write=disk.write)
-        files.add(Path("topics.json"), lambda: lambda: "content")
-        files.open()
-        both = asyncio.Event()
+async def test_marks_of_one_turn_share_a_write_and_each_is_told() -> None:
+    disk, told = Disk(), []
+    files = StateFiles(write=disk.write)
+    files.add(Path("topics.json"), lambda: lambda: "content")
+    files.open()
+    both = asyncio.Event()
 
-        def saved(error: OSError | None) -> None:
-            told.append(error)
-            if len(told) == 2:
-                both.set()
+    def saved(error: OSError | None) -> None:
+        told.append(error)
+        if len(told) == 2:
+            both.set()
 
-        files.mark("topics", saved)
-        files.mark("topics", saved)
-        await both.wait()
-        written = list(disk.written)
-        await files.close()
-        return written, told
-
-    written, told = asyncio.run(run())
+    files.mark("topics", saved)
+    files.mark("topics", saved)
+    await both.wait()
+    written = list(disk.written)
+    await files.close()
 
     assert written == [("topics.json", "content")]
     assert told == [None, None]
 
 
-def test_nothing_is_written_before_open_and_all_of_it_at_the_end() -> None:
-    async def run() -> tuple[int, list[tuple[str, str]]]:
-        disk = Disk()
-        files = StateFiles(write=disk.write)
-        files.add(Path("a.json"), lambda: lambda: "A")
-        files.add(Path("b.json"), lambda: lambda: "B")
-        files.mark("a")
-        await asyncio.sleep(0)
-        before = len(disk.written)
-        await files.close()
-        return before, disk.written
-
-    assert asyncio.run(run()) == (0, [("a.json", "A"), ("b.json", "B")])
+async def test_nothing_is_written_before_open_and_all_of_it_at_the_end() -> None:
+    disk = Disk()
+    files = StateFiles(write=disk.write)
+    files.add(Path("a.json"), lambda: lambda: "A")
+    files.add(Path("b.json"), lambda: lambda: "B")
+    files.mark("a")
+    await asyncio.sleep(0)
+    before = len(disk.written)
+    await files.close()
+    assert (before, disk.written) == (0, [("a.json", "A"), ("b.json", "B")])
 
 
-def test_refusing_disk_is_told_and_the_next_mark_tries_again() -> None:
-    async def run() -> list[OSError | None]:
-        disk, told = Disk(), []
-        files = StateFiles(write=disk.write)
-        files.add(Path("a.json"), lambda: lambda: "A")
-        files.open()
-        for disk.broken in (True, False):
-            done = asyncio.Event()
+async def test_refusing_disk_is_told_and_the_next_mark_tries_again() -> None:
+    disk, told = Disk(), []
+    files = StateFiles(write=disk.write)
+    files.add(Path("a.json"), lambda: lambda: "A")
+    files.open()
+    for disk.broken in (True, False):
+        done = asyncio.Event()
 
-            def saved(error: OSError | None, done: asyncio.Event = done) -> None:
-                told.append(error)
-                done.set()
+        def saved(error: OSError | None, done: asyncio.Event = done) -> None:
+            told.append(error)
+            done.set()
 
-            files.mark("a", saved)
-            await done.wait()
-        await files.close()
-        return told
-
-    failed, worked = asyncio.run(run())
+        files.mark("a", saved)
+        await done.wait()
+    await files.close()
+    (failed, worked) = told
 
     assert isinstance(failed, OSError)
     assert worked is None
 
 
-def test_close_writes_the_others_and_raises_when_one_fails() -> None:
-    async def run() -> list[tuple[str, str]]:
-        disk = Disk()
+async def test_close_writes_the_others_and_raises_when_one_fails() -> None:
+    disk = Disk()
 
-        def write(path: Path, text: str) -> None:
-            disk.broken = path.name == "a.json"
-            disk.write(path, text)
+    def write(path: Path, text: str) -> None:
+        disk.broken = path.name == "a.json"
+        disk.write(path, text)
 
-        files = StateFiles(write=write)
-        files.add(Path("a.json"), lambda: lambda: "A")
-        files.add(Path("b.json"), lambda: lambda: "B")
-        files.open()
-        with pytest.raises(OSError, match="no space"):
-            await files.close()
-        return disk.written
-
-    assert asyncio.run(run()) == [("b.json", "B")]
+    files = StateFiles(write=write)
+    files.add(Path("a.json"), lambda: lambda: "A")
+    files.add(Path("b.json"), lambda: lambda: "B")
+    files.open()
+    with pytest.raises(OSError, match="no space"):
+        await files.close()
+    assert disk.written == [("b.json", "B")]

@@ -157,49 +157,45 @@ def test_good_copy_of_an_empty_file_is_taken(tmp_path: Path, name: str) -> None:
     assert copy != b""
 
 
-def test_consumer_offsets_are_saved_while_the_broker_runs_and_when_it_stops(tmp_path: Path) -> None:
+async def test_consumer_offsets_are_saved_while_the_broker_runs_and_when_it_stops(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "config" / "consumerOffset.json"
 
     def saved() -> int:
         offsets = load_config(path, ConsumerOffsets.decode)
         return -1 if offsets is None else offsets.offsets.get((TOPIC, GROUP), {}).get(0, -1)
 
-    async def run() -> None:
-        async with running(tmp_path, flush_consumer_offset_interval_ms=1) as desk:
+    async with running(tmp_path, flush_consumer_offset_interval_ms=1) as desk:
 
-            async def commit(queue_offset: int) -> None:
-                header = UpdateConsumerOffset(
-                    consumer_group=GROUP, topic=TOPIC, queue_id=0, commit_offset=queue_offset
-                )
-                await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+        async def commit(queue_offset: int) -> None:
+            header = UpdateConsumerOffset(
+                consumer_group=GROUP, topic=TOPIC, queue_id=0, commit_offset=queue_offset
+            )
+            await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
 
-            await commit(5)
-            async with asyncio.timeout(60):
-                while saved() != 5:
-                    await asyncio.sleep(0)
-            await commit(6)
-
-    asyncio.run(run())
+        await commit(5)
+        async with asyncio.timeout(60):
+            while saved() != 5:
+                await asyncio.sleep(0)
+        await commit(6)
 
     assert saved() == 6
     assert BrokerConfig().flush_consumer_offset_interval_ms == 5_000
 
 
 @pytest.mark.parametrize("gone", [True, False])
-def test_topics_that_have_messages_and_are_in_no_file_are_named(
+async def test_topics_that_have_messages_and_are_in_no_file_are_named(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, *, gone: bool
 ) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as desk:
-            await desk.create_topic()
-            await desk.send(b"x")
-        if gone:
-            for name in ("topics.json", "topics.json.bak"):
-                (tmp_path / "config" / name).unlink(missing_ok=True)
-        async with running(tmp_path):
-            pass
-
-    asyncio.run(run())
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        await desk.send(b"x")
+    if gone:
+        for name in ("topics.json", "topics.json.bak"):
+            (tmp_path / "config" / name).unlink(missing_ok=True)
+    async with running(tmp_path):
+        pass
 
     said = [line for line in caplog.messages if line.startswith("topics.json does not know")]
     assert len(said) == gone
@@ -232,34 +228,28 @@ def test_file_that_is_gone_with_its_copy_is_told_with_what_it_costs(
     assert told.endswith("if there is a copy, stop this broker and put it back")
 
 
-def test_files_of_messages_of_another_broker_are_missed(
+async def test_files_of_messages_of_another_broker_are_missed(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def run() -> None:
-        async with running(tmp_path) as desk:
-            await desk.create_topic()
-            await desk.send(b"x")
-
-    asyncio.run(run())
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        await desk.send(b"x")
     (tmp_path / "dispatch.json").unlink()
     for path in (tmp_path / "config").iterdir():
         path.unlink()
     caplog.clear()
 
-    asyncio.run(started(broker_settings(tmp_path)))
+    await started(broker_settings(tmp_path))
 
     told = [line for line in caplog.messages if "used before" in line]
     assert len(told) == len(FILES)
 
 
-def test_every_file_is_there_soon_after_the_first_start(tmp_path: Path) -> None:
+async def test_every_file_is_there_soon_after_the_first_start(tmp_path: Path) -> None:
     """So that a kill before the first change leaves none that would be missed."""
 
-    async def run() -> None:
-        async with running(tmp_path):
-            await until(lambda: all((tmp_path / "config" / name).exists() for name in FILES))
-
-    asyncio.run(run())
+    async with running(tmp_path):
+        await until(lambda: all((tmp_path / "config" / name).exists() for name in FILES))
 
 
 def test_damaged_file_is_kept_aside_and_told_when_its_copy_is_taken(

@@ -16,7 +16,6 @@ from server.broker.app import BrokerApp
 from server.runtime.clock import SystemClock
 from storefmt.config.tables import TopicTable
 from storefmt.formats.batch import BatchEntry, join_batch
-from storefmt.formats.message import Record
 from storefmt.formats.msgid import parse_offset_id
 from storefmt.names import SCHEDULE_TOPIC
 from tests.server.broker.desk import GROUP, Desk, broker_settings, running, send
@@ -115,17 +114,16 @@ def test_answer_waits_for_the_topic_and_others_do_not(
 
 
 @pytest.mark.parametrize("sync", [False, True], ids=["async", "sync"])
-def test_disk_that_takes_no_topics_is_told_until_it_does(tmp_path: Path, *, sync: bool) -> None:
-    async def run() -> tuple[Command, Command, Command, Command, list[Record]]:
-        async with gated(tmp_path, sync=sync) as (desk, gate):
-            gate.open(refuses=True)
-            first, second = await ask(desk, "one"), await ask(desk, "one")
-            known = await desk.send(topic="known")
-            gate.open()
-            third = await ask(desk, "one")
-            return first, second, known, third, await desk.messages(topic="new")
-
-    first, second, known, third, records = asyncio.run(run())
+async def test_disk_that_takes_no_topics_is_told_until_it_does(
+    tmp_path: Path, *, sync: bool
+) -> None:
+    async with gated(tmp_path, sync=sync) as (desk, gate):
+        gate.open(refuses=True)
+        first, second = await ask(desk, "one"), await ask(desk, "one")
+        known = await desk.send(topic="known")
+        gate.open()
+        third = await ask(desk, "one")
+        records = await desk.messages(topic="new")
 
     assert (first.code, second.code) == (ResponseCode.FLUSH_DISK_TIMEOUT,) * 2
     assert (known.code, third.code) == (0, 0)

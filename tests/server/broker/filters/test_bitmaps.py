@@ -1,6 +1,5 @@
 """Bit maps at dispatch: the bits of the groups whose filters match, through a broker."""
 
-import asyncio
 from pathlib import Path
 
 from server.broker.filters.bitmaps import BIT_MAP_OPERANDS_MAX, BitMaps
@@ -17,21 +16,18 @@ from tests.server.broker.filters.test_table import sql
 from tests.server.broker.handlers.test_filters import said
 
 
-def test_messages_get_the_bits_of_the_filters_they_match(tmp_path: Path) -> None:
-    async def go() -> list[int]:
-        settings = {"enable_property_filter": True, "enable_calc_filter_bit_map": True}
-        config = desk.broker_settings(tmp_path, **settings)
-        config.store.enable_consume_queue_ext = True
-        async with desk.running(tmp_path, config=config) as one:
-            await one.create_topic()
-            await said(one, "n = 1")
-            for n in (1, 2):
-                answer = await one.send(properties=format_properties({"n": str(n)}))
-                assert answer.code == 0
-            assert await one.messages(sys_flag=0, sub_version=1) != []
-            return one.app.broker.filters.bloom.positions(f"{GROUP}#{TOPIC}")
-
-    positions = asyncio.run(go())
+async def test_messages_get_the_bits_of_the_filters_they_match(tmp_path: Path) -> None:
+    settings = {"enable_property_filter": True, "enable_calc_filter_bit_map": True}
+    config = desk.broker_settings(tmp_path, **settings)
+    config.store.enable_consume_queue_ext = True
+    async with desk.running(tmp_path, config=config) as one:
+        await one.create_topic()
+        await said(one, "n = 1")
+        for n in (1, 2):
+            answer = await one.send(properties=format_properties({"n": str(n)}))
+            assert answer.code == 0
+        assert await one.messages(sys_flag=0, sub_version=1) != []
+        positions = one.app.broker.filters.bloom.positions(f"{GROUP}#{TOPIC}")
     (path,) = (tmp_path / "consumequeue_ext" / TOPIC / "0").iterdir()
     units = [unit for _, unit in decode_units(path.read_bytes())]
 

@@ -14,7 +14,7 @@ from server.broker.filters.messagefilter import (
 from server.broker.filters.table import Filter, FilterTable
 from storefmt.formats.consumequeue_ext import ExtUnit
 from storefmt.formats.hosts import pack_host
-from storefmt.formats.message import encode_record
+from tests.records import record_bytes
 
 
 def registered(text: str = "a = 1", topic: str = "T") -> tuple[FilterTable, Filter]:
@@ -27,20 +27,15 @@ def registered(text: str = "a = 1", topic: str = "T") -> tuple[FilterTable, Filt
 
 
 def record_of(topic: str = "T", born: str = "10.0.0.1", store: str = "10.0.0.2") -> bytes:
-    return encode_record(
+    return record_bytes(
         topic=topic.encode(),
         queue_id=1,
         queue_offset=2,
         log_offset=3,
-        flag=0,
-        sys_flag=0,
         born_ms=4,
         born_host=pack_host(born, 1),
         store_ms=5,
         store_host=pack_host(store, 2),
-        reconsume_times=0,
-        prepared_transaction_offset=0,
-        body=b"body",
         properties=b"a\x011\x02b\x01x",
     )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from server.broker.ha.epoch import FILE_NAME, NEXT, START, EpochFile, Event, Standing, step
+from server.broker.ha.epoch import FILE_NAME, NEXT, START, EpochEvent, EpochFile, Standing, step
 from storefmt.errors import BadCall, ConfigDamaged
 
 
@@ -33,8 +33,8 @@ def test_standing_at_the_start_follows_from_role_and_epochs(
     assert START[is_master, file.is_outranked] is standing
 
 
-@pytest.mark.parametrize(("standing", "event"), list(itertools.product(Standing, Event)))
-def test_each_pair_is_in_the_table_or_an_error(standing: Standing, event: Event) -> None:
+@pytest.mark.parametrize(("standing", "event"), list(itertools.product(Standing, EpochEvent)))
+def test_each_pair_is_in_the_table_or_an_error(standing: Standing, event: EpochEvent) -> None:
     if (standing, event) in NEXT:
         assert step(standing, event) is NEXT[standing, event]
         return
@@ -44,9 +44,11 @@ def test_each_pair_is_in_the_table_or_an_error(standing: Standing, event: Event)
 
 
 def test_only_an_order_ends_being_fenced() -> None:
-    ends = {event for event in Event if NEXT.get((Standing.FENCED, event)) is not Standing.FENCED}
+    ends = {
+        event for event in EpochEvent if NEXT.get((Standing.FENCED, event)) is not Standing.FENCED
+    }
 
-    assert ends == {Event.PROMOTED, Event.DEMOTED}
+    assert ends == {EpochEvent.PROMOTED, EpochEvent.DEMOTED}
 
 
 def test_next_epoch_is_higher_than_all_that_is_known_whatever_the_clock_says() -> None:

@@ -1,6 +1,5 @@
 """Two masters of one name: who hears of the other, from whom, and what it does then."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -49,12 +48,12 @@ async def route(pair: Pair) -> dict[int, str]:
 
 def deaf_to_epochs(patch: pytest.MonkeyPatch) -> None:
     """Let name servers treat epochs as Java's do: nobody looks at them, nobody tells them."""
-    registering = RouteTable.registering
+    register = RouteTable.register
 
     def deaf(self: RouteTable, *words: object, **options: object) -> object:
-        return registering(self, *words, **{**options, "epoch": 0})  # type: ignore[arg-type]
+        return register(self, *words, **{**options, "epoch": 0})  # type: ignore[arg-type]
 
-    patch.setattr(RouteTable, "registering", deaf)
+    patch.setattr(RouteTable, "register", deaf)
 
 
 @asynccontextmanager
@@ -92,232 +91,195 @@ async def assert_fenced(old: Desk) -> None:
     assert replication_of(old)._server is None
 
 
-def test_old_master_learns_from_the_name_server_and_stays_out_of_the_route(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with replaced(tmp_path) as (pair, port):
-            new = pair.running["s"]
+async def test_old_master_learns_from_the_name_server_and_stays_out_of_the_route(
+    tmp_path: Path,
+) -> None:
+    async with replaced(tmp_path) as (pair, port):
+        new = pair.running["s"]
 
-            old = await pair.start("m", ASYNC, listen_port=port)
+        old = await pair.start("m", ASYNC, listen_port=port)
 
-            await assert_fenced(old)
-            assert await route(pair) == {0: new.address}
-            assert (await new.send(b"5")).code == 0
-
-    asyncio.run(run())
-
-
-def test_old_master_learns_from_the_brokers_that_its_settings_name(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with replaced(tmp_path) as (pair, _):
-            new = pair.running["s"]
-
-            old = await pair.start("m", ASYNC, namesrv_addr=None, broker_addresses=new.address)
-
-            # Before it took the first message, not some time later.
-            assert standing(old) is Standing.FENCED
-            await assert_fenced(old)
-
-    asyncio.run(run())
+        await assert_fenced(old)
+        assert await route(pair) == {0: new.address}
+        assert (await new.send(b"5")).code == 0
 
 
-def test_old_master_learns_from_the_broker_that_a_java_name_server_names(
+async def test_old_master_learns_from_the_brokers_that_its_settings_name(tmp_path: Path) -> None:
+    async with replaced(tmp_path) as (pair, _):
+        new = pair.running["s"]
+
+        old = await pair.start("m", ASYNC, namesrv_addr=None, broker_addresses=new.address)
+
+        # Before it took the first message, not some time later.
+        assert standing(old) is Standing.FENCED
+        await assert_fenced(old)
+
+
+async def test_old_master_learns_from_the_broker_that_a_java_name_server_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def run() -> None:
-        deaf_to_epochs(monkeypatch)
-        async with replaced(tmp_path) as (pair, port):
-            new = pair.running["s"]
+    deaf_to_epochs(monkeypatch)
+    async with replaced(tmp_path) as (pair, port):
+        new = pair.running["s"]
 
-            old = await pair.start("m", ASYNC, listen_port=port)
+        old = await pair.start("m", ASYNC, listen_port=port)
 
-            assert standing(old) is Standing.FENCED
-            assert await route(pair) == {0: new.address}
-            await assert_fenced(old)
-
-    asyncio.run(run())
+        assert standing(old) is Standing.FENCED
+        assert await route(pair) == {0: new.address}
+        await assert_fenced(old)
 
 
-def test_old_master_is_fenced_at_once_while_the_new_one_is_away(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with replaced(tmp_path) as (pair, port):
-            await pair.stop("s")
+async def test_old_master_is_fenced_at_once_while_the_new_one_is_away(tmp_path: Path) -> None:
+    async with replaced(tmp_path) as (pair, port):
+        await pair.stop("s")
 
-            old = await pair.start("m", ASYNC, listen_port=port)
+        old = await pair.start("m", ASYNC, listen_port=port)
 
-            assert standing(old) is Standing.FENCED
-            await assert_fenced(old)
-            assert await route(pair) == {}
-
-    asyncio.run(run())
+        assert standing(old) is Standing.FENCED
+        await assert_fenced(old)
+        assert await route(pair) == {}
 
 
-def test_old_master_beside_a_java_name_server_leads_until_the_new_one_is_back(
+async def test_old_master_beside_a_java_name_server_leads_until_the_new_one_is_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def run() -> None:
-        deaf_to_epochs(monkeypatch)
-        async with replaced(tmp_path) as (pair, port):
-            await pair.stop("s")
-            old = await pair.start("m", ASYNC, listen_port=port)
-            assert (await old.send(b"of the old master alone")).code == 0
+    deaf_to_epochs(monkeypatch)
+    async with replaced(tmp_path) as (pair, port):
+        await pair.stop("s")
+        old = await pair.start("m", ASYNC, listen_port=port)
+        assert (await old.send(b"of the old master alone")).code == 0
 
-            new = await pair.start("s", SLAVE)
+        new = await pair.start("s", SLAVE)
 
-            await assert_fenced(old)
-            await until_route(pair, new)
-            assert (await new.send(b"of the new master")).code == 0
-
-    asyncio.run(run())
+        await assert_fenced(old)
+        await until_route(pair, new)
+        assert (await new.send(b"of the new master")).code == 0
 
 
-def test_old_master_learns_from_the_promoted_broker_which_remembers_it(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with replaced(tmp_path) as (pair, port):
-            old = await pair.start("m", ASYNC, listen_port=port, namesrv_addr=None)
+async def test_old_master_learns_from_the_promoted_broker_which_remembers_it(
+    tmp_path: Path,
+) -> None:
+    async with replaced(tmp_path) as (pair, port):
+        old = await pair.start("m", ASYNC, listen_port=port, namesrv_addr=None)
 
-            await assert_fenced(old)
-            assert old.address in pair.running["s"].app.broker.ha_numbers().values()
-
-    asyncio.run(run())
-
-
-def test_old_master_learns_from_a_slave_that_connects(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with pair_in(tmp_path) as pair:
-            old = await pair.start("m", ASYNC, register_name_server_period_ms=NEVER_MS)
-            (tmp_path / "t").mkdir()
-            EpochFile.read(tmp_path / "t").saying(epoch=FUTURE)
-            await old.send(b"0")
-
-            slave = await pair.start("t", SLAVE)
-
-            await assert_fenced(old)
-            heard = old.app.broker.ha_numbers()["haEpochHeard"]
-            assert heard == str(FUTURE)
-            assert slave.app.broker.store.written_offset == 0
-
-    asyncio.run(run())
+        await assert_fenced(old)
+        assert old.address in pair.running["s"].app.broker.ha_numbers().values()
 
 
-def test_master_that_runs_is_fenced_when_its_network_is_back(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with replaced(tmp_path) as (pair, port):
-            # It is cut off from all, and takes what its clients on that side send.
-            old = await pair.start("m", ASYNC, listen_port=port, register_name_server_period_ms=200,
-                                   namesrv_addr=None, slave_addresses="")  # fmt: skip
-            old.app.broker.config.namesrv_addr = pair.namesrv
+async def test_old_master_learns_from_a_slave_that_connects(tmp_path: Path) -> None:
+    async with pair_in(tmp_path) as pair:
+        old = await pair.start("m", ASYNC, register_name_server_period_ms=NEVER_MS)
+        (tmp_path / "t").mkdir()
+        EpochFile.read(tmp_path / "t").saying(epoch=FUTURE)
+        await old.send(b"0")
 
-            await assert_fenced(old)
-            assert await route(pair) == {0: pair.running["s"].address}
+        slave = await pair.start("t", SLAVE)
 
-    asyncio.run(run())
-
-
-def test_stranger_cannot_fence_a_master(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def run() -> None:
-        async with pair_in(tmp_path) as pair:
-            monkeypatch.setattr(Replication, "_may_connect", lambda self, ip, local_ip: False)
-            master = await pair.start("m", ASYNC)
-
-            await tell_epoch(f"127.0.0.1:{master.app.broker.config.ha_listen_port}", FUTURE)
-
-            assert standing(master) is Standing.LEADS
-            assert (await master.send(b"yes")).code == 0
-
-    asyncio.run(run())
+        await assert_fenced(old)
+        heard = old.app.broker.ha_numbers()["haEpochHeard"]
+        assert heard == str(FUTURE)
+        assert slave.app.broker.store.written_offset == 0
 
 
-def test_fenced_master_stays_so_over_a_restart_that_asks_nobody(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with replaced(tmp_path) as (pair, port):
-            await assert_fenced(await pair.start("m", ASYNC, listen_port=port))
-            await pair.stop("m")
+async def test_master_that_runs_is_fenced_when_its_network_is_back(tmp_path: Path) -> None:
+    async with replaced(tmp_path) as (pair, port):
+        # It is cut off from all, and takes what its clients on that side send.
+        old = await pair.start("m", ASYNC, listen_port=port, register_name_server_period_ms=200,
+                               namesrv_addr=None, slave_addresses="")  # fmt: skip
+        old.app.broker.config.namesrv_addr = pair.namesrv
 
-            old = await pair.start("m", ASYNC, namesrv_addr=None)
-
-            await assert_fenced(old)
-
-    asyncio.run(run())
+        await assert_fenced(old)
+        assert await route(pair) == {0: pair.running["s"].address}
 
 
-def test_fenced_master_ends_no_transaction_and_delivers_nothing(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with pair_in(tmp_path) as pair:
-            master = await pair.start("m", ASYNC)
-            await master.create_topic()
-            half = await master.send(b"half", properties="TRAN_MSG\x01true\x02PGROUP\x01PG")
-            await master.send(b"late", properties="DELAY\x011")
-            end = master.app.broker.store.written_offset
-            replication_of(master).fence.heard(FUTURE, "a test")
-            header = EndTransaction(
-                producer_group="PG",
-                tran_state_table_offset=0,
-                commit_log_offset=0,
-                commit_or_rollback=8,
-                msg_id=half.ext["msgId"],
-            )
+async def test_stranger_cannot_fence_a_master(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with pair_in(tmp_path) as pair:
+        monkeypatch.setattr(Replication, "_may_connect", lambda self, ip, local_ip: False)
+        master = await pair.start("m", ASYNC)
 
-            answer = await master.ask(RequestCode.END_TRANSACTION, header)
-            master.app._deliver_delayed(FUTURE)
+        await tell_epoch(f"127.0.0.1:{master.app.broker.config.ha_listen_port}", FUTURE)
 
-            assert answer.code != 0
-            assert master.app.broker.store.written_offset == end
-
-    asyncio.run(run())
+        assert standing(master) is Standing.LEADS
+        assert (await master.send(b"yes")).code == 0
 
 
-def test_master_without_anybody_to_ask_leads(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with pair_in(tmp_path) as pair:
-            master = await pair.start(
-                "m", ASYNC, namesrv_addr="127.0.0.1:1", broker_addresses="127.0.0.1:1"
-            )
+async def test_fenced_master_stays_so_over_a_restart_that_asks_nobody(tmp_path: Path) -> None:
+    async with replaced(tmp_path) as (pair, port):
+        await assert_fenced(await pair.start("m", ASYNC, listen_port=port))
+        await pair.stop("m")
 
-            assert standing(master) is Standing.LEADS
-            assert (await master.send(b"yes")).code == 0
-            assert not (tmp_path / "m" / "epoch.json").exists()
+        old = await pair.start("m", ASYNC, namesrv_addr=None)
 
-    asyncio.run(run())
+        await assert_fenced(old)
 
 
-def test_broker_of_another_name_says_nothing_about_this_one(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with replaced(tmp_path) as (pair, _):
-            new = pair.running["s"].address
+async def test_fenced_master_ends_no_transaction_and_delivers_nothing(tmp_path: Path) -> None:
+    async with pair_in(tmp_path) as pair:
+        master = await pair.start("m", ASYNC)
+        await master.create_topic()
+        half = await master.send(b"half", properties="TRAN_MSG\x01true\x02PGROUP\x01PG")
+        await master.send(b"late", properties="DELAY\x011")
+        end = master.app.broker.store.written_offset
+        replication_of(master).fence.heard(FUTURE, "a test")
+        header = EndTransaction(
+            producer_group="PG",
+            tran_state_table_offset=0,
+            commit_log_offset=0,
+            commit_or_rollback=8,
+            msg_id=half.ext["msgId"],
+        )
 
-            other = await pair.start("o", ASYNC, broker_name="broker-b", broker_addresses=new)
+        answer = await master.ask(RequestCode.END_TRANSACTION, header)
+        master.app._deliver_delayed(FUTURE)
 
-            assert standing(other) is Standing.LEADS
+        assert answer.code != 0
+        assert master.app.broker.store.written_offset == end
 
-    asyncio.run(run())
+
+async def test_master_without_anybody_to_ask_leads(tmp_path: Path) -> None:
+    async with pair_in(tmp_path) as pair:
+        master = await pair.start(
+            "m", ASYNC, namesrv_addr="127.0.0.1:1", broker_addresses="127.0.0.1:1"
+        )
+
+        assert standing(master) is Standing.LEADS
+        assert (await master.send(b"yes")).code == 0
+        assert not (tmp_path / "m" / "epoch.json").exists()
+
+
+async def test_broker_of_another_name_says_nothing_about_this_one(tmp_path: Path) -> None:
+    async with replaced(tmp_path) as (pair, _):
+        new = pair.running["s"].address
+
+        other = await pair.start("o", ASYNC, broker_name="broker-b", broker_addresses=new)
+
+        assert standing(other) is Standing.LEADS
 
 
 @pytest.mark.parametrize("role", [ASYNC, SYNC])
-def test_promotion_keeps_the_role_that_the_master_had(tmp_path: Path, role: BrokerRole) -> None:
-    async def run() -> None:
-        async with replaced(tmp_path, role=role) as (pair, _):
-            new = pair.running["s"]
+async def test_promotion_keeps_the_role_that_the_master_had(
+    tmp_path: Path, role: BrokerRole
+) -> None:
+    async with replaced(tmp_path, role=role) as (pair, _):
+        new = pair.running["s"]
 
-            assert new.app.broker.config.broker_role is role
-            # Nobody follows it yet.
-            assert (await new.send(b"5")).code == (11 if role is SYNC else 0)
-
-    asyncio.run(run())
+        assert new.app.broker.config.broker_role is role
+        # Nobody follows it yet.
+        assert (await new.send(b"5")).code == (11 if role is SYNC else 0)
 
 
-def test_role_that_nobody_told_has_to_be_said(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with pair_in(tmp_path) as pair:
-            slave = await pair.start("s", SLAVE)
+async def test_role_that_nobody_told_has_to_be_said(tmp_path: Path) -> None:
+    async with pair_in(tmp_path) as pair:
+        slave = await pair.start("s", SLAVE)
 
-            refused = await pair.promote("s", force=True)
-            header = PromoteSlave(role="SYNC_MASTER", force=True)
-            done = await slave.ask(ExtensionCode.PROMOTE_SLAVE, header)
+        refused = await pair.promote("s", force=True)
+        header = PromoteSlave(role="SYNC_MASTER", force=True)
+        done = await slave.ask(ExtensionCode.PROMOTE_SLAVE, header)
 
-            assert (refused.code, "say it with --role" in (refused.remark or "")) == (1, True)
-            assert (done.code, slave.app.broker.config.broker_role) == (0, SYNC)
-
-    asyncio.run(run())
+        assert (refused.code, "say it with --role" in (refused.remark or "")) == (1, True)
+        assert (done.code, slave.app.broker.config.broker_role) == (0, SYNC)
 
 
 async def demote(desk: Desk, **options: bool) -> Command:
@@ -325,110 +287,100 @@ async def demote(desk: Desk, **options: bool) -> Command:
     return await desk.ask(ExtensionCode.DEMOTE_MASTER, header)
 
 
-def test_master_that_leads_is_demoted_by_force_only(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with pair_in(tmp_path) as pair:
-            master = await pair.start("m", ASYNC)
+async def test_master_that_leads_is_demoted_by_force_only(tmp_path: Path) -> None:
+    async with pair_in(tmp_path) as pair:
+        master = await pair.start("m", ASYNC)
 
-            refused = await demote(master)
-            done = await demote(master, force=True)
+        refused = await demote(master)
+        done = await demote(master, force=True)
 
-            assert (refused.code, "promote a slave first" in (refused.remark or "")) == (1, True)
-            assert (done.code, "; restart it" in (done.remark or "")) == (0, True)
-
-    asyncio.run(run())
+        assert (refused.code, "promote a slave first" in (refused.remark or "")) == (1, True)
+        assert (done.code, "; restart it" in (done.remark or "")) == (0, True)
 
 
-def test_demoted_master_follows_and_has_its_role_again_when_it_is_promoted(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with replaced(tmp_path, role=SYNC) as (pair, port):
-            new = pair.running["s"]
-            for number in range(3):
-                await new.send(b"new %d" % number)
-            old = await pair.start("m", SYNC, listen_port=port)
-            assert (await demote(old)).code == 0
-            await pair.stop("m")
+async def test_demoted_master_follows_and_has_its_role_again_when_it_is_promoted(
+    tmp_path: Path,
+) -> None:
+    async with replaced(tmp_path, role=SYNC) as (pair, port):
+        new = pair.running["s"]
+        for number in range(3):
+            await new.send(b"new %d" % number)
+        old = await pair.start("m", SYNC, listen_port=port)
+        assert (await demote(old)).code == 0
+        await pair.stop("m")
 
-            # Its configuration still says SYNC_MASTER.
-            old = await pair.start("m", SYNC, listen_port=port)
+        # Its configuration still says SYNC_MASTER.
+        old = await pair.start("m", SYNC, listen_port=port)
 
-            await equal_ends(new, old)
-            assert (await new.send(b"both")).code == 0
-            assert (await route(pair)) == {0: new.address, 1: old.address}
-            epochs = [desk.app.broker.ha_numbers()["haEpoch"] for desk in (old, new)]
-            assert epochs[0] == epochs[1] != "0"
-            await equal_ends(new, old)
-            await pair.stop("s")
-            await until(lambda: state_of(old) == "CONNECTING", what="the master is gone")
-            assert (await pair.promote("m")).code == 0
-            assert old.app.broker.config.broker_role is SYNC
-            assert int(old.app.broker.ha_numbers()["haEpoch"]) > int(epochs[1])
-
-    asyncio.run(run())
-
-
-def test_divergent_tail_is_cut_by_an_order_only_and_kept_as_a_copy(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with replaced(tmp_path) as (pair, port):
-            new = pair.running["s"]
-            end = new.app.broker.store.written_offset
-            for number in range(3):
-                await new.send(b"new %d" % number)
-            # Nobody reaches it: its log goes on with messages that nobody else has.
-            await pair.stop("s")
-            old = await pair.start("m", ASYNC, namesrv_addr=None)
-            for body in (b"only here", b"and this"):
-                assert (await old.send(body)).code == 0
-            await pair.stop("m")
-            new = await pair.start("s", SLAVE)
-            old = await pair.start("m", ASYNC, listen_port=port)
-            await assert_fenced(old)
-            await demote(old)
-            await pair.stop("m")
-            old = await pair.start("m", ASYNC, listen_port=port)
-            await until(lambda: state_of(old) == "DIVERGED", what="the difference is found")
-            assert "demote --cut-tail" in old.app.broker.ha_numbers()["haDivergence"]
-            assert (await demote(old)).code == 1
-
-            assert (await demote(old, cut_tail=True)).code == 0
-            await pair.stop("m")
-            old = await pair.start("m", ASYNC, listen_port=port)
-
-            await equal_ends(new, old)
-            (tail,) = (tmp_path / "m" / "tails").iterdir()
-            assert tail.name == f"{end:020d}"
-            assert bodies_of(tail) == [b"only here", b"and this"]
-            assert json.loads((tmp_path / "m" / "ha.json").read_text()) == {"demoted": 1}
-
-    asyncio.run(run())
+        await equal_ends(new, old)
+        assert (await new.send(b"both")).code == 0
+        assert (await route(pair)) == {0: new.address, 1: old.address}
+        epochs = [desk.app.broker.ha_numbers()["haEpoch"] for desk in (old, new)]
+        assert epochs[0] == epochs[1] != "0"
+        await equal_ends(new, old)
+        await pair.stop("s")
+        await until(lambda: state_of(old) == "CONNECTING", what="the master is gone")
+        assert (await pair.promote("m")).code == 0
+        assert old.app.broker.config.broker_role is SYNC
+        assert int(old.app.broker.ha_numbers()["haEpoch"]) > int(epochs[1])
 
 
-def test_order_to_cut_waits_until_it_is_known_where(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with replaced(tmp_path) as (pair, port):
-            new = pair.running["s"]
-            await new.send(b"new")
-            old = await pair.start("m", ASYNC, namesrv_addr=None, listen_port=0)
-            await old.send(b"only here")
-            await pair.stop("m")
-            old = await pair.start("m", ASYNC, listen_port=port)
-            await assert_fenced(old)
-            assert (await demote(old, cut_tail=True)).code == 0
-            await pair.stop("m")
+async def test_divergent_tail_is_cut_by_an_order_only_and_kept_as_a_copy(tmp_path: Path) -> None:
+    async with replaced(tmp_path) as (pair, port):
+        new = pair.running["s"]
+        end = new.app.broker.store.written_offset
+        for number in range(3):
+            await new.send(b"new %d" % number)
+        # Nobody reaches it: its log goes on with messages that nobody else has.
+        await pair.stop("s")
+        old = await pair.start("m", ASYNC, namesrv_addr=None)
+        for body in (b"only here", b"and this"):
+            assert (await old.send(body)).code == 0
+        await pair.stop("m")
+        new = await pair.start("s", SLAVE)
+        old = await pair.start("m", ASYNC, listen_port=port)
+        await assert_fenced(old)
+        await demote(old)
+        await pair.stop("m")
+        old = await pair.start("m", ASYNC, listen_port=port)
+        await until(lambda: state_of(old) == "DIVERGED", what="the difference is found")
+        assert "demote --cut-tail" in old.app.broker.ha_numbers()["haDivergence"]
+        assert (await demote(old)).code == 1
 
-            old = await pair.start("m", ASYNC, listen_port=port, namesrv_addr=None)
-            restarts: list[bool] = []
-            replication_of(old)._restart = lambda: restarts.append(True)
-            old.app.broker.config.namesrv_addr = pair.namesrv
-            await until(lambda: restarts, what="it wants to start anew")
-            await pair.stop("m")
-            old = await pair.start("m", ASYNC, listen_port=port)
+        assert (await demote(old, cut_tail=True)).code == 0
+        await pair.stop("m")
+        old = await pair.start("m", ASYNC, listen_port=port)
 
-            await equal_ends(new, old)
-            (tail,) = (tmp_path / "m" / "tails").iterdir()
-            assert bodies_of(tail) == [b"only here"]
+        await equal_ends(new, old)
+        (tail,) = (tmp_path / "m" / "tails").iterdir()
+        assert tail.name == f"{end:020d}"
+        assert bodies_of(tail) == [b"only here", b"and this"]
+        assert json.loads((tmp_path / "m" / "ha.json").read_text()) == {"demoted": 1}
 
-    asyncio.run(run())
+
+async def test_order_to_cut_waits_until_it_is_known_where(tmp_path: Path) -> None:
+    async with replaced(tmp_path) as (pair, port):
+        new = pair.running["s"]
+        await new.send(b"new")
+        old = await pair.start("m", ASYNC, namesrv_addr=None, listen_port=0)
+        await old.send(b"only here")
+        await pair.stop("m")
+        old = await pair.start("m", ASYNC, listen_port=port)
+        await assert_fenced(old)
+        assert (await demote(old, cut_tail=True)).code == 0
+        await pair.stop("m")
+
+        old = await pair.start("m", ASYNC, listen_port=port, namesrv_addr=None)
+        restarts: list[bool] = []
+        replication_of(old)._restart = lambda: restarts.append(True)
+        old.app.broker.config.namesrv_addr = pair.namesrv
+        await until(lambda: restarts, what="it wants to start anew")
+        await pair.stop("m")
+        old = await pair.start("m", ASYNC, listen_port=port)
+
+        await equal_ends(new, old)
+        (tail,) = (tmp_path / "m" / "tails").iterdir()
+        assert bodies_of(tail) == [b"only here"]
 
 
 def bodies_of(directory: Path) -> list[bytes]:
@@ -437,43 +389,39 @@ def bodies_of(directory: Path) -> list[bytes]:
         return [body for item in store.records() if (body := getattr(item, "body", None))]
 
 
-def test_fenced_master_leads_again_when_a_person_insists_and_fences_the_other(
+async def test_fenced_master_leads_again_when_a_person_insists_and_fences_the_other(
     tmp_path: Path,
 ) -> None:
-    async def run() -> None:
-        async with replaced(tmp_path) as (pair, port):
-            new, old = pair.running["s"], await pair.start("m", ASYNC, listen_port=port)
-            await assert_fenced(old)
+    async with replaced(tmp_path) as (pair, port):
+        new, old = pair.running["s"], await pair.start("m", ASYNC, listen_port=port)
+        await assert_fenced(old)
 
-            refused, done = await pair.promote("m"), await pair.promote("m", force=True)
+        refused, done = await pair.promote("m"), await pair.promote("m", force=True)
 
-            assert (refused.code, done.code) == (1, 0)
-            assert (await old.send(b"again")).code == 0
-            await assert_fenced(new)
-            await until(lambda: standing(old) is Standing.LEADS, what="it leads")
-            assert (await route(pair))[0] == old.address
-
-    asyncio.run(run())
+        assert (refused.code, done.code) == (1, 0)
+        assert (await old.send(b"again")).code == 0
+        await assert_fenced(new)
+        await until(lambda: standing(old) is Standing.LEADS, what="it leads")
+        assert (await route(pair))[0] == old.address
 
 
-def test_tables_of_the_new_master_win_over_later_changes_of_the_old_one(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with replaced(tmp_path) as (pair, port):
-            new = pair.running["s"]
-            await new.create_topic("of-the-new")
-            old = await pair.start("m", ASYNC, namesrv_addr=None)
-            await old.create_topic("of-the-old")
-            await pair.stop("m")
-            old = await pair.start("m", ASYNC, listen_port=port)
-            await assert_fenced(old)
-            await demote(old)
-            await pair.stop("m")
+async def test_tables_of_the_new_master_win_over_later_changes_of_the_old_one(
+    tmp_path: Path,
+) -> None:
+    async with replaced(tmp_path) as (pair, port):
+        new = pair.running["s"]
+        await new.create_topic("of-the-new")
+        old = await pair.start("m", ASYNC, namesrv_addr=None)
+        await old.create_topic("of-the-old")
+        await pair.stop("m")
+        old = await pair.start("m", ASYNC, listen_port=port)
+        await assert_fenced(old)
+        await demote(old)
+        await pair.stop("m")
 
-            old = await pair.start("m", ASYNC, listen_port=port)
+        old = await pair.start("m", ASYNC, listen_port=port)
 
-            await equal_ends(new, old)
-            has: Callable[[str], object] = old.app.broker.topics.get
-            await until(lambda: has("of-the-new"), what="the new master's topics")
-            assert has("of-the-old") is None
-
-    asyncio.run(run())
+        await equal_ends(new, old)
+        has: Callable[[str], object] = old.app.broker.topics.get
+        await until(lambda: has("of-the-new"), what="the new master's topics")
+        assert has("of-the-old") is None

@@ -65,15 +65,15 @@ def test_place_where_logs_part_is_the_end_of_the_last_common_record(
     assert parting.value.log_offset == starts[first]
 
 
-def test_longer_log_parts_where_the_master_ends(tmp_path: Path) -> None:
+async def test_longer_log_parts_where_the_master_ends(tmp_path: Path) -> None:
     master = made(tmp_path / "m", count=100)
     slave = made(tmp_path / "s", count=110)
     with pytest.raises(Parting) as parting:
-        asyncio.run(held_against(slave, master))
+        await held_against(slave, master)
     assert parting.value.log_offset == master.written_offset
 
 
-def test_log_that_ends_before_the_masters_begins_is_told_so(tmp_path: Path) -> None:
+async def test_log_that_ends_before_the_masters_begins_is_told_so(tmp_path: Path) -> None:
     master = made(tmp_path / "m", count=3)
     slave = open_store(small_config(tmp_path / "s"))
     put_all(slave, range(3))
@@ -82,4 +82,4 @@ def test_log_that_ends_before_the_masters_begins_is_told_so(tmp_path: Path) -> N
         return master.read_record(log_offset)
 
     with pytest.raises(Parting, match="what is between is gone"):
-        asyncio.run(compare(slave.raw, log_min=0, master_min=1 << 20, record_at=none))
+        await compare(slave.raw, log_min=0, master_min=1 << 20, record_at=none)

@@ -1,6 +1,5 @@
 """A slave beside a master with accounts: it signs what it asks, or says that it has to."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -43,56 +42,50 @@ async def signed(desk: Desk, code: int, header: Header, *, body: bytes = b"") ->
     assert answer.code == 0, answer
 
 
-def test_slave_with_the_keys_of_an_admin_copies_a_master_with_accounts(tmp_path: Path) -> None:
+async def test_slave_with_the_keys_of_an_admin_copies_a_master_with_accounts(
+    tmp_path: Path,
+) -> None:
     keys = f"accessKey: {ADMIN}\nsecretKey: {SECRET}\n"
 
-    async def run() -> None:
-        async with pair_in(tmp_path) as pair:
-            master = await pair.start(
-                "m", BrokerRole.ASYNC_MASTER, acl_enable=True,
-                rocketmq_home=home(tmp_path / "home-m", accounts=ACCOUNTS),
-            )  # fmt: skip
-            await signed(master, RequestCode.UPDATE_AND_CREATE_TOPIC, create(TOPIC, 1))
-            for number in range(3):
-                await signed(master, RequestCode.SEND_MESSAGE_V2, send(), body=b"%d" % number)
-            place = UpdateConsumerOffset(
-                consumer_group="G", topic=TOPIC, queue_id=0, commit_offset=2
-            )
-            await signed(master, RequestCode.UPDATE_CONSUMER_OFFSET, place)
-            slave = await pair.start(
-                "s", BrokerRole.SLAVE, rocketmq_home=home(tmp_path / "home-s", tools=keys)
-            )
-            await equal_ends(master, slave)
-            broker = slave.app.broker
-            await until(lambda: broker.offsets.get("G", TOPIC, queue_id=0) == 2, what="offsets")
-            assert broker.topics.get(TOPIC) == master.app.broker.topics.get(TOPIC)
-            # Its end is held against the master's by a request that needs a key, too.
-            await pair.stop("s")
-            slave = await pair.start("s", BrokerRole.SLAVE, rocketmq_home=tmp_path / "home-s")
-            await until(lambda: state_of(slave) == "RECEIVING", what="the logs are compared")
-
-    asyncio.run(run())
+    async with pair_in(tmp_path) as pair:
+        master = await pair.start(
+            "m", BrokerRole.ASYNC_MASTER, acl_enable=True,
+            rocketmq_home=home(tmp_path / "home-m", accounts=ACCOUNTS),
+        )  # fmt: skip
+        await signed(master, RequestCode.UPDATE_AND_CREATE_TOPIC, create(TOPIC, 1))
+        for number in range(3):
+            await signed(master, RequestCode.SEND_MESSAGE_V2, send(), body=b"%d" % number)
+        place = UpdateConsumerOffset(consumer_group="G", topic=TOPIC, queue_id=0, commit_offset=2)
+        await signed(master, RequestCode.UPDATE_CONSUMER_OFFSET, place)
+        slave = await pair.start(
+            "s", BrokerRole.SLAVE, rocketmq_home=home(tmp_path / "home-s", tools=keys)
+        )
+        await equal_ends(master, slave)
+        broker = slave.app.broker
+        await until(lambda: broker.offsets.get("G", TOPIC, queue_id=0) == 2, what="offsets")
+        assert broker.topics.get(TOPIC) == master.app.broker.topics.get(TOPIC)
+        # Its end is held against the master's by a request that needs a key, too.
+        await pair.stop("s")
+        slave = await pair.start("s", BrokerRole.SLAVE, rocketmq_home=tmp_path / "home-s")
+        await until(lambda: state_of(slave) == "RECEIVING", what="the logs are compared")
 
 
 @pytest.mark.parametrize("tools", ["", "accessKey: visitor\nsecretKey: visitorSecret\n"])
-def test_slave_without_the_keys_of_an_admin_says_so_and_takes_nothing(
+async def test_slave_without_the_keys_of_an_admin_says_so_and_takes_nothing(
     tmp_path: Path, tools: str
 ) -> None:
-    async def run() -> None:
-        async with pair_in(tmp_path) as pair:
-            await pair.start(
-                "m", BrokerRole.ASYNC_MASTER, acl_enable=True,
-                rocketmq_home=home(tmp_path / "home-m", accounts=ACCOUNTS),
-            )  # fmt: skip
-            slave = await pair.start(
-                "s", BrokerRole.SLAVE, rocketmq_home=home(tmp_path / "home-s", tools=tools)
-            )
+    async with pair_in(tmp_path) as pair:
+        await pair.start(
+            "m", BrokerRole.ASYNC_MASTER, acl_enable=True,
+            rocketmq_home=home(tmp_path / "home-m", accounts=ACCOUNTS),
+        )  # fmt: skip
+        slave = await pair.start(
+            "s", BrokerRole.SLAVE, rocketmq_home=home(tmp_path / "home-s", tools=tools)
+        )
 
-            def problem() -> str:
-                return slave.app.broker.ha_numbers()["haProblem"]
+        def problem() -> str:
+            return slave.app.broker.ha_numbers()["haProblem"]
 
-            await until(lambda: "conf/tools.yml" in problem(), what="the reason")
-            assert "AclException" in problem()
-            assert state_of(slave) != "RECEIVING"
-
-    asyncio.run(run())
+        await until(lambda: "conf/tools.yml" in problem(), what="the reason")
+        assert "AclException" in problem()
+        assert state_of(slave) != "RECEIVING"

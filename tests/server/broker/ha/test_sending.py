@@ -56,7 +56,7 @@ async def asked(store: MessageStore, links: Links, *reports: int, allowed: bool 
     return came
 
 
-def test_stranger_gets_nothing_and_the_log_says_which_setting_lets_him_in(
+async def test_stranger_gets_nothing_and_the_log_says_which_setting_lets_him_in(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = open_store(small_config(tmp_path))
@@ -64,7 +64,7 @@ def test_stranger_gets_nothing_and_the_log_says_which_setting_lets_him_in(
     links = Links(behind_max=1, timeout_ms=1)
 
     with caplog.at_level(logging.WARNING):
-        came = asyncio.run(asked(store, links, 0, allowed=False))
+        came = await asked(store, links, 0, allowed=False)
     store.close(START_MS)
 
     assert came == b""
@@ -72,33 +72,30 @@ def test_stranger_gets_nothing_and_the_log_says_which_setting_lets_him_in(
     assert "127.0.0.1 is not let in as a slave; allow it with slaveAddresses" in caplog.text
 
 
-def test_slaves_take_the_descriptors_that_other_connections_leave(
+async def test_slaves_take_the_descriptors_that_other_connections_leave(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def run() -> list[int]:
-        server = port_of(store, links, places=places)
-        port = await server.start("127.0.0.1", 0)
-        _, first = await asyncio.open_connection("127.0.0.1", port)
-        await until(lambda: links.links)
-        reader, second = await asyncio.open_connection("127.0.0.1", port)
-        taken = [places.count, len(await reader.read())]
-        first.close()
-        await until(lambda: not links.links)
-        second.close()
-        await server.stop()
-        return [*taken, places.count]
-
     store = open_store(small_config(tmp_path))
     links, places = Links(behind_max=1, timeout_ms=1), Places(1)
 
-    found = asyncio.run(run())
+    server = port_of(store, links, places=places)
+    port = await server.start("127.0.0.1", 0)
+    _, first = await asyncio.open_connection("127.0.0.1", port)
+    await until(lambda: links.links)
+    reader, second = await asyncio.open_connection("127.0.0.1", port)
+    taken = [places.count, len(await reader.read())]
+    first.close()
+    await until(lambda: not links.links)
+    second.close()
+    await server.stop()
+    found = [*taken, places.count]
     store.close(START_MS)
 
     assert found == [1, 0, 0]
     assert "127.0.0.1 is not let in as a slave: no descriptor is left for it" in caplog.text
 
 
-def test_slave_that_acknowledges_more_than_it_was_sent_is_thrown_out(
+async def test_slave_that_acknowledges_more_than_it_was_sent_is_thrown_out(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = open_store(small_config(tmp_path))
@@ -107,7 +104,7 @@ def test_slave_that_acknowledges_more_than_it_was_sent_is_thrown_out(
     links = Links(behind_max=1, timeout_ms=1)
 
     with caplog.at_level(logging.WARNING):
-        came = asyncio.run(asked(store, links, 0, store.written_offset + 1))
+        came = await asked(store, links, 0, store.written_offset + 1)
     end = store.written_offset
     store.close(START_MS)
 
@@ -116,27 +113,24 @@ def test_slave_that_acknowledges_more_than_it_was_sent_is_thrown_out(
     assert f"it acknowledges {end + 1} after 0, and {end} was sent" in caplog.text
 
 
-def test_slave_of_a_newer_promotion_tells_its_epoch_and_is_let_go(tmp_path: Path) -> None:
-    async def run() -> list[int]:
-        heard: list[int] = []
-        server = SlaveServer(
-            store,
-            links,
-            settings=SendingSettings(batch_size=1_000, heartbeat_ms=50, housekeeping_ms=60_000),
-            clock=SystemClock(),
-            may_connect=lambda ip, local_ip: True,
-            refused_hint="slaveAddresses",
-            heard_epoch=lambda epoch, address: heard.append(epoch),
-        )
-        port = await server.start("127.0.0.1", 0)
-        await tell_epoch(f"127.0.0.1:{port}", 1_795_000_000_000)
-        await server.stop()
-        return heard
-
+async def test_slave_of_a_newer_promotion_tells_its_epoch_and_is_let_go(tmp_path: Path) -> None:
     store = open_store(small_config(tmp_path))
     links = Links(behind_max=1, timeout_ms=1)
 
-    heard = asyncio.run(run())
+    heard: list[int] = []
+    server = SlaveServer(
+        store,
+        links,
+        settings=SendingSettings(batch_size=1_000, heartbeat_ms=50, housekeeping_ms=60_000),
+        clock=SystemClock(),
+        may_connect=lambda ip, local_ip: True,
+        refused_hint="slaveAddresses",
+        heard_epoch=lambda epoch, address: heard.append(epoch),
+    )
+    port = await server.start("127.0.0.1", 0)
+    await tell_epoch(f"127.0.0.1:{port}", 1_795_000_000_000)
+    await server.stop()
+    heard = heard
     store.close(START_MS)
 
     assert heard == [1_795_000_000_000]

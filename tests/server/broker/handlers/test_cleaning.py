@@ -13,17 +13,15 @@ from tests.server.broker.serving.test_cold_reads import forget
 from tests.waiting import until
 
 
-def test_both_requests_are_answered_and_nothing_fresh_goes(tmp_path: Path) -> None:
-    async def run() -> tuple[list[int], int, int]:
-        async with running(tmp_path) as desk:
-            await desk.create_topic()
-            await desk.send(body=b"x")
-            codes = (RequestCode.DELETE_EXPIRED_COMMITLOG, RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE)
-            answers = [(await desk.ask(code, timeout_s=60)).code for code in codes]
-            store = desk.app.broker.store
-            return answers, store.min_log_offset, len(store.queues())
-
-    answers, low, queue_count = asyncio.run(run())
+async def test_both_requests_are_answered_and_nothing_fresh_goes(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        await desk.send(body=b"x")
+        codes = (RequestCode.DELETE_EXPIRED_COMMITLOG, RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE)
+        answers = [(await desk.ask(code, timeout_s=60)).code for code in codes]
+        store = desk.app.broker.store
+        low = store.min_log_offset
+        queue_count = len(store.queues())
 
     assert answers == [0, 0]
     assert low == 0
@@ -41,7 +39,7 @@ async def fill_files(desk: Desk, count: int) -> None:
     )
 
 
-def test_everybody_is_served_while_old_files_are_deleted_and_their_readers_finish(
+async def test_everybody_is_served_while_old_files_are_deleted_and_their_readers_finish(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = broker_settings(tmp_path)
@@ -51,39 +49,37 @@ def test_everybody_is_served_while_old_files_are_deleted_and_their_readers_finis
     config.store.delete_when = ""
     config.store.flush_consume_queue_thorough_interval_ms = 100
 
-    async def run() -> tuple[int, int]:
-        async with running(tmp_path, config=config) as desk:
-            await fill_files(desk, 60)
-            store, loop = desk.app.broker.store, asyncio.get_running_loop()
-            may_delete, may_read = asyncio.Event(), asyncio.Event()
-            delete, warm = DeleteLogJob.run, ColdRead.warm
+    async with running(tmp_path, config=config) as desk:
+        await fill_files(desk, 60)
+        store, loop = desk.app.broker.store, asyncio.get_running_loop()
+        may_delete, may_read = asyncio.Event(), asyncio.Event()
+        delete, warm = DeleteLogJob.run, ColdRead.warm
 
-            def late_delete(job: DeleteLogJob) -> None:
-                asyncio.run_coroutine_threadsafe(may_delete.wait(), loop).result(60)
-                delete(job)
+        def late_delete(job: DeleteLogJob) -> None:
+            asyncio.run_coroutine_threadsafe(may_delete.wait(), loop).result(60)
+            delete(job)
 
-            def late_warm(cold: ColdRead) -> None:
-                asyncio.run_coroutine_threadsafe(may_read.wait(), loop).result(60)
-                warm(cold)
+        def late_warm(cold: ColdRead) -> None:
+            asyncio.run_coroutine_threadsafe(may_read.wait(), loop).result(60)
+            warm(cold)
 
-            monkeypatch.setattr(DeleteLogJob, "run", late_delete)
-            monkeypatch.setattr(ColdRead, "warm", late_warm)
-            forget(tmp_path)
-            reader = asyncio.ensure_future(desk.pull(queue_offset=0, max_msg_nums=1))
-            await desk.ask(RequestCode.DELETE_EXPIRED_COMMITLOG, timeout_s=30)
-            await until(lambda: store.min_log_offset)
-            # The thread is at it, and the loop serves.
-            assert (await desk.send(b"meanwhile")).code == ResponseCode.SUCCESS
-            newest = await desk.messages(queue_offset=60)
-            assert [record.body for record in newest] == [b"meanwhile"]
-            may_delete.set()
-            await until(lambda: not (tmp_path / "commitlog" / f"{0:020d}").exists())
-            may_read.set()
-            async with asyncio.timeout(60):
-                answer = await reader
-            return store.min_log_offset, answer.code
-
-    low, code = asyncio.run(run())
+        monkeypatch.setattr(DeleteLogJob, "run", late_delete)
+        monkeypatch.setattr(ColdRead, "warm", late_warm)
+        forget(tmp_path)
+        reader = asyncio.ensure_future(desk.pull(queue_offset=0, max_msg_nums=1))
+        await desk.ask(RequestCode.DELETE_EXPIRED_COMMITLOG, timeout_s=30)
+        await until(lambda: store.min_log_offset)
+        # The thread is at it, and the loop serves.
+        assert (await desk.send(b"meanwhile")).code == ResponseCode.SUCCESS
+        newest = await desk.messages(queue_offset=60)
+        assert [record.body for record in newest] == [b"meanwhile"]
+        may_delete.set()
+        await until(lambda: not (tmp_path / "commitlog" / f"{0:020d}").exists())
+        may_read.set()
+        async with asyncio.timeout(60):
+            answer = await reader
+        low = store.min_log_offset
+        code = answer.code
 
     assert low > 0
     # What it asked for is gone, or it was read before it went.

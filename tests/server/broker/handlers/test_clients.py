@@ -37,15 +37,16 @@ async def members(desk: Desk) -> list[str]:
     return GetConsumerListByGroupResponseBody.decode(answer.body).consumer_id_list
 
 
-def test_heartbeat_makes_a_member_its_retry_topic_and_tells_the_newcomer(tmp_path: Path) -> None:
-    async def run() -> tuple[list[str], list[Command], bool]:
-        async with running(tmp_path) as desk:
-            await desk.heartbeat()
-            await desk.heartbeat()
-            retry = desk.app.broker.topics.get("%RETRY%G")
-            return await members(desk), desk.pushed, retry is not None
-
-    found, pushed, has_retry_topic = asyncio.run(run())
+async def test_heartbeat_makes_a_member_its_retry_topic_and_tells_the_newcomer(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path) as desk:
+        await desk.heartbeat()
+        await desk.heartbeat()
+        retry = desk.app.broker.topics.get("%RETRY%G")
+        found = await members(desk)
+        pushed = desk.pushed
+        has_retry_topic = retry is not None
 
     assert found == ["c1"]
     assert [(one.code, one.ext) for one in pushed] == [(40, {"consumerGroup": GROUP})]
@@ -53,62 +54,53 @@ def test_heartbeat_makes_a_member_its_retry_topic_and_tells_the_newcomer(tmp_pat
     assert has_retry_topic
 
 
-def test_every_member_is_told_when_one_comes_and_goes(tmp_path: Path) -> None:
-    async def run() -> tuple[list[str], int, int, int]:
-        async with running(tmp_path) as desk:
-            told: list[int] = []
-            other = RemotingClient(on_request=lambda _, command: told.append(command.code))
-            await desk.heartbeat()
-            join = Command.request(RequestCode.HEART_BEAT, body=heartbeat("c2"))
-            await other.invoke(desk.address, join)
-            both = await members(desk)
-            at_join = len(desk.pushed)
-            goodbye = Command.request(
-                RequestCode.UNREGISTER_CLIENT,
-                UnregisterClient(client_id="c2", consumer_group=GROUP, producer_group="PG"),
-            )
-            await other.invoke(desk.address, goodbye)
-            await members(desk)
-            await other.close()
-            return sorted(both), at_join, len(desk.pushed), len(told)
-
-    both, at_join, at_leave, told = asyncio.run(run())
+async def test_every_member_is_told_when_one_comes_and_goes(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        told: list[int] = []
+        other = RemotingClient(on_request=lambda _, command: told.append(command.code))
+        await desk.heartbeat()
+        join = Command.request(RequestCode.HEART_BEAT, body=heartbeat("c2"))
+        await other.invoke(desk.address, join)
+        both = await members(desk)
+        at_join = len(desk.pushed)
+        goodbye = Command.request(
+            RequestCode.UNREGISTER_CLIENT,
+            UnregisterClient(client_id="c2", consumer_group=GROUP, producer_group="PG"),
+        )
+        await other.invoke(desk.address, goodbye)
+        await members(desk)
+        await other.close()
+        both = sorted(both)
+        at_leave = len(desk.pushed)
+        told = len(told)
 
     assert both == ["c1", "c2"]
     assert (at_join, at_leave, told) == (2, 3, 1)
 
 
-def test_closed_connection_leaves_its_groups(tmp_path: Path) -> None:
-    async def run() -> list[str]:
-        async with running(tmp_path) as desk:
-            other = RemotingClient()
-            join = Command.request(RequestCode.HEART_BEAT, body=heartbeat("c2"))
-            await other.invoke(desk.address, join)
-            await other.close()
-            while desk.app.broker.consumers.group(GROUP) is not None:
-                await asyncio.sleep(0)
-            return await members(desk)
-
-    assert asyncio.run(run()) == ["no consumer for this group, G"]
+async def test_closed_connection_leaves_its_groups(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        other = RemotingClient()
+        join = Command.request(RequestCode.HEART_BEAT, body=heartbeat("c2"))
+        await other.invoke(desk.address, join)
+        await other.close()
+        while desk.app.broker.consumers.group(GROUP) is not None:
+            await asyncio.sleep(0)
+        assert await members(desk) == ["no consumer for this group, G"]
 
 
-def test_connections_show_language_version_and_subscriptions(tmp_path: Path) -> None:
-    async def run() -> tuple[Command, Command, Command]:
-        async with running(tmp_path) as desk:
-            await desk.heartbeat()
-            return (
-                await desk.ask(
-                    RequestCode.GET_CONSUMER_CONNECTION_LIST,
-                    GetConsumerConnectionList(consumer_group=GROUP),
-                ),
-                await desk.ask(
-                    RequestCode.GET_PRODUCER_CONNECTION_LIST,
-                    GetProducerConnectionList(producer_group="PG"),
-                ),
-                await desk.ask(RequestCode.GET_ALL_PRODUCER_INFO, GetAllProducerInfo()),
-            )
-
-    consumers, producers, everything = asyncio.run(run())
+async def test_connections_show_language_version_and_subscriptions(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.heartbeat()
+        consumers = await desk.ask(
+            RequestCode.GET_CONSUMER_CONNECTION_LIST,
+            GetConsumerConnectionList(consumer_group=GROUP),
+        )
+        producers = await desk.ask(
+            RequestCode.GET_PRODUCER_CONNECTION_LIST,
+            GetProducerConnectionList(producer_group="PG"),
+        )
+        everything = await desk.ask(RequestCode.GET_ALL_PRODUCER_INFO, GetAllProducerInfo())
     body = ConsumerConnection.decode(consumers.body)
     (member,) = body.connection_set
 
@@ -120,69 +112,58 @@ def test_connections_show_language_version_and_subscriptions(tmp_path: Path) -> 
     assert info.remote_ip == f"/{member.client_addr}"
 
 
-def test_unknown_groups_have_javas_codes(tmp_path: Path) -> None:
-    async def run() -> list[tuple[int, str | None]]:
-        async with running(tmp_path) as desk:
-            answers = [
-                await desk.ask(
-                    RequestCode.GET_CONSUMER_CONNECTION_LIST,
-                    GetConsumerConnectionList(consumer_group="none"),
-                ),
-                await desk.ask(
-                    RequestCode.GET_PRODUCER_CONNECTION_LIST,
-                    GetProducerConnectionList(producer_group="none"),
-                ),
-            ]
-            return [(answer.code, answer.remark) for answer in answers]
-
-    assert asyncio.run(run()) == [
-        (206, "the consumer group[none] not online"),
-        (1, "the producer group[none] not exist"),
-    ]
+async def test_unknown_groups_have_javas_codes(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        answers = [
+            await desk.ask(
+                RequestCode.GET_CONSUMER_CONNECTION_LIST,
+                GetConsumerConnectionList(consumer_group="none"),
+            ),
+            await desk.ask(
+                RequestCode.GET_PRODUCER_CONNECTION_LIST,
+                GetProducerConnectionList(producer_group="none"),
+            ),
+        ]
+        assert [(answer.code, answer.remark) for answer in answers] == [
+            (206, "the consumer group[none] not online"),
+            (1, "the producer group[none] not exist"),
+        ]
 
 
-def test_bad_heartbeats_are_refused_and_change_nothing(tmp_path: Path) -> None:
-    async def run() -> list[int]:
-        async with running(tmp_path) as desk:
-            bodies = [
-                b"{bad",
-                b"[]",
-                heartbeat(group="a/b"),
-                heartbeat(topics=("../x",)),
-                heartbeat("").replace(b'"clientID":""', b'"clientID":null'),
-                heartbeat(topics=tuple(f"t{at}" for at in range(SUBSCRIPTIONS_MAX + 1))),
-            ]
-            answers = [await desk.ask(RequestCode.HEART_BEAT, body=body) for body in bodies]
-            assert desk.app.broker.consumers.group(GROUP) is None
-            assert all(answer.remark for answer in answers)
-            return [answer.code for answer in answers]
-
-    assert asyncio.run(run()) == [1, 1, 1, 1, 1, 1]
+async def test_bad_heartbeats_are_refused_and_change_nothing(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        bodies = [
+            b"{bad",
+            b"[]",
+            heartbeat(group="a/b"),
+            heartbeat(topics=("../x",)),
+            heartbeat("").replace(b'"clientID":""', b'"clientID":null'),
+            heartbeat(topics=tuple(f"t{at}" for at in range(SUBSCRIPTIONS_MAX + 1))),
+        ]
+        answers = [await desk.ask(RequestCode.HEART_BEAT, body=body) for body in bodies]
+        assert desk.app.broker.consumers.group(GROUP) is None
+        assert all(answer.remark for answer in answers)
+        assert [answer.code for answer in answers] == [1, 1, 1, 1, 1, 1]
 
 
-def test_a_group_may_subscribe_to_as_many_topics_as_the_limit_says(tmp_path: Path) -> None:
-    async def run() -> int:
-        async with running(tmp_path) as desk:
-            await desk.heartbeat(topics=tuple(f"t{at}" for at in range(SUBSCRIPTIONS_MAX)))
-            group = desk.app.broker.consumers.group(GROUP)
-            return 0 if group is None else len(group.subscriptions)
-
-    assert asyncio.run(run()) == SUBSCRIPTIONS_MAX
+async def test_a_group_may_subscribe_to_as_many_topics_as_the_limit_says(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.heartbeat(topics=tuple(f"t{at}" for at in range(SUBSCRIPTIONS_MAX)))
+        group = desk.app.broker.consumers.group(GROUP)
+        assert (0 if group is None else len(group.subscriptions)) == SUBSCRIPTIONS_MAX
 
 
-def test_only_tag_expressions_are_understood(tmp_path: Path) -> None:
+async def test_only_tag_expressions_are_understood(tmp_path: Path) -> None:
     def body(kind: str) -> bytes:
         subscription = SubscriptionData(topic=TOPIC, sub_string="a > 1", expression_type=kind)
         return CheckClientRequestBody(
             client_id="c1", group=GROUP, subscription_data=subscription
         ).encode()
 
-    async def run() -> tuple[Command, Command]:
-        async with running(tmp_path) as desk:
-            code = RequestCode.CHECK_CLIENT_CONFIG
-            return await desk.ask(code, body=body("TAG")), await desk.ask(code, body=body("SQL92"))
-
-    tags, sql = asyncio.run(run())
+    async with running(tmp_path) as desk:
+        code = RequestCode.CHECK_CLIENT_CONFIG
+        tags = await desk.ask(code, body=body("TAG"))
+        sql = await desk.ask(code, body=body("SQL92"))
 
     assert tags.code == 0
     assert sql.code == 1
@@ -190,21 +171,16 @@ def test_only_tag_expressions_are_understood(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("by", ["broker", "group"])
-def test_members_are_not_told_where_the_broker_or_the_group_forbids_it(
+async def test_members_are_not_told_where_the_broker_or_the_group_forbids_it(
     tmp_path: Path, by: str
 ) -> None:
-    async def story() -> None:
-        settings = {"notify_consumer_ids_changed_enable": by != "broker"}
-        async with running(tmp_path, **settings) as desk:
-            if by == "group":
-                group = SubscriptionGroup(
-                    group_name=GROUP, notify_consumer_ids_changed_enable=False
-                )
-                desk.app.broker.groups.put(group, now_ms=0)
-            await desk.heartbeat()
-            # The answer to a later request comes after whatever the heartbeat made.
-            await desk.heartbeat(topics=("T", "U"))
+    settings = {"notify_consumer_ids_changed_enable": by != "broker"}
+    async with running(tmp_path, **settings) as desk:
+        if by == "group":
+            group = SubscriptionGroup(group_name=GROUP, notify_consumer_ids_changed_enable=False)
+            desk.app.broker.groups.put(group, now_ms=0)
+        await desk.heartbeat()
+        # The answer to a later request comes after whatever the heartbeat made.
+        await desk.heartbeat(topics=("T", "U"))
 
-            assert desk.pushed == []
-
-    asyncio.run(story())
+        assert desk.pushed == []

@@ -51,157 +51,133 @@ async def check(one: Desk, text: str | None, kind: str | None = "SQL92") -> Comm
     return await one.ask(RequestCode.CHECK_CLIENT_CONFIG, body=body.encode())
 
 
-def test_pulls_that_carry_an_expression_get_what_matches(tmp_path: Path) -> None:
-    async def go() -> None:
-        async with desk.running(tmp_path, **OPEN) as one:
-            await one.create_topic()
-            for n in range(40):
-                await put(one, n=str(n), odd=str(n % 2))
+async def test_pulls_that_carry_an_expression_get_what_matches(tmp_path: Path) -> None:
+    async with desk.running(tmp_path, **OPEN) as one:
+        await one.create_topic()
+        for n in range(40):
+            await put(one, n=str(n), odd=str(n % 2))
 
-            assert await numbers(one, subscription="n > 30 AND odd = 1") == [
-                "31", "33", "35", "37", "39",
-            ]  # fmt: skip
-            assert await numbers(one, subscription="n > 39") == []
-            # A bad one filters nothing, and what follows a good one is dropped.
-            assert len(await numbers(one, subscription="n !")) == 40
-            assert len(await numbers(one, subscription="n = 1 LIKE 'x%'")) == 1
-            nothing = await one.pull(subscription="", expression_type="SQL92")
-            assert (nothing.code, nothing.remark) == (
-                23, "parse the consumer's subscription failed",
-            )  # fmt: skip
-            assert await numbers(one, subscription="A", expression_type="") == []
-
-    asyncio.run(go())
+        assert await numbers(one, subscription="n > 30 AND odd = 1") == [
+            "31", "33", "35", "37", "39",
+        ]  # fmt: skip
+        assert await numbers(one, subscription="n > 39") == []
+        # A bad one filters nothing, and what follows a good one is dropped.
+        assert len(await numbers(one, subscription="n !")) == 40
+        assert len(await numbers(one, subscription="n = 1 LIKE 'x%'")) == 1
+        nothing = await one.pull(subscription="", expression_type="SQL92")
+        assert (nothing.code, nothing.remark) == (
+            23, "parse the consumer's subscription failed",
+        )  # fmt: skip
+        assert await numbers(one, subscription="A", expression_type="") == []
 
 
-def test_a_pull_without_a_match_says_how_far_it_looked(tmp_path: Path) -> None:
-    async def go() -> None:
-        async with desk.running(tmp_path, **OPEN) as one:
-            await one.create_topic()
-            for _ in range(3):
-                await put(one, n="1")
+async def test_a_pull_without_a_match_says_how_far_it_looked(tmp_path: Path) -> None:
+    async with desk.running(tmp_path, **OPEN) as one:
+        await one.create_topic()
+        for _ in range(3):
+            await put(one, n="1")
 
-            answer = await one.pull(subscription="n = 2", expression_type="SQL92")
+        answer = await one.pull(subscription="n = 2", expression_type="SQL92")
 
-            assert (answer.code, answer.remark) == (20, "NO_MATCHED_MESSAGE")
-            assert answer.ext["nextBeginOffset"] == "3"
-
-    asyncio.run(go())
+        assert (answer.code, answer.remark) == (20, "NO_MATCHED_MESSAGE")
+        assert answer.ext["nextBeginOffset"] == "3"
 
 
-def test_registered_filters_are_used_and_checked(tmp_path: Path) -> None:
-    async def go() -> None:
-        async with desk.running(tmp_path, **OPEN) as one:
-            await one.create_topic()
-            for n in range(5):
-                await put(one, n=str(n))
-            await said(one, "n BETWEEN 1 AND 3", version=7)
+async def test_registered_filters_are_used_and_checked(tmp_path: Path) -> None:
+    async with desk.running(tmp_path, **OPEN) as one:
+        await one.create_topic()
+        for n in range(5):
+            await put(one, n=str(n))
+        await said(one, "n BETWEEN 1 AND 3", version=7)
 
-            assert await numbers(one, sys_flag=0, sub_version=7) == ["1", "2", "3"]
-            late = await one.pull(sys_flag=0, sub_version=8)
-            assert (late.code, late.remark) == (25, "the consumer's subscription not latest")
-            await said(one, "n BETWEEN", version=8)
-            gone = await one.pull(sys_flag=0, sub_version=8)
-            assert (gone.code, gone.remark) == (
-                27,
-                "The broker's consumer filter data is not exist!Your expression may be wrong!",
-            )
-
-    asyncio.run(go())
+        assert await numbers(one, sys_flag=0, sub_version=7) == ["1", "2", "3"]
+        late = await one.pull(sys_flag=0, sub_version=8)
+        assert (late.code, late.remark) == (25, "the consumer's subscription not latest")
+        await said(one, "n BETWEEN", version=8)
+        gone = await one.pull(sys_flag=0, sub_version=8)
+        assert (gone.code, gone.remark) == (
+            27,
+            "The broker's consumer filter data is not exist!Your expression may be wrong!",
+        )
 
 
-def test_an_older_filter_than_the_subscription_is_not_latest(tmp_path: Path) -> None:
-    async def go() -> None:
-        async with desk.running(tmp_path, **OPEN) as one:
-            await one.create_topic()
-            await said(one, "n = 1", version=7)
-            found = one.app.broker.filters.get(TOPIC, GROUP)
-            assert found is not None
-            found.data.client_version = 6
+async def test_an_older_filter_than_the_subscription_is_not_latest(tmp_path: Path) -> None:
+    async with desk.running(tmp_path, **OPEN) as one:
+        await one.create_topic()
+        await said(one, "n = 1", version=7)
+        found = one.app.broker.filters.get(TOPIC, GROUP)
+        assert found is not None
+        found.data.client_version = 6
 
-            answer = await one.pull(sys_flag=0, sub_version=7)
+        answer = await one.pull(sys_flag=0, sub_version=7)
 
-            assert (answer.code, answer.remark) == (
-                28, "the consumer's consumer filter data not latest",
-            )  # fmt: skip
-
-    asyncio.run(go())
+        assert (answer.code, answer.remark) == (
+            28, "the consumer's consumer filter data not latest",
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize("flag", [0, 4])
-def test_a_stock_broker_refuses_filters(tmp_path: Path, flag: int) -> None:
-    async def go() -> None:
-        async with desk.running(tmp_path) as one:
-            await one.create_topic()
-            await said(one, "n = 1")
-            text = "The broker does not support consumer to filter message by SQL92"
+async def test_a_stock_broker_refuses_filters(tmp_path: Path, flag: int) -> None:
+    async with desk.running(tmp_path) as one:
+        await one.create_topic()
+        await said(one, "n = 1")
+        text = "The broker does not support consumer to filter message by SQL92"
 
-            answer = await one.pull(sys_flag=flag, subscription="n = 1", expression_type="SQL92")
-            checked = await check(one, "n = 1")
+        answer = await one.pull(sys_flag=flag, subscription="n = 1", expression_type="SQL92")
+        checked = await check(one, "n = 1")
 
-            assert (answer.code, answer.remark) == (checked.code, checked.remark) == (1, text)
-
-    asyncio.run(go())
+        assert (answer.code, answer.remark) == (checked.code, checked.remark) == (1, text)
 
 
-def test_a_waiting_pull_is_woken_by_what_it_wants(tmp_path: Path) -> None:
-    async def go() -> None:
-        async with desk.running(tmp_path, **OPEN) as one:
-            await one.create_topic()
-            waiting = asyncio.ensure_future(
-                one.pull(
-                    sys_flag=6,
-                    subscription="n = 2",
-                    expression_type="SQL92",
-                    suspend_timeout_millis=60_000,
-                )
+async def test_a_waiting_pull_is_woken_by_what_it_wants(tmp_path: Path) -> None:
+    async with desk.running(tmp_path, **OPEN) as one:
+        await one.create_topic()
+        waiting = asyncio.ensure_future(
+            one.pull(
+                sys_flag=6,
+                subscription="n = 2",
+                expression_type="SQL92",
+                suspend_timeout_millis=60_000,
             )
-            while not len(one.app.broker.hold):
-                await asyncio.sleep(0)
-            await put(one, n="1")
-            assert len(one.app.broker.hold) == 1
-            await put(one, n="2")
+        )
+        while not len(one.app.broker.hold):
+            await asyncio.sleep(0)
+        await put(one, n="1")
+        assert len(one.app.broker.hold) == 1
+        await put(one, n="2")
 
-            answer = await waiting
+        answer = await waiting
 
-            assert [record.properties["n"] for record in decode_records(answer.body)] == ["2"]
-            assert answer.ext["nextBeginOffset"] == "2"
-
-    asyncio.run(go())
-
-
-def test_check_client_config_tells_what_is_wrong(tmp_path: Path) -> None:
-    async def go() -> None:
-        async with desk.running(tmp_path, **OPEN) as one:
-            assert (await check(one, "a = 1")).code == 0
-            assert (await check(one, "anything", "TAG")).code == 0
-            bad = await check(one, "a > 'x'")
-            assert (bad.code, bad.remark) == (
-                23, "java.lang.RuntimeException: Value ''x'' cannot be compared.",
-            )  # fmt: skip
-            assert (await check(one, "")).code == 23
-            assert (await check(one, "a = 1", "SQL93")).code == 23
-            # Dropped in silence, as the real broker does.
-            assert (await check(one, "s LIKE 'x%'")).code == 0
-
-    asyncio.run(go())
+        assert [record.properties["n"] for record in decode_records(answer.body)] == ["2"]
+        assert answer.ext["nextBeginOffset"] == "2"
 
 
-def test_strict_filters_refuse_what_would_be_ignored(tmp_path: Path) -> None:
-    async def go() -> None:
-        async with desk.running(tmp_path, strict_filters=True, **OPEN) as one:
-            await one.create_topic()
-            await put(one, n="abc")
+async def test_check_client_config_tells_what_is_wrong(tmp_path: Path) -> None:
+    async with desk.running(tmp_path, **OPEN) as one:
+        assert (await check(one, "a = 1")).code == 0
+        assert (await check(one, "anything", "TAG")).code == 0
+        bad = await check(one, "a > 'x'")
+        assert (bad.code, bad.remark) == (
+            23, "java.lang.RuntimeException: Value ''x'' cannot be compared.",
+        )  # fmt: skip
+        assert (await check(one, "")).code == 23
+        assert (await check(one, "a = 1", "SQL93")).code == 23
+        # Dropped in silence, as the real broker does.
+        assert (await check(one, "s LIKE 'x%'")).code == 0
 
-            assert await numbers(one, subscription="n LIKE 'a%'") == ["abc"]
-            assert await numbers(one, subscription="n LIKE 'b%'") == []
-            assert (await check(one, "n = 'abc' x")).code == 23
-            for text in ("n !", "n = 'abc' x"):
-                answer = await one.pull(subscription=text, expression_type="SQL92")
-                assert answer.code == 23
-                assert "Encountered" in (answer.remark or "")
 
-    asyncio.run(go())
+async def test_strict_filters_refuse_what_would_be_ignored(tmp_path: Path) -> None:
+    async with desk.running(tmp_path, strict_filters=True, **OPEN) as one:
+        await one.create_topic()
+        await put(one, n="abc")
+
+        assert await numbers(one, subscription="n LIKE 'a%'") == ["abc"]
+        assert await numbers(one, subscription="n LIKE 'b%'") == []
+        assert (await check(one, "n = 'abc' x")).code == 23
+        for text in ("n !", "n = 'abc' x"):
+            answer = await one.pull(subscription=text, expression_type="SQL92")
+            assert answer.code == 23
+            assert "Encountered" in (answer.remark or "")
 
 
 def test_retry_messages_are_held_against_the_filter_of_their_topic(tmp_path: Path) -> None:
@@ -220,27 +196,24 @@ def test_retry_messages_are_held_against_the_filter_of_their_topic(tmp_path: Pat
     assert asyncio.run(go(False, tmp_path / "b")) == ["0", "1", "2"]
 
 
-def test_filters_die_with_their_group_and_outlive_a_restart(tmp_path: Path) -> None:
-    async def go() -> None:
-        async with desk.running(tmp_path, **OPEN) as one:
-            await one.create_topic()
-            await said(one, "n = 1", version=5)
-            found = one.app.broker.filters.get(TOPIC, GROUP)
-            assert found is not None
-            assert not found.is_dead
-            await one.client.close()
-            while one.app.broker.consumers.group(GROUP) is not None:
-                await asyncio.sleep(0)
-            assert found.is_dead
-        async with desk.running(tmp_path, **OPEN) as one:
-            again = one.app.broker.filters.get(TOPIC, GROUP)
-            assert again is not None
-            assert again.is_dead
-            assert (again.data.expression, again.data.client_version) == ("n = 1", 5)
-            await said(one, "n = 1", version=5)
-            assert not again.is_dead
-
-    asyncio.run(go())
+async def test_filters_die_with_their_group_and_outlive_a_restart(tmp_path: Path) -> None:
+    async with desk.running(tmp_path, **OPEN) as one:
+        await one.create_topic()
+        await said(one, "n = 1", version=5)
+        found = one.app.broker.filters.get(TOPIC, GROUP)
+        assert found is not None
+        assert not found.is_dead
+        await one.client.close()
+        while one.app.broker.consumers.group(GROUP) is not None:
+            await asyncio.sleep(0)
+        assert found.is_dead
+    async with desk.running(tmp_path, **OPEN) as one:
+        again = one.app.broker.filters.get(TOPIC, GROUP)
+        assert again is not None
+        assert again.is_dead
+        assert (again.data.expression, again.data.client_version) == ("n = 1", 5)
+        await said(one, "n = 1", version=5)
+        assert not again.is_dead
     text = (tmp_path / "config" / "consumerFilter.json").read_text()
     assert '"expression":"n = 1"' in text
 
@@ -249,24 +222,21 @@ COSTLY = " OR ".join(["n = 'no'"] * (OPERANDS_MAX // 2 - 1)) + " OR n = '{n}'"
 """As many operands as there may be, all of which are looked at."""
 
 
-def test_a_costly_expression_is_evaluated_for_some_messages_a_pull(tmp_path: Path) -> None:
-    async def go() -> tuple[Command, list[str]]:
-        async with desk.running(tmp_path, **OPEN) as one:
-            await one.create_topic()
-            for n in range(60):
-                await put(one, n=str(n))
-            wanted = COSTLY.format(n=50)
-            first = await one.pull(subscription=wanted, expression_type="SQL92")
+async def test_a_costly_expression_is_evaluated_for_some_messages_a_pull(tmp_path: Path) -> None:
+    async with desk.running(tmp_path, **OPEN) as one:
+        await one.create_topic()
+        for n in range(60):
+            await put(one, n=str(n))
+        wanted = COSTLY.format(n=50)
+        first = await one.pull(subscription=wanted, expression_type="SQL92")
 
-            answer, queue_offset = first, 0
-            while answer.code == 20:
-                queue_offset = int(answer.ext["nextBeginOffset"])
-                answer = await one.pull(
-                    subscription=wanted, expression_type="SQL92", queue_offset=queue_offset
-                )
-            return first, [record.properties["n"] for record in decode_records(answer.body)]
-
-    first, found = asyncio.run(go())
+        answer, queue_offset = first, 0
+        while answer.code == 20:
+            queue_offset = int(answer.ext["nextBeginOffset"])
+            answer = await one.pull(
+                subscription=wanted, expression_type="SQL92", queue_offset=queue_offset
+            )
+        found = [record.properties["n"] for record in decode_records(answer.body)]
 
     assert (first.code, first.remark) == (20, "NO_MATCHED_MESSAGE")
     assert 0 < int(first.ext["nextBeginOffset"]) <= WORK_MAX // OPERANDS_MAX
@@ -277,21 +247,18 @@ TOO_LONG = ["n = 1".ljust(EXPRESSION_SIZE_MAX + 1), "n = 1" + " AND n = 1" * (OP
 
 
 @pytest.mark.parametrize("text", TOO_LONG)
-def test_an_expression_beyond_the_limits_is_refused_and_says_which(
+async def test_an_expression_beyond_the_limits_is_refused_and_says_which(
     tmp_path: Path, text: str
 ) -> None:
-    async def go() -> None:
-        async with desk.running(tmp_path, **OPEN) as one:
-            await one.create_topic()
-            await put(one, n="1")
+    async with desk.running(tmp_path, **OPEN) as one:
+        await one.create_topic()
+        await put(one, n="1")
 
-            checked = await check(one, text)
-            carried = await one.pull(subscription=text, expression_type="SQL92")
-            await said(one, text)
-            registered = await one.pull(sys_flag=0, sub_version=1)
+        checked = await check(one, text)
+        carried = await one.pull(subscription=text, expression_type="SQL92")
+        await said(one, text)
+        registered = await one.pull(sys_flag=0, sub_version=1)
 
-            assert (checked.code, carried.code, registered.code) == (23, 23, 27)
-            for answer in (checked, carried, registered):
-                assert "limit" in (answer.remark or "")
-
-    asyncio.run(go())
+        assert (checked.code, carried.code, registered.code) == (23, 23, 27)
+        for answer in (checked, carried, registered):
+            assert "limit" in (answer.remark or "")

@@ -1,10 +1,8 @@
 """Codes 301 and 302 of a broker."""
 
-import asyncio
 from pathlib import Path
 
 from remoting.codes import RequestCode
-from remoting.command import Command
 from remoting.headers import (
     RegisterFilterServer,
     RegisterFilterServerResponse,
@@ -13,14 +11,11 @@ from remoting.headers import (
 from tests.server.broker.desk import running
 
 
-def test_filter_server_learns_the_broker_it_belongs_to(tmp_path: Path) -> None:
-    async def run() -> tuple[Command, list[str]]:
-        async with running(tmp_path) as desk:
-            header = RegisterFilterServer(filter_server_addr="10.0.0.1:30000")
-            answer = await desk.ask(RequestCode.REGISTER_FILTER_SERVER, header)
-            return answer, desk.app.broker.filter_servers.addresses()
-
-    answer, addresses = asyncio.run(run())
+async def test_filter_server_learns_the_broker_it_belongs_to(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        header = RegisterFilterServer(filter_server_addr="10.0.0.1:30000")
+        answer = await desk.ask(RequestCode.REGISTER_FILTER_SERVER, header)
+        addresses = desk.app.broker.filter_servers.addresses()
 
     assert answer.header(RegisterFilterServerResponse) == RegisterFilterServerResponse(
         broker_name="broker-a", broker_id=0
@@ -28,12 +23,9 @@ def test_filter_server_learns_the_broker_it_belongs_to(tmp_path: Path) -> None:
     assert addresses == ["10.0.0.1:30000"]
 
 
-def test_broker_without_accounts_lets_everybody_upload(tmp_path: Path) -> None:
-    async def run() -> int:
-        async with running(tmp_path) as desk:
-            header = RegisterMessageFilterClass(
-                consumer_group="G", topic="T", class_name="C", class_crc=0
-            )
-            return (await desk.ask(RequestCode.REGISTER_MESSAGE_FILTER_CLASS, header)).code
-
-    assert asyncio.run(run()) == 0
+async def test_broker_without_accounts_lets_everybody_upload(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        header = RegisterMessageFilterClass(
+            consumer_group="G", topic="T", class_name="C", class_crc=0
+        )
+        assert (await desk.ask(RequestCode.REGISTER_MESSAGE_FILTER_CLASS, header)).code == 0

@@ -1,6 +1,5 @@
 """Consumer groups' settings over the wire."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -23,17 +22,16 @@ async def listed(desk: Desk) -> SubscriptionGroupWrapper:
     return SubscriptionGroupWrapper.decode(answer.body)
 
 
-def test_created_group_is_listed_and_on_disk_when_answered(tmp_path: Path) -> None:
+async def test_created_group_is_listed_and_on_disk_when_answered(tmp_path: Path) -> None:
     group = SubscriptionGroup(group_name=GROUP, retry_max_times=3, consume_enable=False)
 
-    async def run() -> tuple[SubscriptionGroupWrapper, GroupTable, Command]:
-        async with running(tmp_path) as desk:
-            assert (await put(desk, group)).code == 0
-            text = (tmp_path / "config" / "subscriptionGroup.json").read_text()
-            await desk.send()
-            return await listed(desk), GroupTable.decode(text), await desk.pull()
-
-    table, stored, refused = asyncio.run(run())
+    async with running(tmp_path) as desk:
+        assert (await put(desk, group)).code == 0
+        text = (tmp_path / "config" / "subscriptionGroup.json").read_text()
+        await desk.send()
+        table = await listed(desk)
+        stored = GroupTable.decode(text)
+        refused = await desk.pull()
 
     assert table.subscription_group_table[GROUP] == stored.groups[GROUP] == group
     assert "TOOLS_CONSUMER" in table.subscription_group_table
@@ -49,33 +47,27 @@ def test_created_group_is_listed_and_on_disk_when_answered(tmp_path: Path) -> No
         SubscriptionGroup(group_name=GROUP, retry_queue_nums=-1),
     ],
 )
-def test_bad_groups_are_refused(tmp_path: Path, group: SubscriptionGroup) -> None:
-    async def run() -> Command:
-        async with running(tmp_path) as desk:
-            return await put(desk, group)
-
-    answer = asyncio.run(run())
+async def test_bad_groups_are_refused(tmp_path: Path, group: SubscriptionGroup) -> None:
+    async with running(tmp_path) as desk:
+        answer = await put(desk, group)
 
     assert answer.code == 1
     assert answer.remark
 
 
 @pytest.mark.parametrize(("remove", "left"), [(True, -1), (False, 4)])
-def test_deleted_group_keeps_its_offsets_unless_asked(
+async def test_deleted_group_keeps_its_offsets_unless_asked(
     tmp_path: Path, remove: bool, left: int
 ) -> None:
-    async def run() -> tuple[Command, bool, int]:
-        async with running(tmp_path) as desk:
-            await put(desk, SubscriptionGroup(group_name=GROUP))
-            offset = UpdateConsumerOffset(
-                consumer_group=GROUP, topic=TOPIC, queue_id=0, commit_offset=4
-            )
-            await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, offset)
-            header = DeleteSubscriptionGroup(group_name=GROUP, remove_offset=remove)
-            answer = await desk.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, header)
-            known = GROUP in (await listed(desk)).subscription_group_table
-            return answer, known, desk.app.broker.offsets.get(GROUP, TOPIC, queue_id=0)
-
-    answer, known, queue_offset = asyncio.run(run())
+    async with running(tmp_path) as desk:
+        await put(desk, SubscriptionGroup(group_name=GROUP))
+        offset = UpdateConsumerOffset(
+            consumer_group=GROUP, topic=TOPIC, queue_id=0, commit_offset=4
+        )
+        await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, offset)
+        header = DeleteSubscriptionGroup(group_name=GROUP, remove_offset=remove)
+        answer = await desk.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, header)
+        known = GROUP in (await listed(desk)).subscription_group_table
+        queue_offset = desk.app.broker.offsets.get(GROUP, TOPIC, queue_id=0)
 
     assert (answer.code, known, queue_offset) == (0, False, left)

@@ -1,6 +1,5 @@
 """Queue locks over the wire."""
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from remoting.bodies import (
     UnlockBatchRequestBody,
 )
 from remoting.codes import ExtensionCode, RequestCode
-from remoting.command import Command
 from server.broker.handlers.locks import BODY_SIZE_MAX
 from tests.server.broker.desk import GROUP, TOPIC, Desk, running
 
@@ -26,52 +24,40 @@ async def lock(desk: Desk, client_id: str, *queues: MessageQueue) -> list[Messag
     return LockBatchResponseBody.decode(answer.body).lock_ok_mq_set
 
 
-def test_one_client_holds_a_queue_until_it_lets_go(tmp_path: Path) -> None:
-    async def run() -> list[list[MessageQueue]]:
-        async with running(tmp_path) as desk:
-            found = [await lock(desk, "c1", *QUEUES), await lock(desk, "c2", *QUEUES)]
-            body = UnlockBatchRequestBody(consumer_group=GROUP, client_id="c1", mq_set=[QUEUES[0]])
-            answer = await desk.ask(RequestCode.UNLOCK_BATCH_MQ, body=body.encode())
-            assert answer.code == 0
-            return [*found, await lock(desk, "c2", *QUEUES)]
-
-    assert asyncio.run(run()) == [QUEUES, [], [QUEUES[0]]]
+async def test_one_client_holds_a_queue_until_it_lets_go(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        found = [await lock(desk, "c1", *QUEUES), await lock(desk, "c2", *QUEUES)]
+        body = UnlockBatchRequestBody(consumer_group=GROUP, client_id="c1", mq_set=[QUEUES[0]])
+        answer = await desk.ask(RequestCode.UNLOCK_BATCH_MQ, body=body.encode())
+        assert answer.code == 0
+        assert [*found, await lock(desk, "c2", *QUEUES)] == [QUEUES, [], [QUEUES[0]]]
 
 
-def test_lock_table_lists_every_lock(tmp_path: Path) -> None:
-    async def run() -> list[dict[str, object]]:
-        async with running(tmp_path) as desk:
-            await lock(desk, "c1", QUEUES[1])
-            answer = await desk.ask(ExtensionCode.GET_LOCK_TABLE)
-            rows: list[dict[str, object]] = json.loads(answer.body)
-            return rows
-
-    (row,) = asyncio.run(run())
+async def test_lock_table_lists_every_lock(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await lock(desk, "c1", QUEUES[1])
+        answer = await desk.ask(ExtensionCode.GET_LOCK_TABLE)
+        rows: list[dict[str, object]] = json.loads(answer.body)
+        (row,) = rows
 
     assert (row["group"], row["topic"], row["queueId"], row["clientId"]) == (GROUP, TOPIC, 1, "c1")
     assert row["brokerName"] == "broker-a"
 
 
-def test_lock_without_a_body_is_an_error_and_nothing_more(tmp_path: Path) -> None:
-    async def run() -> tuple[Command, list[MessageQueue]]:
-        async with running(tmp_path) as desk:
-            answer = await desk.ask(RequestCode.LOCK_BATCH_MQ)
-            return answer, await lock(desk, "c1", QUEUES[0])
-
-    answer, held = asyncio.run(run())
+async def test_lock_without_a_body_is_an_error_and_nothing_more(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        answer = await desk.ask(RequestCode.LOCK_BATCH_MQ)
+        held = await lock(desk, "c1", QUEUES[0])
 
     assert answer.code == 1
     assert held == [QUEUES[0]]
 
 
 @pytest.mark.parametrize("code", [RequestCode.LOCK_BATCH_MQ, RequestCode.UNLOCK_BATCH_MQ])
-def test_more_queues_than_a_client_has_are_refused(tmp_path: Path, code: RequestCode) -> None:
-    async def run() -> Command:
-        async with running(tmp_path) as desk:
-            body = LockBatchRequestBody(consumer_group=GROUP, client_id="c1", mq_set=QUEUES)
-            return await desk.ask(code, body=body.encode().ljust(BODY_SIZE_MAX + 1))
-
-    answer = asyncio.run(run())
+async def test_more_queues_than_a_client_has_are_refused(tmp_path: Path, code: RequestCode) -> None:
+    async with running(tmp_path) as desk:
+        body = LockBatchRequestBody(consumer_group=GROUP, client_id="c1", mq_set=QUEUES)
+        answer = await desk.ask(code, body=body.encode().ljust(BODY_SIZE_MAX + 1))
 
     assert answer.code == 1
     assert "the limit is 1048576" in (answer.remark or "")

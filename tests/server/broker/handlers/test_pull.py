@@ -32,15 +32,12 @@ def pulled(root: Path, **changes: object) -> Command:
 
 
 @pytest.mark.parametrize("serialize", list(SerializeType))
-def test_found_messages_come_with_the_next_offset(tmp_path: Path, serialize: SerializeType) -> None:
-    async def run() -> Command:
-        async with running(tmp_path) as desk:
-            await filled(desk)
-            return await desk.ask(
-                RequestCode.PULL_MESSAGE, pull(max_msg_nums=3), serialize=serialize
-            )
-
-    answer = asyncio.run(run())
+async def test_found_messages_come_with_the_next_offset(
+    tmp_path: Path, serialize: SerializeType
+) -> None:
+    async with running(tmp_path) as desk:
+        await filled(desk)
+        answer = await desk.ask(RequestCode.PULL_MESSAGE, pull(max_msg_nums=3), serialize=serialize)
 
     assert (answer.code, answer.remark, answer.serialize) == (0, "FOUND", serialize)
     assert answer.header(PullMessageResponse) == PullMessageResponse(
@@ -69,15 +66,12 @@ def test_status_and_next_offset_are_javas(
 
 
 @pytest.mark.parametrize(("queue_offset", "code"), [(0, 19), (7, 21)])
-def test_empty_queue_is_not_found_at_its_start_and_moved_elsewhere(
+async def test_empty_queue_is_not_found_at_its_start_and_moved_elsewhere(
     tmp_path: Path, queue_offset: int, code: int
 ) -> None:
-    async def run() -> Command:
-        async with running(tmp_path) as desk:
-            await desk.create_topic()
-            return await desk.pull(queue_offset=queue_offset)
-
-    answer = asyncio.run(run())
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        answer = await desk.pull(queue_offset=queue_offset)
 
     assert (answer.code, answer.remark) == (code, "NO_MESSAGE_IN_QUEUE")
     assert answer.ext["nextBeginOffset"] == "0"
@@ -104,61 +98,47 @@ def test_bad_pulls_are_refused_in_javas_words(
     assert answer.body == b""
 
 
-def test_topic_that_may_not_be_read_is_refused(tmp_path: Path) -> None:
-    async def run() -> Command:
-        async with running(tmp_path) as desk:
-            await desk.create_topic(perm=2)
-            return await desk.pull()
-
-    answer = asyncio.run(run())
+async def test_topic_that_may_not_be_read_is_refused(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.create_topic(perm=2)
+        answer = await desk.pull()
 
     assert (answer.code, answer.remark) == (16, "the topic[T] pulling message is forbidden")
 
 
-def test_registered_subscription_filters_and_must_be_new_enough(tmp_path: Path) -> None:
-    async def run() -> tuple[Command, Command, Command]:
-        async with running(tmp_path) as desk:
-            await filled(desk)
-            body = heartbeat(expression="B", version=5)
-            await desk.ask(RequestCode.HEART_BEAT, body=body)
-            return (
-                await desk.pull(sys_flag=0, sub_version=5),
-                await desk.pull(sys_flag=0, sub_version=6),
-                await desk.pull(sys_flag=0, topic="TBW102"),
-            )
-
-    known, newer, other_topic = asyncio.run(run())
+async def test_registered_subscription_filters_and_must_be_new_enough(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await filled(desk)
+        body = heartbeat(expression="B", version=5)
+        await desk.ask(RequestCode.HEART_BEAT, body=body)
+        known = await desk.pull(sys_flag=0, sub_version=5)
+        newer = await desk.pull(sys_flag=0, sub_version=6)
+        other_topic = await desk.pull(sys_flag=0, topic="TBW102")
 
     assert (known.code, known.body.count(b"TAGS\1B"), known.body.count(b"TAGS\1A")) == (0, 2, 0)
     assert (newer.code, newer.remark) == (25, "the consumer's subscription not latest")
     assert other_topic.code == 24
 
 
-def test_pull_commits_the_offset_it_carries(tmp_path: Path) -> None:
-    async def run() -> int:
-        async with running(tmp_path) as desk:
-            await filled(desk)
-            await desk.pull(sys_flag=4 | COMMIT, commit_offset=3)
-            return desk.app.broker.offsets.get(GROUP, TOPIC, queue_id=0)
-
-    assert asyncio.run(run()) == 3
+async def test_pull_commits_the_offset_it_carries(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await filled(desk)
+        await desk.pull(sys_flag=4 | COMMIT, commit_offset=3)
+        assert desk.app.broker.offsets.get(GROUP, TOPIC, queue_id=0) == 3
 
 
-def test_held_pull_is_woken_by_a_message_that_suits_it(tmp_path: Path) -> None:
-    async def run() -> tuple[bool, Command]:
-        async with running(tmp_path) as desk:
-            await filled(desk)
-            header = pull(
-                sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000, subscription="B"
-            )
-            waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
-            await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
-            await desk.send(b"other", properties="TAGS\1A")
-            held = not waiting.done()
-            await desk.send(b"wanted", properties="TAGS\1B")
-            return held, await waiting
-
-    held, answer = asyncio.run(run())
+async def test_held_pull_is_woken_by_a_message_that_suits_it(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await filled(desk)
+        header = pull(
+            sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000, subscription="B"
+        )
+        waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
+        await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
+        await desk.send(b"other", properties="TAGS\1A")
+        held = not waiting.done()
+        await desk.send(b"wanted", properties="TAGS\1B")
+        answer = await waiting
 
     assert held
     assert (answer.code, answer.ext["nextBeginOffset"]) == (0, "6")
@@ -166,79 +146,67 @@ def test_held_pull_is_woken_by_a_message_that_suits_it(tmp_path: Path) -> None:
     assert b"other" not in answer.body
 
 
-def test_waking_a_held_pull_needs_no_timer(tmp_path: Path) -> None:
+async def test_waking_a_held_pull_needs_no_timer(tmp_path: Path) -> None:
     turns_max = 5
 
-    async def run() -> list[bool]:
-        async with running(tmp_path) as desk:
-            await filled(desk)
-            found = []
-            for at in range(20):
-                header = pull(sys_flag=4 | WAIT, queue_offset=4 + at, suspend_timeout_millis=60_000)
-                waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
-                await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
-                await desk.send(b"wanted")
-                for _ in range(turns_max):
-                    await asyncio.sleep(0)
-                found.append(waiting.done())
-                await waiting
-            return found
-
     # With the producer's answer, or some turns of the loop later: far less than 10 ms.
-    assert asyncio.run(run()) == [True] * 20
+    async with running(tmp_path) as desk:
+        await filled(desk)
+        found = []
+        for at in range(20):
+            header = pull(sys_flag=4 | WAIT, queue_offset=4 + at, suspend_timeout_millis=60_000)
+            waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
+            await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
+            await desk.send(b"wanted")
+            for _ in range(turns_max):
+                await asyncio.sleep(0)
+            found.append(waiting.done())
+            await waiting
+        assert found == [True] * 20
 
 
-def test_held_pull_is_answered_at_its_deadline(tmp_path: Path) -> None:
-    async def run() -> tuple[Command, int]:
-        async with running(tmp_path) as desk:
-            await filled(desk)
-            header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=30)
-            return await desk.ask(RequestCode.PULL_MESSAGE, header), len(desk.app.broker.hold)
-
-    answer, waiting = asyncio.run(run())
+async def test_held_pull_is_answered_at_its_deadline(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await filled(desk)
+        header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=30)
+        answer = await desk.ask(RequestCode.PULL_MESSAGE, header)
+        waiting = len(desk.app.broker.hold)
 
     assert (answer.code, answer.remark, waiting) == (19, "OFFSET_OVERFLOW_ONE", 0)
 
 
-def test_held_pull_of_a_closed_connection_is_forgotten(tmp_path: Path) -> None:
-    async def run() -> int:
-        async with running(tmp_path) as desk:
-            await filled(desk)
-            header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000)
-            waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
-            await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
-            assert len(desk.app.broker.hold) == 1
-            await desk.client.close()
-            await asyncio.gather(waiting, return_exceptions=True)
-            while list(desk.app._server.connections):
-                await asyncio.sleep(0)
-            return len(desk.app.broker.hold)
-
-    assert asyncio.run(run()) == 0
+async def test_held_pull_of_a_closed_connection_is_forgotten(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await filled(desk)
+        header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000)
+        waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
+        await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
+        assert len(desk.app.broker.hold) == 1
+        await desk.client.close()
+        await asyncio.gather(waiting, return_exceptions=True)
+        while list(desk.app._server.connections):
+            await asyncio.sleep(0)
+        assert len(desk.app.broker.hold) == 0
 
 
-def test_lite_pull_of_newer_clients_is_the_same_request(tmp_path: Path) -> None:
-    async def run() -> Command:
-        async with running(tmp_path) as desk:
-            await filled(desk)
-            return await desk.ask(LaterCode.LITE_PULL_MESSAGE, pull())
+async def test_lite_pull_of_newer_clients_is_the_same_request(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await filled(desk)
+        answer = await desk.ask(LaterCode.LITE_PULL_MESSAGE, pull())
 
-    assert asyncio.run(run()).remark == "FOUND"
+    assert answer.remark == "FOUND"
 
 
-def test_offset_that_is_not_there_leaves_an_event(tmp_path: Path) -> None:
-    async def run() -> bytes:
-        async with running(tmp_path) as desk:
-            await filled(desk)
-            await desk.pull(queue_offset=77)
-            (event,) = await desk.messages(topic="OFFSET_MOVED_EVENT")
-            assert event.tags == GROUP
-            return event.body
-
-    assert asyncio.run(run()) == (
-        b'{"consumerGroup":"G","messageQueue":{"brokerName":"broker-a","queueId":0,"topic":"T"},'
-        b'"offsetNew":4,"offsetRequest":77}'
-    )
+async def test_offset_that_is_not_there_leaves_an_event(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await filled(desk)
+        await desk.pull(queue_offset=77)
+        (event,) = await desk.messages(topic="OFFSET_MOVED_EVENT")
+        assert event.tags == GROUP
+        assert event.body == (
+            b'{"consumerGroup":"G","messageQueue":{"brokerName":"broker-a","queueId":0,"topic":"T"},'
+            b'"offsetNew":4,"offsetRequest":77}'
+        )
 
 
 def queue_of(header: PullMessage) -> GetMaxOffset:
@@ -246,61 +214,53 @@ def queue_of(header: PullMessage) -> GetMaxOffset:
     return GetMaxOffset(topic=header.topic, queue_id=header.queue_id)
 
 
-def test_connection_may_hold_only_so_many_pulls(
+async def test_connection_may_hold_only_so_many_pulls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("server.broker.pull.pull_hold.OWNED_COUNT_MAX", 1)
 
-    async def run() -> Command:
-        async with running(tmp_path) as desk:
-            await filled(desk)
-            header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000)
-            first = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
-            await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
-            answer = await desk.ask(RequestCode.PULL_MESSAGE, header)
-            await desk.send()
-            await first
-            return answer
+    async with running(tmp_path) as desk:
+        await filled(desk)
+        header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000)
+        first = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
+        await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
+        answer = await desk.ask(RequestCode.PULL_MESSAGE, header)
+        await desk.send()
+        await first
 
-    assert asyncio.run(run()).code == 19
+    assert answer.code == 19
 
 
-def test_pulls_that_wait_are_bounded_over_all_connections(tmp_path: Path) -> None:
-    async def run() -> Command:
-        async with running(tmp_path, held_pull_count_max=1) as desk:
-            await filled(desk)
-            header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000)
-            first = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
-            await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
-            other = RemotingClient()
-            request = Command.request(RequestCode.PULL_MESSAGE, header)
-            answer = await other.invoke(desk.address, request, timeout_s=60)
-            await other.close()
-            await desk.send()
-            await first
-            return answer
+async def test_pulls_that_wait_are_bounded_over_all_connections(tmp_path: Path) -> None:
+    async with running(tmp_path, held_pull_count_max=1) as desk:
+        await filled(desk)
+        header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000)
+        first = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
+        await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
+        other = RemotingClient()
+        request = Command.request(RequestCode.PULL_MESSAGE, header)
+        answer = await other.invoke(desk.address, request, timeout_s=60)
+        await other.close()
+        await desk.send()
+        await first
 
-    assert asyncio.run(run()).code == 19
+    assert answer.code == 19
 
 
-def test_others_are_served_while_many_pulls_are_woken(tmp_path: Path) -> None:
+async def test_others_are_served_while_many_pulls_are_woken(tmp_path: Path) -> None:
     count = 1_000
 
-    async def run() -> tuple[int, list[Command]]:
-        async with running(tmp_path) as desk:
-            await filled(desk)
-            header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000)
-            waiting = [
-                asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
-                for _ in range(count)
-            ]
-            while len(desk.app.broker.hold) < count:
-                await asyncio.sleep(0)
-            await desk.send()
-            left_count = len(desk.app.broker.hold)
-            return left_count, await asyncio.gather(*waiting)
-
-    left_count, answers = asyncio.run(run())
+    async with running(tmp_path) as desk:
+        await filled(desk)
+        header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000)
+        waiting = [
+            asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header)) for _ in range(count)
+        ]
+        while len(desk.app.broker.hold) < count:
+            await asyncio.sleep(0)
+        await desk.send()
+        left_count = len(desk.app.broker.hold)
+        answers = await asyncio.gather(*waiting)
 
     assert left_count > 0
     assert {answer.code for answer in answers} == {0}
@@ -309,53 +269,42 @@ def test_others_are_served_while_many_pulls_are_woken(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("now", "code", "tags"), [("A", 0, 1), ("B", 20, 0), ("A || B", 0, 1), (None, 24, 0)]
 )
-def test_held_pull_is_answered_by_the_subscription_of_now(
+async def test_held_pull_is_answered_by_the_subscription_of_now(
     tmp_path: Path, now: str | None, code: int, tags: int
 ) -> None:
-    async def run() -> Command:
-        async with running(tmp_path) as desk:
-            await filled(desk)
-            await desk.ask(RequestCode.HEART_BEAT, body=heartbeat(expression="A", version=1))
-            header = pull(
-                sys_flag=WAIT, queue_offset=4, suspend_timeout_millis=60_000, sub_version=1
-            )
-            waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
-            await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
-            topics = () if now is None else (TOPIC,)
-            changed = heartbeat(topics=topics, expression=now or "", version=2)
-            await desk.ask(RequestCode.HEART_BEAT, body=changed)
-            await desk.send(b"a", properties="TAGS\1A")
-            return await waiting
-
-    answer = asyncio.run(run())
+    async with running(tmp_path) as desk:
+        await filled(desk)
+        await desk.ask(RequestCode.HEART_BEAT, body=heartbeat(expression="A", version=1))
+        header = pull(sys_flag=WAIT, queue_offset=4, suspend_timeout_millis=60_000, sub_version=1)
+        waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
+        await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
+        topics = () if now is None else (TOPIC,)
+        changed = heartbeat(topics=topics, expression=now or "", version=2)
+        await desk.ask(RequestCode.HEART_BEAT, body=changed)
+        await desk.send(b"a", properties="TAGS\1A")
+        answer = await waiting
 
     assert (answer.code, answer.body.count(b"TAGS\1A")) == (code, tags)
 
 
 @pytest.mark.parametrize(("enabled", "suggested"), [(False, "0"), (True, "3")])
-def test_group_is_sent_to_its_broker_when_slaves_may_be_read(
+async def test_group_is_sent_to_its_broker_when_slaves_may_be_read(
     tmp_path: Path, enabled: bool, suggested: str
 ) -> None:
-    async def story() -> None:
-        async with running(tmp_path, slave_read_enable=enabled) as desk:
-            await desk.create_topic()
-            group = SubscriptionGroup(group_name=GROUP, broker_id=3)
-            desk.app.broker.groups.put(group, now_ms=0)
-            await desk.send()
-            answer = await desk.pull()
+    async with running(tmp_path, slave_read_enable=enabled) as desk:
+        await desk.create_topic()
+        group = SubscriptionGroup(group_name=GROUP, broker_id=3)
+        desk.app.broker.groups.put(group, now_ms=0)
+        await desk.send()
+        answer = await desk.pull()
 
-            assert answer.ext["suggestWhichBrokerId"] == suggested
-
-    asyncio.run(story())
+        assert answer.ext["suggestWhichBrokerId"] == suggested
 
 
-def test_short_polling_waits_for_its_own_time_and_not_the_clients(tmp_path: Path) -> None:
-    async def story() -> None:
-        settings = {"long_polling_enable": False, "short_polling_time_ms": 50}
-        async with running(tmp_path, **settings) as desk:
-            await desk.create_topic()
-            answer = await desk.pull(sys_flag=4 | WAIT, suspend_timeout_millis=60_000)
+async def test_short_polling_waits_for_its_own_time_and_not_the_clients(tmp_path: Path) -> None:
+    settings = {"long_polling_enable": False, "short_polling_time_ms": 50}
+    async with running(tmp_path, **settings) as desk:
+        await desk.create_topic()
+        answer = await desk.pull(sys_flag=4 | WAIT, suspend_timeout_millis=60_000)
 
-            assert (answer.code, answer.ext["nextBeginOffset"]) == (19, "0")
-
-    asyncio.run(story())
+        assert (answer.code, answer.ext["nextBeginOffset"]) == (19, "0")

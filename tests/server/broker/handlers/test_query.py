@@ -1,11 +1,10 @@
 """Single messages over the wire: by id, by key, and as queue entries."""
 
-import asyncio
 import json
 from pathlib import Path
 from unittest.mock import ANY
 
-from remoting.bodies import ConsumeQueueData, QueryConsumeQueueResponseBody
+from remoting.bodies import QueryConsumeQueueResponseBody
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import QueryConsumeQueue, QueryMessage, ViewMessage
@@ -31,40 +30,30 @@ async def filled(desk: Desk) -> list[Command]:
     ]
 
 
-def test_message_is_found_by_its_offset_id(tmp_path: Path) -> None:
-    async def run() -> tuple[Command, Command, Command]:
-        async with running(tmp_path) as desk:
-            sent = await filled(desk)
-            _, log_offset = parse_offset_id(sent[1].ext["msgId"])
-            view = RequestCode.VIEW_MESSAGE_BY_ID
-            return (
-                await desk.ask(view, ViewMessage(offset=log_offset)),
-                await desk.ask(view, ViewMessage(offset=log_offset + 3)),
-                await desk.ask(view, ViewMessage(offset=99_999_999)),
-            )
-
-    found, inside, beyond = asyncio.run(run())
+async def test_message_is_found_by_its_offset_id(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        sent = await filled(desk)
+        _, log_offset = parse_offset_id(sent[1].ext["msgId"])
+        view = RequestCode.VIEW_MESSAGE_BY_ID
+        found = await desk.ask(view, ViewMessage(offset=log_offset))
+        inside = await desk.ask(view, ViewMessage(offset=log_offset + 3))
+        beyond = await desk.ask(view, ViewMessage(offset=99_999_999))
 
     assert (found.code, decode_record(found.body).body) == (0, b"m1")
     assert (inside.code, inside.body) == (1, b"")
     assert beyond.remark == "can not find message by the offset, 99999999"
 
 
-def test_messages_are_found_by_key_and_by_unique_key(tmp_path: Path) -> None:
-    async def run() -> tuple[Command, Command, Command, Command]:
-        async with running(tmp_path) as desk:
-            await filled(desk)
-            code = RequestCode.QUERY_MESSAGE
-            unique = Command.request(code, by_key("U2", count=0))
-            unique.ext["_UNIQUE_KEY_QUERY"] = "true"
-            return (
-                await desk.ask(code, by_key("all")),
-                await desk.ask(code, by_key("k1")),
-                await desk.client.invoke(desk.address, unique),
-                await desk.ask(code, by_key("nokey")),
-            )
-
-    several, one, unique, none = asyncio.run(run())
+async def test_messages_are_found_by_key_and_by_unique_key(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await filled(desk)
+        code = RequestCode.QUERY_MESSAGE
+        unique = Command.request(code, by_key("U2", count=0))
+        unique.ext["_UNIQUE_KEY_QUERY"] = "true"
+        several = await desk.ask(code, by_key("all"))
+        one = await desk.ask(code, by_key("k1"))
+        unique = await desk.client.invoke(desk.address, unique)
+        none = await desk.ask(code, by_key("nokey"))
 
     assert [record.body for record in decode_records(several.body)] == [b"m0", b"m1", b"m2"]
     assert [record.body for record in decode_records(one.body)] == [b"m1"]
@@ -74,25 +63,18 @@ def test_messages_are_found_by_key_and_by_unique_key(tmp_path: Path) -> None:
     assert none.ext == {"indexLastUpdateTimestamp": "0", "indexLastUpdatePhyoffset": "0"}
 
 
-def test_queue_entries_are_shown_with_the_subscription(tmp_path: Path) -> None:
-    async def run() -> tuple[Command, ...]:
-        async with running(tmp_path) as desk:
-            await filled(desk)
-            await desk.heartbeat()
-            code = RequestCode.QUERY_CONSUME_QUEUE
-            return (
-                await desk.ask(
-                    code,
-                    QueryConsumeQueue(
-                        topic=TOPIC, queue_id=0, index=1, count=5, consumer_group=GROUP
-                    ),
-                ),
-                await desk.ask(code, QueryConsumeQueue(topic=TOPIC, queue_id=0, index=9, count=5)),
-                await desk.ask(code, QueryConsumeQueue(topic=TOPIC, queue_id=1)),
-                await desk.ask(code, QueryConsumeQueue(topic="Nowhere", queue_id=0)),
-            )
-
-    found, behind, unwritten, unknown = asyncio.run(run())
+async def test_queue_entries_are_shown_with_the_subscription(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await filled(desk)
+        await desk.heartbeat()
+        code = RequestCode.QUERY_CONSUME_QUEUE
+        found = await desk.ask(
+            code,
+            QueryConsumeQueue(topic=TOPIC, queue_id=0, index=1, count=5, consumer_group=GROUP),
+        )
+        behind = await desk.ask(code, QueryConsumeQueue(topic=TOPIC, queue_id=0, index=9, count=5))
+        unwritten = await desk.ask(code, QueryConsumeQueue(topic=TOPIC, queue_id=1))
+        unknown = await desk.ask(code, QueryConsumeQueue(topic="Nowhere", queue_id=0))
     body = QueryConsumeQueueResponseBody.decode(found.body)
 
     assert (body.min_queue_index, body.max_queue_index) == (0, 3)
@@ -104,25 +86,22 @@ def test_queue_entries_are_shown_with_the_subscription(tmp_path: Path) -> None:
     assert (unknown.code, unknown.remark) == (1, "0@Nowhere is not exist!")
 
 
-def test_ext_units_are_shown_and_held_against_the_filter(tmp_path: Path) -> None:
+async def test_ext_units_are_shown_and_held_against_the_filter(tmp_path: Path) -> None:
     config = broker_settings(tmp_path)
     config.store.enable_consume_queue_ext = True
 
-    async def run() -> list[list[ConsumeQueueData]]:
-        async with running(tmp_path, config=config) as desk:
-            desk.app.broker.store.exts.bit_map = lambda entry: bytes(range(9))
-            await filled(desk)
-            found = []
-            for expression, group in (("A", GROUP), ("B", GROUP), ("*", None)):
-                body = heartbeat(expression=expression, version=len(found) + 1)
-                await desk.ask(RequestCode.HEART_BEAT, body=body)
-                header = QueryConsumeQueue(topic=TOPIC, count=2, consumer_group=group)
-                answer = await desk.ask(RequestCode.QUERY_CONSUME_QUEUE, header)
-                shown = QueryConsumeQueueResponseBody.decode(answer.body)
-                found.append(shown.queue_data or [])
-            return found
-
-    mine, others, nobodys = asyncio.run(run())
+    async with running(tmp_path, config=config) as desk:
+        desk.app.broker.store.exts.bit_map = lambda entry: bytes(range(9))
+        await filled(desk)
+        found = []
+        for expression, group in (("A", GROUP), ("B", GROUP), ("*", None)):
+            body = heartbeat(expression=expression, version=len(found) + 1)
+            await desk.ask(RequestCode.HEART_BEAT, body=body)
+            header = QueryConsumeQueue(topic=TOPIC, count=2, consumer_group=group)
+            answer = await desk.ask(RequestCode.QUERY_CONSUME_QUEUE, header)
+            shown = QueryConsumeQueueResponseBody.decode(answer.body)
+            found.append(shown.queue_data or [])
+        (mine, others, nobodys) = found
 
     assert [row.tags_code for row in mine] == [ext_address(0), ext_address(29)]
     assert json.loads(mine[0].extend_data_json or "") == {
@@ -135,16 +114,13 @@ def test_ext_units_are_shown_and_held_against_the_filter(tmp_path: Path) -> None
     assert [row.eval for row in mine + others + nobodys] == [True] * 2 + [False] * 4
 
 
-def test_lost_ext_unit_is_said_so(tmp_path: Path) -> None:
-    async def run() -> list[ConsumeQueueData]:
-        async with running(tmp_path) as desk:
-            await filled(desk)
-            queue = desk.app.broker.store._table.queues[TOPIC, 0]
-            queue.append(0, 100, ext_address(40))
-            header = QueryConsumeQueue(topic=TOPIC, index=3, count=1)
-            answer = await desk.ask(RequestCode.QUERY_CONSUME_QUEUE, header)
-            return QueryConsumeQueueResponseBody.decode(answer.body).queue_data or []
-
-    (row,) = asyncio.run(run())
+async def test_lost_ext_unit_is_said_so(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await filled(desk)
+        queue = desk.app.broker.store._table.queues[TOPIC, 0]
+        queue.append(0, 100, ext_address(40))
+        header = QueryConsumeQueue(topic=TOPIC, index=3, count=1)
+        answer = await desk.ask(RequestCode.QUERY_CONSUME_QUEUE, header)
+        (row,) = QueryConsumeQueueResponseBody.decode(answer.body).queue_data or []
 
     assert row.msg == f"Cq extend not exist!addr: {ext_address(40)}"

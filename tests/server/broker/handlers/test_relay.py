@@ -29,14 +29,11 @@ async def relayed(desk: Desk, header: Header, code: int) -> tuple[Command, list[
     return response, [one for one in asked if one.code == code]
 
 
-def test_running_info_goes_to_the_client_and_back_unchanged(tmp_path: Path) -> None:
+async def test_running_info_goes_to_the_client_and_back_unchanged(tmp_path: Path) -> None:
     header = GetConsumerRunningInfo(consumer_group=GROUP, client_id="c2", jstack_enable=True)
 
-    async def run() -> tuple[Command, list[Command]]:
-        async with running(tmp_path) as desk:
-            return await relayed(desk, header, RequestCode.GET_CONSUMER_RUNNING_INFO)
-
-    response, (asked,) = asyncio.run(run())
+    async with running(tmp_path) as desk:
+        (response, (asked,)) = await relayed(desk, header, RequestCode.GET_CONSUMER_RUNNING_INFO)
 
     assert asked.ext == header.to_ext()
     assert (response.code, response.remark, response.body) == (0, "mine", b"{}")
@@ -51,69 +48,57 @@ class Signed(GetConsumerRunningInfo):
     signature: str = field(default="proof", metadata=key("Signature"))
 
 
-def test_a_client_is_not_handed_the_signature_of_who_asks(tmp_path: Path) -> None:
+async def test_a_client_is_not_handed_the_signature_of_who_asks(tmp_path: Path) -> None:
     header = GetConsumerRunningInfo(consumer_group=GROUP, client_id="c2")
     signed = Signed(consumer_group=GROUP, client_id="c2")
 
-    async def run() -> tuple[Command, list[Command]]:
-        async with running(tmp_path) as desk:
-            return await relayed(desk, signed, RequestCode.GET_CONSUMER_RUNNING_INFO)
-
-    response, (asked,) = asyncio.run(run())
+    async with running(tmp_path) as desk:
+        (response, (asked,)) = await relayed(desk, signed, RequestCode.GET_CONSUMER_RUNNING_INFO)
 
     assert signed.to_ext().keys() >= {"AccessKey", "SecurityToken", "Signature"}
     assert asked.ext == header.to_ext()
     assert response.code == 0
 
 
-def test_message_is_handed_to_a_client_with_the_brokers_name(tmp_path: Path) -> None:
-    async def run() -> tuple[Command, list[Command]]:
-        async with running(tmp_path) as desk:
-            sent = await desk.send(b"try me")
-            header = ConsumeMessageDirectlyResult(
-                consumer_group=GROUP, client_id="c2", msg_id=sent.ext["msgId"]
-            )
-            return await relayed(desk, header, RequestCode.CONSUME_MESSAGE_DIRECTLY)
-
-    response, (asked,) = asyncio.run(run())
+async def test_message_is_handed_to_a_client_with_the_brokers_name(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        sent = await desk.send(b"try me")
+        header = ConsumeMessageDirectlyResult(
+            consumer_group=GROUP, client_id="c2", msg_id=sent.ext["msgId"]
+        )
+        (response, (asked,)) = await relayed(desk, header, RequestCode.CONSUME_MESSAGE_DIRECTLY)
 
     assert response.body == b"{}"
     assert asked.ext["brokerName"] == "broker-a"
     assert decode_record(asked.body).body == b"try me"
 
 
-def test_absent_client_and_absent_message_are_errors(tmp_path: Path) -> None:
-    async def collected() -> list[Command]:
-        async with running(tmp_path) as desk:
-            header = GetConsumerRunningInfo(consumer_group=GROUP, client_id="c9")
-            found = [await desk.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, header)]
-            for msg_id in ("nonsense", "7F00000100002A9F0000000000099999"):
-                directly = ConsumeMessageDirectlyResult(
-                    consumer_group=GROUP, client_id="c9", msg_id=msg_id
-                )
-                found.append(await desk.ask(RequestCode.CONSUME_MESSAGE_DIRECTLY, directly))
-            return found
-
-    offline, nonsense, absent = asyncio.run(collected())
+async def test_absent_client_and_absent_message_are_errors(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        header = GetConsumerRunningInfo(consumer_group=GROUP, client_id="c9")
+        found = [await desk.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, header)]
+        for msg_id in ("nonsense", "7F00000100002A9F0000000000099999"):
+            directly = ConsumeMessageDirectlyResult(
+                consumer_group=GROUP, client_id="c9", msg_id=msg_id
+            )
+            found.append(await desk.ask(RequestCode.CONSUME_MESSAGE_DIRECTLY, directly))
+        (offline, nonsense, absent) = found
 
     assert (offline.code, offline.remark) == (1, "The Consumer <G> <c9> not online")
     assert nonsense.code == 1
     assert "no message with the id" in (absent.remark or "")
 
 
-def test_silent_client_is_given_up_after_ten_seconds(tmp_path: Path) -> None:
-    async def run() -> Command:
-        async with running(tmp_path) as desk:
-            await desk.heartbeat()
-            header = GetConsumerRunningInfo(consumer_group=GROUP, client_id="c1")
-            waiting = asyncio.create_task(desk.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, header))
-            while not any(one.code == 307 for one in desk.pushed):
-                await asyncio.sleep(0)
-            now_ms = desk.app.broker.clock.now_ms()
-            desk.app.broker.calls.expire(now_ms + ANSWER_WAIT_MS)
-            return await waiting
-
-    answer = asyncio.run(run())
+async def test_silent_client_is_given_up_after_ten_seconds(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.heartbeat()
+        header = GetConsumerRunningInfo(consumer_group=GROUP, client_id="c1")
+        waiting = asyncio.create_task(desk.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, header))
+        while not any(one.code == 307 for one in desk.pushed):
+            await asyncio.sleep(0)
+        now_ms = desk.app.broker.clock.now_ms()
+        desk.app.broker.calls.expire(now_ms + ANSWER_WAIT_MS)
+        answer = await waiting
 
     assert answer.code == 207
     assert "Timeout" in (answer.remark or "")

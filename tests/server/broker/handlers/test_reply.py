@@ -37,20 +37,18 @@ async def reply(desk: Desk, properties: str = PROPERTIES, **changes: object) -> 
 
 
 @pytest.mark.parametrize("is_stored", [True, False])
-def test_reply_goes_to_the_requester_and_is_stored_when_wished(
+async def test_reply_goes_to_the_requester_and_is_stored_when_wished(
     tmp_path: Path, is_stored: bool
 ) -> None:
-    async def run() -> tuple[Command, list[Command], list[str]]:
-        async with running(tmp_path, store_reply_message_enable=is_stored) as desk:
-            client, asked = await requester(desk)
-            answer = await reply(desk, sys_flag=1)
-            stored = await desk.messages(topic=TOPIC)
-            await client.close()
-            pushed = [one for one in asked if one.code == RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT]
-            assert all((one.body, one.sys_flag) == (b"pong", 0) for one in stored)
-            return answer, pushed, [one.properties_raw.decode() for one in stored]
-
-    answer, (pushed,), stored = asyncio.run(run())
+    async with running(tmp_path, store_reply_message_enable=is_stored) as desk:
+        client, asked = await requester(desk)
+        answer = await reply(desk, sys_flag=1)
+        stored = await desk.messages(topic=TOPIC)
+        await client.close()
+        pushed = [one for one in asked if one.code == RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT]
+        assert all((one.body, one.sys_flag) == (b"pong", 0) for one in stored)
+        (pushed,) = pushed
+        stored = [one.properties_raw.decode() for one in stored]
 
     header = pushed.header(ReplyMessage)
     told = parse_properties(header.properties or "")
@@ -63,7 +61,7 @@ def test_reply_goes_to_the_requester_and_is_stored_when_wished(
     assert stored == ([header.properties] if is_stored else [])
 
 
-def test_long_field_names_are_taken_too(tmp_path: Path) -> None:
+async def test_long_field_names_are_taken_too(tmp_path: Path) -> None:
     header = SendMessage(
         producer_group="PG",
         topic=TOPIC,
@@ -76,29 +74,23 @@ def test_long_field_names_are_taken_too(tmp_path: Path) -> None:
         properties=PROPERTIES,
     )
 
-    async def run() -> tuple[Command, int]:
-        async with running(tmp_path) as desk:
-            client, asked = await requester(desk)
-            answer = await desk.ask(RequestCode.SEND_REPLY_MESSAGE, header, body=b"pong")
-            await client.close()
-            return answer, [one.code for one in asked].count(326)
-
-    answer, count = asyncio.run(run())
+    async with running(tmp_path) as desk:
+        client, asked = await requester(desk)
+        answer = await desk.ask(RequestCode.SEND_REPLY_MESSAGE, header, body=b"pong")
+        await client.close()
+        count = [one.code for one in asked].count(326)
 
     assert (answer.code, answer.ext["queueId"], count) == (0, "0", 1)
 
 
-def test_reply_that_nobody_takes_is_an_error_and_stored_all_the_same(tmp_path: Path) -> None:
-    async def run() -> tuple[list[Command], list[bytes]]:
-        async with running(tmp_path) as desk:
-            answers = [await reply(desk), await reply(desk, "KEYS\1k")]
-            client, _ = await requester(desk, code=1)
-            answers.append(await reply(desk))
-            stored = await desk.messages(topic=TOPIC)
-            await client.close()
-            return answers, [one.properties_raw for one in stored]
-
-    answers, stored = asyncio.run(run())
+async def test_reply_that_nobody_takes_is_an_error_and_stored_all_the_same(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        answers = [await reply(desk), await reply(desk, "KEYS\1k")]
+        client, _ = await requester(desk, code=1)
+        answers.append(await reply(desk))
+        stored = await desk.messages(topic=TOPIC)
+        await client.close()
+        stored = [one.properties_raw for one in stored]
 
     assert [(answer.code, answer.remark) for answer in answers] == [
         (1, "push reply message fail, channel of <asker> not found."),
@@ -109,30 +101,24 @@ def test_reply_that_nobody_takes_is_an_error_and_stored_all_the_same(tmp_path: P
     assert stored[:2] == [PROPERTIES.encode(), b"KEYS\1k"]
 
 
-def test_requester_that_is_silent_is_given_up_after_ten_seconds(tmp_path: Path) -> None:
-    async def run() -> Command:
-        async with running(tmp_path) as desk:
-            await desk.heartbeat(client_id="asker")
-            waiting = asyncio.create_task(reply(desk))
-            while not any(one.code == 326 for one in desk.pushed):
-                await asyncio.sleep(0)
-            now_ms = desk.app.broker.clock.now_ms()
-            desk.app.broker.calls.expire(now_ms + ANSWER_WAIT_MS)
-            return await waiting
-
-    answer = asyncio.run(run())
+async def test_requester_that_is_silent_is_given_up_after_ten_seconds(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.heartbeat(client_id="asker")
+        waiting = asyncio.create_task(reply(desk))
+        while not any(one.code == 326 for one in desk.pushed):
+            await asyncio.sleep(0)
+        now_ms = desk.app.broker.clock.now_ms()
+        desk.app.broker.calls.expire(now_ms + ANSWER_WAIT_MS)
+        answer = await waiting
 
     assert (answer.code, answer.remark) == (1, "push reply message to askerfail.")
 
 
-def test_topic_and_queue_are_checked_as_for_a_send(tmp_path: Path) -> None:
-    async def run() -> tuple[Command, Command]:
-        async with running(tmp_path) as desk:
-            queue = await reply(desk, queue_id=9)
-            header = send(topic="bad name", properties=PROPERTIES)
-            return queue, await desk.ask(RequestCode.SEND_REPLY_MESSAGE_V2, header)
-
-    queue, topic = asyncio.run(run())
+async def test_topic_and_queue_are_checked_as_for_a_send(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        queue = await reply(desk, queue_id=9)
+        header = send(topic="bad name", properties=PROPERTIES)
+        topic = await desk.ask(RequestCode.SEND_REPLY_MESSAGE_V2, header)
 
     assert queue.code == 1
     assert "request queueId[9] is illegal" in (queue.remark or "")

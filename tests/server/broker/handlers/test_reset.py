@@ -1,6 +1,5 @@
 """Moving a group to a time, over the wire."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -35,18 +34,16 @@ async def reset(desk: Desk, *, to_ms: int, force: bool = True, topic: str = TOPI
     return await desk.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header)
 
 
-def test_online_group_is_pushed_its_new_offsets_and_the_table_is_left_to_it(
+async def test_online_group_is_pushed_its_new_offsets_and_the_table_is_left_to_it(
     tmp_path: Path,
 ) -> None:
-    async def run() -> tuple[Command, list[Command], int]:
-        async with running(tmp_path) as desk:
-            await group_at(desk, 4)
-            await desk.heartbeat()
-            answer = await reset(desk, to_ms=0)
-            pushed = [one for one in desk.pushed if one.code == 220]
-            return answer, pushed, desk.app.broker.offsets.get(GROUP, TOPIC, queue_id=0)
-
-    answer, (push,), kept = asyncio.run(run())
+    async with running(tmp_path) as desk:
+        await group_at(desk, 4)
+        await desk.heartbeat()
+        answer = await reset(desk, to_ms=0)
+        pushed = [one for one in desk.pushed if one.code == 220]
+        (push,) = pushed
+        kept = desk.app.broker.offsets.get(GROUP, TOPIC, queue_id=0)
 
     assert answer.code == 0
     assert ResetOffsetBody.decode(answer.body).offset_table == {QUEUE: 0}
@@ -55,7 +52,7 @@ def test_online_group_is_pushed_its_new_offsets_and_the_table_is_left_to_it(
     assert kept == 4
 
 
-def test_the_offsets_for_many_members_are_one_frame(
+async def test_the_offsets_for_many_members_are_one_frame(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[bytes] = []
@@ -64,48 +61,37 @@ def test_the_offsets_for_many_members_are_one_frame(
         made.append(notice(command))
         return made[-1]
 
-    async def run() -> int:
-        async with running(tmp_path) as desk:
-            await group_at(desk, 4)
-            await desk.heartbeat()
-            group = desk.app.broker.consumers.group(GROUP)
-            assert group is not None
-            others = [FakeConn(number) for number in range(300)]
-            for conn in others:
-                group.members[conn] = Member(conn, "c", 0, 407, 2**62)  # type: ignore[arg-type, index]
-            monkeypatch.setattr(reset_handler, "notice", counted)
-            await reset(desk, to_ms=0)
-            return sum(len(conn.sent) for conn in others)
-
-    assert asyncio.run(run()) == 300
+    async with running(tmp_path) as desk:
+        await group_at(desk, 4)
+        await desk.heartbeat()
+        group = desk.app.broker.consumers.group(GROUP)
+        assert group is not None
+        others = [FakeConn(number) for number in range(300)]
+        for conn in others:
+            group.members[conn] = Member(conn, "c", 0, 407, 2**62)  # type: ignore[arg-type, index]
+        monkeypatch.setattr(reset_handler, "notice", counted)
+        await reset(desk, to_ms=0)
+        assert sum(len(conn.sent) for conn in others) == 300
     assert len(made) == 1
 
 
-def test_without_force_a_group_only_moves_back(tmp_path: Path) -> None:
-    async def run() -> list[dict[MessageQueue, int]]:
-        async with running(tmp_path) as desk:
-            await group_at(desk, 2)
-            await desk.heartbeat()
-            return [
-                ResetOffsetBody.decode(
-                    (await reset(desk, to_ms=END, force=force)).body
-                ).offset_table
-                for force in (False, True)
-            ]
-
-    assert asyncio.run(run()) == [{QUEUE: 2}, {QUEUE: 4}]
+async def test_without_force_a_group_only_moves_back(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await group_at(desk, 2)
+        await desk.heartbeat()
+        assert [
+            ResetOffsetBody.decode((await reset(desk, to_ms=END, force=force)).body).offset_table
+            for force in (False, True)
+        ] == [{QUEUE: 2}, {QUEUE: 4}]
 
 
-def test_offline_and_unknown_groups_and_topics_have_javas_codes(tmp_path: Path) -> None:
-    async def run() -> list[Command]:
-        async with running(tmp_path) as desk:
-            await group_at(desk, 1)
-            offline = await reset(desk, to_ms=0)
-            nowhere = await reset(desk, to_ms=0, topic="Nowhere")
-            await desk.create_topic("Other")
-            return [offline, nowhere, await reset(desk, to_ms=0, topic="Other")]
-
-    offline, nowhere, other = asyncio.run(run())
+async def test_offline_and_unknown_groups_and_topics_have_javas_codes(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await group_at(desk, 1)
+        offline = await reset(desk, to_ms=0)
+        nowhere = await reset(desk, to_ms=0, topic="Nowhere")
+        await desk.create_topic("Other")
+        (offline, nowhere, other) = [offline, nowhere, await reset(desk, to_ms=0, topic="Other")]
 
     assert offline.code == 206
     assert (offline.remark or "").startswith(
@@ -115,20 +101,16 @@ def test_offline_and_unknown_groups_and_topics_have_javas_codes(tmp_path: Path) 
     assert (other.code, other.remark) == (1, "THe consumer group <G> not exist")
 
 
-def test_members_are_asked_for_their_own_offsets(tmp_path: Path) -> None:
-    async def run() -> tuple[Command, Command]:
-        async with running(tmp_path) as desk:
-            table = GetConsumerStatusBody(message_queue_table={QUEUE: 7}).encode()
-            member = RemotingClient(on_request=lambda _, ask: ask.response(body=table))
-            join = Command.request(RequestCode.HEART_BEAT, body=heartbeat("c2"))
-            await member.invoke(desk.address, join)
-            code = RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS
-            found = await desk.ask(code, GetConsumerStatus(topic=TOPIC, group=GROUP))
-            none = await desk.ask(code, GetConsumerStatus(topic=TOPIC, group="none"))
-            await member.close()
-            return found, none
-
-    found, none = asyncio.run(run())
+async def test_members_are_asked_for_their_own_offsets(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        table = GetConsumerStatusBody(message_queue_table={QUEUE: 7}).encode()
+        member = RemotingClient(on_request=lambda _, ask: ask.response(body=table))
+        join = Command.request(RequestCode.HEART_BEAT, body=heartbeat("c2"))
+        await member.invoke(desk.address, join)
+        code = RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS
+        found = await desk.ask(code, GetConsumerStatus(topic=TOPIC, group=GROUP))
+        none = await desk.ask(code, GetConsumerStatus(topic=TOPIC, group="none"))
+        await member.close()
 
     assert GetConsumerStatusBody.decode(found.body).consumer_table == {"c2": {QUEUE: 7}}
     assert none.code == 1

@@ -10,7 +10,6 @@ from remoting.command import Command
 from remoting.headers import ConsumerSendMsgBack
 from server.runtime.clock import read_together
 from storefmt.config.tables import DelayOffsets
-from storefmt.formats.message import Record
 from storefmt.formats.msgid import parse_offset_id
 from tests.server.broker.desk import GROUP, TOPIC, Desk, running
 from tests.server.doubles import FakeClock
@@ -26,22 +25,20 @@ def pass_time(desk: Desk, clock: FakeClock, ms: int) -> int:
     return count
 
 
-def test_delayed_message_is_not_seen_before_its_time_and_then_in_its_topic(tmp_path: Path) -> None:
+async def test_delayed_message_is_not_seen_before_its_time_and_then_in_its_topic(
+    tmp_path: Path,
+) -> None:
     clock = FakeClock(START_MS)
 
-    async def run() -> tuple[Command, list[Record], list[Record], list[Record]]:
-        async with running(tmp_path, clock=clock) as desk:
-            await desk.create_topic(queues=2)
-            answer = await desk.send(
-                b"later", properties="DELAY\0012\2TAGS\1A\2WAIT\1true", queue_id=1
-            )
-            waiting = await desk.messages(topic="SCHEDULE_TOPIC_XXXX", queue_id=1)
-            assert pass_time(desk, clock, 4_999) == 0
-            early = await desk.messages(queue_id=1)
-            assert pass_time(desk, clock, 1) == 1
-            return answer, waiting, early, await desk.messages(queue_id=1, subscription="A")
-
-    answer, (waiting,), early, (delivered,) = asyncio.run(run())
+    async with running(tmp_path, clock=clock) as desk:
+        await desk.create_topic(queues=2)
+        answer = await desk.send(b"later", properties="DELAY\0012\2TAGS\1A\2WAIT\1true", queue_id=1)
+        waiting = await desk.messages(topic="SCHEDULE_TOPIC_XXXX", queue_id=1)
+        assert pass_time(desk, clock, 4_999) == 0
+        early = await desk.messages(queue_id=1)
+        assert pass_time(desk, clock, 1) == 1
+        (waiting,) = waiting
+        (delivered,) = await desk.messages(queue_id=1, subscription="A")
 
     assert (answer.code, answer.ext["queueId"]) == (0, "1")
     assert waiting.properties == {
@@ -60,43 +57,38 @@ def test_delayed_message_is_not_seen_before_its_time_and_then_in_its_topic(tmp_p
 
 
 @pytest.mark.parametrize("jump_ms", [3_600_000, -3_600_000, 30 * 86_400_000])
-def test_delayed_message_comes_at_its_true_time_though_the_clock_is_set(
+async def test_delayed_message_comes_at_its_true_time_though_the_clock_is_set(
     tmp_path: Path, jump_ms: int
 ) -> None:
     clock = FakeClock(START_MS)
 
-    async def run() -> list[Record]:
-        async with running(tmp_path, clock=clock) as desk:
-            await desk.create_topic()
-            await desk.send(b"before", properties="DELAY\0012")
-            assert pass_time(desk, clock, 1_000) == 0
-            clock.jump(jump_ms)
-            await desk.send(b"after", properties="DELAY\0012")
-            assert [pass_time(desk, clock, ms) for ms in (0, 3_999, 1, 999, 1)] == [0, 0, 1, 0, 1]
-            return await desk.messages()
+    async with running(tmp_path, clock=clock) as desk:
+        await desk.create_topic()
+        await desk.send(b"before", properties="DELAY\0012")
+        assert pass_time(desk, clock, 1_000) == 0
+        clock.jump(jump_ms)
+        await desk.send(b"after", properties="DELAY\0012")
+        assert [pass_time(desk, clock, ms) for ms in (0, 3_999, 1, 999, 1)] == [0, 0, 1, 0, 1]
+        records = await desk.messages()
 
-    assert [record.body for record in asyncio.run(run())] == [b"before", b"after"]
+    assert [record.body for record in records] == [b"before", b"after"]
 
 
 @pytest.mark.parametrize(("level", "queue"), [("99", 17), ("18", 17), ("1", 0)])
-def test_level_above_the_last_is_cut_to_it(tmp_path: Path, level: str, queue: int) -> None:
-    async def run() -> list[Record]:
-        async with running(tmp_path) as desk:
-            await desk.send(properties=f"DELAY\1{level}")
-            return await desk.messages(topic="SCHEDULE_TOPIC_XXXX", queue_id=queue)
-
-    (waiting,) = asyncio.run(run())
+async def test_level_above_the_last_is_cut_to_it(tmp_path: Path, level: str, queue: int) -> None:
+    async with running(tmp_path) as desk:
+        await desk.send(properties=f"DELAY\1{level}")
+        (waiting,) = await desk.messages(topic="SCHEDULE_TOPIC_XXXX", queue_id=queue)
 
     assert waiting.properties["DELAY"] == str(queue + 1)
 
 
-def test_level_zero_is_no_delay(tmp_path: Path) -> None:
-    async def run() -> list[Record]:
-        async with running(tmp_path) as desk:
-            await desk.send(properties="DELAY\0010")
-            return await desk.messages()
+async def test_level_zero_is_no_delay(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.send(properties="DELAY\0010")
+        records = await desk.messages()
 
-    assert [record.properties["DELAY"] for record in asyncio.run(run())] == ["0"]
+    assert [record.properties["DELAY"] for record in records] == ["0"]
 
 
 def test_delay_survives_a_restart_and_nothing_is_delivered_twice(tmp_path: Path) -> None:
@@ -135,18 +127,15 @@ def send_back(sent: Command, **changes: object) -> ConsumerSendMsgBack:
     return ConsumerSendMsgBack(**fields)  # type: ignore[arg-type]
 
 
-def test_message_given_back_comes_again_in_the_retry_topic(tmp_path: Path) -> None:
+async def test_message_given_back_comes_again_in_the_retry_topic(tmp_path: Path) -> None:
     clock = FakeClock(START_MS)
 
-    async def run() -> tuple[Command, Command, list[Record]]:
-        async with running(tmp_path, clock=clock) as desk:
-            sent = await desk.send(b"again", properties="KEYS\1k\2TAGS\1A")
-            answer = await desk.ask(RequestCode.CONSUMER_SEND_MSG_BACK, send_back(sent))
-            assert pass_time(desk, clock, 9_999) == 0
-            assert pass_time(desk, clock, 1) == 1
-            return sent, answer, await desk.messages(topic="%RETRY%G")
-
-    sent, answer, (retried,) = asyncio.run(run())
+    async with running(tmp_path, clock=clock) as desk:
+        sent = await desk.send(b"again", properties="KEYS\1k\2TAGS\1A")
+        answer = await desk.ask(RequestCode.CONSUMER_SEND_MSG_BACK, send_back(sent))
+        assert pass_time(desk, clock, 9_999) == 0
+        assert pass_time(desk, clock, 1) == 1
+        (retried,) = await desk.messages(topic="%RETRY%G")
     properties = retried.properties
 
     assert answer.code == 0
@@ -158,18 +147,15 @@ def test_message_given_back_comes_again_in_the_retry_topic(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("changes", [{"max_reconsume_times": 0}, {"delay_level": -1}])
-def test_message_tried_often_enough_goes_to_the_dead_letter_topic(
+async def test_message_tried_often_enough_goes_to_the_dead_letter_topic(
     tmp_path: Path, changes: dict[str, object]
 ) -> None:
-    async def run() -> list[Record]:
-        async with running(tmp_path) as desk:
-            sent = await desk.send(b"dead")
-            header = send_back(sent, **changes)
-            answer = await desk.ask(RequestCode.CONSUMER_SEND_MSG_BACK, header)
-            assert answer.code == 0
-            return await desk.messages(topic="%DLQ%G")
-
-    (dead,) = asyncio.run(run())
+    async with running(tmp_path) as desk:
+        sent = await desk.send(b"dead")
+        header = send_back(sent, **changes)
+        answer = await desk.ask(RequestCode.CONSUMER_SEND_MSG_BACK, header)
+        assert answer.code == 0
+        (dead,) = await desk.messages(topic="%DLQ%G")
 
     assert (dead.body, dead.reconsume_times, dead.properties["DELAY"]) == (b"dead", 1, "0")
 
@@ -183,15 +169,12 @@ def test_message_tried_often_enough_goes_to_the_dead_letter_topic(
         ({"group": "g" * 125}, 1, "longer than topic max length"),
     ],
 )
-def test_bad_send_backs_are_refused(
+async def test_bad_send_backs_are_refused(
     tmp_path: Path, changes: dict[str, object], code: int, text: str
 ) -> None:
-    async def run() -> Command:
-        async with running(tmp_path) as desk:
-            header = send_back(await desk.send(), **changes)
-            return await desk.ask(RequestCode.CONSUMER_SEND_MSG_BACK, header)
-
-    answer = asyncio.run(run())
+    async with running(tmp_path) as desk:
+        header = send_back(await desk.send(), **changes)
+        answer = await desk.ask(RequestCode.CONSUMER_SEND_MSG_BACK, header)
 
     assert answer.code == code
     assert text in (answer.remark or "")

@@ -1,28 +1,25 @@
 """The broker's settings and numbers over the wire."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
 
 from remoting.bodies import KVTable
 from remoting.codes import RequestCode
-from remoting.command import Command
 from server.broker.config import broker_config
 from server.broker.files.live_settings import FILE_NAME, LiveSettings
+from server.runtime.kernels import kernels_in_use
 from server.runtime.settings import Value
 from tests.golden import Golden
 from tests.server.broker.desk import running
 
 
-def test_settings_come_as_lines_under_javas_keys(tmp_path: Path) -> None:
-    async def run() -> tuple[dict[str, str], str]:
-        async with running(tmp_path) as desk:
-            answer = await desk.ask(RequestCode.GET_BROKER_CONFIG)
-            lines = answer.body.decode().splitlines()
-            return dict(line.split("=", 1) for line in lines), answer.ext["version"]
-
-    settings, version = asyncio.run(run())
+async def test_settings_come_as_lines_under_javas_keys(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        answer = await desk.ask(RequestCode.GET_BROKER_CONFIG)
+        lines = answer.body.decode().splitlines()
+        settings = dict(line.split("=", 1) for line in lines)
+        version = answer.ext["version"]
 
     assert settings["brokerName"] == "broker-a"
     assert settings["brokerClusterName"] == "TestCluster"
@@ -31,17 +28,16 @@ def test_settings_come_as_lines_under_javas_keys(tmp_path: Path) -> None:
     assert version.startswith('{"counter":0,"timestamp":')
 
 
-def test_runtime_numbers_have_every_key_of_the_java_broker(tmp_path: Path, golden: Golden) -> None:
+async def test_runtime_numbers_have_every_key_of_the_java_broker(
+    tmp_path: Path, golden: Golden
+) -> None:
     java = golden.expected("basic")["live"]["runtime"].keys()
 
-    async def run() -> dict[str, str]:
-        async with running(tmp_path) as desk:
-            await desk.send()
-            await desk.pull()
-            answer = await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
-            return KVTable.decode(answer.body).table
-
-    table = asyncio.run(run())
+    async with running(tmp_path) as desk:
+        await desk.send()
+        await desk.pull()
+        answer = await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
+        table = KVTable.decode(answer.body).table
 
     assert {key for key in java if not key.startswith("commitLogDiskRatio_")} <= table.keys()
     assert table["brokerVersionDesc"] == "V4_9_7"
@@ -49,19 +45,18 @@ def test_runtime_numbers_have_every_key_of_the_java_broker(tmp_path: Path, golde
     assert table["msgGetTotalTodayNow"] == "1"
     assert table["commitLogMinOffset"] == "0"
     assert int(table["commitLogMaxOffset"]) > 0
+    assert table["kernels"] == kernels_in_use()
 
 
-def test_listed_settings_change_at_once(tmp_path: Path) -> None:
-    async def run() -> tuple[Command, Command, Command]:
-        async with running(tmp_path) as desk:
-            await desk.send()
-            change = await desk.ask(
-                RequestCode.UPDATE_BROKER_CONFIG,
-                body=b"brokerPermission=2\nautoCreateTopicEnable=false\n",
-            )
-            return change, await desk.pull(), await desk.send(topic="Fresh")
-
-    change, pulled, sent = asyncio.run(run())
+async def test_listed_settings_change_at_once(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.send()
+        change = await desk.ask(
+            RequestCode.UPDATE_BROKER_CONFIG,
+            body=b"brokerPermission=2\nautoCreateTopicEnable=false\n",
+        )
+        pulled = await desk.pull()
+        sent = await desk.send(topic="Fresh")
 
     assert change.code == 0
     assert pulled.code == 16
@@ -78,13 +73,10 @@ def test_listed_settings_change_at_once(tmp_path: Path) -> None:
         (b"\xff\xfe", "utf-8"),
     ],
 )
-def test_other_changes_are_refused_whole(tmp_path: Path, body: bytes, text: str) -> None:
-    async def run() -> tuple[Command, int]:
-        async with running(tmp_path) as desk:
-            answer = await desk.ask(RequestCode.UPDATE_BROKER_CONFIG, body=body)
-            return answer, desk.app.broker.config.broker_permission
-
-    answer, permission = asyncio.run(run())
+async def test_other_changes_are_refused_whole(tmp_path: Path, body: bytes, text: str) -> None:
+    async with running(tmp_path) as desk:
+        answer = await desk.ask(RequestCode.UPDATE_BROKER_CONFIG, body=body)
+        permission = desk.app.broker.config.broker_permission
 
     assert (answer.code, permission) == (1, 6)
     assert text in (answer.remark or "")
@@ -99,18 +91,15 @@ def test_no_setting_that_is_told_is_a_secret(tmp_path: Path) -> None:
     assert not any("secret" in text or key.startswith("tls") for key, text in told.items())
 
 
-def test_a_change_that_the_disk_does_not_keep_is_said_so(tmp_path: Path) -> None:
-    async def run() -> Command:
-        async with running(tmp_path) as desk:
-            # A directory in the place of the file that becomes the new one.
-            fresh = tmp_path / "config" / (FILE_NAME + ".tmp")
-            fresh.mkdir()
-            body = b"transactionCheckMax=3\n"
-            answer = await desk.ask(RequestCode.UPDATE_BROKER_CONFIG, body=body)
-            fresh.rmdir()
-            return answer
-
-    answer = asyncio.run(run())
+async def test_a_change_that_the_disk_does_not_keep_is_said_so(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        # A directory in the place of the file that becomes the new one.
+        fresh = tmp_path / "config" / (FILE_NAME + ".tmp")
+        fresh.mkdir()
+        body = b"transactionCheckMax=3\n"
+        answer = await desk.ask(RequestCode.UPDATE_BROKER_CONFIG, body=body)
+        fresh.rmdir()
+        answer = answer
 
     assert answer.code == 1
     assert (answer.remark or "").startswith(

@@ -31,21 +31,19 @@ async def listed(desk: Desk) -> TopicConfigSerializeWrapper:
     return TopicConfigSerializeWrapper.decode(answer.body)
 
 
-def test_created_topic_is_listed_stored_and_known_to_the_name_server_when_answered(
+async def test_created_topic_is_listed_stored_and_known_to_the_name_server_when_answered(
     tmp_path: Path,
 ) -> None:
-    async def run() -> tuple[Command, TopicTable, TopicConfigSerializeWrapper]:
-        async with (
-            name_server(tmp_path) as namesrv,
-            running(tmp_path / "store", namesrv_addr=namesrv) as desk,
-        ):
-            await desk.create_topic("New", queues=3)
-            text = (tmp_path / "store" / "config" / "topics.json").read_text()
-            route = Command.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, GetRouteInfo(topic="New"))
-            known = await desk.client.invoke(namesrv, route)
-            return known, TopicTable.decode(text), await listed(desk)
-
-    known, stored, table = asyncio.run(run())
+    async with (
+        name_server(tmp_path) as namesrv,
+        running(tmp_path / "store", namesrv_addr=namesrv) as desk,
+    ):
+        await desk.create_topic("New", queues=3)
+        text = (tmp_path / "store" / "config" / "topics.json").read_text()
+        route = Command.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, GetRouteInfo(topic="New"))
+        known = await desk.client.invoke(namesrv, route)
+        stored = TopicTable.decode(text)
+        table = await listed(desk)
     (queues,) = TopicRouteData.decode(known.body).queue_datas
 
     assert (queues.broker_name, queues.read_queue_nums, queues.perm) == ("broker-a", 3, 6)
@@ -69,35 +67,29 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("header", "text"), REFUSED)
-def test_bad_topics_are_refused(tmp_path: Path, header: "object", text: str) -> None:
-    async def run() -> Command:
-        async with running(tmp_path) as desk:
-            return await desk.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, header)  # type: ignore[arg-type]
-
-    answer = asyncio.run(run())
+async def test_bad_topics_are_refused(tmp_path: Path, header: "object", text: str) -> None:
+    async with running(tmp_path) as desk:
+        answer = await desk.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, header)  # type: ignore[arg-type]
 
     assert answer.code == 1
     assert text in (answer.remark or "")
 
 
-def test_deleted_topic_loses_its_queues_and_a_new_one_starts_at_zero(tmp_path: Path) -> None:
+async def test_deleted_topic_loses_its_queues_and_a_new_one_starts_at_zero(tmp_path: Path) -> None:
     queue_dir = tmp_path / "consumequeue" / TOPIC
 
-    async def run() -> tuple[bool, int, Command, str]:
-        async with running(tmp_path) as desk:
-            await desk.send(b"old")
-            waiting = asyncio.create_task(
-                desk.pull(sys_flag=6, queue_offset=1, suspend_timeout_millis=60_000)
-            )
-            await listed(desk)
-            answer = await desk.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopic(topic=TOPIC))
-            assert answer.code == 0
-            assert TOPIC not in (await listed(desk)).topic_config_table
-            gone = queue_dir.exists(), desk.app.broker.store.max_offset(TOPIC, 0)
-            again = await desk.send(b"new")
-            return *gone, await waiting, again.ext["queueOffset"]
-
-    exists, last, held, queue_offset = asyncio.run(run())
+    async with running(tmp_path) as desk:
+        await desk.send(b"old")
+        waiting = asyncio.create_task(
+            desk.pull(sys_flag=6, queue_offset=1, suspend_timeout_millis=60_000)
+        )
+        await listed(desk)
+        answer = await desk.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopic(topic=TOPIC))
+        assert answer.code == 0
+        assert TOPIC not in (await listed(desk)).topic_config_table
+        gone = queue_dir.exists(), desk.app.broker.store.max_offset(TOPIC, 0)
+        again = await desk.send(b"new")
+        (exists, last, held, queue_offset) = *gone, await waiting, again.ext["queueOffset"]
 
     assert (exists, last) == (False, 0)
     # What was held is looked at anew, as if it came now: there is no such topic.
@@ -106,26 +98,20 @@ def test_deleted_topic_loses_its_queues_and_a_new_one_starts_at_zero(tmp_path: P
 
 
 @pytest.mark.parametrize(("topic", "code"), [("TBW102", 1), ("Nowhere", 0), ("a/../b", 1)])
-def test_deleting_other_names(tmp_path: Path, topic: str, code: int) -> None:
-    async def run() -> Command:
-        async with running(tmp_path) as desk:
-            return await desk.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopic(topic=topic))
+async def test_deleting_other_names(tmp_path: Path, topic: str, code: int) -> None:
+    async with running(tmp_path) as desk:
+        answer = await desk.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopic(topic=topic))
 
-    assert asyncio.run(run()).code == code
+    assert answer.code == code
 
 
-def test_statistics_have_the_ends_of_every_write_queue(tmp_path: Path) -> None:
-    async def run() -> tuple[Command, Command]:
-        async with running(tmp_path) as desk:
-            await desk.create_topic(queues=2)
-            await desk.send()
-            code = RequestCode.GET_TOPIC_STATS_INFO
-            return (
-                await desk.ask(code, GetTopicStatsInfo(topic=TOPIC)),
-                await desk.ask(code, GetTopicStatsInfo(topic="Nowhere")),
-            )
-
-    found, unknown = asyncio.run(run())
+async def test_statistics_have_the_ends_of_every_write_queue(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.create_topic(queues=2)
+        await desk.send()
+        code = RequestCode.GET_TOPIC_STATS_INFO
+        found = await desk.ask(code, GetTopicStatsInfo(topic=TOPIC))
+        unknown = await desk.ask(code, GetTopicStatsInfo(topic="Nowhere"))
     table = TopicStatsTable.decode(found.body).offset_table
     first = table[MessageQueue(topic=TOPIC, broker_name="broker-a", queue_id=0)]
     second = table[MessageQueue(topic=TOPIC, broker_name="broker-a", queue_id=1)]
@@ -136,13 +122,12 @@ def test_statistics_have_the_ends_of_every_write_queue(tmp_path: Path) -> None:
     assert (unknown.code, unknown.remark) == (17, "topic[Nowhere] not exist")
 
 
-def test_system_topics_are_javas_and_the_brokers_own(tmp_path: Path) -> None:
-    async def run() -> list[str]:
-        async with running(tmp_path) as desk:
-            answer = await desk.ask(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER)
-            return TopicList.decode(answer.body).topic_list
+async def test_system_topics_are_javas_and_the_brokers_own(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        answer = await desk.ask(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER)
+        found = TopicList.decode(answer.body).topic_list
 
-    assert sorted(asyncio.run(run())) == [
+    assert sorted(found) == [
         "BenchmarkTest",
         "OFFSET_MOVED_EVENT",
         "RMQ_SYS_TRACE_TOPIC",
@@ -158,31 +143,25 @@ def test_system_topics_are_javas_and_the_brokers_own(tmp_path: Path) -> None:
     ]
 
 
-def test_groups_of_a_topic_are_the_online_and_those_with_offsets(tmp_path: Path) -> None:
-    async def run() -> list[str]:
-        async with running(tmp_path) as desk:
-            await desk.heartbeat()
-            header = UpdateConsumerOffset(
-                consumer_group="offline", topic=TOPIC, queue_id=0, commit_offset=1
-            )
-            await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
-            answer = await desk.ask(
-                RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, QueryTopicConsumeByWho(topic=TOPIC)
-            )
-            return GroupList.decode(answer.body).group_list
-
-    assert asyncio.run(run()) == [GROUP, "offline"]
+async def test_groups_of_a_topic_are_the_online_and_those_with_offsets(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.heartbeat()
+        header = UpdateConsumerOffset(
+            consumer_group="offline", topic=TOPIC, queue_id=0, commit_offset=1
+        )
+        await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+        answer = await desk.ask(
+            RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, QueryTopicConsumeByWho(topic=TOPIC)
+        )
+        assert GroupList.decode(answer.body).group_list == [GROUP, "offline"]
 
 
-def test_queues_without_a_topic_are_removed_on_request(tmp_path: Path) -> None:
-    async def run() -> tuple[Command, list[tuple[str, int]]]:
-        async with running(tmp_path) as desk:
-            await desk.send()
-            await desk.send(topic="Other")
-            desk.app.broker.topics.delete(TOPIC, now_ms=0)
-            answer = await desk.ask(RequestCode.CLEAN_UNUSED_TOPIC)
-            return answer, desk.app.broker.store.queues()
-
-    answer, queues = asyncio.run(run())
+async def test_queues_without_a_topic_are_removed_on_request(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.send()
+        await desk.send(topic="Other")
+        desk.app.broker.topics.delete(TOPIC, now_ms=0)
+        answer = await desk.ask(RequestCode.CLEAN_UNUSED_TOPIC)
+        queues = desk.app.broker.store.queues()
 
     assert (answer.code, queues) == (0, [("Other", 0)])

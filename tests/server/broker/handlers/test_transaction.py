@@ -61,67 +61,55 @@ async def pushed(desk: Desk, code: RequestCode, count: int = 1) -> list[Command]
     return found[:count]
 
 
-def test_commit_delivers_and_leaves_an_op_message(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with running(tmp_path) as desk:
-            await desk.create_topic(queues=2)
-            log_offset, queue_offset = await half(desk, queue_id=1)
-            before = await desk.messages(queue_id=1)
-            answer = await desk.ask(RequestCode.END_TRANSACTION, end(log_offset, queue_offset))
-            after = await desk.messages(queue_id=1)
-            ops = ops_of(desk)
+async def test_commit_delivers_and_leaves_an_op_message(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.create_topic(queues=2)
+        log_offset, queue_offset = await half(desk, queue_id=1)
+        before = await desk.messages(queue_id=1)
+        answer = await desk.ask(RequestCode.END_TRANSACTION, end(log_offset, queue_offset))
+        after = await desk.messages(queue_id=1)
+        ops = ops_of(desk)
 
-        assert before == []
-        assert (answer.code, answer.remark) == (0, None)
-        (message,) = after
-        assert (message.body, message.tags, message.sys_flag) == (b"paid", "a", 8)
-        assert message.prepared_transaction_offset == log_offset
-        assert [(op.body, op.tags) for op in ops] == [(b"0", "d")]
-
-    asyncio.run(story())
+    assert before == []
+    assert (answer.code, answer.remark) == (0, None)
+    (message,) = after
+    assert (message.body, message.tags, message.sys_flag) == (b"paid", "a", 8)
+    assert message.prepared_transaction_offset == log_offset
+    assert [(op.body, op.tags) for op in ops] == [(b"0", "d")]
 
 
-def test_rollback_leaves_an_op_message_and_delivers_nothing(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with running(tmp_path) as desk:
-            await desk.create_topic()
-            place = await half(desk)
-            answer = await desk.ask(RequestCode.END_TRANSACTION, end(*place, ROLLBACK))
+async def test_rollback_leaves_an_op_message_and_delivers_nothing(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        place = await half(desk)
+        answer = await desk.ask(RequestCode.END_TRANSACTION, end(*place, ROLLBACK))
 
-            assert (answer.code, answer.remark) == (0, UNSET_REMARK)
-            assert await desk.messages() == []
-            assert [op.body for op in ops_of(desk)] == [b"0"]
-
-    asyncio.run(story())
+        assert (answer.code, answer.remark) == (0, UNSET_REMARK)
+        assert await desk.messages() == []
+        assert [op.body for op in ops_of(desk)] == [b"0"]
 
 
-def test_not_known_yet_is_not_answered_and_changes_nothing(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with running(tmp_path) as desk:
-            await desk.create_topic()
-            place = await half(desk)
-            request = Command.request(RequestCode.END_TRANSACTION, end(*place, NOT_KNOWN))
-            with pytest.raises(Exception, match=r"did not answer"):
-                await desk.client.invoke(desk.address, request, timeout_s=0.2)
+async def test_not_known_yet_is_not_answered_and_changes_nothing(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        place = await half(desk)
+        request = Command.request(RequestCode.END_TRANSACTION, end(*place, NOT_KNOWN))
+        with pytest.raises(Exception, match=r"did not answer"):
+            await desk.client.invoke(desk.address, request, timeout_s=0.2)
 
-            assert ops_of(desk) == []
-
-    asyncio.run(story())
+        assert ops_of(desk) == []
 
 
 @pytest.mark.parametrize("wish", [4, 5, -1])
-def test_what_is_no_decision_is_refused(tmp_path: Path, wish: int) -> None:
-    async def story() -> None:
-        async with running(tmp_path) as desk:
-            await desk.create_topic()
-            place = await half(desk)
-            answer = await desk.ask(RequestCode.END_TRANSACTION, end(*place, wish))
+async def test_what_is_no_decision_is_refused(tmp_path: Path, wish: int) -> None:
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        place = await half(desk)
+        answer = await desk.ask(RequestCode.END_TRANSACTION, end(*place, wish))
 
-            assert answer.code == 1
-            assert f"commitOrRollback is {wish}" in (answer.remark or "")
-            assert ops_of(desk) == []
-
-    asyncio.run(story())
+        assert answer.code == 1
+        assert f"commitOrRollback is {wish}" in (answer.remark or "")
+        assert ops_of(desk) == []
 
 
 @pytest.mark.parametrize(
@@ -135,160 +123,130 @@ def test_what_is_no_decision_is_refused(tmp_path: Path, wish: int) -> None:
     ],
 )
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
-def test_wrong_decisions_are_refused_in_javas_words(
+async def test_wrong_decisions_are_refused_in_javas_words(
     tmp_path: Path, changes: dict[str, object], remark: str, how: int
 ) -> None:
-    async def story() -> None:
-        async with running(tmp_path) as desk:
-            await desk.create_topic()
-            place = await half(desk)
-            answer = await desk.ask(RequestCode.END_TRANSACTION, end(*place, how, **changes))
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        place = await half(desk)
+        answer = await desk.ask(RequestCode.END_TRANSACTION, end(*place, how, **changes))
 
-            assert (answer.code, answer.remark) == (1, remark)
-            assert ops_of(desk) == []
-
-    asyncio.run(story())
+        assert (answer.code, answer.remark) == (1, remark)
+        assert ops_of(desk) == []
 
 
-def test_decision_on_an_ordinary_message_is_refused(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with running(tmp_path) as desk:
-            await desk.create_topic()
-            place = await half(desk, properties="PGROUP\1PG", sys_flag=0)
-            answer = await desk.ask(RequestCode.END_TRANSACTION, end(*place))
+async def test_decision_on_an_ordinary_message_is_refused(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        place = await half(desk, properties="PGROUP\1PG", sys_flag=0)
+        answer = await desk.ask(RequestCode.END_TRANSACTION, end(*place))
 
-            assert answer.remark == "Find prepared transaction message failed"
-
-    asyncio.run(story())
+        assert answer.remark == "Find prepared transaction message failed"
 
 
-def test_transactions_can_be_forbidden(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with running(tmp_path, reject_transaction_message=True) as desk:
-            await desk.create_topic()
-            answer = await desk.send(properties=PROPERTIES)
+async def test_transactions_can_be_forbidden(tmp_path: Path) -> None:
+    async with running(tmp_path, reject_transaction_message=True) as desk:
+        await desk.create_topic()
+        answer = await desk.send(properties=PROPERTIES)
 
-            assert answer.code == 16
-            assert "sending transaction message is forbidden" in (answer.remark or "")
-            assert (await desk.send(properties="TRAN_MSG\1no")).code == 0
-
-    asyncio.run(story())
+        assert answer.code == 16
+        assert "sending transaction message is forbidden" in (answer.remark or "")
+        assert (await desk.send(properties="TRAN_MSG\1no")).code == 0
 
 
-def test_flag_without_the_property_is_stored_as_java_stores_it(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with running(tmp_path) as desk:
-            await desk.create_topic()
-            prepared = await desk.send(b"unseen", sys_flag=4)
-            committed = await desk.send(b"seen", sys_flag=8)
+async def test_flag_without_the_property_is_stored_as_java_stores_it(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        prepared = await desk.send(b"unseen", sys_flag=4)
+        committed = await desk.send(b"seen", sys_flag=8)
 
-            assert (prepared.code, committed.code) == (0, 0)
-            assert [message.body for message in await desk.messages()] == [b"seen"]
-
-    asyncio.run(story())
+        assert (prepared.code, committed.code) == (0, 0)
+        assert [message.body for message in await desk.messages()] == [b"seen"]
 
 
-def test_delay_of_a_transaction_begins_with_its_commit(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with running(tmp_path) as desk:
-            await desk.create_topic()
-            place = await half(desk, properties=PROPERTIES + "\2DELAY\0013")
-            await desk.ask(RequestCode.END_TRANSACTION, end(*place))
+async def test_delay_of_a_transaction_begins_with_its_commit(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        place = await half(desk, properties=PROPERTIES + "\2DELAY\0013")
+        await desk.ask(RequestCode.END_TRANSACTION, end(*place))
 
-            (waiting,) = await desk.messages(topic="SCHEDULE_TOPIC_XXXX", queue_id=2)
-            assert (waiting.body, waiting.properties["REAL_TOPIC"]) == (b"paid", "T")
-
-    asyncio.run(story())
+        (waiting,) = await desk.messages(topic="SCHEDULE_TOPIC_XXXX", queue_id=2)
+        assert (waiting.body, waiting.properties["REAL_TOPIC"]) == (b"paid", "T")
 
 
-def test_producer_is_asked_and_its_answer_counts(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with running(tmp_path, **QUICK) as desk:
-            await desk.create_topic()
-            await desk.heartbeat()
-            await half(desk)
-            (question,) = await pushed(desk, RequestCode.CHECK_TRANSACTION_STATE)
-            shown = decode_record(question.body)
-            asked = question.header(CheckTransactionState)
-            place = asked.commit_log_offset, asked.tran_state_table_offset
-            answer = await desk.ask(
-                RequestCode.END_TRANSACTION, end(*place, from_transaction_check=True)
-            )
+async def test_producer_is_asked_and_its_answer_counts(tmp_path: Path) -> None:
+    async with running(tmp_path, **QUICK) as desk:
+        await desk.create_topic()
+        await desk.heartbeat()
+        await half(desk)
+        (question,) = await pushed(desk, RequestCode.CHECK_TRANSACTION_STATE)
+        shown = decode_record(question.body)
+        asked = question.header(CheckTransactionState)
+        place = asked.commit_log_offset, asked.tran_state_table_offset
+        answer = await desk.ask(
+            RequestCode.END_TRANSACTION, end(*place, from_transaction_check=True)
+        )
 
-            assert question.is_oneway
-            assert (shown.topic, shown.body) == ("T", b"paid")
-            assert (asked.msg_id, asked.transaction_id) == ("K1", "K1")
-            assert answer.code == 0
-            assert [message.body for message in await desk.messages()] == [b"paid"]
-
-    asyncio.run(story())
+        assert question.is_oneway
+        assert (shown.topic, shown.body) == ("T", b"paid")
+        assert (asked.msg_id, asked.transaction_id) == ("K1", "K1")
+        assert answer.code == 0
+        assert [message.body for message in await desk.messages()] == [b"paid"]
 
 
-def test_restart_asks_again_and_resume_begins_anew(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with running(tmp_path) as desk:
-            await desk.create_topic()
-            await half(desk)
-        async with running(tmp_path, transaction_check_max=5, **QUICK) as desk:
-            await desk.heartbeat()
-            await pushed(desk, RequestCode.CHECK_TRANSACTION_STATE)
-            ended = await eventually(lambda: desk.messages(topic="TRANS_CHECK_MAX_TIME_TOPIC"))
-            answer = await desk.ask(
-                RequestCode.RESUME_CHECK_HALF_MESSAGE,
-                ResumeCheckHalfMessage(msg_id=ended[0].msg_id),
-            )
-            await pushed(desk, RequestCode.CHECK_TRANSACTION_STATE, 2)
+async def test_restart_asks_again_and_resume_begins_anew(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        await half(desk)
+    async with running(tmp_path, transaction_check_max=5, **QUICK) as desk:
+        await desk.heartbeat()
+        await pushed(desk, RequestCode.CHECK_TRANSACTION_STATE)
+        ended = await eventually(lambda: desk.messages(topic="TRANS_CHECK_MAX_TIME_TOPIC"))
+        answer = await desk.ask(
+            RequestCode.RESUME_CHECK_HALF_MESSAGE,
+            ResumeCheckHalfMessage(msg_id=ended[0].msg_id),
+        )
+        await pushed(desk, RequestCode.CHECK_TRANSACTION_STATE, 2)
 
-            assert answer.code == 0
-
-    asyncio.run(story())
+        assert answer.code == 0
 
 
 @pytest.mark.parametrize("msg_id", [None, "", "nonsense", "7F00000100002A9F0000000000FFFFFF"])
-def test_resume_of_what_is_not_there_is_refused(tmp_path: Path, msg_id: str | None) -> None:
-    async def story() -> None:
-        async with running(tmp_path) as desk:
-            answer = await desk.ask(
-                RequestCode.RESUME_CHECK_HALF_MESSAGE, ResumeCheckHalfMessage(msg_id=msg_id)
-            )
+async def test_resume_of_what_is_not_there_is_refused(tmp_path: Path, msg_id: str | None) -> None:
+    async with running(tmp_path) as desk:
+        answer = await desk.ask(
+            RequestCode.RESUME_CHECK_HALF_MESSAGE, ResumeCheckHalfMessage(msg_id=msg_id)
+        )
 
-            assert answer.code == 1
-            assert (answer.remark or "").startswith("Exception was thrown when putting message")
-
-    asyncio.run(story())
+        assert answer.code == 1
+        assert (answer.remark or "").startswith("Exception was thrown when putting message")
 
 
-def test_resume_of_an_ordinary_message_is_refused(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with running(tmp_path) as desk:
-            await desk.create_topic()
-            sent = await desk.send()
-            answer = await desk.ask(
-                RequestCode.RESUME_CHECK_HALF_MESSAGE,
-                ResumeCheckHalfMessage(msg_id=sent.ext["msgId"]),
-            )
+async def test_resume_of_an_ordinary_message_is_refused(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        sent = await desk.send()
+        answer = await desk.ask(
+            RequestCode.RESUME_CHECK_HALF_MESSAGE,
+            ResumeCheckHalfMessage(msg_id=sent.ext["msgId"]),
+        )
 
-            assert (answer.code, "it is no half message" in (answer.remark or "")) == (1, True)
-
-    asyncio.run(story())
+        assert (answer.code, "it is no half message" in (answer.remark or "")) == (1, True)
 
 
-def test_open_transactions_are_listed(tmp_path: Path) -> None:
-    async def story() -> None:
-        async with running(tmp_path) as desk:
-            await desk.create_topic()
-            first, second = await half(desk), await half(desk)
-            await desk.ask(RequestCode.END_TRANSACTION, end(*first))
-            answer = await desk.ask(ExtensionCode.GET_OPEN_TRANSACTIONS)
+async def test_open_transactions_are_listed(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        first, second = await half(desk), await half(desk)
+        await desk.ask(RequestCode.END_TRANSACTION, end(*first))
+        answer = await desk.ask(ExtensionCode.GET_OPEN_TRANSACTIONS)
 
-        body = json.loads(answer.body)
-        assert (body["complete"], body["halfOffset"], body["opOffset"]) == (True, 0, 0)
-        (row,) = body["transactions"]
-        assert (row["commitLogOffset"], row["halfOffset"]) == second
-        assert (row["topic"], row["queueId"], row["checkTimes"]) == ("T", 0, 0)
-        assert (row["producerGroup"], row["uniqueKey"]) == ("PG", "K1")
-
-    asyncio.run(story())
+    body = json.loads(answer.body)
+    assert (body["complete"], body["halfOffset"], body["opOffset"]) == (True, 0, 0)
+    (row,) = body["transactions"]
+    assert (row["commitLogOffset"], row["halfOffset"]) == second
+    assert (row["topic"], row["queueId"], row["checkTimes"]) == ("T", 0, 0)
+    assert (row["producerGroup"], row["uniqueKey"]) == ("PG", "K1")
 
 
 @pytest.mark.parametrize("decisions", [[COMMIT], [ROLLBACK], [COMMIT, ROLLBACK]])
@@ -329,19 +287,17 @@ def test_decision_on_a_cold_half_message_goes_by_way_of_a_thread(
         pytest.skip("this file system does not tell what it has in memory")
 
 
-def test_open_transactions_in_cold_data_are_listed_as_ever(tmp_path: Path) -> None:
-    async def story() -> tuple[bytes, bytes]:
-        async with running(tmp_path) as desk:
-            await desk.create_topic()
-            places = [await half(desk) for _ in range(300)]
-            for place in places[::2]:
-                await desk.ask(RequestCode.END_TRANSACTION, end(*place, ROLLBACK))
-            warm = await desk.ask(ExtensionCode.GET_OPEN_TRANSACTIONS)
-            forget(tmp_path)
-            cold = await desk.ask(ExtensionCode.GET_OPEN_TRANSACTIONS)
-            return warm.body, cold.body
-
-    warm, cold = asyncio.run(story())
+async def test_open_transactions_in_cold_data_are_listed_as_ever(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        places = [await half(desk) for _ in range(300)]
+        for place in places[::2]:
+            await desk.ask(RequestCode.END_TRANSACTION, end(*place, ROLLBACK))
+        warm = await desk.ask(ExtensionCode.GET_OPEN_TRANSACTIONS)
+        forget(tmp_path)
+        cold = await desk.ask(ExtensionCode.GET_OPEN_TRANSACTIONS)
+        warm = warm.body
+        cold = cold.body
 
     assert cold == warm
     assert len(json.loads(cold)["transactions"]) == 150

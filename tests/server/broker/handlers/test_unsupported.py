@@ -1,10 +1,8 @@
 """Every request code of RocketMQ 4.9.7 is handled, or is not for brokers."""
 
-import asyncio
 from pathlib import Path
 
 from remoting.codes import RequestCode
-from remoting.command import Command
 from server.broker import handlers
 from server.broker.handlers.unsupported import NOT_FOR_BROKERS
 from server.runtime.registry import collect
@@ -21,13 +19,10 @@ def test_every_code_is_handled_or_listed_with_a_reason() -> None:
     assert all(NOT_FOR_BROKERS.values())
 
 
-def test_codes_that_are_not_for_brokers_are_unknown_as_in_java(tmp_path: Path) -> None:
-    async def run() -> dict[int, Command]:
-        async with running(tmp_path) as desk:
-            codes = [*NOT_FOR_BROKERS, UNKNOWN]
-            return {code: await desk.ask(code) for code in codes}
-
-    answers = asyncio.run(run())
+async def test_codes_that_are_not_for_brokers_are_unknown_as_in_java(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        codes = [*NOT_FOR_BROKERS, UNKNOWN]
+        answers = {code: await desk.ask(code) for code in codes}
 
     assert {answer.code for answer in answers.values()} == {3}
     for code in (*NOT_FOR_BROKERS, UNKNOWN):

@@ -1,6 +1,6 @@
 """Waiting pulls with a clock moved by hand."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import pytest
 
@@ -9,10 +9,10 @@ from server.broker.pull.pull_hold import (
     NEWS_COUNT_MAX,
     NEXT,
     OWNED_COUNT_MAX,
-    Event,
-    Held,
     HeldPull,
     Hold,
+    PullEvent,
+    PullState,
 )
 
 
@@ -21,7 +21,7 @@ def held(
     *,
     queue_offset: int = 0,
     deadline_ms: int = 100,
-    accepts: Callable[[int], bool] | None = None,
+    codes: frozenset[int] | None = None,
     owner: str = "conn",
     queue_id: int = 0,
     topic: str = "T",
@@ -30,7 +30,7 @@ def held(
         topic=topic,
         queue_id=queue_id,
         queue_offset=queue_offset,
-        accepts=accepts,
+        codes=codes,
         deadline_ms=deadline_ms,
         owner=owner,
         pull=name,
@@ -49,7 +49,7 @@ def arrived(hold: Hold[str], queue_offset: int, *, tags_code: int = 0) -> list[s
 def test_message_wakes_those_it_suits_and_leaves_the_others() -> None:
     hold: Hold[str] = Hold()
     hold.hold(held("all"))
-    hold.hold(held("tag 7", accepts={7}.__contains__))
+    hold.hold(held("tag 7", codes=frozenset({7})))
     hold.hold(held("later", queue_offset=5))
     hold.hold(held("elsewhere", queue_id=1))
 
@@ -114,42 +114,44 @@ def test_answered_pulls_do_not_pile_up_behind_far_deadlines() -> None:
     assert len(hold._deadlines) == 1
 
 
-def happen(hold: Hold[str], event: Event) -> list[str]:
+def happen(hold: Hold[str], event: PullEvent) -> list[str]:
     """Let something happen to the pulls of topic T; return who is answered."""
     match event:
-        case Event.SUITED:
+        case PullEvent.SUITED:
             return arrived(hold, 0, tags_code=7)
-        case Event.NOT_SUITED:
+        case PullEvent.NOT_SUITED:
             return arrived(hold, 0, tags_code=8)
-        case Event.TIME_OVER:
+        case PullEvent.TIME_OVER:
             return names(hold.expired(100))
-        case Event.TOPIC_DELETED:
+        case PullEvent.TOPIC_DELETED:
             hold.drop_topic("T")
             return names(hold.wake())
-        case Event.CONNECTION_CLOSED:
+        case PullEvent.CONNECTION_CLOSED:
             hold.drop_owner("conn")
             return []
 
 
-@pytest.mark.parametrize("second", list(Event))
-@pytest.mark.parametrize("first", list(Event))
+@pytest.mark.parametrize("second", list(PullEvent))
+@pytest.mark.parametrize("first", list(PullEvent))
 def test_waiting_pull_goes_where_the_table_says_and_is_answered_once(
-    first: Event, second: Event
+    first: PullEvent, second: PullEvent
 ) -> None:
     hold: Hold[str] = Hold()
-    pull = held("it", accepts={7}.__contains__)
+    pull = held("it", codes=frozenset({7}))
     hold.hold(pull)
 
     answered = happen(hold, first)
-    state = NEXT[Held.WAITING, first]
+    state = NEXT[PullState.WAITING, first]
     assert pull.state is state
-    assert answered == (["it"] if state is Held.ANSWERED else [])
+    assert answered == (["it"] if state is PullState.ANSWERED else [])
 
     again = happen(hold, second)
     state = NEXT.get((state, second), state)
     assert pull.state is state
-    assert again == (["it"] if first is Event.NOT_SUITED and state is Held.ANSWERED else [])
-    assert len(hold) == (state is Held.WAITING)
+    assert again == (
+        ["it"] if first is PullEvent.NOT_SUITED and state is PullState.ANSWERED else []
+    )
+    assert len(hold) == (state is PullState.WAITING)
 
 
 def test_many_pulls_are_woken_in_slices_and_in_order() -> None:
@@ -201,8 +203,8 @@ def test_pull_that_is_gone_before_its_slice_is_not_answered() -> None:
 
 def test_more_messages_than_can_be_looked_at_wake_everybody_once() -> None:
     hold: Hold[str] = Hold()
-    hold.hold(held("tag 7", accepts={7}.__contains__))
-    hold.hold(held("behind", accepts={7}.__contains__, queue_offset=NEWS_COUNT_MAX + 10))
+    hold.hold(held("tag 7", codes=frozenset({7})))
+    hold.hold(held("behind", codes=frozenset({7}), queue_offset=NEWS_COUNT_MAX + 10))
 
     for queue_offset in range(NEWS_COUNT_MAX + 10):
         hold.arrived("T", 0, queue_offset=queue_offset, tags_code=8)

@@ -1,6 +1,5 @@
 """A batch read in one pass is the batch that ``split_batch`` reads."""
 
-import random
 from itertools import chain
 
 import pytest
@@ -28,7 +27,7 @@ SEED = 5
 
 
 def read(data: bytes) -> list[RunMessage]:
-    return list(chain(*read_batch(data, ends=ENDS, recoder=Recoder("C"), illegal="no")))
+    return list(chain(*read_batch(data, ends=ENDS, illegal="no")))
 
 
 def test_messages_keep_their_bytes_and_get_the_suffix() -> None:
@@ -79,22 +78,6 @@ def test_messages_that_no_batch_may_hold_are_illegal(data: bytes) -> None:
     assert (refused.value.code, refused.value.remark) == (ResponseCode.MESSAGE_ILLEGAL, "no")
 
 
-def test_properties_like_those_before_are_read_as_any_others() -> None:
-    print("seed", SEED)
-    rng = random.Random(SEED)
-    recoder = Recoder("C")
-    for _ in range(60):
-        names = rng.sample(["UNIQ_KEY", "KEYS", "TAGS", "WAIT", "a.b", "é"], rng.randrange(1, 5))
-        entries = [
-            BatchEntry(0, b"body", "\2".join(f"{name}\1{text}" for name in names).encode() + end)
-            for text in rng.choices(["x", "a  b", "k1 k2", "ü", "a\1b", "", "\n"], k=8)
-            for end in (b"", b"\2")
-        ]
-        (found,) = read_batch(join_batch(entries), ends=ENDS, recoder=recoder, illegal="no")
-        general = [Recoder("C").batch_entry(entry.properties) for entry in entries]
-        assert [(one.tags_code, one.keys) for one in found] == general
-
-
 @pytest.mark.parametrize("name", ["DELAY", "INNER_MULTI_DISPATCH", "TRAN_MSG"])
 def test_a_message_that_asks_for_something_is_seen_behind_plain_ones(name: str) -> None:
     plain = BatchEntry(0, b"x", b"UNIQ_KEY\1A\2WAIT\1true")
@@ -108,7 +91,7 @@ def test_tags_and_keys_of_the_batch_count_more_than_those_of_its_messages() -> N
     ends = recoder.batch_suffix("TAGS\1B\2KEYS\1k2")
     entries = [BatchEntry(0, b"x", b"TAGS\1A\2KEYS\1k1"), BatchEntry(0, b"y", b"")]
 
-    (found,) = read_batch(join_batch(entries), ends=ends, recoder=recoder, illegal="no")
+    (found,) = read_batch(join_batch(entries), ends=ends, illegal="no")
 
     assert [(one.tags_code, one.keys) for one in found] == [(tags_code("B"), ("k2",))] * 2
     named = [parse_properties(one.properties.decode()) for one in found]

@@ -4,7 +4,6 @@ First the table of SendMessageProcessor#handlePutMessageResult (4.9.7) with a st
 says each status; then what brings a real store to say it.
 """
 
-import asyncio
 import errno
 import os
 import re
@@ -79,24 +78,20 @@ async def ask(desk: Desk, kind: str) -> Command:
 
 @pytest.mark.parametrize("kind", ["one", "delayed", "batch"])
 @pytest.mark.parametrize("status", list(TABLE))
-def test_status_is_answered_with_javas_code_and_text(
+async def test_status_is_answered_with_javas_code_and_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: PutStatus, kind: str
 ) -> None:
-    async def run() -> tuple[Command, int, str | None]:
-        async with running(tmp_path) as desk:
-            await desk.create_topic()
-            one, several = PutResult(status, -1, -1, 0), RunResult(status, -1, [], 0)
-            with monkeypatch.context() as patch:
-                patch.setattr(MessageStore, "append", lambda *fields: one)
-                patch.setattr(MessageStore, "put", lambda *fields: one)
-                patch.setattr(MessageStore, "put_run", lambda *fields: several)
-                answer = await ask(desk, kind)
-            assert (await ask(desk, "one")).code == ResponseCode.SUCCESS
-            info = await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
-            failed = KVTable.decode(info.body).table["putMessageFailedTimes"]
-            return answer, len(await desk.messages()), failed
-
-    answer, stored, failed = asyncio.run(run())
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        one, several = PutResult(status, -1, -1, 0), RunResult(status, -1, [], 0)
+        with monkeypatch.context() as patch:
+            patch.setattr(MessageStore, "put", lambda *fields: one)
+            patch.setattr(MessageStore, "put_run", lambda *fields: several)
+            answer = await ask(desk, kind)
+        assert (await ask(desk, "one")).code == ResponseCode.SUCCESS
+        info = await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
+        failed = KVTable.decode(info.body).table["putMessageFailedTimes"]
+        stored = len(await desk.messages())
     code, text = TABLE[status]
 
     assert answer.code == code
@@ -106,14 +101,11 @@ def test_status_is_answered_with_javas_code_and_text(
 
 
 @pytest.mark.parametrize("kind", ["one", "delayed", "batch"])
-def test_slave_stores_nothing_and_says_so(tmp_path: Path, kind: str) -> None:
-    async def run() -> tuple[Command, int]:
-        async with pair_in(tmp_path) as pair:
-            slave = await pair.start("s", BrokerRole.SLAVE)
-            answer = await ask(slave, kind)
-            return answer, slave.app.broker.store.put_count
-
-    answer, stored = asyncio.run(run())
+async def test_slave_stores_nothing_and_says_so(tmp_path: Path, kind: str) -> None:
+    async with pair_in(tmp_path) as pair:
+        slave = await pair.start("s", BrokerRole.SLAVE)
+        answer = await ask(slave, kind)
+        stored = slave.app.broker.store.put_count
 
     assert (answer.code, stored) == (ResponseCode.SERVICE_NOT_AVAILABLE, 0)
     assert re.fullmatch(NOT_AVAILABLE, answer.remark or ""), answer.remark
@@ -175,22 +167,19 @@ TROUBLES = [
 
 @pytest.mark.parametrize("sync", [False, True], ids=["async", "sync"])
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.name)
-def test_trouble_is_answered_and_reads_go_on(
+async def test_trouble_is_answered_and_reads_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: Trouble, *, sync: bool
 ) -> None:
-    async def run() -> tuple[Command, list[bytes]]:
-        config = broker_settings(tmp_path, sync=sync)
-        config.store.mapped_file_size_commit_log = 64 << 10
-        async with running(tmp_path, config=config) as desk:
-            await desk.create_topic()
-            # More than half a file: no next one is made ahead, and the next message needs one.
-            assert (await desk.send(b"before" * 6_000)).code == ResponseCode.SUCCESS
-            with monkeypatch.context() as patch:
-                trouble.make(desk, patch)
-                answer = await desk.send(b"after" * 6_000)
-            return answer, [record.body for record in await desk.messages()]
-
-    answer, found = asyncio.run(run())
+    config = broker_settings(tmp_path, sync=sync)
+    config.store.mapped_file_size_commit_log = 64 << 10
+    async with running(tmp_path, config=config) as desk:
+        await desk.create_topic()
+        # More than half a file: no next one is made ahead, and the next message needs one.
+        assert (await desk.send(b"before" * 6_000)).code == ResponseCode.SUCCESS
+        with monkeypatch.context() as patch:
+            trouble.make(desk, patch)
+            answer = await desk.send(b"after" * 6_000)
+        found = [record.body for record in await desk.messages()]
     code, text = TABLE[trouble.status]
 
     assert answer.code == code

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from remoting.bodies import KVTable
 from remoting.codes import RequestCode, ResponseCode
-from remoting.command import Command
+from server.broker.serving.cold_reads import DESCRIPTORS_MAX
 from server.store.commitlog import log_read
 from server.store.disk import mapped
 from server.store.disk.nowait import ColdRead
@@ -43,18 +44,16 @@ def bodies(records: list[Record]) -> list[bytes]:
     return [record.body.split()[0] for record in records]
 
 
-def test_cold_pull_is_answered_by_way_of_a_thread(tmp_path: Path) -> None:
-    async def run() -> tuple[list[bytes], int, int]:
-        async with running(tmp_path) as desk:
-            await fill(desk)
-            forget(tmp_path)
-            cold = await desk.messages(queue_offset=10)
-            count = desk.app.broker.cold.count
-            warm = await desk.messages(queue_offset=10)
-            assert bodies(warm) == bodies(cold)
-            return bodies(cold), count, desk.app.broker.cold.count
-
-    found, count, after = asyncio.run(run())
+async def test_cold_pull_is_answered_by_way_of_a_thread(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        await fill(desk)
+        forget(tmp_path)
+        cold = await desk.messages(queue_offset=10)
+        count = desk.app.broker.cold.count
+        warm = await desk.messages(queue_offset=10)
+        assert bodies(warm) == bodies(cold)
+        found = bodies(cold)
+        after = desk.app.broker.cold.count
 
     assert found == [b"%d" % number for number in range(10, 10 + len(found))]
     if not count:
@@ -62,53 +61,48 @@ def test_cold_pull_is_answered_by_way_of_a_thread(tmp_path: Path) -> None:
     assert after == count
 
 
-def test_sends_are_answered_while_a_cold_read_hangs(
+async def test_sends_are_answered_while_a_cold_read_hangs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def run() -> tuple[int, int, bool]:
-        async with running(tmp_path) as desk:
-            await fill(desk)
-            hangs, loop = asyncio.Event(), asyncio.get_running_loop()
-            warm = ColdRead.warm
+    async with running(tmp_path) as desk:
+        await fill(desk)
+        hangs, loop = asyncio.Event(), asyncio.get_running_loop()
+        warm = ColdRead.warm
 
-            def hang(cold: ColdRead) -> None:
-                asyncio.run_coroutine_threadsafe(hangs.wait(), loop).result(30)
-                warm(cold)
+        def hang(cold: ColdRead) -> None:
+            asyncio.run_coroutine_threadsafe(hangs.wait(), loop).result(30)
+            warm(cold)
 
-            monkeypatch.setattr(ColdRead, "warm", hang)
-            forget(tmp_path)
-            pull = asyncio.ensure_future(desk.pull(queue_offset=10, commit_offset=7, sys_flag=1))
-            while not desk.app.broker.cold.count and not pull.done():
-                await asyncio.sleep(0)
-            sent = await desk.send(body=b"meanwhile")
-            was_waiting = not pull.done()
-            hangs.set()
-            return (await pull).code, sent.code, was_waiting
-
-    pulled, sent, was_waiting = asyncio.run(run())
+        monkeypatch.setattr(ColdRead, "warm", hang)
+        forget(tmp_path)
+        pull = asyncio.ensure_future(desk.pull(queue_offset=10, commit_offset=7, sys_flag=1))
+        while not desk.app.broker.cold.count and not pull.done():
+            await asyncio.sleep(0)
+        sent = await desk.send(body=b"meanwhile")
+        was_waiting = not pull.done()
+        hangs.set()
+        pulled = (await pull).code
+        sent = sent.code
 
     assert (pulled, sent) == (ResponseCode.SUCCESS, ResponseCode.SUCCESS)
     if not was_waiting:
         pytest.skip("this file system does not tell what it has in memory")
 
 
-def test_connection_that_closed_meanwhile_is_not_answered_and_holds_nothing(
+async def test_connection_that_closed_meanwhile_is_not_answered_and_holds_nothing(
     tmp_path: Path,
 ) -> None:
-    async def run() -> int:
-        async with running(tmp_path) as desk:
-            await fill(desk)
-            forget(tmp_path)
-            pull = asyncio.ensure_future(desk.pull(queue_offset=10))
-            await asyncio.sleep(0)
-            await desk.client.close()
-            await asyncio.gather(pull, return_exceptions=True)
-            return len(desk.app.broker.hold)
-
-    assert asyncio.run(run()) == 0
+    async with running(tmp_path) as desk:
+        await fill(desk)
+        forget(tmp_path)
+        pull = asyncio.ensure_future(desk.pull(queue_offset=10))
+        await asyncio.sleep(0)
+        await desk.client.close()
+        await asyncio.gather(pull, return_exceptions=True)
+        assert len(desk.app.broker.hold) == 0
 
 
-def test_longest_wait_for_a_disk_is_counted(
+async def test_longest_wait_for_a_disk_is_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     warm = ColdRead.warm
@@ -119,16 +113,13 @@ def test_longest_wait_for_a_disk_is_counted(
 
     monkeypatch.setattr(ColdRead, "warm", slow)
 
-    async def run() -> tuple[int, str | None]:
-        async with running(tmp_path) as desk:
-            await fill(desk)
-            forget(tmp_path)
-            await desk.pull(queue_offset=10)
-            answer = await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
-            shown = KVTable.decode(answer.body).table["getMessageEntireTimeMax"]
-            return desk.app.broker.cold.count, shown
-
-    count, shown = asyncio.run(run())
+    async with running(tmp_path) as desk:
+        await fill(desk)
+        forget(tmp_path)
+        await desk.pull(queue_offset=10)
+        answer = await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
+        shown = KVTable.decode(answer.body).table["getMessageEntireTimeMax"]
+        count = desk.app.broker.cold.count
 
     if not count:
         pytest.skip("this file system does not tell what it has in memory")
@@ -145,50 +136,89 @@ async def fill_apart(desk: Desk) -> None:
         await desk.send(body=bytes(12_000), queue_id=1)
 
 
-def test_sends_are_answered_before_the_rest_of_a_pull_of_much(
+async def test_sends_are_answered_before_the_rest_of_a_pull_of_much(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mapped, "_MINCORE", None)
+    monkeypatch.setattr(mapped, "_join", lambda view, parts, base: None)
     monkeypatch.setattr(log_read, "PAUSES_MAX", 10**9)
 
-    async def run() -> tuple[Command, Command, int, bool]:
-        async with running(tmp_path) as desk:
-            await fill_apart(desk)
-            at_once = await desk.pull()
-            waiting = [True]
-            desk.app.broker.cold.pieces.is_waited_for = lambda: waiting[0]
-            pull = asyncio.ensure_future(desk.pull())
-            sent = await desk.send(body=b"meanwhile", queue_id=1)
-            was_waiting = not pull.done()
-            waiting[0] = False
-            return at_once, await pull, sent.code, was_waiting
-
-    at_once, in_pieces, sent, was_waiting = asyncio.run(run())
+    async with running(tmp_path) as desk:
+        await fill_apart(desk)
+        at_once = await desk.pull()
+        waiting = [True]
+        desk.app.broker.cold.slices.is_waited_for = lambda: waiting[0]
+        pull = asyncio.ensure_future(desk.pull())
+        sent = await desk.send(body=b"meanwhile", queue_id=1)
+        was_waiting = not pull.done()
+        waiting[0] = False
+        in_pieces = await pull
 
     assert was_waiting
-    assert sent == at_once.code == in_pieces.code == ResponseCode.SUCCESS
+    assert sent.code == at_once.code == in_pieces.code == ResponseCode.SUCCESS
     assert len(decode_records(in_pieces.body)) > 4
     assert in_pieces.body == at_once.body
     assert in_pieces.ext["nextBeginOffset"] == at_once.ext["nextBeginOffset"]
 
 
-def test_a_pull_of_much_whose_connection_closes_leaves_nothing(
+async def test_a_pull_of_much_whose_connection_closes_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mapped, "_MINCORE", None)
+    monkeypatch.setattr(mapped, "_join", lambda view, parts, base: None)
     monkeypatch.setattr(log_read, "PAUSES_MAX", 10**9)
 
-    async def run() -> int:
-        async with running(tmp_path) as desk:
-            await fill_apart(desk)
-            waiting, reading = [True], desk.app.broker.cold.pieces
-            reading.is_waited_for = lambda: waiting[0]
-            pull = asyncio.ensure_future(desk.pull())
-            await until(lambda: reading._begun_count == 1)
-            await desk.client.close()
-            await asyncio.gather(pull, return_exceptions=True)
-            waiting[0] = False
-            await until(lambda: reading._begun_count == 0)
-            return desk.app.broker.stats.get_found.count
+    async with running(tmp_path) as desk:
+        await fill_apart(desk)
+        waiting, reading = [True], desk.app.broker.cold.slices
+        reading.is_waited_for = lambda: waiting[0]
+        pull = asyncio.ensure_future(desk.pull())
+        await until(lambda: reading._begun_count == 1)
+        await desk.client.close()
+        await asyncio.gather(pull, return_exceptions=True)
+        waiting[0] = False
+        await until(lambda: reading._begun_count == 0)
+        assert desk.app.broker.stats.get_found.count == 0
 
-    assert asyncio.run(run()) == 0
+
+@pytest.mark.parametrize("is_cold_again", [True, False])
+async def test_reads_that_wait_for_a_thread_hold_a_bounded_number_of_descriptors(
+    tmp_path: Path, is_cold_again: bool
+) -> None:
+    may_read = threading.Event()
+    path = tmp_path / "file"
+    path.write_bytes(b"x")
+
+    class Slow(ColdRead):
+        def warm(self) -> None:
+            may_read.wait(30)
+            super().warm()
+
+    async with running(tmp_path / "store") as desk:
+        cold = desk.app.broker.cold
+        fd = os.open(path, os.O_RDONLY)
+        before = len(os.listdir("/proc/self/fd"))
+        done: set[int] = set()
+
+        def ask(number: int, tries: int = 0) -> None:
+            def again(_: int) -> None:
+                # What was postponed may be cold again at its next try.
+                if number < DESCRIPTORS_MAX or tries or not is_cold_again:
+                    done.add(number)
+                else:
+                    ask(number, tries + 1)
+
+            cold.warm(Slow(fd, 1, 0), again)
+
+        for number in range(3 * DESCRIPTORS_MAX):
+            ask(number)
+        held = len(os.listdir("/proc/self/fd")) - before
+        may_read.set()
+        await until(lambda: len(done) == 3 * DESCRIPTORS_MAX)
+        left = len(os.listdir("/proc/self/fd")) - before
+        os.close(fd)
+        count = cold.count
+
+    # The broker itself may open or close some.
+    assert abs(held - DESCRIPTORS_MAX) <= 8
+    assert left <= 8
+    assert done == set(range(3 * DESCRIPTORS_MAX))
+    assert count == (3 if is_cold_again else 1) * DESCRIPTORS_MAX

@@ -89,42 +89,40 @@ def turn_on(
 
 def acknowledge(turn: Turn, conn: FakeConn, opaque: int, *, waits: bool = True) -> None:
     frame = ANSWERS.stored(0, opaque, queue_id=0, queue_offset=opaque, message_id="x")
-    turn.ack(conn, frame, opaque=opaque, serialize=0, waits=waits)  # type: ignore[arg-type]
+    turn.ack(conn, frame, opaques=(opaque,), serialize=0, waits=waits)  # type: ignore[arg-type]
 
 
 def outcome(sent: list[Command]) -> list[tuple[int, int]]:
     return [(one.opaque, one.code) for one in sent]
 
 
-def test_answers_of_one_turn_follow_one_write() -> None:
-    async def run() -> tuple[list[str], list[tuple[int, int]], list[ResponseCode]]:
-        store, conn, told = Store(), FakeConn(), []
-        turn = turn_on(store, sync=False)
-        acknowledge(turn, conn, 1)
-        acknowledge(turn, conn, 2)
-        turn.when_safe(told.append)
-        assert conn.sent == []
-        await asyncio.sleep(0)
-        await turn.close()
-        return store.calls[:1], outcome(conn.sent), told
+async def test_answers_of_one_turn_follow_one_write() -> None:
+    store, conn, told = Store(), FakeConn(), []
+    turn = turn_on(store, sync=False)
+    acknowledge(turn, conn, 1)
+    acknowledge(turn, conn, 2)
+    turn.when_safe(told.append)
+    assert conn.sent == []
+    await asyncio.sleep(0)
+    await turn.close()
+    assert (store.calls[:1], outcome(conn.sent), told) == (
+        ["write"],
+        [(1, 0), (2, 0)],
+        [ResponseCode.SUCCESS],
+    )
 
-    assert asyncio.run(run()) == (["write"], [(1, 0), (2, 0)], [ResponseCode.SUCCESS])
 
-
-def test_failed_write_acknowledges_nothing_and_says_why() -> None:
-    async def run() -> tuple[list[Command], list[ResponseCode]]:
-        store, conn, told = Store(), FakeConn(), []
-        turn = turn_on(store, sync=False)
-        store.write_error = StoreFull("disk is full; free space")
-        acknowledge(turn, conn, 1)
-        turn.when_safe(told.append)
-        turn.commit()
-        store.write_error = None
-        acknowledge(turn, conn, 2)
-        turn.commit()
-        return conn.sent, told
-
-    (refused, stored), told = asyncio.run(run())
+async def test_failed_write_acknowledges_nothing_and_says_why() -> None:
+    store, conn, told = Store(), FakeConn(), []
+    turn = turn_on(store, sync=False)
+    store.write_error = StoreFull("disk is full; free space")
+    acknowledge(turn, conn, 1)
+    turn.when_safe(told.append)
+    turn.commit()
+    store.write_error = None
+    acknowledge(turn, conn, 2)
+    turn.commit()
+    (refused, stored) = conn.sent
 
     assert (refused.opaque, refused.code) == (1, 14)
     assert "disk is full" in (refused.remark or "")
@@ -132,78 +130,71 @@ def test_failed_write_acknowledges_nothing_and_says_why() -> None:
     assert told == [ResponseCode.SERVICE_NOT_AVAILABLE]
 
 
-def test_sync_flush_holds_answers_until_the_disk_has_them_and_groups_the_next() -> None:
-    async def run() -> tuple[list[str], list[list[tuple[int, int]]]]:
-        store, conn, seen = Store(), FakeConn(), []
-        turn = turn_on(store, sync=True)
-        store.gate.clear()
-        acknowledge(turn, conn, 1)
-        turn.commit()
-        acknowledge(turn, conn, 2)
-        turn.commit()
-        acknowledge(turn, conn, 3)
-        acknowledge(turn, conn, 4, waits=False)
-        turn.commit()
-        seen.append(outcome(conn.sent))
-        store.gate.set()
-        await turn.close()
-        seen.append(outcome(conn.sent))
-        return store.calls, seen
-
-    calls, (before, after) = asyncio.run(run())
+async def test_sync_flush_holds_answers_until_the_disk_has_them_and_groups_the_next() -> None:
+    store, conn, seen = Store(), FakeConn(), []
+    turn = turn_on(store, sync=True)
+    store.gate.clear()
+    acknowledge(turn, conn, 1)
+    turn.commit()
+    acknowledge(turn, conn, 2)
+    turn.commit()
+    acknowledge(turn, conn, 3)
+    acknowledge(turn, conn, 4, waits=False)
+    turn.commit()
+    seen.append(outcome(conn.sent))
+    store.gate.set()
+    await turn.close()
+    seen.append(outcome(conn.sent))
+    calls = store.calls
+    (before, after) = seen
 
     assert before == [(4, 0)]
     assert after == [(4, 0), (1, 0), (2, 0), (3, 0)]
     assert [call for call in calls if call != "write"] == ["begin", "end"] * 2
 
 
-def test_failed_flush_answers_that_the_disk_is_not_sure_and_refuses_the_rest() -> None:
-    async def run() -> tuple[list[tuple[int, int]], list[ResponseCode]]:
-        store, conn, told = Store(), FakeConn(), []
-        turn = turn_on(store, sync=True)
-        store.flush_error = StoreFailed("fsync: input/output error")
-        store.gate.clear()
-        acknowledge(turn, conn, 1)
-        turn.when_safe(told.append)
-        turn.commit()
-        acknowledge(turn, conn, 2)
-        turn.when_safe(told.append)
-        turn.commit()
-        store.gate.set()
-        while turn._flushing is not None:
-            await asyncio.sleep(0)
-        return outcome(conn.sent), told
-
-    sent, told = asyncio.run(run())
+async def test_failed_flush_answers_that_the_disk_is_not_sure_and_refuses_the_rest() -> None:
+    store, conn, told = Store(), FakeConn(), []
+    turn = turn_on(store, sync=True)
+    store.flush_error = StoreFailed("fsync: input/output error")
+    store.gate.clear()
+    acknowledge(turn, conn, 1)
+    turn.when_safe(told.append)
+    turn.commit()
+    acknowledge(turn, conn, 2)
+    turn.when_safe(told.append)
+    turn.commit()
+    store.gate.set()
+    while turn._flushing is not None:
+        await asyncio.sleep(0)
+    sent = outcome(conn.sent)
 
     assert sent == [(1, 10), (2, 14)]
     assert told == [ResponseCode.FLUSH_DISK_TIMEOUT, ResponseCode.SERVICE_NOT_AVAILABLE]
 
 
-def test_flush_without_a_descriptor_is_in_doubt_and_tried_again(
+async def test_flush_without_a_descriptor_is_in_doubt_and_tried_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(group_commit, "FLUSH_AGAIN_S", 0)
 
-    async def run() -> tuple[list[tuple[int, int]], list[str]]:
-        store, conn = Store(), FakeConn()
-        turn = turn_on(store, sync=True, visible=lambda _: store.calls.append("visible"))
-        store.flush_error = StoreFull("disk sync: too many open files")
-        store.gate.clear()
-        acknowledge(turn, conn, 1)
-        turn.commit()
-        acknowledge(turn, conn, 2)
-        turn.commit()
-        store.gate.set()
-        while turn._flushing is not None:
-            await asyncio.sleep(0)
-        store.flush_error = None
-        while "visible" not in store.calls:
-            await asyncio.sleep(0)
-        await turn.close()
-        return outcome(conn.sent), [call for call in store.calls if call != "write"]
-
-    sent, calls = asyncio.run(run())
+    store, conn = Store(), FakeConn()
+    turn = turn_on(store, sync=True, visible=lambda _: store.calls.append("visible"))
+    store.flush_error = StoreFull("disk sync: too many open files")
+    store.gate.clear()
+    acknowledge(turn, conn, 1)
+    turn.commit()
+    acknowledge(turn, conn, 2)
+    turn.commit()
+    store.gate.set()
+    while turn._flushing is not None:
+        await asyncio.sleep(0)
+    store.flush_error = None
+    while "visible" not in store.calls:
+        await asyncio.sleep(0)
+    await turn.close()
+    sent = outcome(conn.sent)
+    calls = [call for call in store.calls if call != "write"]
 
     assert sent == [(1, 10), (2, 10)]
     assert calls == ["begin", "end", "begin", "end", "visible", "begin", "end", "visible"]
@@ -222,73 +213,61 @@ def test_consumers_are_woken_after_the_write_or_the_flush() -> None:
     assert asyncio.run(run(sync=True)) == ["write", "begin", "end", "visible"]
 
 
-def test_store_that_became_read_only_is_not_taken_for_flushed() -> None:
-    async def run() -> list[tuple[int, int]]:
-        store, conn = Store(), FakeConn()
-        store.is_read_only = True
-        turn = turn_on(store, sync=True)
-        acknowledge(turn, conn, 1)
+async def test_store_that_became_read_only_is_not_taken_for_flushed() -> None:
+    store, conn = Store(), FakeConn()
+    store.is_read_only = True
+    turn = turn_on(store, sync=True)
+    acknowledge(turn, conn, 1)
+    turn.commit()
+    assert outcome(conn.sent) == [(1, 10)]
+
+
+async def test_disk_that_takes_too_long_refuses_sends_until_it_is_back() -> None:
+    store, conn, clock = Store(), FakeConn(), FakeClock()
+    turn = turn_on(store, sync=True, clock=clock)
+    refusals = []
+    store.gate.clear()
+    acknowledge(turn, conn, 1)
+    turn.commit()
+    for passed_ms in (1_000, 1):
+        clock.ms += passed_ms
+        acknowledge(turn, conn, clock.ms)
         turn.commit()
-        return outcome(conn.sent)
-
-    assert asyncio.run(run()) == [(1, 10)]
-
-
-def test_disk_that_takes_too_long_refuses_sends_until_it_is_back() -> None:
-    async def run() -> tuple[list[str], list[tuple[int, int]], list[tuple[int, int]]]:
-        store, conn, clock = Store(), FakeConn(), FakeClock()
-        turn = turn_on(store, sync=True, clock=clock)
-        refusals = []
-        store.gate.clear()
-        acknowledge(turn, conn, 1)
-        turn.commit()
-        for passed_ms in (1_000, 1):
-            clock.ms += passed_ms
-            acknowledge(turn, conn, clock.ms)
-            turn.commit()
-            refusals.append(turn.overload.refusal)
-        turn.expire(clock.ms, timeout_ms=1_001)
-        timed_out = outcome(conn.sent)
-        store.gate.set()
-        await turn.close()
         refusals.append(turn.overload.refusal)
-        return refusals, timed_out, outcome(conn.sent)[1:]
-
-    refusals, timed_out, later = asyncio.run(run())
+    turn.expire(clock.ms, timeout_ms=1_001)
+    timed_out = outcome(conn.sent)
+    store.gate.set()
+    await turn.close()
+    refusals.append(turn.overload.refusal)
+    later = outcome(conn.sent)[1:]
 
     assert refusals == ["", DISK_IS_BUSY, ""]
     assert timed_out == [(1, 10)]
     assert later == [(1_001_000, 0), (1_001_001, 0)]
 
 
-def test_write_that_holds_up_the_loop_refuses_what_piled_up_behind_it() -> None:
-    async def run() -> list[str]:
-        store, conn, clock = Store(), FakeConn(), FakeClock()
-        turn = turn_on(store, sync=False, clock=clock)
-        store.during_write = lambda: setattr(clock, "ms", clock.ms + 200)
-        acknowledge(turn, conn, 1)
-        turn.commit()
-        refusals = [turn.overload.refusal]
-        while turn.overload.refusal:
-            await asyncio.sleep(STALE_FOR_S)
-        assert outcome(conn.sent) == [(1, 0)]
-        return refusals
-
-    (refusal,) = asyncio.run(run())
+async def test_write_that_holds_up_the_loop_refuses_what_piled_up_behind_it() -> None:
+    store, conn, clock = Store(), FakeConn(), FakeClock()
+    turn = turn_on(store, sync=False, clock=clock)
+    store.during_write = lambda: setattr(clock, "ms", clock.ms + 200)
+    acknowledge(turn, conn, 1)
+    turn.commit()
+    refusals = [turn.overload.refusal]
+    while turn.overload.refusal:
+        await asyncio.sleep(STALE_FOR_S)
+    assert outcome(conn.sent) == [(1, 0)]
+    (refusal,) = refusals
 
     assert refusal.startswith("[TIMEOUT_CLEAN_QUEUE]broker busy")
 
 
-def test_refused_write_says_how_full_the_disk_is() -> None:
-    async def run() -> str | None:
-        store, conn = Store(), FakeConn()
-        turn = turn_on(store, sync=False)
-        store.write_error = StoreFull("no space")
-        acknowledge(turn, conn, 1)
-        turn.commit()
-        return conn.sent[0].remark
-
-    assert asyncio.run(run()) == (
+async def test_refused_write_says_how_full_the_disk_is() -> None:
+    store, conn = Store(), FakeConn()
+    turn = turn_on(store, sync=False)
+    store.write_error = StoreFull("no space")
+    acknowledge(turn, conn, 1)
+    turn.commit()
+    assert conn.sent[0].remark == (
         "no space; service not available now. It may be caused by one of the following reasons: "
         "the broker's disk is full [CL:  0.50 CQ:  0.50 INDEX:  0.50], messages are put to the "
         "slave, message store has been shut down, etc."
@@ -308,18 +287,15 @@ class Sends:
         self._calls.append("flush")
 
 
-def test_answers_of_a_turn_are_let_go_once_also_when_waking_fails() -> None:
+async def test_answers_of_a_turn_are_let_go_once_also_when_waking_fails() -> None:
     store = Store()
 
     def fail(now_ms: int) -> None:
         store.calls.append("wake")
         raise OSError("the messages cannot be read")
 
-    async def run() -> None:
-        turn = turn_on(store, sync=False, visible=fail, sends=Sends(store.calls))
-        with pytest.raises(OSError, match="cannot be read"):
-            turn.commit()
-
-    asyncio.run(run())
+    turn = turn_on(store, sync=False, visible=fail, sends=Sends(store.calls))
+    with pytest.raises(OSError, match="cannot be read"):
+        turn.commit()
 
     assert store.calls == ["write", "hold", "wake", "flush"]

@@ -67,57 +67,56 @@ class SlowDisk:
         monkeypatch.setattr(FlushJob, "run", slow)
 
 
-def test_pulls_and_heartbeats_go_on_while_the_disk_takes_its_time(
+async def test_pulls_and_heartbeats_go_on_while_the_disk_takes_its_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = SlowDisk(monkeypatch)
 
-    async def run() -> tuple[list[bytes], bool, int]:
-        async with running(tmp_path, sync=True) as desk:
-            await desk.create_topic()
-            await desk.send(b"before")
-            disk.gate.clear()
-            waiting = asyncio.ensure_future(desk.send(b"waits"))
-            # The disk is at it until all of these are answered, on the same connection.
-            for _ in range(50):
-                await desk.heartbeat()
-                found = await desk.messages()
-            was_done = waiting.done()
-            disk.gate.set()
-            return [record.body for record in found], was_done, (await waiting).code
+    async with running(tmp_path, sync=True) as desk:
+        await desk.create_topic()
+        await desk.send(b"before")
+        disk.gate.clear()
+        waiting = asyncio.ensure_future(desk.send(b"waits"))
+        # The disk is at it until all of these are answered, on the same connection.
+        for _ in range(50):
+            await desk.heartbeat()
+            found = await desk.messages()
+        was_done = waiting.done()
+        disk.gate.set()
+        assert ([record.body for record in found], was_done, (await waiting).code) == (
+            [b"before"],
+            False,
+            ResponseCode.SUCCESS,
+        )
 
-    assert asyncio.run(run()) == ([b"before"], False, ResponseCode.SUCCESS)
 
-
-def test_slow_disk_refuses_what_it_cannot_take_and_keeps_what_it_took(
+async def test_slow_disk_refuses_what_it_cannot_take_and_keeps_what_it_took(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     most, sent = 20, 200
     disk = SlowDisk(monkeypatch)
 
-    async def run() -> tuple[list[int], set[str | None], int, int, list[bytes]]:
-        async with running(tmp_path, sync=True, send_thread_pool_queue_capacity=most) as desk:
-            await desk.create_topic()
-            store = desk.app.broker.store
-            disk.gate.clear()
-            answers = []
-            for at in range(sent):
-                answers.append(asyncio.ensure_future(desk.send(b"%d" % at)))
-                while store.waiting_count + sum(one.done() for one in answers) <= at:
-                    await asyncio.sleep(0)
-            waiting = store.waiting_count
-            readable = store.max_offset("T", 0)
-            disk.gate.set()
-            ended = await asyncio.gather(*answers)
-            again = await desk.send(b"again")
-            assert again.code == 0
-            refused = {one.remark for one in ended if one.code}
-            acknowledged = [b"%d" % at for at, one in enumerate(ended) if one.code == 0]
-            found = [record.body for record in await desk.messages()]
-            assert found == [*acknowledged, b"again"]
-            return [one.code for one in ended], refused, waiting, readable, found
-
-    codes, remarks, waiting, readable, found = asyncio.run(run())
+    async with running(tmp_path, sync=True, send_thread_pool_queue_capacity=most) as desk:
+        await desk.create_topic()
+        store = desk.app.broker.store
+        disk.gate.clear()
+        answers = []
+        for at in range(sent):
+            answers.append(asyncio.ensure_future(desk.send(b"%d" % at)))
+            while store.waiting_count + sum(one.done() for one in answers) <= at:
+                await asyncio.sleep(0)
+        waiting = store.waiting_count
+        readable = store.max_offset("T", 0)
+        disk.gate.set()
+        ended = await asyncio.gather(*answers)
+        again = await desk.send(b"again")
+        assert again.code == 0
+        refused = {one.remark for one in ended if one.code}
+        acknowledged = [b"%d" % at for at, one in enumerate(ended) if one.code == 0]
+        found = [record.body for record in await desk.messages()]
+        assert found == [*acknowledged, b"again"]
+        codes = [one.code for one in ended]
+        remarks = refused
 
     assert set(codes) == {ResponseCode.SUCCESS, ResponseCode.SYSTEM_BUSY}
     assert remarks == {TOO_MUCH_WAITS}
@@ -129,10 +128,10 @@ def test_slow_disk_refuses_what_it_cannot_take_and_keeps_what_it_took(
         async with running(tmp_path, sync=True) as desk:
             return [record.body for record in await desk.messages()]
 
-    assert asyncio.run(restart()) == found
+    assert (await restart()) == found
 
 
-def test_messages_the_disk_does_not_sync_in_time_are_answered_10_and_kept(
+async def test_messages_the_disk_does_not_sync_in_time_are_answered_10_and_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = SlowDisk(monkeypatch)
@@ -148,11 +147,11 @@ def test_messages_the_disk_does_not_sync_in_time_are_answered_10_and_kept(
         await until(lambda: desk.app.broker.store.max_offset("T", 0) == 2)
         return answer.code, answer.ext["queueOffset"], seen, [m.body for m in await desk.messages()]
 
-    async def run() -> tuple[int, str, int, list[bytes]]:
-        async with running(tmp_path, sync=True) as desk:
-            desk.app.broker.config.store.sync_flush_timeout_ms = 1
-            return await late(desk)
-
-    assert asyncio.run(run()) == (
-        ResponseCode.FLUSH_DISK_TIMEOUT, "0", 0, [b"late", b"next"],
-    )  # fmt: skip
+    async with running(tmp_path, sync=True) as desk:
+        desk.app.broker.config.store.sync_flush_timeout_ms = 1
+        assert await late(desk) == (
+            ResponseCode.FLUSH_DISK_TIMEOUT,
+            "0",
+            0,
+            [b"late", b"next"],
+        )

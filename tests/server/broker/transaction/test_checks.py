@@ -208,7 +208,7 @@ def test_copy_that_was_not_written_is_made_again(monkeypatch: pytest.MonkeyPatch
     world.checks.step(world.now_ms)
 
     def full(now_ms: int) -> None:
-        world.store._appender.undo()
+        world.store.appender.undo()
         raise StoreFull("no space")
 
     with monkeypatch.context() as patch:

@@ -6,8 +6,8 @@ import pytest
 
 from server.broker.transaction.half_messages import (
     NEXT,
-    Event,
     Half,
+    HalfEvent,
     check_times,
     committed,
     counted,
@@ -35,8 +35,8 @@ HOST = pack_host("127.0.0.1", 21911)
 ENDED = {Half.COMMITTED, Half.ROLLED_BACK}
 
 
-@pytest.mark.parametrize(("state", "event"), list(itertools.product(Half, Event)))
-def test_every_pair_is_a_transition_or_refused(state: Half, event: Event) -> None:
+@pytest.mark.parametrize(("state", "event"), list(itertools.product(Half, HalfEvent)))
+def test_every_pair_is_a_transition_or_refused(state: Half, event: HalfEvent) -> None:
     if (state, event) in NEXT:
         assert step(state, event) is NEXT[state, event]
     else:
@@ -47,15 +47,15 @@ def test_every_pair_is_a_transition_or_refused(state: Half, event: Event) -> Non
 def test_open_states_take_every_event_and_decided_ones_none() -> None:
     taken = {state: {event for at, event in NEXT if at is state} for state in Half}
 
-    assert taken[Half.PREPARED] == taken[Half.RENEWED] == set(Event)
-    assert taken[Half.GIVEN_UP] == {Event.RESUME}
+    assert taken[Half.PREPARED] == taken[Half.RENEWED] == set(HalfEvent)
+    assert taken[Half.GIVEN_UP] == {HalfEvent.RESUME}
     assert all(not taken[state] for state in ENDED)
 
 
 def test_every_state_is_reached_and_every_open_one_can_end() -> None:
     assert set(NEXT.values()) == set(Half)
     for state in (Half.PREPARED, Half.RENEWED):
-        assert {NEXT[state, event] for event in Event} >= ENDED
+        assert {NEXT[state, event] for event in HalfEvent} >= ENDED
 
 
 class Story:

@@ -32,36 +32,34 @@ async def fill(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("hangs", [False, True])
-def test_round_over_cold_half_messages_lets_sends_pass(
+async def test_round_over_cold_half_messages_lets_sends_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, hangs: bool
 ) -> None:
-    async def run() -> tuple[int, int]:
-        async with running(tmp_path, transaction_time_out_ms=0) as desk:
-            await fill(desk)
-            broker, loop = desk.app.broker, asyncio.get_running_loop()
-            may_read = asyncio.Event()
-            if not hangs:
-                may_read.set()
-            warm = ColdRead.warm
+    async with running(tmp_path, transaction_time_out_ms=0) as desk:
+        await fill(desk)
+        broker, loop = desk.app.broker, asyncio.get_running_loop()
+        may_read = asyncio.Event()
+        if not hangs:
+            may_read.set()
+        warm = ColdRead.warm
 
-            def late(cold: ColdRead) -> None:
-                asyncio.run_coroutine_threadsafe(may_read.wait(), loop).result(60)
-                warm(cold)
+        def late(cold: ColdRead) -> None:
+            asyncio.run_coroutine_threadsafe(may_read.wait(), loop).result(60)
+            warm(cold)
 
-            monkeypatch.setattr(ColdRead, "warm", late)
-            forget(tmp_path)
-            checks = asyncio.ensure_future(broker.check_transactions(0))
-            if hangs:
-                while not broker.cold.count and not checks.done():
-                    await asyncio.sleep(0)
-                assert (await desk.send(b"meanwhile")).code == ResponseCode.SUCCESS
-                assert not checks.done() or not broker.cold.count
-                may_read.set()
-            async with asyncio.timeout(60):
-                await checks
-            return broker.offsets.get(GROUP, HALF_TOPIC, queue_id=0), broker.cold.count
-
-    passed, cold_count = asyncio.run(run())
+        monkeypatch.setattr(ColdRead, "warm", late)
+        forget(tmp_path)
+        checks = asyncio.ensure_future(broker.check_transactions(0))
+        if hangs:
+            while not broker.cold.count and not checks.done():
+                await asyncio.sleep(0)
+            assert (await desk.send(b"meanwhile")).code == ResponseCode.SUCCESS
+            assert not checks.done() or not broker.cold.count
+            may_read.set()
+        async with asyncio.timeout(60):
+            await checks
+        passed = broker.offsets.get(GROUP, HALF_TOPIC, queue_id=0)
+        cold_count = broker.cold.count
 
     assert passed == COUNT
     if not cold_count:

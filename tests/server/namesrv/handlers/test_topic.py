@@ -7,8 +7,9 @@ import pytest
 
 from remoting.codes import RequestCode, ResponseCode
 from remoting.headers import RegisterBroker
+from server.namesrv.routes import announce
 from storefmt.config.tables import DataVersion, TopicConfig
-from tests.server.namesrv.desk import Desk
+from tests.server.namesrv.desk import Desk, finished
 
 
 @pytest.fixture
@@ -21,8 +22,8 @@ def desk(tmp_path: Path) -> Desk:
         ha_server_addr="10.0.0.1:10912",
         broker_id=0,
     )
-    topics = {"T": TopicConfig("T", 4, 4)}
-    desk.state.routes.register(broker, topics, DataVersion(1, 1), conn_id=1, now_ms=0)
+    topics = announce({"T": TopicConfig("T", 4, 4)})
+    finished(desk.state.routes.register(broker, topics, DataVersion(1, 1), conn_id=1, now_ms=0))
     return desk
 
 

@@ -162,6 +162,17 @@ def test_messages_of_a_clock_that_was_behind_do_not_go_early() -> None:
     assert expired(policy(), [10, 30 * 24]) == []
 
 
+def test_file_that_a_power_cut_took_ages_from_when_it_is_full_again() -> None:
+    clock = RetentionClock(known_ms=FOUR_MS, newest_ms=0, now_ms=FOUR_MS)
+    retention = Retention(StoreConfig(store_path_root_dir=Path("/store")), clock, {0: 1, 100: 2})
+
+    retention.look(FOUR_MS, bases=[0, 100], active=100, usage=EMPTY)
+    retention.look(FOUR_MS + 1_000, bases=[0, 100, 200], active=200, usage=EMPTY)
+
+    assert retention.sealed_ms == {0: 1, 100: retention.clock_ms}
+    assert retention.clock_ms > FOUR_MS
+
+
 def test_store_of_another_broker_ages_from_its_newest_message() -> None:
     clock = RetentionClock(known_ms=0, newest_ms=NOON_MS, now_ms=NOON_MS + 40 * DAY_MS)
 

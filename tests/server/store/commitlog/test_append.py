@@ -1,7 +1,7 @@
 """Puts: the record's bytes, statuses, and files that are full to the byte."""
 
 import errno
-from dataclasses import astuple, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from tests.server.store.stores import (
     START_MS,
     message,
     open_store,
+    records_of_key,
     small_config,
 )
 
@@ -141,7 +142,7 @@ def test_half_and_rollback_records_get_no_queue_entry(
 
     assert place.queue_offset == (1 if is_queued else 0)
     assert store.max_offset("topic-a", 0) == (3 if is_queued else 2)
-    found = store.query("topic-a", "k2", count_max=5).records
+    found = records_of_key(store, "topic-a", "k2", count_max=5)
     assert len(found) == (0 if sys_flag == 12 else 1)
     record = store.read_record(place.log_offset)
     assert record is not None
@@ -184,7 +185,7 @@ def test_run_makes_the_records_that_single_puts_make(
     for one, place in zip(several, places, strict=True):
         record = at_once.read_record(place.log_offset)
         assert record == singly.read_record(place.log_offset)
-        found = at_once.query("topic-a", one.keys[0], count_max=9).records
+        found = records_of_key(at_once, "topic-a", one.keys[0], count_max=9)
         assert found == [record]
     assert at_once.max_offset("topic-a", 1) == len(several)
     singly.close(START_MS)
@@ -214,7 +215,7 @@ def test_run_with_a_message_that_cannot_be_stored_leaves_nothing(
     assert refused == (PutStatus.MESSAGE_ILLEGAL, -1, [], 0)
     assert (taken.queue_offset, taken.log_offsets[0]) == (0, 0)
     assert store.max_offset("topic-a", 0) == 2
-    assert len(store.query("topic-a", "key", count_max=9).records) == 2
+    assert len(records_of_key(store, "topic-a", "key", count_max=9)) == 2
     long = replace(run, messages=[good], topic_bytes=b"t" * 128, topic="t" * 128)
     assert store.put_run(long, 1).status is PutStatus.MESSAGE_ILLEGAL
     store.close(START_MS)
@@ -265,11 +266,10 @@ def test_full_disk_refuses_every_way_to_put(tmp_path: Path) -> None:
 
     statuses = [
         store.put(one, START_MS).status,
-        store.append(*astuple(one), START_MS).status,
         store.put_run(run, START_MS).status,
     ]
 
-    assert statuses == [PutStatus.SERVICE_NOT_AVAILABLE] * 3
+    assert statuses == [PutStatus.SERVICE_NOT_AVAILABLE] * 2
     assert store.failure == "the disk is 91 % full"
     assert store.written_offset == 0
     store.close(START_MS)

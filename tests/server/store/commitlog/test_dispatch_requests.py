@@ -8,7 +8,7 @@ from storefmt.formats.javahash import tags_code
 from storefmt.names import SCHEDULE_TOPIC
 
 STORE_MS = 1_700_000_000_000
-ENTRIES = Entries({1: 1_000, 2: 5_000})
+ENTRIES = Entries((1_000, 5_000))
 RUN = [
     Found(number * 100, 100, topic, number % 3, number, 0, STORE_MS + number, properties)
     for number, (topic, properties) in enumerate(

@@ -1,5 +1,6 @@
 """Multi-dispatch and light queues, against a store of the real broker and by themselves."""
 
+import errno
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from server.store.config import StoreConfig
-from server.store.results import DispatchEntry, PutMessage, PutStatus
+from server.store.errors import StoreFull
+from server.store.results import (
+    DispatchEntry,
+    PutMessage,
+    PutRun,
+    PutStatus,
+    RunMessage,
+    RunResult,
+)
 from server.store.store import MessageStore
 from storefmt.formats.message import decode_record
 from storefmt.formats.properties import (
@@ -16,6 +25,7 @@ from storefmt.formats.properties import (
     parse_properties,
 )
 from tests.golden import Golden
+from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (
     START_MS,
     abandon,
@@ -28,6 +38,7 @@ from tests.server.store.stores import (
     message,
     message_of,
     open_store,
+    records_of_key,
     small_config,
     tree,
 )
@@ -125,6 +136,142 @@ def put_copied(store: MessageStore, number: int, names: str) -> PutStatus:
     return status
 
 
+def put_batch(store: MessageStore, *messages: PutMessage) -> RunResult:
+    one = messages[0]
+    run = PutRun(
+        one.topic, one.topic_bytes, one.queue_id, one.sys_flag, one.born_ms, one.born_host,
+        one.store_host, one.reconsume_times,
+        [RunMessage(m.body, m.properties, m.flag, m.tags_code, m.keys) for m in messages],
+    )  # fmt: skip
+    result = store.put_run(run, START_MS)
+    store.write(START_MS)
+    return result
+
+
+def own_queue_bodies(store: MessageStore) -> list[list[bytes]]:
+    return [bodies(store, topic, queue_id) for topic, queue_id in sorted(store.queues())]
+
+
+NAMED = ["%LMQ%a,other", "%LMQ%a", "topic-a,%LMQ%a,topic-a", " ", "other,%LMQ%b,%LMQ%a"]
+
+
+def test_batch_is_copied_like_single_messages(tmp_path: Path) -> None:
+    singly = open_store(light_config(tmp_path / "a"))
+    at_once = open_store(light_config(tmp_path / "b"))
+    # What a producer says of queue offsets does not count.
+    claim = f"{INNER_MULTI_QUEUE_OFFSET}\x019\x02".encode()
+    told: list[DispatchEntry] = []
+    at_once.on_dispatch = told.extend
+
+    several = [copied(number, names, born_ms=7) for number, names in enumerate(NAMED)]
+    for one in several:
+        one.properties = claim + one.properties
+    for one in several:
+        singly.put(replace(one), START_MS)
+    singly.write(START_MS)
+    result = put_batch(at_once, *several)
+
+    assert result.status is PutStatus.PUT_OK
+    assert log_records(tmp_path / "a") == log_records(tmp_path / "b")
+    assert at_once.queues() == singly.queues()
+    assert own_queue_bodies(at_once) == own_queue_bodies(singly)
+    assert len(bodies(at_once, "%LMQ%a", 0)) == 4
+    assert [entry.log_offset for entry in told] == sorted(entry.log_offset for entry in told)
+    singly.close(START_MS)
+    at_once.close(START_MS)
+
+
+@pytest.mark.parametrize("multi_dispatch", [True, False])
+@pytest.mark.parametrize("offsets", ["0", "1", "6", "9"])
+def test_what_the_messages_of_a_batch_say_of_queue_offsets_hides_no_queue_after_a_kill(
+    tmp_path: Path, offsets: str, multi_dispatch: bool
+) -> None:
+    config = small_config(tmp_path, log_file_size=1 << 20)
+    config.enable_multi_dispatch = multi_dispatch
+    store = open_store(config)
+    for number in range(6):
+        store.put(message(number, queue_id=1), START_MS)
+    claim = f"{INNER_MULTI_QUEUE_OFFSET}\x01{offsets}\x02".encode()
+    strays = [copied(50 + n, "topic-a", topic="topic-b", topic_bytes=b"topic-b") for n in range(3)]
+    for stray in strays:
+        stray.properties = claim + stray.properties
+    put_batch(store, *strays)
+    sent = own_queue_bodies(store)
+    abandon(store)
+
+    after = open_store(config)
+
+    assert [len(queue) for queue in sent] == [6 + 3 * multi_dispatch, 3]
+    assert own_queue_bodies(after) == sent
+    after.close(START_MS)
+
+
+def test_batch_with_a_name_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
+    config = light_config(tmp_path)
+    config.max_lmq_consume_queue_num = 1
+    store = open_store(config)
+
+    statuses = [
+        put_batch(store, copied(1, "%LMQ%a,other"), copied(2, names)).status
+        for names in ("a/b", "%LMQ%b", "%LMQ%a")
+    ]
+
+    illegal, exceeded = PutStatus.MESSAGE_ILLEGAL, PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED
+    assert statuses == [illegal, exceeded, PutStatus.PUT_OK]
+    assert len(bodies(store, "topic-a", 1)) == len(bodies(store, "%LMQ%a", 0)) == 2
+    assert store.max_offset("other", 1) == 1
+    store.close(START_MS)
+
+
+def test_batch_that_could_not_be_written_takes_no_offset_of_a_copy() -> None:
+    disk = SimDisk()
+    store = open_store(light_config(Path("/store")), disk=disk)
+    put_batch(store, copied(0, "%LMQ%a,other"))
+
+    def full(name: str, path: Path) -> None:
+        if name.startswith("pwrite"):
+            raise OSError(errno.ENOSPC, "no space")
+
+    disk.on_call = full
+    with pytest.raises(StoreFull):
+        put_batch(store, copied(1, "%LMQ%a"), copied(2, "%LMQ%a,topic-a,other"))
+    disk.on_call = lambda name, path: None
+    put_batch(store, copied(3, "%LMQ%a"), copied(4, "other"))
+
+    first, third, fourth = (message(number).body for number in (0, 3, 4))
+    assert bodies(store, "topic-a", 1) == [first, third, fourth]
+    assert bodies(store, "%LMQ%a", 0) == [first, third]
+    assert bodies(store, "other", 1) == [first, fourth]
+    last = store.read_record(store.last_log_offset)
+    assert last is not None
+    assert decode_record(last).properties[INNER_MULTI_QUEUE_OFFSET] == "1"
+    store.close(START_MS)
+
+
+@pytest.mark.parametrize("has_files", [True, False], ids=["killed", "rebuilt"])
+def test_message_that_names_its_own_queue_is_there_once_also_after_a_start(
+    tmp_path: Path, has_files: bool
+) -> None:
+    config = light_config(tmp_path)
+    store = open_store(config)
+    for number in range(5):
+        put_copied(store, number, "topic-a,%LMQ%a")
+    put_batch(store, *(copied(number, "topic-a,%LMQ%a") for number in range(5, 9)))
+    sent = bodies(store, "topic-a", 1)
+    if has_files:
+        abandon(store)
+    else:
+        store.close(START_MS)
+        shutil.rmtree(tmp_path / "consumequeue")
+
+    after = open_store(config)
+
+    assert sent == [message(number).body for number in range(9)]
+    assert bodies(after, "topic-a", 1) == bodies(after, "%LMQ%a", 0) == sent
+    assert after.max_offset("topic-a", 1) == 9
+    after.close(START_MS)
+
+
 def test_copies_are_read_counted_and_told_like_messages_of_their_queues(tmp_path: Path) -> None:
     store = open_store(light_config(tmp_path))
     told: list[DispatchEntry] = []
@@ -146,7 +293,7 @@ def test_copies_are_read_counted_and_told_like_messages_of_their_queues(tmp_path
         ("topic-a", 0), ("%LMQ%a", 0), ("%LMQ%b", 0), ("other", 0),
     ]  # fmt: skip
     assert store.put_count == 3
-    assert len(store.query("topic-a", "k1", count_max=9).records) == 1
+    assert len(records_of_key(store, "topic-a", "k1", count_max=9)) == 1
     store.close(START_MS)
 
 
@@ -219,3 +366,29 @@ def test_without_the_setting_nothing_is_copied(tmp_path: Path) -> None:
     assert store.queues() == [("topic-a", 1)]
     assert one.properties == copied(1, "%LMQ%a").properties
     store.close(START_MS)
+
+
+@pytest.mark.parametrize("behind", [0, 2])
+@pytest.mark.parametrize("offsets", ["0", "1", "3", "6", "9", "9" * 5_000])
+def test_what_a_producer_says_of_copies_changes_no_queue_of_a_broker_that_makes_none(
+    tmp_path: Path, offsets: str, behind: int
+) -> None:
+    store = open_store(small_config(tmp_path, log_file_size=1 << 20))
+    for number in range(6):
+        store.put(message(number, queue_id=1), START_MS)
+    stray = copied(50, "topic-a", topic="topic-b", topic_bytes=b"topic-b")
+    named = f"{INNER_MULTI_QUEUE_OFFSET}\x01{offsets}\x02".encode()
+    for _ in range(2):
+        store.put(replace(stray, properties=named + stray.properties), START_MS)
+    for number in range(6, 6 + behind):
+        store.put(message(number, queue_id=1), START_MS)
+    store.write(START_MS)
+    sent = bodies(store, "topic-a", 1)
+    abandon(store)
+
+    after = open_store(small_config(tmp_path, log_file_size=1 << 20))
+
+    assert len(sent) == 6 + behind
+    assert bodies(after, "topic-a", 1) == sent
+    assert after.max_offset("topic-a", 1) == 6 + behind
+    after.close(START_MS)

@@ -1,4 +1,4 @@
-"""Much is read in pieces when others wait, and comes out the same."""
+"""Much is read in slices when others wait, and comes out the same."""
 
 from collections.abc import Callable, Iterator
 from itertools import chain, repeat
@@ -13,7 +13,7 @@ from server.store.commitlog.log_read import (
     PIECE_SIZE,
     Begun,
     OthersWait,
-    Pieces,
+    ReadSlices,
     read_merged,
 )
 from server.store.disk.disk import RealDisk
@@ -39,94 +39,94 @@ def log(tmp_path: Path) -> Iterator[CommitLog]:
     log.close()
 
 
-def interrupted(log: CommitLog, pieces: Pieces) -> Begun:
-    with pieces, pytest.raises(OthersWait) as caught:
+def interrupted(log: CommitLog, slices: ReadSlices) -> Begun:
+    with slices, pytest.raises(OthersWait) as caught:
         read_merged(log, PICKED)
     return caught.value.begun
 
 
 def test_a_read_goes_on_where_others_went_first(log: CommitLog) -> None:
-    pieces = Pieces(scripted(True, False, True))
-    begun = interrupted(log, pieces)
+    slices = ReadSlices(scripted(True, False, True))
+    begun = interrupted(log, slices)
     first = sum(map(len, begun.chunks))
     assert PIECE_SIZE <= first <= PIECE_SIZE + SIZE
 
-    assert pieces.may_go_on(begun)
-    again = interrupted(log, pieces)
+    assert slices.may_go_on(begun)
+    again = interrupted(log, slices)
     assert again is begun
     assert first < sum(map(len, begun.chunks)) < len(PICKED) * SIZE
 
-    assert pieces.may_go_on(begun)
-    with pieces:
+    assert slices.may_go_on(begun)
+    with slices:
         found = b"".join(read_merged(log, PICKED))
     assert found == WHOLE
 
 
 def test_without_pieces_nobody_goes_first(log: CommitLog) -> None:
-    pieces = Pieces(scripted(*[True] * 100))
-    interrupted(log, pieces)
+    slices = ReadSlices(scripted(*[True] * 100))
+    interrupted(log, slices)
 
     assert b"".join(read_merged(log, PICKED)) == WHOLE
 
 
 def test_other_records_are_read_from_the_first_on(log: CommitLog) -> None:
-    pieces = Pieces(scripted(True))
-    assert pieces.may_go_on(interrupted(log, pieces))
+    slices = ReadSlices(scripted(True))
+    assert slices.may_go_on(interrupted(log, slices))
 
-    with pieces:
+    with slices:
         found = b"".join(read_merged(log, PICKED[1:]))
         assert found == WHOLE[SIZE:]
         # What was begun is gone with the read that had no use for it.
-        assert not pieces.begin(PICKED, size=0).chunks
+        assert not slices.begin(PICKED, size=0).chunks
 
 
 def test_a_read_that_had_no_use_for_what_was_begun_leaves_nothing(log: CommitLog) -> None:
-    pieces = Pieces(scripted(True))
-    assert pieces.may_go_on(interrupted(log, pieces))
+    slices = ReadSlices(scripted(True))
+    assert slices.may_go_on(interrupted(log, slices))
 
-    with pieces:
+    with slices:
         pass
 
-    assert not pieces.begin(PICKED, size=0).chunks
+    assert not slices.begin(PICKED, size=0).chunks
 
 
 def test_a_read_that_starts_again_keeps_count_of_who_went_first(log: CommitLog) -> None:
-    pieces = Pieces(lambda: True)
-    begun = interrupted(log, pieces)
-    while not pieces.may_go_on(begun):
+    slices = ReadSlices(lambda: True)
+    begun = interrupted(log, slices)
+    while not slices.may_go_on(begun):
         continue
 
-    assert pieces.begin(PICKED[1:], size=0).pause_count == PAUSES_MAX
+    assert slices.begin(PICKED[1:], size=0).pause_count == PAUSES_MAX
 
 
 def test_room_that_was_given_up_is_used_again(log: CommitLog) -> None:
-    pieces = Pieces(scripted())
-    begun = pieces.begin(PICKED, size=len(PICKED) * SIZE)
-    pieces.give_up(begun)
+    slices = ReadSlices(scripted())
+    begun = slices.begin(PICKED, size=len(PICKED) * SIZE)
+    slices.give_up(begun)
 
-    again = pieces.begin(PICKED, size=len(PICKED) * SIZE)
+    again = slices.begin(PICKED, size=len(PICKED) * SIZE)
     assert again.buffer is begun.buffer
-    assert pieces.begin(PICKED, size=10).buffer is not begun.buffer
+    assert slices.begin(PICKED, size=10).buffer is not begun.buffer
 
 
 def test_who_waits_goes_first_a_number_of_times(log: CommitLog) -> None:
-    pieces = Pieces(lambda: True)
-    begun = interrupted(log, pieces)
+    slices = ReadSlices(lambda: True)
+    begun = interrupted(log, slices)
 
-    asked = [pieces.may_go_on(begun) for _ in range(PAUSES_MAX)]
+    asked = [slices.may_go_on(begun) for _ in range(PAUSES_MAX)]
 
     assert asked == [False] * (PAUSES_MAX - 1) + [True]
-    with pieces:
+    with slices:
         assert b"".join(read_merged(log, PICKED)) == WHOLE
 
 
 def test_few_reads_are_begun_at_a_time(log: CommitLog) -> None:
-    pieces = Pieces(lambda: True)
-    begun = [interrupted(log, pieces) for _ in range(BEGUN_MAX)]
-    with pieces:
+    slices = ReadSlices(lambda: True)
+    begun = [interrupted(log, slices) for _ in range(BEGUN_MAX)]
+    with slices:
         assert b"".join(read_merged(log, PICKED)) == WHOLE
 
-    pieces.is_waited_for = lambda: False
-    assert pieces.may_go_on(begun[0])
-    pieces.is_waited_for = lambda: True
-    interrupted(log, pieces)
+    slices.is_waited_for = lambda: False
+    assert slices.may_go_on(begun[0])
+    slices.is_waited_for = lambda: True
+    interrupted(log, slices)

@@ -13,7 +13,7 @@ from server.store.commitlog.log_scan import Found, LogWalk
 from server.store.config import StoreConfig
 from server.store.disk import file_windows
 from server.store.disk.disk import RealDisk
-from server.store.disk.file_windows import Windows
+from server.store.disk.file_windows import FileWindows
 from tests.server.store.stores import START_MS, abandon, message, open_store, small_config
 
 PART = 1_000
@@ -58,11 +58,11 @@ class NotedFile:
         return pos if pos < self._hole_from else None
 
 
-def windows_of(file: NotedFile, pos: int = 0) -> Windows:
-    return Windows(file, pos, file_size=SIZE)  # type: ignore[arg-type]
+def windows_of(file: NotedFile, pos: int = 0) -> FileWindows:
+    return FileWindows(file, pos, file_size=SIZE)  # type: ignore[arg-type]
 
 
-def check(one: Windows, pos: int, size: int) -> None:
+def check(one: FileWindows, pos: int, size: int) -> None:
     at = one.move(pos, size)
     assert one.start + at == pos
     assert one.data[at : at + size] == DATA[pos : pos + size]

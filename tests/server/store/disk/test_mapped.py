@@ -19,8 +19,10 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "file"
 
 
-@pytest.fixture
-def file(path: Path) -> DiskFile:
+@pytest.fixture(params=mapped.joins())
+def file(path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> DiskFile:
+    """The file, read with each way to join."""
+    monkeypatch.setattr(mapped, "_join", mapped.joins()[request.param])
     file = RealDisk().open(path)
     # Read just now: all of it is in memory.
     file.pread(SIZE, 0)
@@ -51,6 +53,12 @@ def test_parts_beyond_the_file_or_too_far_apart_are_left_to_pread(file: DiskFile
     assert file.parts([(SIZE - 3, SIZE + 1)], 0) is None
     assert file.parts([(0, 1)], 1) is None
     assert file.parts([(0, 10), (SPAN_MAX, SPAN_MAX + 1)], 0) is None
+
+
+def test_parts_out_of_order_are_left_to_pread(file: DiskFile) -> None:
+    assert file.parts([(10, 20), (0, 5), (30, 40)], 0) is None
+    assert file.parts([(10, 20), (30, 50), (30, 40)], 0) is None
+    assert file.parts([(10, 20), (25, 22), (30, 40)], 0) is None
     file.close()
 
 
@@ -82,6 +90,7 @@ def test_without_mincore_nothing_is_mapped_memory(
     file: DiskFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mapped, "_MINCORE", None)
+    monkeypatch.setattr(mapped, "_join", mapped.join_pure)
 
     assert file.parts([(0, 10)], 0) is None
     file.close()

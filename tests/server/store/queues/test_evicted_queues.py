@@ -46,8 +46,8 @@ def test_what_is_not_written_and_not_synced_is_found() -> None:
     columns.put(columns.add("both", 0), numbers(5, 6, 7))
     columns.put(columns.add("gone", 0), numbers(5, 5, 7))
     columns.remove(columns.slot("gone", 0))
-    columns.put(columns.add("awake", 0), numbers(5, 5, 7))
-    columns.clear(columns.slot("awake", 0))
+    columns.put(columns.add("loaded", 0), numbers(5, 5, 7))
+    columns.clear(columns.slot("loaded", 0))
 
     found = [columns.topic(slot) for slot in columns.with_unwritten()]
     assert found == ["unwritten", "both"]

@@ -32,10 +32,10 @@ QUEUES = 12
 
 
 @pytest.fixture(autouse=True)
-def few_awake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue_table, "AWAKE_IDLE_MAX", 2)
-    monkeypatch.setattr(queue_table, "AWAKE_PUT_MAX", 2)
-    monkeypatch.setattr(queue_table, "AWAKE_MAX", 2)
+def few_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue_table, "LOADED_IDLE_MAX", 2)
+    monkeypatch.setattr(queue_table, "LOADED_PUT_MAX", 2)
+    monkeypatch.setattr(queue_table, "LOADED_MAX", 2)
     monkeypatch.setattr(queue_table, "SLACK", 1)
 
 
@@ -43,8 +43,8 @@ def roomy(root: Path, *, sync: bool = False) -> StoreConfig:
     return replace(small_config(root, sync=sync, log_file_size=1 << 20), max_index_num=10_000)
 
 
-def sleeping(store: MessageStore) -> int:
-    """Return a queue of TOPIC that rests; all of them have one message afterwards."""
+def evicted(store: MessageStore) -> int:
+    """Return a queue of TOPIC that is evicted; all of them have one message afterwards."""
     for queue_id in range(QUEUES):
         store.put(message(0, queue_id=queue_id, body=b"first"), START_MS)
         store.write(START_MS)
@@ -68,7 +68,7 @@ def put_run(store: MessageStore, queue_id: int, *texts: bytes) -> int:
 
 def test_a_put_leaves_its_queue_asleep(tmp_path: Path) -> None:
     store = open_store(roomy(tmp_path / "store"))
-    queue_id = sleeping(store)
+    queue_id = evicted(store)
 
     assert put(store, queue_id, b"second") == 1
     assert put_run(store, queue_id, b"third", b"fourth") == 2
@@ -83,7 +83,7 @@ def test_a_put_leaves_its_queue_asleep(tmp_path: Path) -> None:
 
 def test_a_queue_woken_before_the_flush_keeps_the_order(tmp_path: Path) -> None:
     store = open_store(roomy(tmp_path / "store", sync=True))
-    queue_id = sleeping(store)
+    queue_id = evicted(store)
     put(store, queue_id, b"second")
     store.write(START_MS)
 
@@ -101,7 +101,7 @@ def test_a_message_on_its_way_to_a_deleted_queue_is_not_for_the_next_of_that_nam
     tmp_path: Path,
 ) -> None:
     store = open_store(roomy(tmp_path / "store", sync=True))
-    queue_id = sleeping(store)
+    queue_id = evicted(store)
     put(store, queue_id, b"lost")
     store.write(START_MS)
     delete_topic(store, TOPIC)
@@ -120,7 +120,7 @@ def test_a_message_on_its_way_to_a_deleted_queue_is_not_for_the_next_of_that_nam
 def test_offsets_are_taken_back_when_the_log_was_not_written() -> None:
     disk = SimDisk()
     store = open_store(roomy(Path("/store")), disk=disk)
-    queue_id = sleeping(store)
+    queue_id = evicted(store)
 
     def refuse(name: str, path: Path) -> None:
         if "commitlog" in str(path):
@@ -141,7 +141,7 @@ def test_offsets_are_taken_back_when_the_log_was_not_written() -> None:
 
 def test_a_half_message_takes_no_place(tmp_path: Path) -> None:
     store = open_store(roomy(tmp_path / "store"))
-    queue_id = sleeping(store)
+    queue_id = evicted(store)
 
     half = replace(message(1, queue_id=queue_id), sys_flag=TRANSACTION_PREPARED)
     assert store.put(half, START_MS).queue_offset == 0
@@ -154,7 +154,7 @@ def test_a_half_message_takes_no_place(tmp_path: Path) -> None:
 
 def test_a_queue_with_many_unwritten_entries_is_written(tmp_path: Path) -> None:
     store = open_store(roomy(tmp_path / "store"))
-    queue_id = sleeping(store)
+    queue_id = evicted(store)
     for number in range(queue_table.UNWRITTEN_MAX + 1):
         put(store, queue_id, b"%d" % number)
         store.write(START_MS)
@@ -258,7 +258,7 @@ class Model:
 def test_a_store_does_what_a_dict_would(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, sync: bool
 ) -> None:
-    # What was read stays awake, or has to rest at once; some have to cut their tails short.
-    monkeypatch.setattr(queue_table, "AWAKE_MAX", seed % 3 * QUEUES)
+    # What was read stays loaded, or is evicted at once; some have to cut their tails short.
+    monkeypatch.setattr(queue_table, "LOADED_MAX", seed % 3 * QUEUES)
     monkeypatch.setattr(queue_table, "TAILS_KEEP", 7 * QUEUES)
     Model(roomy(tmp_path / "store", sync=sync), seed).run(400)

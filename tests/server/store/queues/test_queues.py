@@ -14,7 +14,7 @@ from server.store.config import StoreConfig
 from server.store.queues import queue_table
 from server.store.queues.entry_backlog import CHUNK_SIZE
 from server.store.queues.queue import OPEN_FILES_MAX
-from server.store.queues.queue_table import AWAKE_IDLE_MAX
+from server.store.queues.queue_table import LOADED_IDLE_MAX
 from server.store.store import MessageStore
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (
@@ -28,7 +28,7 @@ from tests.server.store.stores import (
     small_config,
 )
 
-COUNT = AWAKE_IDLE_MAX + 500
+COUNT = LOADED_IDLE_MAX + 500
 TOPIC = "topic-a"
 
 
@@ -134,21 +134,21 @@ def test_queues_that_are_idle_fall_asleep_and_files_are_closed(disk: SimDisk) ->
 
     store.housekeeping(START_MS + 200)
 
-    assert len(store._table.queues) == AWAKE_IDLE_MAX
+    assert len(store._table.queues) == LOADED_IDLE_MAX
     assert len(store._table.files._open) <= OPEN_FILES_MAX
     assert store.put(message(0, queue_id=0), START_MS).queue_offset == 1
     abandon(store)
 
 
 TURNS = 100
-"""Queues in use by turns, where few may stay awake."""
+"""Queues in use by turns, of which few may stay loaded."""
 
 
 @pytest.fixture
 def crowd(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue_table, "AWAKE_IDLE_MAX", 20)
-    monkeypatch.setattr(queue_table, "AWAKE_PUT_MAX", 20)
-    monkeypatch.setattr(queue_table, "AWAKE_MAX", 20)
+    monkeypatch.setattr(queue_table, "LOADED_IDLE_MAX", 20)
+    monkeypatch.setattr(queue_table, "LOADED_PUT_MAX", 20)
+    monkeypatch.setattr(queue_table, "LOADED_MAX", 20)
     monkeypatch.setattr(queue_table, "SLACK", 8)
 
 

@@ -25,7 +25,7 @@ from server.store.store import MessageStore
 from storefmt.formats.message import decode_record
 from storefmt.paths import StorePaths
 from tests.server.store.simdisk import SimDisk
-from tests.server.store.stores import START_MS, bodies, flush, message, open_store
+from tests.server.store.stores import START_MS, bodies, flush, message, open_store, records_of_key
 
 TOPIC = "topic-a"
 QUEUES = (0, 1)
@@ -227,7 +227,7 @@ def check(store: MessageStore, promise: Promise) -> None:
         assert bodies(store, TOPIC, queue_id) == [body for _, body in sent[low:]]
     for number in {count - 1, count * 2 // 3} if count else ():
         if number >= promise.expired:
-            (record,) = store.query(TOPIC, f"k{number}", count_max=2).records
+            (record,) = records_of_key(store, TOPIC, f"k{number}", count_max=2)
             assert promise.sent[number][1] in record
     del promise.sent[count:]
     promise.acknowledged = promise.written = count

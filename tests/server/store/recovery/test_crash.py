@@ -22,6 +22,7 @@ from tests.server.store.stores import (
     message,
     open_store,
     records_in,
+    records_of_key,
     small_config,
 )
 
@@ -345,5 +346,5 @@ def test_start_after_a_kill_needs_no_space(messages: int) -> None:
     assert after.recovery.clean
     for body in history.acknowledged.values():
         key = f"k{body.partition(b':')[0].decode()}"
-        found = after.query("topic-a", key, count_max=32).records
+        found = records_of_key(after, "topic-a", key, count_max=32)
         assert body in {decode_record(data).body for data in found}

@@ -244,7 +244,7 @@ def explore(kind: str, seed: int) -> int:
     explorer = Explorer(config_for(sync=kind != "async"), limit=LIMIT, seed=seed)
     explorer.watch(disk)
     # In every other run queues rest between any two messages, as one of very many does.
-    none = dict.fromkeys(("AWAKE_PUT_MAX", "AWAKE_MAX", "AWAKE_IDLE_MAX", "SLACK"), 0)
+    none = dict.fromkeys(("LOADED_PUT_MAX", "LOADED_MAX", "LOADED_IDLE_MAX", "SLACK"), 0)
     some = mock.patch.multiple(queue_table, **none)
     chance = random.Random(seed)
     with some if seed % 2 else nullcontext():

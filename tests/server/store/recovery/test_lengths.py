@@ -32,6 +32,7 @@ from tests.server.store.stores import (
     flush,
     message,
     open_store,
+    records_of_key,
     small_config,
 )
 
@@ -126,7 +127,7 @@ def open_cut(disk: SimDisk, name: str, size: int, ends: list[int], wanted: Files
     assert store.recovery.scanned_size <= 2 * SIZE, (name, size)
     assert numbers_read(store) == list(range(count)), (name, size)
     if count:
-        (found,) = store.query(TOPIC, f"k{count - 1}", count_max=2).records
+        (found,) = records_of_key(store, TOPIC, f"k{count - 1}", count_max=2)
         assert decode_record(found).body.startswith(b"%d " % (count - 1))
     file = disk.stat(name)
     assert not is_log or file is None or file.size == SIZE, (name, size)

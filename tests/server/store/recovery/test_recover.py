@@ -22,6 +22,7 @@ from tests.server.store.stores import (
     message,
     open_store,
     put_all,
+    records_of_key,
     small_config,
     tree,
 )
@@ -61,7 +62,7 @@ def test_untouched_store_opens_without_a_scan(copy: Path) -> None:
     assert store.recovery.clean
     assert store.recovery.scanned_size == 0
     assert store.max_offset("topic-a", 0) == COUNT // 2
-    assert len(store.query("topic-a", f"k{COUNT - 1}", count_max=5).records) == 1
+    assert len(records_of_key(store, "topic-a", f"k{COUNT - 1}", count_max=5)) == 1
     store.close(START_MS)
 
 
@@ -267,7 +268,7 @@ def test_damaged_index_is_built_again_with_every_key(
     store = open_store(small_config(copy))
 
     for number in range(COUNT):
-        found = store.query("topic-a", f"k{number}", count_max=8).records
+        found = records_of_key(store, "topic-a", f"k{number}", count_max=8)
         assert any(f"body {number} ".encode() in record for record in found)
     store.close(START_MS)
     assert index_contents(copy) == before

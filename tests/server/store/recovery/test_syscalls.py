@@ -28,6 +28,7 @@ from tests.server.store.stores import (
     flush,
     message,
     open_store,
+    records_of_key,
     small_config,
 )
 
@@ -101,7 +102,7 @@ def check(root: Path, said: bytes) -> None:
     assert 0 <= ends[0] - ends[1] <= 1
     assert store.recovery.damaged == []
     for number in range(max(0, sum(ends) - 3), sum(ends)):
-        assert len(store.query("topic-a", f"k{number}", count_max=2).records) == 1
+        assert len(records_of_key(store, "topic-a", f"k{number}", count_max=2)) == 1
     store.close(START_MS)
     with StoreDir.open(root) as directory:
         found = {one.kind for one in verify(directory).findings}

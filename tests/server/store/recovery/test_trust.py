@@ -1,6 +1,7 @@
 """Starts after a crash of our own: only what came after the safe point is walked."""
 
 import copy
+import json
 import os
 import random
 import shutil
@@ -33,6 +34,7 @@ from tests.server.store.stores import (
     message,
     open_store,
     put_all,
+    records_of_key,
     small_config,
     tree,
 )
@@ -96,7 +98,7 @@ def test_start_after_a_kill_walks_the_tail_alone(root: Path, whole: Path) -> Non
     assert store.recovery.rebuilt_queues == []
     assert len(bodies(store, "topic-a", 0)) == COUNT // 2
     for number in range(COUNT):
-        assert len(store.query("topic-a", f"k{number}", count_max=9).records) == 1
+        assert len(records_of_key(store, "topic-a", f"k{number}", count_max=9)) == 1
     store.close(START_MS)
     check_equal(root, whole)
 
@@ -352,6 +354,82 @@ def test_interrupted_recovery_goes_on_where_it_was(
     assert rest_size < store.recovery.scanned_size <= rest_size + save_every_size + taken[79].size
     assert store.recovery.record_count < COUNT // 2
     store.close(START_MS)
+    check_equal(root, whole)
+
+
+def test_recovery_tries_to_save_seldom_while_the_queue_of_a_topic_made_again_is_in_doubt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recover, "SAVE_EVERY_SIZE", 2048)
+    config = small_config(tmp_path, log_file_size=1 << 20)
+    store = open_store(config)
+    for number in range(30):
+        store.put(message(number), START_MS)
+    store.write(START_MS)
+    delete_topic(store, "topic-a")
+    store.put(message(30), START_MS)
+    for number in range(200):
+        store.put(message(number, topic="topic-b"), START_MS)
+    store.write(START_MS)
+    sent = {topic: bodies(store, topic, 0) for topic in ("topic-a", "topic-b")}
+    store.close(START_MS)
+    # As a store of the real broker, which does not say that a topic was deleted.
+    (tmp_path / "dispatch.json").unlink()
+    saves: list[bool] = []
+
+    def counted(self: recover.Recovery, until: int) -> None:
+        saves.append(self._queues.is_settled)
+        save(self, until)
+
+    save = recover.Recovery._save
+    monkeypatch.setattr(recover.Recovery, "_save", counted)
+    store = open_store(config)
+
+    assert False in saves
+    assert len(saves) <= store.written_offset // 2048
+    assert {topic: bodies(store, topic, 0) for topic in sent} == sent
+    store.close(START_MS)
+
+
+@pytest.mark.parametrize("gap", [1, 3])
+def test_queue_file_behind_one_that_a_power_cut_took_does_not_replace_those_before(
+    root: Path, whole: Path, gap: int
+) -> None:
+    last = queue_file(root, -1)
+    size = last.stat().st_size
+    late = last.with_name(f"{int(last.name) + (gap + 1) * size:020d}")
+    late.write_bytes(last.read_bytes())
+
+    store = open_store(small_config(root))
+
+    assert len(bodies(store, "topic-a", 0)) == COUNT // 2
+    assert store.recovery.record_count == COUNT - SYNCED
+    store.close(START_MS)
+    check_equal(root, whole)
+
+
+@pytest.mark.parametrize("number", [-(1 << 70), -1, 0, 7, 1 << 62, 1 << 64, 1 << 99, float("inf")])
+@pytest.mark.parametrize(
+    "name",
+    ["safeLogOffset", "logFileSize", "queueFileSize", "lockNs", "clockMs", "minOf", "end", "index"],
+)
+def test_store_opens_whatever_number_is_in_its_dispatch_json(
+    root: Path, whole: Path, name: str, number: float
+) -> None:
+    path = root / "dispatch.json"
+    text, mark, _ = path.read_bytes().rpartition(b', "crc": ')
+    value = json.loads(text + b"}")
+    if name == "end":
+        value["queues"] = {"topic-a": f"0 0 {number} 0"}
+    elif name == "index":
+        value["index"]["header"] = [number] * 6
+    else:
+        value[name] = number
+    text = json.dumps(value)[:-1].encode()
+    path.write_bytes(text + mark + b"%d}" % zlib.crc32(text))
+
+    open_store(small_config(root)).close(START_MS)
+
     check_equal(root, whole)
 
 

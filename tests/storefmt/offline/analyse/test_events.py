@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from storefmt.formats.checkpoint import Checkpoint
-from storefmt.formats.message import encode_record
 from storefmt.offline.analyse.events import EventKind, store_events
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
+from tests.records import record_bytes
 from tests.storefmt.offline.stores import HEALTHY, store_of
 from tests.storefmt.offline.tiny import BROKER, LOG_FILE_SIZE, PRODUCER, tiny_store
 
@@ -28,21 +28,15 @@ def store_with(root: Path, times_ms: list[int]) -> list[int]:
     data, offsets = b"", []
     for number, store_ms in enumerate(times_ms):
         offsets.append(len(data))
-        data += encode_record(
+        data += record_bytes(
             topic=b"orders",
-            queue_id=0,
             queue_offset=number,
             log_offset=len(data),
             body=b"x",
-            properties=b"",
             born_ms=START_MS,
             born_host=PRODUCER,
             store_ms=store_ms,
             store_host=BROKER,
-            flag=0,
-            sys_flag=0,
-            reconsume_times=0,
-            prepared_transaction_offset=0,
         )
     (root / "commitlog").mkdir()
     (root / "commitlog" / f"{0:020d}").write_bytes(data.ljust(4 * LOG_FILE_SIZE, b"\0"))

@@ -9,7 +9,7 @@ from storefmt.errors import NotInStore
 from storefmt.formats.message import Record
 from storefmt.offline import StoreDir
 from storefmt.offline.analyse.trace import Life, trace
-from storefmt.offline.output_dir import OutDir
+from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.rebuild import rebuild
 from tests.golden import Golden
 
@@ -105,7 +105,7 @@ def test_a_recall_is_found_where_the_index_has_only_the_timer(
 ) -> None:
     path, out = golden.store("v5"), tmp_path / "out"
     with StoreDir.open(path) as store:
-        rebuild(store, OutDir.make(out, source=path))
+        rebuild(store, OutputDirectory.make(out, source=path))
     shutil.rmtree(path / "index")
     shutil.move(out / "index", path / "index")
 

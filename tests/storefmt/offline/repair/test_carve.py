@@ -8,7 +8,7 @@ import pytest
 
 from storefmt.errors import BadCall, NotInStore
 from storefmt.formats.message import Record
-from storefmt.offline.output_dir import OutDir
+from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.carve import CarvedLog, Carver, files_to_carve
 from storefmt.offline.repair.repair import repair
 from storefmt.offline.verify.store import verify
@@ -84,13 +84,13 @@ def test_carved_records_become_a_store(golden: Golden, tmp_path: Path) -> None:
     parts = [file.read_bytes() for file in sorted((path / "commitlog").iterdir())]
     random.Random(SEED).shuffle(parts)
     heap.write_bytes(b"x".join(parts))
-    log = CarvedLog(OutDir.make(tmp_path / "log", source=path), file_size=262144)
+    log = CarvedLog(OutputDirectory.make(tmp_path / "log", source=path), file_size=262144)
     for found in Carver().search([heap]):
         assert log.put(found)
     log.close()
 
     with StoreDir.open(tmp_path / "log") as store:
-        done = repair(store, OutDir.make(tmp_path / "store", source=tmp_path / "log"))
+        done = repair(store, OutputDirectory.make(tmp_path / "store", source=tmp_path / "log"))
 
     assert done.lost_count == 0
     assert records_in(tmp_path / "store") == whole
@@ -103,7 +103,7 @@ def test_carved_records_become_a_store(golden: Golden, tmp_path: Path) -> None:
 def test_of_two_records_for_one_place_the_first_stays(golden: Golden, tmp_path: Path) -> None:
     path = golden.store("ipv6")
     first = next(Carver().search(files_to_carve(path / "commitlog")))
-    log = CarvedLog(OutDir.make(tmp_path / "log", source=path))
+    log = CarvedLog(OutputDirectory.make(tmp_path / "log", source=path))
 
     assert log.put(first)
     assert not log.put(first)
@@ -111,7 +111,7 @@ def test_of_two_records_for_one_place_the_first_stays(golden: Golden, tmp_path: 
     assert not log.put(first._replace(record=first.record._replace(log_offset=(1 << 30) - 8)))
     log.close()
     with pytest.raises(BadCall):
-        CarvedLog(OutDir.make(tmp_path / "other", source=path), file_size=0)
+        CarvedLog(OutputDirectory.make(tmp_path / "other", source=path), file_size=0)
 
 
 def test_any_bytes_give_an_answer(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from storefmt.formats.consumequeue import ENTRY_SIZE, FILLER
 from storefmt.offline import Report, Severity, StoreDir, verify
-from storefmt.offline.output_dir import OutDir
+from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.rebuild import rebuild
 from storefmt.offline.repair.repair import repair
 from storefmt.offline.views import matching
@@ -117,7 +117,7 @@ def test_rebuild_gives_overwritten_entries_back_byte_for_byte(
     overwrite(whole, kept=kept)
 
     with StoreDir.open(whole) as store:
-        rebuild(store, OutDir.make(tmp_path / "out", source=whole))
+        rebuild(store, OutputDirectory.make(tmp_path / "out", source=whole))
 
     for part in PARTS:
         assert_same_files(tmp_path / "out", real, part)
@@ -132,7 +132,7 @@ def test_repair_gives_overwritten_entries_back_byte_for_byte(
     overwrite(whole, kept=kept)
 
     with StoreDir.open(whole) as store:
-        done = repair(store, OutDir.make(tmp_path / "out", source=whole))
+        done = repair(store, OutputDirectory.make(tmp_path / "out", source=whole))
 
     for part in ("commitlog", *PARTS):
         assert_same_files(tmp_path / "out", real, part)

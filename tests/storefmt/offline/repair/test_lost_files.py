@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from storefmt.offline import Finding, Severity, StoreDir, verify
-from storefmt.offline.output_dir import OutDir
+from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.repair import Action, repair
 from tests.golden import Golden
 from tests.storefmt.offline.tiny import tiny_store
@@ -41,7 +41,7 @@ def found_in(root: Path, name: str) -> list[Finding]:
 
 def actions_of(root: Path, out: Path, name: str) -> list[Action]:
     with StoreDir.open(root) as store:
-        done = repair(store, OutDir.make(out, source=root))
+        done = repair(store, OutputDirectory.make(out, source=root))
     return [one for one in done.actions if one.file == f"config/{name}"]
 
 

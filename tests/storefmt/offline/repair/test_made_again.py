@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from storefmt.config.tables import TopicConfig, TopicTable
-from storefmt.formats.consumequeue import encode_entry
+from storefmt.formats.consumequeue import CQ_ENTRY
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.message import decode_record
 from storefmt.offline import Finding, Severity, StoreDir, verify
-from storefmt.offline.output_dir import OutDir
+from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.repair import repair
 from tests.storefmt.offline.tiny import LOG_FILE_SIZE, QUEUE_FILE_SIZE, record_bytes
 
@@ -33,7 +33,7 @@ def made(root: Path, old: Sequence[Send], new: Sequence[Send]) -> Path:
     data, entries = b"", dict[tuple[str, int], bytes]()
     for number, (topic, queue_id, queue_offset) in enumerate([*old, *new]):
         raw = record_bytes(number, len(data), topic, queue_id, queue_offset)
-        entry = encode_entry(len(data), len(raw), tags_code(decode_record(raw).tags))
+        entry = CQ_ENTRY.pack(len(data), len(raw), tags_code(decode_record(raw).tags))
         if number >= len(old):
             entries[topic, queue_id] = entries.get((topic, queue_id), b"") + entry
         data += raw
@@ -149,7 +149,7 @@ def test_repair_of_such_a_store_gives_one_that_is_in_order(tmp_path: Path) -> No
     root = made(tmp_path / "s", OLD, [("A", 0, 0), ("B", 0, 0)])
 
     with StoreDir.open(root) as store:
-        done = repair(store, OutDir.make(tmp_path / "out", source=root))
+        done = repair(store, OutputDirectory.make(tmp_path / "out", source=root))
 
     assert {one.severity for one in found_in(tmp_path / "out")} == {Severity.INFO}
     assert done.lost_count == 0

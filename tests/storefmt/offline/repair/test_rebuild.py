@@ -7,9 +7,8 @@ import pytest
 
 from storefmt.errors import BadCall
 from storefmt.formats.consumequeue import decode_entries
-from storefmt.names import DELAY_LEVELS
-from storefmt.offline.output_dir import OutDir
-from storefmt.offline.repair.placement import parse_delays
+from storefmt.names import DELAY_LEVELS, parse_delay_levels
+from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.rebuild import Rebuilt, StoreShape, rebuild
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
@@ -44,7 +43,7 @@ def same_data(left: Path, right: Path) -> bool:
 
 def rebuilt(path: Path, out: Path, shape: StoreShape | None = None) -> Rebuilt:
     with StoreDir.open(path) as store:
-        return rebuild(store, OutDir.make(out, source=path), shape=shape)
+        return rebuild(store, OutputDirectory.make(out, source=path), shape=shape)
 
 
 @pytest.mark.parametrize("name", HEALTHY)
@@ -108,7 +107,7 @@ def test_each_queue_and_index_file_lost_alone_comes_back(golden: Golden, tmp_pat
 
 def test_a_delay_queue_gets_due_times_of_other_levels(golden: Golden, tmp_path: Path) -> None:
     path = golden.store("ipv6")
-    later = " ".join(f"{ms // 1000 + 1}s" for ms in parse_delays(DELAY_LEVELS).values())
+    later = " ".join(f"{ms // 1000 + 1}s" for ms in parse_delay_levels(DELAY_LEVELS))
 
     rebuilt(path, tmp_path / "out", StoreShape(delay_levels=later))
 
@@ -145,11 +144,11 @@ def test_out_must_be_new_and_apart(golden: Golden, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(path)
     for out in (path, path / "new", tmp_path / "full", tmp_path / "full/x", tmp_path / "link/in"):
         with pytest.raises(BadCall):
-            OutDir.make(out, source=path)
+            OutputDirectory.make(out, source=path)
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/etc", "a\0b"])
 def test_no_name_leads_out(name: str, tmp_path: Path) -> None:
-    out = OutDir.make(tmp_path / "out", source=tmp_path / "store")
+    out = OutputDirectory.make(tmp_path / "out", source=tmp_path / "store")
     with pytest.raises(BadCall):
         out.file("consumequeue", name, "x")

@@ -10,8 +10,8 @@ import pytest
 
 from storefmt.formats.layout import MESSAGE
 from storefmt.formats.message import Record
-from storefmt.formats.scan import Blank, End, walk
-from storefmt.offline.output_dir import OutDir
+from storefmt.formats.scan import Blank, End, scan_items
+from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.placeholder import DAMAGED_TAG, Slot, Stamp, fill
 from storefmt.offline.repair.repair import Repaired, repair
 from storefmt.offline.verify.store import verify
@@ -19,11 +19,7 @@ from storefmt.offline.views.config import read_config
 from storefmt.offline.views.log_scan import walk_file
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
-from tests.storefmt.offline.damages import (
-    DAMAGES,
-    double_a_single_record,
-    swap_single_records,
-)
+from tests.storefmt.offline.damages import DAMAGES, double_a_single_record, swap_single_records
 from tests.storefmt.offline.stores import HEALTHY, state_of, store_of
 
 SEED = 20261121
@@ -31,7 +27,7 @@ SEED = 20261121
 
 def repaired(path: Path, out: Path) -> Repaired:
     with StoreDir.open(path) as store:
-        return repair(store, OutDir.make(out, source=path))
+        return repair(store, OutputDirectory.make(out, source=path))
 
 
 def records_of(path: Path) -> dict[int, Record]:
@@ -325,7 +321,7 @@ def test_a_fill_is_valid_at_every_size(to_file_end: bool) -> None:
             def read(pos: int, count: int, file: bytes = file) -> bytes:
                 return file[pos : pos + count]
 
-            items = list(walk(read, base=4096, size=size))
+            items = list(scan_items(read, base=4096, size=size))
 
             records = [item for item in items if isinstance(item, Record)]
             left = size - sum(record.size for record in records)

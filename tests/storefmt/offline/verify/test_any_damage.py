@@ -3,8 +3,6 @@
 import os
 import random
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ import pytest
 from storefmt.errors import StoreError
 from storefmt.offline import Report, StoreDir, verify
 from tests.golden import Golden
+from tests.storefmt.broken import changed
 from tests.storefmt.offline.stores import state_of
 
 SEED = 20261121
@@ -36,16 +35,6 @@ def ask(question: object) -> None:
         question()  # type: ignore[operator]
     except StoreError as error:
         assert str(error), "an error says what, where and what next"  # noqa: PT017
-
-
-@contextmanager
-def changed(file: Path, data: bytes) -> Iterator[None]:
-    whole = file.read_bytes()
-    file.write_bytes(data)
-    try:
-        yield
-    finally:
-        file.write_bytes(whole)
 
 
 def files_of(path: Path) -> list[Path]:

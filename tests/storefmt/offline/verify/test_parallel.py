@@ -15,8 +15,6 @@ from pathlib import Path
 import pytest
 
 from storefmt.errors import DamageKind, RecordDamaged, StoreError
-from storefmt.formats.hosts import pack_host
-from storefmt.formats.message import encode_record
 from storefmt.offline import StoreDir, parallel
 from storefmt.offline.analyse.stats import count_records
 from storefmt.offline.analyse.tally import By, Key, Tally
@@ -25,6 +23,7 @@ from storefmt.offline.verify.findings import Report
 from storefmt.offline.verify.seal import CHECKSUMS, SealResult, seal
 from storefmt.offline.verify.store import verify
 from tests.golden import Golden
+from tests.records import record_bytes
 from tests.storefmt.offline.stores import HEALTHY, store_of
 from tests.storefmt.offline.verify.test_bulk import CRASHED, damage
 from tests.storefmt.offline.verify.test_large import sparse_store
@@ -33,7 +32,6 @@ parallel_module = pytest.importorskip(
     "storefmt.offline.verify.parallel_verify", reason="numpy is needed"
 )
 
-HOST = pack_host("127.0.0.1", 10911)
 NOW_MS = 1_700_000_000_000
 HEAD_SIZE = 88
 """Bytes of a record before its body."""
@@ -127,11 +125,9 @@ def test_most_windows_come_from_the_pieces(golden: Golden, monkeypatch: pytest.M
 
 
 def record_at(log_offset: int, queue_offset: int, body: bytes) -> bytes:
-    return encode_record(
-        topic=b"T", queue_id=0, queue_offset=queue_offset, log_offset=log_offset, flag=0,
-        sys_flag=0, born_ms=NOW_MS, born_host=HOST, store_ms=NOW_MS, store_host=HOST,
-        reconsume_times=0, prepared_transaction_offset=0, body=body, properties=b"",
-    )  # fmt: skip
+    return record_bytes(
+        queue_offset=queue_offset, log_offset=log_offset, born_ms=NOW_MS, store_ms=NOW_MS, body=body
+    )
 
 
 @pytest.mark.usefixtures("here")

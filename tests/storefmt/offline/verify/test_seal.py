@@ -6,33 +6,25 @@ from pathlib import Path
 import pytest
 
 from storefmt.errors import BadCall
-from storefmt.formats.message import blank, encode_record
+from storefmt.formats.message import blank
 from storefmt.offline.verify.seal import CHECKSUMS, Sealed, flipped_bit, read_sealed, seal
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
+from tests.records import record_bytes
 from tests.storefmt.offline.stores import state_of
 
-HOST = bytes([10, 0, 0, 1, 0, 0, 42, 159])
 FILE_SIZE = 256
 SIZE = 101
 """Bytes of a record with a body of three."""
 
 
 def small_record(log_offset: int, queue_offset: int, body: bytes) -> bytes:
-    return encode_record(
-        topic=b"T",
-        queue_id=0,
+    return record_bytes(
         queue_offset=queue_offset,
         log_offset=log_offset,
-        flag=0,
-        sys_flag=0,
         born_ms=1_763_700_000_000,
-        born_host=HOST,
         store_ms=1_763_700_000_001,
-        store_host=HOST,
-        reconsume_times=0,
-        prepared_transaction_offset=0,
         body=body,
         properties=b"TAGS\x01a",
     )

@@ -169,6 +169,18 @@ def test_lost_queue_directory_is_an_error(golden: Golden) -> None:
     assert (found.kind, found.file, found.count) == ("queue_missing", "consumequeue/tiny/3", 5)
 
 
+def test_a_queue_directory_without_files_is_told_as_a_missing_queue(golden: Golden) -> None:
+    path = golden.store("basic")
+    # As a broker leaves it that is killed between making the directory and its first file.
+    for file in (path / "consumequeue" / "tiny" / "3").iterdir():
+        file.unlink()
+
+    report = check(path)
+
+    (found,) = worse_than_info(report)
+    assert (found.kind, found.file, found.count) == ("queue_missing", "consumequeue/tiny/3", 5)
+
+
 def test_queues_of_a_deleted_topic_are_only_told(golden: Golden) -> None:
     path = golden.store("basic")
     shutil.rmtree(path / "consumequeue" / "tiny")

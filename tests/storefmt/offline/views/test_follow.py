@@ -3,22 +3,17 @@
 import shutil
 from pathlib import Path
 
-from storefmt.formats.hosts import pack_host
-from storefmt.formats.message import blank, encode_record
+from storefmt.formats.message import blank
 from storefmt.offline import StoreDir
 from storefmt.offline.views.follow import POLLS_TO_WAIT, Follower, Found, Skipped
 from tests.golden import Golden
+from tests.records import record_bytes
 
-HOST = pack_host("127.0.0.1", 10911)
 FILE_SIZE = 4096
 
 
 def record_at(log_offset: int, *, properties: bytes = b"TAGS\x01a") -> bytes:
-    return encode_record(
-        topic=b"T", queue_id=0, queue_offset=log_offset, log_offset=log_offset, flag=0, sys_flag=0,
-        born_ms=1, born_host=HOST, store_ms=2, store_host=HOST, reconsume_times=0,
-        prepared_transaction_offset=0, body=b"body", properties=properties,
-    )  # fmt: skip
+    return record_bytes(queue_offset=log_offset, log_offset=log_offset, properties=properties)
 
 
 def log_file(directory: Path, start: int) -> Path:

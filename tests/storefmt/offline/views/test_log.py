@@ -23,7 +23,7 @@ def test_items_equal_the_real_readers(golden: Golden, name: str) -> None:
 
     with StoreDir.open(store_of(golden, name)) as store:
         found = []
-        for span, pos, item in store.log.walk():
+        for span, pos, item in store.log.located_items():
             kind = {Record: "msg", Blank: "blank", End: "end"}[type(item)]
             found.append((kind, span.start + pos, getattr(item, "size", 0)))
 

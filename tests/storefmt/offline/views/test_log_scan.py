@@ -2,31 +2,16 @@
 
 from pathlib import Path
 
-from storefmt.formats.message import MAGIC_V1, Record, encode_record
+from storefmt.formats.message import MAGIC_V1, Record
 from storefmt.offline.views.log_scan import last_record, walk_file
 from storefmt.store_file import StoreFile
+from tests.records import record_bytes
 
-HOST = bytes([127, 0, 0, 1]) + (10911).to_bytes(4, "big")
 BASE = 4096
 
 
 def record(log_offset: int, body: bytes) -> bytes:
-    return encode_record(
-        topic=b"T",
-        queue_id=0,
-        queue_offset=0,
-        log_offset=log_offset,
-        flag=0,
-        sys_flag=0,
-        born_ms=1,
-        born_host=HOST,
-        store_ms=2,
-        store_host=HOST,
-        reconsume_times=0,
-        prepared_transaction_offset=0,
-        body=body,
-        properties=b"",
-    )
+    return record_bytes(log_offset=log_offset, body=body)
 
 
 def file_of(path: Path, bodies: list[bytes], *, size: int) -> tuple[StoreFile, list[int]]:

@@ -1,0 +1,74 @@
+"""The three requests that have brokers delete what is expired: one row a broker.
+
+Rule: a broker answers that it was asked, not what it removed; the result is ``done``, and
+nothing here claims more.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from mqadmin.changes.write import result_of
+from mqadmin.cli.decorators import on_broker, together
+from mqadmin.cli.types import CLUSTER
+from mqadmin.cluster.brokers import masters
+from mqadmin.output.rows import WOULD_CHANGE, Outcome, Row, exit_code_of
+from mqadmin.session.call import Call
+from mqclient.errors import ClientError
+
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
+
+DONE: Final = "done"
+
+
+to_clean = together(
+    on_broker, click.option("--cluster", type=CLUSTER, help="on the masters of a cluster")
+)
+"""Which brokers; every one where neither is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned(Row):
+    """One broker that was asked."""
+
+    broker: str
+    address: str
+    result: str
+    remark: str | None
+
+
+async def clean(
+    call: Call,
+    what: str,
+    ask: "Callable[[Admin, str], Awaitable[None]]",
+    *,
+    broker: str | None,
+    cluster: str | None,
+) -> Outcome:
+    """Ask each broker and return a row for each.
+
+    Args:
+        what: what it deletes, for the question.
+        ask: sends the request to an address.
+
+    Raises:
+        NotFound: there is no such cluster or broker.
+    """
+    admin = await call.admin()
+    places = await masters(admin, broker=broker, cluster=cluster, every=True)
+    await call.confirm(f"delete {what} on {len(places)} broker(s)?")
+    rows = []
+    for place in places:
+        result, remark = DONE, None
+        if call.dry_run:
+            result = WOULD_CHANGE
+        else:
+            try:
+                await ask(admin, place.address)
+            except ClientError as error:
+                result, remark = result_of(error)
+        rows.append(Cleaned(place.broker, place.address, result, remark))
+    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

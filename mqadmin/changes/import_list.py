@@ -1,0 +1,44 @@
+"""What ``topic import`` and ``group import`` share: their argument, and reading the file.
+
+Rule: every entry is read before anything is changed; the first that is none is told by its number.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from mqadmin.cli.types import FILE_PATH
+from mqadmin.errors import Usage
+from mqadmin.session.call import Call
+from mqadmin.session.input_file import objects_of
+from storefmt.config.fastjson import Json
+from storefmt.errors import StoreError
+
+T = TypeVar("T")
+
+
+list_argument = click.argument("file", type=FILE_PATH, help="a JSON array; - is standard input")
+
+
+def entries_of(
+    call: Call, file: Path, read: Callable[[Json], T], *, name: Callable[[T], str]
+) -> list[T]:
+    """Return the entries of a list, each as ``read`` has it.
+
+    Raises:
+        Usage: the file is no list, one of its entries is not what it should be, or a name is
+            there twice.
+        OSError: it cannot be read.
+    """
+    found: dict[str, T] = {}
+    for number, entry in enumerate(objects_of(call, file), start=1):
+        try:
+            one = read(entry)
+        except StoreError as error:
+            raise Usage(f"{file} entry {number}: {error}") from None
+        if name(one) in found:
+            raise Usage(f"{file} entry {number}: {name(one)} is there twice", hint="keep one")
+        found[name(one)] = one
+    return [*found.values()]

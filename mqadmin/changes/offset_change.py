@@ -1,0 +1,226 @@
+"""A group's offset in one queue, moved: the row, and how it is stored and read back.
+
+    reset, skip     where to is worked out from a place
+    clone, import   where to is what another group, or a file, says
+
+Rule: an offset is stored only where nobody is online, for a member would overwrite it with its
+own within seconds; what was stored is read back, and another value there is an error.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from mqadmin.changes.targets.offset import OffsetTarget
+from mqadmin.cluster.brokers import MASTER, Place
+from mqadmin.errors import NotFound, Refused
+from mqadmin.output.rows import EpochMs, Row
+from mqadmin.session.call import Call
+from mqclient.client import routes
+from remoting.bodies import MessageQueue
+
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
+    from mqclient.message import MessageExt
+
+
+OFFSET_COLUMNS: Final = (
+    *("topic", "broker", "queue_id", "old_offset", "new_offset", "skipped", "replayed"),
+    *("how", "first_msg_id"),
+)
+"""What a table shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetChange(Row):
+    """One queue: where the group was and is, in entries; ``how`` it got there.
+
+    ``skipped`` are the messages that it will not read, ``replayed`` those that it reads again.
+    ``first_…`` is the message that it reads first; filled with ``--dry-run``. ``asked_offset`` is
+    what was asked for: with ``--only-back`` a queue may stay where it was.
+    """
+
+    group: str
+    topic: str
+    broker: str
+    queue_id: int
+    old_offset: int | None
+    new_offset: int
+    changed: bool
+    how: str
+    skipped: int
+    replayed: int
+    min_offset: int
+    max_offset: int
+    first_msg_id: str | None
+    first_keys: tuple[str, ...]
+    first_ms: EpochMs
+    asked_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What is known and wanted of one queue; offsets in entries.
+
+    ``asked`` is what was asked for, where the queue stays as it is instead.
+    """
+
+    queue: MessageQueue
+    address: str
+    old: int | None
+    new: int
+    low: int
+    high: int
+    asked: int | None = None
+
+
+def row_of(
+    group: str, move: Move, how: str, *, new: int | None = None, first: "MessageExt | None" = None
+) -> OffsetChange:
+    """Return the row of a move that ended at ``new``, or where it was to go."""
+    at = move.new if new is None else new
+    # Without an offset a group would have begun at the first message there is.
+    old = move.low if move.old is None else move.old
+    changed = move.old != at and move.asked is None
+    return OffsetChange(
+        group=group,
+        topic=move.queue.topic,
+        broker=move.queue.broker_name,
+        queue_id=move.queue.queue_id,
+        old_offset=move.old,
+        new_offset=at,
+        changed=changed,
+        how=how if changed else "unchanged",
+        skipped=max(0, at - max(old, move.low)),
+        replayed=max(0, min(old, move.high) - at),
+        min_offset=move.low,
+        max_offset=move.high,
+        first_msg_id=first.msg_id if first else None,
+        first_keys=tuple(first.keys) if first else (),
+        first_ms=first.store_ms if first else 0,
+        asked_offset=move.new if move.asked is None else move.asked,
+    )
+
+
+def keep(call: Call, admin: "Admin", group: str, moves: Sequence[Move], *, title: str) -> None:
+    """Keep the offsets that are about to be overwritten, for ``undo``."""
+    saved = [
+        OffsetTarget(
+            admin,
+            Place("", move.queue.broker_name, MASTER, move.address),
+            (group, move.queue.topic, str(move.queue.queue_id)),
+        ).saved(move.old)
+        for move in moves
+        if move.old is not None and move.old != move.new
+    ]
+    if saved:
+        call.keep(title, saved)
+
+
+async def store(admin: "Admin", group: str, move: Move) -> OffsetChange:
+    """Store an offset and read it back.
+
+    Raises:
+        Refused: the broker has another offset than the one that was stored.
+    """
+    if move.old == move.new or move.asked is not None:
+        return row_of(group, move, "unchanged")
+    await admin.update_consumer_offset(move.address, group, move.queue, move.new)
+    stored = await admin.query_consumer_offset(move.address, group, move.queue)
+    if stored != move.new:
+        raise Refused(
+            f"{move.address} has offset {stored} in {move.queue} after {move.new} was stored",
+            hint="is a member coming online? try again",
+        )
+    return row_of(group, move, "stored")
+
+
+async def check_offline(admin: "Admin", group: str, addresses: Iterable[str]) -> None:
+    """See to it that nobody of a group is online.
+
+    Raises:
+        Refused: somebody is.
+    """
+    members = await asyncio.gather(*(admin.consumer_ids(at, group) for at in addresses))
+    names = sorted({name for found in members for name in found})
+    if names:
+        raise Refused(
+            f"group {group} has members online ({', '.join(names[:3])}), "
+            "who would overwrite what is stored",
+            hint="stop them first, or use `offset reset` with a time",
+        )
+
+
+async def moves_to(
+    admin: "Admin", group: str, topic: str, wanted: Mapping[tuple[str, int], int]
+) -> tuple[list[Move], list[str]]:
+    """Return the moves of a topic's queues to what is wanted, and what has no queue.
+
+    Args:
+        wanted: (broker, queue id) -> queue offset; one outside the queue's ends is moved to
+            the nearest end.
+
+    Raises:
+        NoRoute: there is no such topic.
+    """
+    route = await admin.topic_route(topic)
+    masters = routes.masters(route)
+    queues = {
+        (queue.broker_name, queue.queue_id): queue
+        for queue in routes.subscribe_queues(topic, route)
+    }
+    known = await known_offsets(admin, group, topic, masters)
+    moves = await asyncio.gather(
+        *(
+            _move(admin, queues[spot], masters[spot[0]], known[spot[0]], offset)
+            for spot, offset in sorted(wanted.items())
+            if spot in queues
+        )
+    )
+    missing = [
+        f"{topic} {broker}:{number}" for broker, number in wanted if (broker, number) not in queues
+    ]
+    return list(moves), missing
+
+
+async def known_offsets(
+    admin: "Admin", group: str, topic: str, masters: Mapping[str, str]
+) -> dict[str, dict[int, int]]:
+    """Return broker -> queue id -> where the group is, in entries.
+
+    Asked for one queue, a broker says 0 for a group it has never seen; its table does not.
+    """
+    tables = await asyncio.gather(*(admin.all_consumer_offsets(at) for at in masters.values()))
+    return {
+        name: table.get((topic, group), {}) for name, table in zip(masters, tables, strict=True)
+    }
+
+
+async def _move(
+    admin: "Admin", queue: MessageQueue, address: str, known: Mapping[int, int], offset: int
+) -> Move:
+    low, high = await asyncio.gather(admin.min_offset(queue), admin.max_offset(queue))
+    new = min(max(offset, low), high)
+    return Move(queue, address, known.get(queue.queue_id), new, low, high)
+
+
+async def offsets_of(
+    admin: "Admin", group: str, addresses: Mapping[str, str], topics: Sequence[str] = ()
+) -> dict[str, dict[tuple[str, int], int]]:
+    """Return topic -> (broker, queue id) -> queue offset, of all that a group has committed.
+
+    Raises:
+        NotFound: it has committed nothing, or nothing in these topics.
+    """
+    tables = await asyncio.gather(*(admin.all_consumer_offsets(at) for at in addresses.values()))
+    found: dict[str, dict[tuple[str, int], int]] = {}
+    for broker, table in zip(addresses, tables, strict=True):
+        for (topic, name), queues in table.items():
+            if name == group and (not topics or topic in topics):
+                spots = found.setdefault(topic, {})
+                spots |= {(broker, number): offset for number, offset in queues.items()}
+    if not found:
+        where = f" in topic {', '.join(topics)}" if topics else ""
+        raise NotFound(f"group {group} has no offset{where}", hint="`group list` shows the groups")
+    return found

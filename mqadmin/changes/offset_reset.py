@@ -1,0 +1,187 @@
+"""A group moved to a place in a topic: what ``offset reset`` and ``offset skip`` share.
+
+    nobody online   read old, work out new, UPDATE_CONSUMER_OFFSET, read back
+    members online  INVOKE_BROKER_TO_RESET_OFFSET: the broker tells every member
+
+A member that is online would overwrite an offset stored behind its back with its own
+within seconds; so it has to be told, and the request for that takes a time only.
+"""
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from mqadmin.changes.offset_change import Move, OffsetChange, keep, known_offsets, row_of, store
+from mqadmin.cli.decorators import gathered, group_argument, only_on_broker, topic_argument
+from mqadmin.cli.positions import POSITION, Mark, Position
+from mqadmin.cli.types import QUEUE
+from mqadmin.cluster.brokers import choose_queue
+from mqadmin.cluster.partial_answers import Answers
+from mqadmin.errors import NotFound, Refused
+from mqadmin.messages.broker_reader import message_at
+from mqadmin.output.rows import WOULD_CHANGE, Outcome
+from mqadmin.session.call import Call
+from mqclient.client import routes
+from mqclient.consumer.pull_consumer import PullConsumer
+from remoting.bodies import MessageQueue
+from storefmt.names import TOOLS_GROUP
+from storefmt.paths import check_group_name
+
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
+
+LATEST_MS: Final = -1
+"""The timestamp that brokers take for "behind the last message"."""
+NOTE_ONLINE: Final = "members are online: they were told, and go on from there within about 10 s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reset:
+    """Which group, which topic, and where to."""
+
+    group: str
+    topic: str
+    to: Position
+    queue: tuple[str, ...] = ()
+    broker: str | None = None
+    cpp: bool = False
+    only_back: bool = False
+
+
+reset_options = gathered(
+    "reset",
+    Reset,
+    group_argument(),
+    topic_argument(),
+    click.option(
+        "--to", type=POSITION, required=True, help="earliest, latest, a TIME, +N, -N or N"
+    ),
+    click.option("--queue", type=QUEUE, multiple=True, help="only this queue"),
+    only_on_broker,
+    click.option("--cpp", is_flag=True, help="members are clients in C++: tell them in their form"),
+    click.option("--only-back", is_flag=True, help="leave queues alone that would go forward"),
+)
+
+
+async def move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
+    """Move a group, as ``offset reset`` and ``offset skip`` do."""
+    check_group_name(reset.group)
+    admin = await call.admin()
+    route = await admin.topic_route(reset.topic)
+    masters = routes.masters(route)
+    queues = routes.subscribe_queues(reset.topic, route)
+    if reset.broker is not None:
+        masters = {
+            name: address for name, address in masters.items() if reset.broker in (name, address)
+        }
+        queues = [queue for queue in queues if queue.broker_name in masters]
+        if not queues:
+            raise NotFound(
+                f"topic {reset.topic} has no queue on broker {reset.broker}",
+                hint=f"`topic route {reset.topic}` shows where it is",
+            )
+    if reset.queue:
+        queues = [choose_queue(queues, text, None) for text in reset.queue]
+    answers = Answers(call)
+    if call.dry_run:
+        told = await answers.each(
+            masters.items(), lambda at: admin.consumer_ids(at[1], reset.group), at=lambda at: at[1]
+        )
+        masters = dict(at for at, _ in told)
+        queues = [queue for queue in queues if queue.broker_name in masters]
+        members = [ids for _, ids in told]
+    else:
+        members = await asyncio.gather(
+            *(admin.consumer_ids(address, reset.group) for address in masters.values())
+        )
+    online = any(members)
+    if online and (reset.queue or not reset.to.is_time_like):
+        raise Refused(
+            f"group {reset.group} has members online, whom a broker can only send to a time, "
+            "in all queues",
+            hint="stop them, or use --to earliest, latest or a time",
+        )
+    known = await known_offsets(admin, reset.group, reset.topic, masters)
+    moves = await asyncio.gather(
+        *(
+            _move(call, admin, reset, queue, masters[queue.broker_name], known[queue.broker_name])
+            for queue in queues
+        )
+    )
+    if call.dry_run:
+        rows = await _preview(call, reset, list(moves))
+        return Outcome(rows, exit_code=answers.exit_code)
+    await call.confirm(
+        f"move group {reset.group} in topic {reset.topic} to {reset.to.text} ({len(moves)} queues)?"
+    )
+    keep(call, admin, reset.group, moves, title=title)
+    if online:
+        rows = await _tell_members(call, admin, reset, list(masters.values()), list(moves))
+        return Outcome(rows, notes=(NOTE_ONLINE,))
+    return Outcome([await store(admin, reset.group, move) for move in moves])
+
+
+async def _preview(call: Call, reset: Reset, moves: list[Move]) -> list[OffsetChange]:
+    """Return what would move, with the first message that would be read of each queue."""
+    consumer = PullConsumer(await call.client(), TOOLS_GROUP)
+    firsts = await asyncio.gather(*(message_at(consumer, one.queue, one.new) for one in moves))
+    return [
+        row_of(reset.group, move, WOULD_CHANGE, first=first)
+        for move, first in zip(moves, firsts, strict=True)
+    ]
+
+
+async def _move(
+    call: Call,
+    admin: "Admin",
+    reset: Reset,
+    queue: MessageQueue,
+    address: str,
+    known: dict[int, int],
+) -> Move:
+    """Work out where a queue's offset goes."""
+    low, high = await asyncio.gather(admin.min_offset(queue), admin.max_offset(queue))
+    old = known.get(queue.queue_id)
+    now_ms = call.now_ms()
+    if reset.to.mark is Mark.TIME and reset.to.when.ms(now_ms) < now_ms:
+        found = await admin.search_offset(queue, reset.to.when.ms(now_ms))
+        new = min(max(found, low), high)
+    else:
+        new = reset.to.within(low=low, high=high, current=old)
+    # Without an offset a group would begin at the first message there is, or further ahead.
+    reached = low if old is None else old
+    if reset.only_back and new > reached:
+        return Move(queue, address, old, reached, low, high, asked=new)
+    return Move(queue, address, old, new, low, high)
+
+
+async def _tell_members(
+    call: Call, admin: "Admin", reset: Reset, addresses: list[str], moves: list[Move]
+) -> list[OffsetChange]:
+    """Have each broker tell the members; its answer has the offsets they were told."""
+    now_ms = call.now_ms()
+    wanted_ms = {Mark.EARLIEST: 0, Mark.LATEST: LATEST_MS}.get(reset.to.mark)
+    if wanted_ms is None:
+        asked_ms = reset.to.when.ms(now_ms)
+        wanted_ms = LATEST_MS if asked_ms >= now_ms else asked_ms
+    # A broker moves only a group that has an offset in every queue; members that have just
+    # come online have not committed one yet.
+    await asyncio.gather(
+        *(
+            admin.update_consumer_offset(move.address, reset.group, move.queue, move.new)
+            for move in moves
+            if move.old is None and move.asked is None
+        )
+    )
+    told: dict[MessageQueue, int] = {}
+    for address in addresses:
+        told |= await admin.reset_offset_by_time(
+            address, reset.group, reset.topic, wanted_ms, not reset.only_back, cpp=reset.cpp
+        )
+    return [
+        replace(row_of(reset.group, move, "told", new=told[move.queue]), how="told")
+        for move in moves
+        if move.queue in told
+    ]

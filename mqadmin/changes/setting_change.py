@@ -1,0 +1,71 @@
+"""One text on one or several servers changed: the row, and how a bad value is found.
+
+Rule: a value must look like the one that is there: true or false, a whole number, one of the
+words that are known. Servers of Java take anything and say nothing.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final
+
+from mqadmin.changes.write import Declined, Done
+from mqadmin.errors import Usage
+from mqadmin.output.rows import NOT_FOUND, Row
+
+WORDS: Final[dict[str, tuple[str, ...]]] = {
+    "flushDiskType": ("SYNC_FLUSH", "ASYNC_FLUSH"),
+    "brokerRole": ("ASYNC_MASTER", "SYNC_MASTER", "SLAVE"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChange(Row):
+    """A setting on one server before and after the call."""
+
+    server: str
+    address: str
+    key: str
+    old_value: str | None
+    value: str | None
+    result: str
+    remark: str | None
+
+
+def checked(key: str, old: str, value: str) -> str:
+    """Return a value that looks like the old one.
+
+    Raises:
+        Usage: it does not.
+    """
+    expected = ""
+    if key in WORDS:
+        expected = "" if value in WORDS[key] else " or ".join(WORDS[key])
+    elif old in {"true", "false"}:
+        expected = "" if value in {"true", "false"} else "true or false"
+    elif old.removeprefix("-").isdecimal() and not value.removeprefix("-").isdecimal():
+        expected = f"a whole number, as {old}"
+    if expected:
+        raise Usage(f"{key}: {value!r} is no value for it", hint=f"expected {expected}")
+    return value
+
+
+def unknown_key(key: str, known: Collection[str]) -> Declined:
+    """Return that a server has no such setting, with the nearest one that it has."""
+    near = get_close_matches(key, list(known), n=1)
+    remark = f"did you mean {near[0]}?" if near else None
+    return Declined(NOT_FOUND, remark)
+
+
+def row_of(done: Done[str], remark: str | None = None) -> SettingChange:
+    """Return the row of a step whose target is text."""
+    target = done.step.target
+    return SettingChange(
+        server=target.place.broker,
+        address=target.place.address,
+        key=target.names[-1],
+        old_value=done.step.old,
+        value=done.value,
+        result=done.result,
+        remark=done.remark or remark,
+    )

@@ -1,0 +1,153 @@
+"""Accounts of a broker with access control, and who needs none.
+
+Rule: a broker takes a change of an account only with its secret. A Java broker tells the
+secret when it is asked, ours hides it; then the one that is given on the line is sent, and
+without one the change is refused. A list can only be emptied by making the account anew.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from mqadmin.changes.targets.base import Listed, Target
+from mqadmin.errors import Refused
+from mqadmin.session.journal import Saved
+from remoting.bodies import GetBrokerClusterAclConfigResponseBody, PlainAccessConfig
+from storefmt.config.fastjson import Json
+
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
+
+HIDDEN: Final = "******"
+"""What stands for a secret that a server does not tell."""
+NO_ACL: Final = "the broker has no accounts: aclEnable is false"
+
+
+async def check_acl(admin: "Admin", address: str) -> None:
+    """Ask a broker about accounts only where it has any.
+
+    Raises:
+        Refused: it has no access control; a Java broker would leave the request unanswered.
+    """
+    # A broker before 4.4 has no such setting.
+    if (await admin.broker_config(address)).get("aclEnable", "false") == "false":
+        raise Refused(f"{address}: {NO_ACL}", hint="set aclEnable=true and start it again")
+
+
+async def read_acl(admin: "Admin", address: str) -> GetBrokerClusterAclConfigResponseBody:
+    """Return accounts and white list of a broker; raises as ``check_acl``."""
+    await check_acl(admin, address)
+    return await admin.acl_config(address)
+
+
+@dataclass(frozen=True, slots=True)
+class AccountTarget(Listed[PlainAccessConfig, Mapping[str | None, PlainAccessConfig]]):
+    """Named by the access key.
+
+    Attributes:
+        secret: the account's secret as the line gave it, where the broker hides it.
+    """
+
+    kind: ClassVar[str] = "account"
+
+    secret: str | None = None
+
+    async def listing(self) -> Mapping[str | None, PlainAccessConfig]:
+        """Return the accounts of the broker by access key."""
+        found = (await read_acl(self.admin, self.place.address)).plain_access_configs
+        return {one.access_key: one for one in found or ()}
+
+    def find(self, listing: Mapping[str | None, PlainAccessConfig]) -> PlainAccessConfig | None:
+        """Return the account."""
+        return listing.get(self.names[0])
+
+    async def write(self, value: PlainAccessConfig | None) -> None:
+        """Create, change or delete it."""
+        address = self.place.address
+        if value is None:
+            await self.admin.delete_account(address, self.names[0])
+            return
+        now = await self.read()
+        told = (value.secret_key, self.secret, now.secret_key if now else None)
+        secret = next((one for one in told if one and one != HIDDEN), None)
+        if secret is None:
+            raise Refused(
+                f"account {self.names[0]}: its secret is not known here, and a broker takes "
+                "nothing without it",
+                hint=f"`acl set {self.names[0]} --secret -` takes it",
+            )
+        if now is not None and _loses(now, value):
+            await self.admin.delete_account(address, self.names[0])
+        await self.admin.update_account(address, replace(value, secret_key=secret))
+
+    def encode(self, value: PlainAccessConfig) -> Json:
+        """Return Java's json, with the secret where it is known."""
+        known = self.secret if value.secret_key in (None, HIDDEN) else value.secret_key
+        return replace(value, secret_key=known).to_json()
+
+    def decode(self, value: Json) -> PlainAccessConfig:
+        """Read Java's json."""
+        return PlainAccessConfig.from_json(value)
+
+    def same(self, one: PlainAccessConfig | None, other: PlainAccessConfig | None) -> bool:
+        """Compare all but secrets that are hidden; nothing said is the default."""
+        if one is None or other is None:
+            return one is other
+        secrets = {one.secret_key, other.secret_key} - {None, HIDDEN}
+        return plain(one) == plain(other) and len(secrets) <= 1
+
+
+@dataclass(frozen=True, slots=True)
+class WhiteList(Target[tuple[str, ...]]):
+    """Who needs no signature at all; named by the file on the broker, or by nothing."""
+
+    kind: ClassVar[str] = "white list"
+
+    async def read(self) -> tuple[str, ...] | None:
+        """Return the patterns; a list that was emptied over the wire has an empty one."""
+        found = (await read_acl(self.admin, self.place.address)).global_white_addrs
+        return tuple(one for one in found or () if one)
+
+    async def write(self, value: tuple[str, ...] | None) -> None:
+        """Replace the patterns."""
+        file = self.names[0] if self.names else None
+        await self.admin.update_white_addresses(self.place.address, value or (), file=file)
+
+    def encode(self, value: tuple[str, ...]) -> Json:
+        """Return a list."""
+        return list(value)
+
+    def decode(self, value: Json) -> tuple[str, ...]:
+        """Read a list."""
+        return tuple(str(one) for one in value) if isinstance(value, list) else ()
+
+    def same(self, one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> bool:
+        """Compare without regard to order."""
+        return {*(one or ())} == {*(other or ())}
+
+    def saved(self, value: tuple[str, ...] | None) -> Saved:
+        """Keep an empty list as a list: it is there."""
+        return Target.saved(self, value or ())
+
+
+def plain(account: PlainAccessConfig) -> tuple[object, ...]:
+    """Return what an account may do, in one form for "not said" and the default."""
+    return (
+        account.admin,
+        account.white_remote_address or "",
+        account.default_topic_perm or "DENY",
+        account.default_group_perm or "DENY",
+        sorted(account.topic_perms or ()),
+        sorted(account.group_perms or ()),
+    )
+
+
+def _loses(now: PlainAccessConfig, new: PlainAccessConfig) -> bool:
+    """Return whether something is to be emptied, which an update cannot do."""
+    return any(
+        getattr(now, name) and not getattr(new, name)
+        for name in (
+            *("white_remote_address", "topic_perms", "group_perms"),
+            *("default_topic_perm", "default_group_perm"),
+        )
+    )

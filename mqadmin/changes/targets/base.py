@@ -1,0 +1,101 @@
+"""The base of everything that a command may change.
+
+    Target    read, write                  a topic, an offset, a setting of one server
+    Listed    listing --> find, find, …    its server tells it together with others of its kind
+
+Rule: targets of equal shelves are read by one request, however many they are.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
+
+from mqadmin.cluster.brokers import Place
+from mqadmin.session.journal import Saved
+from storefmt.config.fastjson import Json
+
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
+
+T = TypeVar("T")
+L = TypeVar("L")
+MANY: Final = 64
+"""The width of targets that a server saves in one file: those written together share a write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target(ABC, Generic[T]):
+    """What one write changes on one server.
+
+    Attributes:
+        names: what names it there, outermost first.
+    """
+
+    kind: ClassVar[str]
+    is_kept: ClassVar[bool] = True
+    """Whether the journal has it: what a server makes again by itself is not kept."""
+    width: ClassVar[int] = 1
+    """How many of different names are written at once; the servers of one name never are."""
+
+    admin: "Admin"
+    place: Place
+    names: tuple[str, ...]
+
+    @abstractmethod
+    async def read(self) -> T | None:
+        """Return what the server has, None where it has none."""
+
+    @abstractmethod
+    async def write(self, value: T | None) -> None:
+        """Have the server take a value; None removes the target.
+
+        Raises:
+            Refused: this kind of server cannot do that.
+        """
+
+    @abstractmethod
+    def encode(self, value: T) -> Json:
+        """Return a value as json."""
+
+    @abstractmethod
+    def decode(self, value: Json) -> T:
+        """Return the value that ``encode`` made json of."""
+
+    def same(self, one: T | None, other: T | None) -> bool:
+        """Return whether two values mean the same to the server."""
+        return one == other
+
+    def saved(self, value: T | None) -> Saved:
+        """Return a value as the journal keeps it."""
+        return Saved(
+            kind=self.kind,
+            cluster=self.place.cluster,
+            broker=self.place.broker,
+            broker_id=self.place.broker_id,
+            address=self.place.address,
+            names=self.names,
+            before=None if value is None else self.encode(value),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Listed(Target[T], Generic[T, L]):
+    """A target that is read from a listing of the server."""
+
+    @property
+    def shelf(self) -> Hashable:
+        """Return what names the listing."""
+        return type(self), self.place.address
+
+    @abstractmethod
+    async def listing(self) -> L:
+        """Return all of the kind that the server has."""
+
+    @abstractmethod
+    def find(self, listing: L) -> T | None:
+        """Return what a listing has of this target, None where it has none."""
+
+    async def read(self) -> T | None:
+        """Return what the server has, None where it has none."""
+        return self.find(await self.listing())

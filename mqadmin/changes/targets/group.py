@@ -1,0 +1,54 @@
+"""The settings of a consumer group on one broker."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from mqadmin.changes.targets.base import MANY, Listed
+from storefmt.config.fastjson import Json
+from storefmt.config.tables import SubscriptionGroup
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTarget(Listed[SubscriptionGroup, Mapping[str, SubscriptionGroup]]):
+    """Named by the group.
+
+    Attributes:
+        remove_offset: a deletion takes the group's offsets too.
+    """
+
+    kind: ClassVar[str] = "group"
+    width: ClassVar[int] = MANY
+
+    remove_offset: bool = False
+
+    async def listing(self) -> Mapping[str, SubscriptionGroup]:
+        """Return the groups of the broker."""
+        return (await self.admin.subscription_groups(self.place.address)).groups
+
+    def find(self, listing: Mapping[str, SubscriptionGroup]) -> SubscriptionGroup | None:
+        """Return its settings."""
+        return listing.get(self.names[0])
+
+    async def write(self, value: SubscriptionGroup | None) -> None:
+        """Create, replace or delete it."""
+        if value is None:
+            await self.admin.delete_group(
+                self.place.address, self.names[0], remove_offset=self.remove_offset
+            )
+        else:
+            await self.admin.create_group(self.place.address, value)
+
+    def encode(self, value: SubscriptionGroup) -> Json:
+        """Return Java's json."""
+        return value.to_json()
+
+    def decode(self, value: Json) -> SubscriptionGroup:
+        """Read Java's json."""
+        return SubscriptionGroup.from_json(value, name=self.names[0])
+
+    def same(self, one: SubscriptionGroup | None, other: SubscriptionGroup | None) -> bool:
+        """Compare the settings of 4.9; a broker of 5.x answers with more."""
+        if one is None or other is None:
+            return one is other
+        return replace(one, extra={}) == replace(other, extra={})

@@ -1,0 +1,56 @@
+"""The next offset of a group in one queue.
+
+Rule: a member that is online would overwrite what is stored behind its back; with one, a
+write is refused. A broker cannot forget one offset, so None cannot be written either.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mqadmin.changes.targets.base import Listed
+from mqadmin.errors import Refused
+from remoting.bodies import MessageQueue
+from storefmt.config.fastjson import Json
+
+Offsets = Mapping[tuple[str, str], Mapping[int, int]]
+"""By topic and group; the next offset by queue id."""
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetTarget(Listed[int, Offsets]):
+    """Named by group, topic and queue id."""
+
+    kind: ClassVar[str] = "offset"
+
+    @property
+    def queue(self) -> MessageQueue:
+        """Return the queue."""
+        _, topic, queue_id = self.names
+        return MessageQueue(topic=topic, broker_name=self.place.broker, queue_id=int(queue_id))
+
+    async def listing(self) -> Offsets:
+        """Return the offsets of the broker; asked for one queue, it says 0 where nothing is."""
+        return await self.admin.all_consumer_offsets(self.place.address)
+
+    def find(self, listing: Offsets) -> int | None:
+        """Return what is stored."""
+        group, topic, queue_id = self.names
+        return listing.get((topic, group), {}).get(int(queue_id))
+
+    async def write(self, value: int | None) -> None:
+        """Store an offset."""
+        group = self.names[0]
+        if value is None:
+            raise Refused("a broker cannot forget one offset")
+        if await self.admin.consumer_ids(self.place.address, group):
+            raise Refused("members are online and would overwrite it", hint="stop them")
+        await self.admin.update_consumer_offset(self.place.address, group, self.queue, value)
+
+    def encode(self, value: int) -> Json:
+        """Return the number."""
+        return value
+
+    def decode(self, value: Json) -> int:
+        """Read a number."""
+        return int(str(value))

@@ -1,0 +1,93 @@
+"""Settings of a running broker or name server, and entries of a name server's KV table.
+
+Rule: the value is the text that the server says. A setting cannot be removed; an entry can.
+"""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mqadmin.changes.targets.base import MANY, Listed, Target
+from mqadmin.errors import Refused
+from storefmt.config.fastjson import Json
+
+
+@dataclass(frozen=True, slots=True)
+class TextTarget(Target[str]):
+    """A target whose value is text."""
+
+    def encode(self, value: str) -> Json:
+        """Return the text."""
+        return value
+
+    def decode(self, value: Json) -> str:
+        """Read text."""
+        return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerSettingTarget(TextTarget):
+    """Named by the key."""
+
+    kind: ClassVar[str] = "broker setting"
+
+    async def read(self) -> str | None:
+        """Return its text."""
+        return (await self.admin.broker_config(self.place.address)).get(self.names[0])
+
+    async def write(self, value: str | None) -> None:
+        """Set it."""
+        if value is None:
+            raise Refused("a broker cannot forget a setting")
+        await self.admin.update_broker_config(self.place.address, {self.names[0]: value})
+
+
+@dataclass(frozen=True, slots=True)
+class NamesrvSettingTarget(TextTarget):
+    """Named by the key."""
+
+    kind: ClassVar[str] = "namesrv setting"
+
+    async def read(self) -> str | None:
+        """Return its text."""
+        return (await self.admin.namesrv_config(self.place.address)).get(self.names[0])
+
+    async def write(self, value: str | None) -> None:
+        """Set it."""
+        if value is None:
+            raise Refused("a name server cannot forget a setting")
+        await self.admin.update_namesrv_config(self.place.address, {self.names[0]: value})
+
+
+@dataclass(frozen=True, slots=True)
+class KvEntry(TextTarget, Listed[str, Mapping[str, str]]):
+    """Named by namespace and key."""
+
+    kind: ClassVar[str] = "kv"
+    width: ClassVar[int] = MANY
+
+    @property
+    def shelf(self) -> Hashable:
+        """Return what names the namespace."""
+        return type(self), self.place.address, self.names[0]
+
+    async def listing(self) -> Mapping[str, str]:
+        """Return the entries of the namespace."""
+        return await self.admin.kv_list(self.names[0], address=self.place.address)
+
+    def find(self, listing: Mapping[str, str]) -> str | None:
+        """Return its text."""
+        return listing.get(self.names[1])
+
+    async def read(self) -> str | None:
+        """Return its text, without the rest of the namespace."""
+        namespace, key = self.names
+        return await self.admin.kv_get(namespace, key, address=self.place.address)
+
+    async def write(self, value: str | None) -> None:
+        """Set or delete it."""
+        namespace, key = self.names
+        if value is None:
+            await self.admin.kv_delete(namespace, key, address=self.place.address)
+        else:
+            await self.admin.kv_put(namespace, key, value, address=self.place.address)

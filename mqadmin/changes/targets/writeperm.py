@@ -1,0 +1,60 @@
+"""Whether a name server tells producers that they may write to a broker.
+
+    wipe   every queue of the broker loses W at this name server
+    add    every queue gets RW, those of read-only topics too
+
+It is seen at the topic that every broker has under its own name. A broker that registers
+again (a topic changed, or it started) brings its own permissions along.
+
+Source: namesrv/routeinfo/RouteInfoManager.java#operateWritePermOfBrokerByLock.
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+
+from mqadmin.changes.targets.base import Target
+from mqadmin.output.topic_kinds import WRITE
+from mqclient.errors import NotFound
+from storefmt.config.fastjson import Json
+
+FALLBACK: Final = "SELF_TEST_TOPIC"
+"""A system topic for a cluster where topics of broker names are switched off."""
+
+
+@dataclass(frozen=True, slots=True)
+class WritePerm(Target[bool]):
+    """Named by the broker; True where it can be written to.
+
+    Attributes:
+        changed: how many topics each name server has changed, by its address.
+    """
+
+    kind: ClassVar[str] = "write permission"
+
+    changed: dict[str, int] = field(default_factory=dict, compare=False)
+
+    async def read(self) -> bool | None:
+        """Return whether the broker's own topic can be written to; None where it is unknown."""
+        broker = self.names[0]
+        for topic in (broker, FALLBACK):
+            try:
+                route = await self.admin.topic_route_at(self.place.address, topic)
+            except NotFound:
+                continue
+            perms = [data.perm for data in route.queue_datas if data.broker_name == broker]
+            if perms:
+                return bool(perms[0] & WRITE)
+        return None
+
+    async def write(self, value: bool | None) -> None:
+        """Give or take the permission."""
+        change = self.admin.add_write_perm if value else self.admin.wipe_write_perm
+        self.changed[self.place.address] = await change(self.place.address, self.names[0])
+
+    def encode(self, value: bool) -> Json:
+        """Return it as it is."""
+        return value
+
+    def decode(self, value: Json) -> bool:
+        """Read true or false."""
+        return bool(value)

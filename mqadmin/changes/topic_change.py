@@ -1,0 +1,248 @@
+"""Create or change topics on brokers, honestly: see ``mqadmin.changes.write`` for the steps.
+
+Rule: a setting that is not named stays as it is, unless ``--replace`` resets it as Java's
+updateTopic does; a row says what each broker has afterwards, and what it had before.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from mqadmin.changes.targets.topic import TopicTarget
+from mqadmin.changes.topic_order import OrderWish, plan_order
+from mqadmin.changes.write import Declined, Done, carry_out, plan_each, shortened
+from mqadmin.cluster.brokers import masters
+from mqadmin.errors import Usage
+from mqadmin.output.rows import (
+    CHANGED,
+    NOT_FOUND,
+    REFUSED,
+    UNCHANGED,
+    UNREACHABLE,
+    WOULD_CHANGE,
+    Row,
+)
+from mqadmin.output.topic_kinds import perm_text
+from mqadmin.session.call import Call
+from mqclient.errors import NoRoute
+from storefmt.config.tables import TopicConfig
+
+if TYPE_CHECKING:
+    from mqclient.admin.topic import TopicCalls
+
+QUEUES_DEFAULT: Final = 8
+"""As in Java's updateTopic; a broker's own default is 16."""
+QUEUES_MAX: Final = 65_536
+FLAG_UNIT, FLAG_UNIT_SUB = 1, 2
+"""Bits of topicSysFlag; source: common/sysflag/TopicSysFlag.java (4.9.7)."""
+SETTINGS: Final = (
+    "read_queue_nums",
+    "write_queue_nums",
+    "perm",
+    "topic_filter_type",
+    "topic_sys_flag",
+)
+"""What the request sets; order is for the name servers, and a broker of 5.x answers with more."""
+ROUTE_WAIT_S, ROUTE_STEP_S = 3.0, 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The settings that are named; None leaves one as it is."""
+
+    topic: str
+    read_queues: int | None = None
+    write_queues: int | None = None
+    perm: int | None = None
+    order: bool | None = None
+    unit: bool | None = None
+    unit_sub: bool | None = None
+    replace: bool = False
+
+    def over(self, old: TopicConfig | None) -> TopicConfig:
+        """Return the settings that a topic with ``old`` ones should have."""
+        base = old
+        if base is None or self.replace:
+            base = TopicConfig(self.topic, QUEUES_DEFAULT, QUEUES_DEFAULT)
+        return replace(
+            base,
+            read_queue_nums=_or(self.read_queues, base.read_queue_nums),
+            write_queue_nums=_or(self.write_queues, base.write_queue_nums),
+            perm=_or(self.perm, base.perm),
+            topic_sys_flag=_with_bits(
+                base.topic_sys_flag, {FLAG_UNIT: self.unit, FLAG_UNIT_SUB: self.unit_sub}
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TopicChange(Row):
+    """A topic on one broker after the call; ``was`` has the old values of what differs."""
+
+    topic: str
+    broker: str
+    address: str
+    read_queues: int | None
+    write_queues: int | None
+    perm: str | None
+    order: bool | None
+    sys_flag: int | None
+    was: dict[str, object]
+    result: str
+    remark: str | None
+
+
+async def change_topics(
+    call: Call,
+    wanted: Sequence[Wanted],
+    *,
+    cluster: str | None,
+    broker: str | None,
+    update: bool,
+    create: bool,
+    asks: bool = False,
+) -> list[TopicChange]:
+    """Bring topics to the wanted settings on each broker and return a row for each of both.
+
+    Args:
+        wanted: topics that differ; all of them are one change for `undo`.
+        update: change a topic that is there with other settings; else that is refused.
+        create: make a topic that is not there; else it is not found.
+        asks: taking a permission away is asked for first.
+
+    Raises:
+        Usage: a number of queues is out of range.
+        NotFound: there is no such cluster or broker.
+    """
+    for one in wanted:
+        for count in (one.read_queues, one.write_queues):
+            if count is not None and not 1 <= count <= QUEUES_MAX:
+                raise Usage(f"{count} queues: expected 1 to {QUEUES_MAX}")
+    admin = await call.admin()
+    places = await masters(admin, cluster=cluster, broker=broker)
+
+    def choose(wish: Wanted, old: TopicConfig | None) -> TopicConfig:
+        new = wish.over(old)
+        if old is None and not create:
+            raise Declined(NOT_FOUND)
+        if old is not None and not update and difference(old, new):
+            raise Declined(REFUSED, "it is there with other settings")
+        return new
+
+    wishes = [(one, place) for one in wanted for place in places]
+    steps = await plan_each(
+        [(TopicTarget(admin, place, (one.topic,)), partial(choose, one)) for one, place in wishes]
+    )
+    takes = sum(bool(step.old and step.new and step.old.perm & ~step.new.perm) for step in steps)
+    names = shortened([one.topic for one in wanted])
+    question = f"take a permission of topic {names} away on {takes} broker(s)?"
+    done = await carry_out(
+        call,
+        steps,
+        title=f"topic update {names}",
+        question=question if asks and takes else None,
+    )
+    rows = [_row(wish, one) for (wish, _), one in zip(wishes, done, strict=True)]
+    changed = dict.fromkeys(row.topic for row in rows if row.result == CHANGED)
+    for topic in changed if admin.has_namesrv else ():
+        await _wait_for_route(admin, topic)
+    return await _ordered(call, {one.topic: one for one in wanted}, rows)
+
+
+async def _ordered(
+    call: Call, wanted: Mapping[str, Wanted], rows: list[TopicChange]
+) -> list[TopicChange]:
+    """Set at the name servers what rows say that went well, and tell it in them."""
+    queues: dict[str, dict[str, int]] = {}
+    for row in rows:
+        wish = wanted[row.topic]
+        if wish.order is not None and _is_well(row):
+            count = row.write_queues or wish.write_queues or QUEUES_DEFAULT
+            queues.setdefault(row.topic, {})[row.broker] = count
+    wishes = [
+        OrderWish(topic, add=held) if wanted[topic].order else OrderWish(topic, remove=set(held))
+        for topic, held in queues.items()
+    ]
+    if not wishes:
+        return rows
+    steps = await plan_order(call, wishes)
+    done = await carry_out(call, steps, title=f"topic order-conf {shortened([*queues])}")
+    entries: dict[str, list[Done[str]]] = {}
+    for one in done:
+        entries.setdefault(one.step.target.names[-1], []).append(one)
+    return [
+        _with_order(row, wanted[row.topic], entries[row.topic])
+        if row.topic in entries and _is_well(row)
+        else row
+        for row in rows
+    ]
+
+
+def _is_well(row: TopicChange) -> bool:
+    return row.result in (CHANGED, UNCHANGED, WOULD_CHANGE)
+
+
+def _with_order(row: TopicChange, wish: Wanted, entries: Sequence[Done[str]]) -> TopicChange:
+    """Return a row that tells how its topic's entries at the name servers went, too."""
+    bad = next((one for one in entries if one.result in (REFUSED, UNREACHABLE)), None)
+    if bad is not None:
+        return replace(row, result=bad.result, remark=f"order: {bad.remark}")
+    changed = next((one for one in entries if one.result in (CHANGED, WOULD_CHANGE)), None)
+    if changed is not None:
+        was = row.was | {"order_conf": changed.step.old}
+        return replace(row, result=changed.result, order=wish.order, was=was)
+    return replace(row, order=wish.order)
+
+
+async def _wait_for_route(admin: "TopicCalls", topic: str) -> None:
+    """Wait until the name server knows the topic: the next command may use it."""
+    for _ in range(int(ROUTE_WAIT_S / ROUTE_STEP_S)):
+        try:
+            await admin.topic_route(topic)
+        except NoRoute:
+            await asyncio.sleep(ROUTE_STEP_S)
+        else:
+            return
+
+
+def difference(old: TopicConfig | None, new: TopicConfig | None) -> dict[str, object]:
+    """Return the old values of the settings that differ."""
+    if old is None or new is None:
+        return {}
+    return {
+        name: getattr(old, name) for name in SETTINGS if getattr(old, name) != getattr(new, name)
+    }
+
+
+def _row(wanted: Wanted, done: Done[TopicConfig]) -> TopicChange:
+    config = done.value
+    place = done.step.target.place
+    # Where a change was refused, `was` says what it would have changed.
+    new = wanted.over(done.step.old) if done.step.old is not None else None
+    return TopicChange(
+        topic=wanted.topic,
+        broker=place.broker,
+        address=place.address,
+        read_queues=config.read_queue_nums if config else None,
+        write_queues=config.write_queue_nums if config else None,
+        perm=perm_text(config.perm) if config else None,
+        order=config.order if config else None,
+        sys_flag=config.topic_sys_flag if config else None,
+        was=difference(done.step.old, new),
+        result=done.result,
+        remark=done.remark,
+    )
+
+
+def _with_bits(flag: int, bits: dict[int, bool | None]) -> int:
+    """Return the flag with each bit set, cleared, or (None) as it was."""
+    for bit, wanted in bits.items():
+        if wanted is not None:
+            flag = flag | bit if wanted else flag & ~bit
+    return flag
+
+
+def _or(value: int | None, default: int) -> int:
+    return default if value is None else value

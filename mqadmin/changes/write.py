@@ -1,0 +1,265 @@
+"""A write that tells the truth: plan, ask, keep the old state, write, read back.
+
+    targets --read--> steps (old, new) --confirm--> journal --> write all --> read all back
+                        | nothing differs                                       |= new: changed
+                        v                                                       |else: refused
+                      unchanged                                                 v
+                                                                               done
+
+Rule: what is overwritten or removed is kept first; what is made new needs no keeping. Where
+one server fails the others are still asked, and the rows say which is which; only a deletion
+ends there, so that no route is gone while a broker still has the topic. With ``--dry-run``
+nothing is asked, kept or written.
+"""
+
+import asyncio
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Generic, TypeVar, cast
+
+from mqadmin.changes.targets.base import Listed, Target
+from mqadmin.cluster.bounded_gather import bounded_gather
+from mqadmin.errors import CommandError, Unreachable
+from mqadmin.output.rows import CHANGED, REFUSED, UNCHANGED, UNREACHABLE, WOULD_CHANGE
+from mqadmin.session.call import Call
+from mqadmin.session.journal import Saved
+from mqclient.errors import ClientError, TimedOut
+
+T = TypeVar("T")
+Choose = Callable[[T | None], T | None]
+
+
+class Declined(Exception):
+    """A plan ends at one server before anything is sent, with this result."""
+
+    def __init__(self, result: str, remark: str | None = None) -> None:
+        super().__init__(result)
+        self.result = result
+        self.remark = remark
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFailure:
+    """Why a server was not read or written; ``result`` is the one of the row."""
+
+    result: str
+    remark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Generic[T]):
+    """What one target is and shall be; None is "not there".
+
+    Attributes:
+        verdict: a result that is known before anything is sent, or empty.
+        is_blind: written in any case, because the server hides what it has.
+    """
+
+    target: Target[T]
+    old: T | None
+    new: T | None
+    verdict: str = ""
+    remark: str | None = None
+    is_blind: bool = False
+
+    def untyped(self) -> "Step[object]":
+        """Return the step for a list with steps of other targets."""
+        return cast("Step[object]", self)
+
+    @property
+    def is_write(self) -> bool:
+        """Return whether something has to be written."""
+        differs = self.is_blind or not self.target.same(self.old, self.new)
+        return differs and not self.verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Generic[T]):
+    """How a step went; ``value`` is what the server has now."""
+
+    step: Step[T]
+    result: str
+    value: T | None
+    remark: str | None = None
+
+
+async def plan(targets: Sequence[Target[T]], choose: Choose[T]) -> list[Step[T]]:
+    """Read every target and work out what it shall be: see ``plan_each``."""
+    return await plan_each([(target, choose) for target in targets])
+
+
+async def plan_each(wishes: Sequence[tuple[Target[T], Choose[T]]]) -> list[Step[T]]:
+    """Read every target and work out what it shall be, by a function of its own.
+
+    Args:
+        wishes: the function is given what is there; it returns what shall be, or raises
+            ``Declined``.
+
+    Raises:
+        Unreachable: no server answered at all.
+    """
+    found = await _read([target for target, _ in wishes])
+    steps = [
+        _step(target, old, choose) for (target, choose), old in zip(wishes, found, strict=True)
+    ]
+    if steps and all(step.verdict == UNREACHABLE for step in steps):
+        raise Unreachable("; ".join(sorted({step.remark or "" for step in steps})))
+    return steps
+
+
+def _step(target: Target[T], old: T | ServerFailure | None, choose: Choose[T]) -> Step[T]:
+    if isinstance(old, ServerFailure):
+        return Step(target, None, None, old.result, old.remark)
+    try:
+        return Step(target, old, choose(old))
+    except Declined as no:
+        return Step(target, old, old, no.result, no.remark)
+
+
+async def carry_out(
+    call: Call,
+    steps: Sequence[Step[T]],
+    *,
+    title: str,
+    question: str | None = None,
+    also: Sequence[Saved] = (),
+    undoes: int | None = None,
+    in_order: bool = False,
+) -> list[Done[T]]:
+    """Do what the steps say and return how each went.
+
+    Args:
+        in_order: one after the other, and none after the first that fails.
+        title: what the journal calls it: the command and what it names, no secrets.
+        also: what goes with the targets without a step of its own, for the journal.
+        question: asked before the first write; None for one that a person just undoes.
+
+    Raises:
+        Usage: nobody is there to be asked.
+        CommandError: the person said no, or the old state cannot be kept.
+    """
+    writes = [step for step in steps if step.is_write]
+    if call.dry_run:
+        return [
+            Done(step, WOULD_CHANGE, step.new) if step.is_write else _settled(step)
+            for step in steps
+        ]
+    if writes and question is not None:
+        await call.confirm(question)
+    kept = [step for step in writes if step.target.is_kept]
+    if any(step.old is not None for step in kept):
+        call.keep(title, [*(step.target.saved(step.old) for step in kept), *also], undoes=undoes)
+    if in_order:
+        return await _in_order(steps)
+    done = iter(await _written(writes))
+    return [next(done) if step.is_write else _settled(step) for step in steps]
+
+
+async def _in_order(steps: Sequence[Step[T]]) -> list[Done[T]]:
+    """Do the steps one after the other; what comes after one that failed is not sent."""
+    made: list[Done[T]] = []
+    stopped = ""
+    for step in steps:
+        if step.is_write and stopped:
+            made.append(Done(step, UNCHANGED, step.old, stopped))
+            continue
+        (done,) = await _written([step]) if step.is_write else [_settled(step)]
+        made.append(done)
+        if done.result in (REFUSED, UNREACHABLE):
+            stopped = f"not sent: {step.target.place.broker} comes first, and was {done.result}"
+    return made
+
+
+def _settled(step: Step[T]) -> Done[T]:
+    return Done(step, step.verdict or UNCHANGED, step.old, step.remark)
+
+
+async def _written(steps: Sequence[Step[T]]) -> list[Done[T]]:
+    """Write the value of each step and read back those that were taken."""
+    failures = await _write(steps)
+    taken = [step.target for step, no in zip(steps, failures, strict=True) if no is None]
+    read = await _read(taken)
+    now = iter(read)
+    return [
+        _checked(step, next(now)) if failure is None else _failed(step, failure)
+        for step, failure in zip(steps, failures, strict=True)
+    ]
+
+
+async def _write(steps: Sequence[Step[T]]) -> list[ServerFailure | None]:
+    """Write the value of each step, one kind after the other, and return why that failed."""
+    failures: list[ServerFailure | None] = []
+    for kind, run in groupby(steps, key=lambda step: type(step.target)):
+        by_name = [[*named] for _, named in groupby(run, key=lambda step: step.target.names)]
+        async for some in bounded_gather(by_name, _write_named, width=kind.width):
+            failures += some
+    return failures
+
+
+async def _write_named(steps: Sequence[Step[T]]) -> list[ServerFailure | None]:
+    # One after the other: when the first server refuses, a person may still stop the rest.
+    failures: list[ServerFailure | None] = []
+    for step in steps:
+        try:
+            await step.target.write(step.new)
+        except (ClientError, CommandError) as error:
+            failures.append(ServerFailure(*result_of(error)))
+        else:
+            failures.append(None)
+    return failures
+
+
+def _checked(step: Step[T], found: T | ServerFailure | None) -> Done[T]:
+    """Return how a write went, by what the server has now."""
+    if isinstance(found, ServerFailure):
+        return _failed(step, found)
+    if step.target.same(found, step.new):
+        return Done(step, CHANGED, found)
+    return Done(step, REFUSED, found, "the server took it, but has something else")
+
+
+def _failed(step: Step[T], failure: ServerFailure) -> Done[T]:
+    return Done(step, failure.result, step.old, failure.remark)
+
+
+async def _read(targets: Sequence[Target[T]]) -> list[T | ServerFailure | None]:
+    """Return what each target is, or why that is unknown; a listing is read once for all of it."""
+    shelves: dict[Hashable, list[int]] = {}
+    for index, target in enumerate(targets):
+        shelf = target.shelf if isinstance(target, Listed) else index
+        shelves.setdefault(shelf, []).append(index)
+    found: list[T | ServerFailure | None] = [None] * len(targets)
+
+    async def read_shelf(indexes: list[int]) -> None:
+        one = targets[indexes[0]]
+        try:
+            if isinstance(one, Listed) and len(indexes) > 1:
+                listing = await one.listing()
+                for index in indexes:
+                    # Targets of one shelf are of one class.
+                    found[index] = cast("Listed[T, object]", targets[index]).find(listing)
+            else:
+                found[indexes[0]] = await one.read()
+        except (ClientError, CommandError) as error:
+            result, text = result_of(error)
+            # Nothing was written that may have been done.
+            text = str(error) if isinstance(error, TimedOut) else text
+            for index in indexes:
+                found[index] = ServerFailure(result, text)
+
+    await asyncio.gather(*(read_shelf(indexes) for indexes in shelves.values()))
+    return found
+
+
+def shortened(names: Sequence[str]) -> str:
+    """Return the first of some names and how many follow, for a title or a question."""
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return "".join(names[:1]) + more
+
+
+def result_of(error: ClientError | CommandError) -> tuple[str, str]:
+    """Return result and remark for a request that failed."""
+    result = UNREACHABLE if error.exit_code == 4 else REFUSED
+    text = str(error)
+    return result, f"{text}; {error.hint}" if error.hint else text

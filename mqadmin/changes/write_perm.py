@@ -1,0 +1,62 @@
+"""Write permission of a broker at every name server: the two commands are one."""
+
+from dataclasses import dataclass
+
+from mqadmin.changes.targets.writeperm import WritePerm
+from mqadmin.changes.write import Declined, carry_out, plan
+from mqadmin.cluster.brokers import namesrvs
+from mqadmin.output.rows import NOT_FOUND, UNCHANGED, Row
+from mqadmin.session.call import Call
+
+
+@dataclass(frozen=True, slots=True)
+class WritePermChange(Row):
+    """A broker at one name server; ``writable`` is what producers are told now.
+
+    ``topics`` is how many the name server went through; 0 where nothing was sent.
+    """
+
+    broker: str
+    namesrv: str
+    was_writable: bool | None
+    writable: bool | None
+    result: str
+    remark: str | None
+    topics: int
+
+
+async def change_write_perm(call: Call, broker: str, *, writable: bool) -> list[WritePermChange]:
+    """Give or take the permission everywhere and return a row a name server."""
+
+    def choose(old: bool | None) -> bool:
+        if old is None:
+            raise Declined(NOT_FOUND, f"it knows no broker {broker}")
+        return writable
+
+    admin = await call.admin()
+    changed: dict[str, int] = {}
+    targets = [WritePerm(admin, place, (broker,), changed) for place in await namesrvs(call)]
+    verb = "add" if writable else "wipe"
+    done = await carry_out(
+        call,
+        await plan(targets, choose),
+        title=f"broker write-perm {verb} {broker}",
+        question=None if writable else f"have nobody write to broker {broker} any more?",
+    )
+    if call.settings.compat and not call.dry_run:
+        # Java's tool prints how many topics there are, which only the answer to a write says.
+        for one in done:
+            if one.result == UNCHANGED:
+                await one.step.target.write(writable)
+    return [
+        WritePermChange(
+            broker,
+            one.step.target.place.address,
+            one.step.old,
+            one.value,
+            one.result,
+            one.remark,
+            changed.get(one.step.target.place.address, 0),
+        )
+        for one in done
+    ]

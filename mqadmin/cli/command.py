@@ -1,0 +1,282 @@
+"""A command of the tree: click's, with what its rows are and what it works on.
+
+    words --> LineParser --> values of the options and arguments --> Parsed
+                                                                  `-> Told   --help, --version
+
+Rule: to invoke a command here is to bind its values; ``mqadmin.cli.run`` runs what is bound, for
+the program, the shell, scripts and every tick of ``--watch`` alike.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final, cast
+
+import click
+from click.parser import _ParsingState as State
+from click.shell_completion import CompletionItem
+
+from mqadmin.cli.globals import GLOBALS, settings_of
+from mqadmin.cli.options import LineParser, complete_options, kind_of
+from mqadmin.cli.types import DIR, Kind, Session
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.settings import Settings
+
+Answer = Outcome | Awaitable[Outcome]
+Run = Callable[..., Answer]
+"""Takes a ``Call``, and the values of the parameters as keyword arguments."""
+
+
+class Needs(Enum):
+    """What a command works on."""
+
+    NAMESRV = auto()
+    STORE = auto()
+    EITHER = auto()
+    NONE = auto()
+
+
+STORE: Final = "store"
+TYPED: Final = "typed"
+"""Where a context has the options of its line as they were typed."""
+STORE_DIR: Final = click.Argument(
+    [STORE],
+    type=DIR,
+    metavar="DIR",
+    help="store directory (or --store DIR, or the shell's `store open DIR`)",
+)
+INSTEAD_OF_DIR: Final = click.Option(
+    [STORE, "--store"], type=DIR, metavar="DIR", help="store directory, instead of DIR"
+)
+INSTEAD_OF_SERVERS: Final = click.Option(
+    [STORE, "--store"],
+    type=DIR,
+    metavar="DIR",
+    help="read a store directory instead of asking servers",
+)
+
+
+ANSWERED: Final = frozenset({"help", "version", "schema"})
+"""Global options that are answered by a text: nothing runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A call that is ready to run.
+
+    Attributes:
+        values: the values of the parameters by name.
+        store: the store directory, or None where servers are asked.
+        spelled: the name on the line: RocketMQ's own, or that of the command.
+        flags: of RocketMQ's own name, by their letters: the text on the line.
+    """
+
+    command: "Command"
+    values: Mapping[str, object]
+    settings: Settings
+    store: str | None
+    spelled: str
+    flags: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A command that is not run, for the line wants a text about it."""
+
+    command: "Command"
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A line that is answered by a text alone; with an exit code where that is an error."""
+
+    text: str
+    exit_code: int = 0
+
+
+class Command(click.Command):
+    """One command.
+
+    Attributes:
+        run: what is called with a ``Call`` and the values of the parameters.
+        examples: (command line, what it does) pairs; help shows them first.
+        rows: class of the rows, for the header of an empty table.
+        columns: what a table shows; all of the fields where left out.
+        writes: it changes something on a server.
+        direct: it asks one thing after another, so it needs no event loop.
+    """
+
+    name: str
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        run: Run,
+        params: Sequence[click.Parameter],
+        summary: str,
+        details: str = "",
+        examples: tuple[tuple[str, str], ...] = (),
+        rows: type[Row] | None = None,
+        columns: tuple[str, ...] = (),
+        needs: Needs = Needs.NAMESRV,
+        writes: bool = False,
+        direct: bool = False,
+    ) -> None:
+        super().__init__(name, params=list(params), short_help=summary, help=details or None)
+        self.run = run
+        self.summary = summary
+        self.details = details
+        self.examples = examples
+        self.rows = rows
+        self.columns = columns
+        self.needs = needs
+        self.writes = writes
+        self.direct = direct
+
+    @property
+    def native(self) -> "Command":
+        """Return the command that runs: another one for a name of RocketMQ's own tool."""
+        return self
+
+    @property
+    def spelled(self) -> str:
+        """Return the name that a line has for it: another one for RocketMQ's own tool."""
+        return self.name
+
+    @property
+    def positional(self) -> list[click.Parameter]:
+        """Return its arguments, without DIR."""
+        return [one for one in self.params if isinstance(one, click.Argument)]
+
+    @property
+    def options(self) -> list[click.Option]:
+        """Return its options, without ``--store`` and the global ones."""
+        return [one for one in self.params if isinstance(one, click.Option)]
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return all that may stand on the line, in the order in which it is shown."""
+        store: list[click.Parameter] = []
+        if self.needs is Needs.STORE:
+            store = [STORE_DIR]
+        elif self.needs is Needs.EITHER:
+            store = [INSTEAD_OF_SERVERS]
+        return [*store, *self.params, *GLOBALS]
+
+    def make_parser(self, ctx: click.Context) -> LineParser:
+        """Return the parser of a line, in which the command's own options hide global ones."""
+        own = self.get_params(ctx)[: -len(GLOBALS)]
+        extra = [INSTEAD_OF_DIR] if self.needs is Needs.STORE else []
+        return CommandParser(ctx, [*GLOBALS, *extra, *own])
+
+    def invoke(self, ctx: click.Context) -> Parsed | Asked:
+        """Return the call that the line stands for."""
+        settings = settings_of(ctx, **self.implied(ctx))
+        if settings.help or settings.version or settings.schema:
+            return Asked(self.native, settings)
+        return Parsed(
+            self.native,
+            self.values(ctx),
+            settings,
+            self._store(ctx, settings),
+            self.spelled,
+            self.flags(ctx),
+        )
+
+    def values(self, ctx: click.Context) -> dict[str, object]:
+        """Return the values of the parameters by name."""
+        return {one.name: ctx.params[one.name] for one in self.params}
+
+    def flags(self, ctx: click.Context) -> dict[str, str]:
+        """Return what is said by flags of RocketMQ's own name, by their letters."""
+        return {}
+
+    def refuse_word(self, word: str) -> str:
+        """Return what is said of a word too many."""
+        return f"unexpected argument {word!r}"
+
+    def implied(self, ctx: click.Context) -> dict[str, object]:
+        """Return what the name of the command says of the global options."""
+        return {}
+
+    def _store(self, ctx: click.Context, settings: Settings) -> str | None:
+        given = cast(str | None, ctx.params.get(STORE))
+        if given is not None or self.needs is not Needs.EITHER:
+            return given
+        opened = cast(Session, ctx.obj).store
+        return None if settings.namesrv or settings.context else opened
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the long names of options that begin with what is typed, its own first."""
+        return complete_options(self.get_params(ctx), incomplete)
+
+
+class TooMany(click.UsageError):
+    """A line has a word more than its command takes."""
+
+
+class UnknownCommand(click.UsageError):
+    """The words of a line name no command."""
+
+    def __init__(self, words: Sequence[str], ctx: click.Context) -> None:
+        super().__init__(" ".join(words), ctx)
+        self.words = words
+
+
+class CommandParser(LineParser):
+    """The parser of a command: words may be left out that the shell knows."""
+
+    def parse_args(
+        self, args: list[str]
+    ) -> tuple[dict[str, object], list[str], list[click.Parameter]]:
+        """Parse; a line that asks for help may lack whatever it would need to run."""
+        made = super().parse_args(args)
+        assert self.ctx is not None
+        self.ctx.meta[TYPED] = made[0]
+        level = self.ctx.parent
+        asked = not ANSWERED.isdisjoint(made[0])
+        while level is not None:
+            asked = asked or any(level.params.get(name) for name in ANSWERED)
+            level = level.parent
+        if asked:
+            self.ctx.resilient_parsing = True
+        elif made[1] and not self.ctx.resilient_parsing:
+            refused = cast(Command, self.ctx.command).refuse_word(made[1][0])
+            raise TooMany(refused, self.ctx)
+        return made
+
+    def _process_args_for_args(self, state: State) -> None:
+        ctx = self.ctx
+        assert ctx is not None
+        made = cast(Command, ctx.command)
+        words = [*state.largs, *state.rargs]
+        if made.needs is Needs.STORE:
+            words = _with_store(words, cast(str | None, state.opts.pop(STORE, None)), ctx)
+        state.largs, state.rargs = _with_topic(made, words, ctx), []
+        super()._process_args_for_args(state)
+
+
+def _with_store(words: list[str], given: str | None, ctx: click.Context) -> list[str]:
+    """Return the words with the store directory first, where something else names it."""
+    opened = cast(Session, ctx.obj).store
+    if given is not None:
+        return [given, *words]
+    if opened is None or (words and _looks_like_path(words[0])):
+        return words
+    return [opened, *words]
+
+
+def _looks_like_path(word: str) -> bool:
+    return "/" in word or word in {".", ".."}
+
+
+def _with_topic(made: Command, words: list[str], ctx: click.Context) -> list[str]:
+    """Return the words with the shell's topic put in, where exactly one word is missing."""
+    topic = cast(Session, ctx.obj).topic
+    required = [one for one in made.positional if one.required]
+    first = 1 if made.needs is Needs.STORE else 0
+    spots = [at for at, one in enumerate(required, first) if kind_of(one) is Kind.TOPIC]
+    if topic is None or len(spots) != 1 or len(words) != first + len(required) - 1:
+        return words
+    return [*words[: spots[0]], topic, *words[spots[0] :]]

@@ -1,0 +1,95 @@
+"""How a command is declared: one file, one function, one decorator.
+
+A command lives in ``mqadmin/commands/<noun>/<verb>.py``; ``topic list`` is ``topic/list.py``
+and ``broker config get`` is ``broker/config_get.py``. Its name and what it does stand in
+``mqadmin.cli.tree``, so that its module is imported only when it is called or documented.
+
+    @dataclass(frozen=True, slots=True)
+    class QueueRow(Row):
+        topic: str
+        queue_id: int
+        born_ms: EpochMs
+
+    @command(
+        "store queue",
+        needs=Needs.STORE,
+        examples=(("mqadmin store queue DIR T 0", "the entries of queue 0 of T"),),
+        rows=QueueRow,
+        columns=("queue_id", "born_time"),
+    )
+    @topic_argument()
+    @click.argument("queue", type=INTEGER, required=False, help="the queue; all if left out")
+    @click.option("--start", type=INTEGER, default=0, help="queue offset to begin at")
+    def show_queue(call: Call, *, topic: str, queue: int | None, start: int) -> Outcome:
+        store = StoreDir.open(call.store_dir)
+        return Outcome(QueueRow(...) for entry in ...)
+
+Options and arguments are click's. What many commands have stands in ``mqadmin.cli.decorators``;
+types are those of ``mqadmin.cli.types``, ``times`` and ``positions``.
+
+What the function may rely on:
+    - ``def`` or ``async def``; it returns an ``Outcome`` (``rows.one`` for a single object)
+      and never prints; ``rows`` may be a generator, or an async one.
+    - ``call.store_dir`` with ``Needs.STORE``: the command line then takes DIR as its first
+      argument or ``--store DIR``, or the shell's ``store open``; nothing of it is declared.
+    - ``call.is_offline`` with ``Needs.EITHER``: ``--store DIR`` is read instead of servers.
+    - ``await call.admin()`` with ``Needs.NAMESRV``; ``call.now_ms()``; ``call.dry_run``;
+      ``call.confirm(text)`` before a destructive write; ``call.warn(text)``.
+    - errors: raise one of ``mqadmin.errors``, or let errors of storefmt and mqclient through.
+    - ``call.warn`` and ``Outcome.notes`` go to standard error.
+``columns`` are the ones a table shows; every other format has all of the fields.
+An ``EpochMs`` field ``x_ms`` gives a second column ``x_time`` in ISO 8601.
+
+Java's names and flags are in ``mqadmin.cli.java.table``.
+"""
+
+from collections.abc import Callable
+
+from mqadmin.cli.command import Command, Needs, Run
+from mqadmin.cli.tree import COMMANDS
+from mqadmin.output.rows import Row
+
+__all__ = ["Command", "Needs", "command"]
+
+
+def command(
+    name: str,
+    *,
+    details: str = "",
+    examples: tuple[tuple[str, str], ...] = (),
+    rows: type[Row] | None = None,
+    columns: tuple[str, ...] = (),
+    needs: Needs = Needs.NAMESRV,
+    writes: bool = False,
+    direct: bool = False,
+) -> Callable[[Run], Command]:
+    """Make the decorated function the command ``name``.
+
+    Args:
+        name: noun and verb as ``mqadmin.cli.tree`` has them, with what the command does.
+        details: paragraphs of the help, after the examples.
+        examples: (command line, what it does) pairs; help shows them first.
+        rows: class of the rows, for the header of an empty table.
+        columns: what a table shows; all of the fields where left out.
+        writes: the command changes something on a server.
+        direct: it asks one thing after another, so it needs no event loop, see
+            ``mqadmin.session.link``; rows of an async generator go through the loop all the same.
+    """
+
+    def declare(run: Run) -> Command:
+        return Command(
+            name,
+            run=run,
+            # Where click's decorators leave them, the last one first.
+            params=[*reversed(getattr(run, "__click_params__", []))],
+            summary=COMMANDS[name],
+            details=details,
+            examples=examples,
+            rows=rows,
+            columns=columns,
+            needs=needs,
+            writes=writes,
+            direct=direct,
+        )
+
+    return declare

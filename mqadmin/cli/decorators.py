@@ -1,0 +1,151 @@
+"""Options and arguments that many commands have, as decorators beside click's own.
+
+    @topic_argument()
+    @stored_from(required=True)
+    @on_masters
+    async def run(call: Call, *, topic: str, from_: When, cluster: ..., broker: ...) -> Outcome:
+
+Rule: what stands here has the same name, type and words in every command that has it. What is
+followed by brackets takes click's keywords, for the words or the default of one command.
+"""
+
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any, TypeVar, cast
+
+import click
+
+from mqadmin.cli.times import SPAN, TIME
+from mqadmin.cli.types import (
+    BROKER,
+    CLUSTER,
+    DIR,
+    GROUP,
+    INTEGER,
+    NUMBER,
+    TOPIC,
+    Integer,
+    Kind,
+    Word,
+)
+from mqadmin.output.times import parse_start
+
+F = TypeVar("F", bound=Callable[..., Any])
+Decorator = Callable[[F], F]
+
+
+def together(*decorators: Decorator[F]) -> Decorator[F]:
+    """Return one decorator for several, in the order in which they are shown."""
+
+    def decorate(run: F) -> F:
+        for one in reversed(decorators):
+            run = one(run)
+        return run
+
+    return decorate
+
+
+def gathered(name: str, make: Callable[..., object], *decorators: Decorator[F]) -> Decorator[F]:
+    """Have the values of some options come to the command as one object.
+
+        @gathered("where", Engine, click.option("--engine"), click.option("--master"))
+        def run(call: Call, *, where: Engine) -> Outcome: ...
+
+    Args:
+        name: keyword argument of the command that gets ``make(engine=..., master=...)``.
+    """
+
+    def decorate(run: F) -> F:
+        before = len(_declared(run))
+        run = together(*decorators)(run)
+        names = [one.name for one in _declared(run)[before:]]
+
+        @wraps(run)
+        def filled(call: object, **values: object) -> object:
+            own = {one: values.pop(one) for one in names}
+            return run(call, **values, **{name: make(**own)})
+
+        return cast(F, filled)
+
+    return decorate
+
+
+def _declared(run: Callable[..., object]) -> list[click.Parameter]:
+    """Return the parameters that click's decorators left at a function, the last one first."""
+    return getattr(run, "__click_params__", [])
+
+
+# Names
+
+topic_argument = partial(click.argument, "topic", type=TOPIC, help="the topic")
+read_topic_argument = topic_argument(
+    required=False, help="the topic; all that the group reads if left out"
+)
+group_argument = partial(click.argument, "group", type=GROUP, help="the consumer group")
+account_argument = click.argument("account", metavar="KEY", help="its access key")
+more_stores = click.argument(
+    "more", nargs=-1, type=DIR, metavar="DIR", help="further store directories"
+)
+of_topic = partial(click.option, "--topic", type=TOPIC, help="of this topic")
+topic_of_id = click.option("--topic", type=TOPIC, help="where to look for a unique id")
+producer_group = click.option(
+    "--group", type=GROUP, default="MQADMIN", help="as this producer group"
+)
+
+# Which brokers
+
+of_broker = click.option("--broker", "-b", type=BROKER, help="of this broker: a name or HOST:PORT")
+on_broker = click.option("--broker", "-b", type=BROKER, help="on this broker: a name or HOST:PORT")
+of_masters = together(
+    of_broker, click.option("--cluster", type=CLUSTER, help="of the masters of a cluster")
+)
+of_brokers = together(
+    of_broker, click.option("--cluster", type=CLUSTER, help="of the brokers of a cluster")
+)
+on_brokers = together(
+    on_broker, click.option("--cluster", type=CLUSTER, help="on the brokers of a cluster")
+)
+only_on_broker = click.option("--broker", type=BROKER, help="only there: a name or HOST:PORT")
+on_masters = together(
+    click.option("--cluster", type=CLUSTER, help="on its masters"), only_on_broker
+)
+"""Where a topic or a group is made or changed."""
+
+# Which messages, and how much of them
+
+stored_from = partial(click.option, "--from", "from_", type=TIME, help="stored then or later")
+stored_to = partial(click.option, "--to", type=TIME, help="stored then or before")
+stored_until = click.option("--until", type=TIME, help="stored then or before")
+with_key = click.option("--key", "-k", help="with this key or unique key")
+with_tags = partial(click.option, "--tag", multiple=True, help="with one of these tags")
+tag_expression = click.option("--tag", "-t", default="*", help="only these tags, as 'A || B'")
+tail_from = click.option(
+    "--from",
+    "from_",
+    type=Word(Kind.TIME, parse_start),
+    default="latest",
+    metavar="WHERE",
+    help="earliest, latest or a TIME",
+)
+tail_count = click.option("--count", "-c", type=Integer(min=1), help="end after so many")
+no_follow_option = click.option("--no-follow", is_flag=True, help="end at what is there now")
+limit_option = partial(click.option, "--limit", "-c", type=INTEGER, help="so many at most")
+no_body_option = click.option("--no-body", is_flag=True, help="leave the body out")
+no_bodies_option = click.option("--no-body", is_flag=True, help="leave the bodies out")
+inflate_option = click.option("--inflate", is_flag=True, help="decompress the bodies")
+rate_option = click.option("--rate", type=NUMBER, help="so many a second at most")
+
+# How a store is read
+
+every_span = click.option(
+    "--every", type=SPAN, help="length of a span: 10s, 5m, 1h, 1d; chosen if left out"
+)
+pause_option = click.option(
+    "--pause", type=SPAN, help="what is shorter is no pause: 10s, 5m; an hour if left out"
+)
+jobs_option = click.option(
+    "--jobs",
+    type=Integer(min=1),
+    help="processes for a large log; if left out, 1 below 4 cores, else the cores, up to 8",
+)
+"""The rows are the same for every number; small stores never start another process."""

@@ -1,0 +1,40 @@
+"""``--explain``: each request of a command, as one line on standard error.
+
+    GET_BROKER_CLUSTER_INFO  127.0.0.1:9876  1.2 ms  SUCCESS
+
+Rule: it only tells; names and bodies of messages are never in it.
+"""
+
+from typing import Final
+
+from mqadmin.session.console import Console
+from remoting.codes import ExtensionCode, RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.errors import RemotingError
+
+REQUESTS: Final = {int(code): code.name for code in (*RequestCode, *ExtensionCode)}
+RESPONSES: Final = {int(code): code.name for code in ResponseCode}
+
+
+class Explainer:
+    """Prints each exchange that it is told of."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def __call__(
+        self,
+        address: str,
+        request: Command,
+        answer: Command | RemotingError | None,
+        elapsed_ms: float,
+    ) -> None:
+        """Print one exchange; no answer means that none was asked for."""
+        if answer is None:
+            end = "one-way"
+        elif isinstance(answer, RemotingError):
+            end = type(answer).__name__
+        else:
+            end = f"{answer.code} {RESPONSES.get(answer.code, 'unknown')}"
+        name = REQUESTS.get(request.code, "request")
+        self._console.warn(f"{name} ({request.code})  {address}  {elapsed_ms:.1f} ms  {end}")

@@ -1,0 +1,109 @@
+"""Global options: they may stand before or after the command, for every command."""
+
+from collections.abc import Iterator
+from typing import Final, get_args
+
+import click
+from click.core import ParameterSource
+
+from mqadmin.cli.types import ADDRESS, CONTEXT, SECONDS, Choice, Kind, Word
+from mqadmin.session.settings import STRICT, Format, Settings
+
+
+def parse_compat(text: str) -> str:
+    """Check ``layout`` or ``strict``.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if text not in {"layout", STRICT}:
+        raise ValueError(f"{text!r} is neither layout nor strict")
+    return text
+
+
+GLOBALS: Final = (
+    click.Option(
+        ["-n", "--namesrv", "--namesrvAddr"],
+        type=ADDRESS,
+        metavar="ADDR[;ADDR...]",
+        help="name servers (also NAMESRV_ADDR)",
+    ),
+    click.Option(["--context"], type=CONTEXT, help="a named context instead of the current one"),
+    click.Option(["-o", "--output"], type=Choice(get_args(Format)), help="how to print the rows"),
+    click.Option(
+        ["--columns"],
+        type=Word(Kind.COLUMN),
+        metavar="A,B,...",
+        help="which columns, in this order",
+    ),
+    click.Option(
+        ["--sort"],
+        type=Word(Kind.COLUMN),
+        metavar="A,-B",
+        help="sort by these columns; -A is descending",
+    ),
+    click.Option(
+        ["--compat"],
+        type=Word(read=parse_compat),
+        is_flag=False,
+        flag_value="layout",
+        metavar="[strict]",
+        help="the layout of Java's mqadmin, see below",
+    ),
+    click.Option(["--no-headers"], is_flag=True, help="leave out the header line"),
+    click.Option(
+        ["--watch"],
+        type=SECONDS,
+        is_flag=False,
+        flag_value="2",
+        metavar="[SECONDS]",
+        help="show it every SECONDS, until Ctrl-C",
+    ),
+    click.Option(["--timeout"], type=SECONDS, help="for each request (default 5)"),
+    click.Option(["-y", "--yes"], is_flag=True, help="do not ask before a destructive write"),
+    click.Option(["--dry-run"], is_flag=True, help="print what would change; change nothing"),
+    click.Option(["--no-color"], is_flag=True, help="no colours (also NO_COLOR)"),
+    click.Option(["-v", "--verbose"], is_flag=True, help="say more; a trace for errors of our own"),
+    click.Option(["--explain"], is_flag=True, help="print each request on standard error"),
+    click.Option(
+        ["--access-key"],
+        type=Word(),
+        metavar="KEY",
+        help="user of an ACL (also MQADMIN_ACCESS_KEY)",
+    ),
+    click.Option(
+        ["--secret-key"], type=Word(), metavar="KEY", help="its secret (better: MQADMIN_SECRET_KEY)"
+    ),
+    click.Option(["--schema"], is_flag=True, help="print the JSON schema of the rows"),
+    click.Option(["-h", "--help"], is_flag=True, help="this text"),
+    click.Option(["--version"], is_flag=True, help="print the version"),
+)
+NAMES: Final = frozenset(option.name for option in GLOBALS)
+
+
+def settings_of(ctx: click.Context, **implied: object) -> Settings:
+    """Return what a line says by the global options before and after its command.
+
+    Args:
+        implied: what the name of the command says; an option on the line counts before it.
+    """
+    values = dict(implied)
+    for level in reversed(list(_levels(ctx))):
+        values |= {
+            name: level.params[name]
+            for name in NAMES & level.params.keys()
+            if is_given(level, name)
+        }
+    return Settings(**values)  # type: ignore[arg-type]
+
+
+def is_given(ctx: click.Context, name: str) -> bool:
+    """Return whether an option is on the line."""
+    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def _levels(ctx: click.Context) -> Iterator[click.Context]:
+    level: click.Context | None = ctx
+    while level is not None:
+        yield level
+        level = level.parent

@@ -1,0 +1,141 @@
+"""The text of ``--help``, ``--version`` and ``--schema``: the declarations laid out.
+
+Rule: nothing is said twice, and lists of commands import none of them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import click
+
+from mqadmin import VERSION_TEXT
+from mqadmin.cli import tree
+from mqadmin.cli.command import Asked, Command, Needs, Told
+from mqadmin.cli.globals import GLOBALS
+from mqadmin.cli.options import long_of, metavar_of
+
+INTRO = """\
+mqadmin: look at, change and repair RocketMQ 4.9 and 5.x clusters and stores
+
+Usage: mqadmin [OPTIONS] COMMAND ...   `mqadmin COMMAND -h` explains one command
+       mqadmin shell                   interactive, with completion
+"""
+OF_JAVA = """\
+The names of RocketMQ's own mqadmin 4.9.7 work too, with their flags. With
+MQADMIN_COMPAT=1 a command that it also has prints its layout, and asks nothing;
+`--compat` does so for one line. With `strict` exit codes are Java's, too."""
+
+
+def answer(asked: Asked) -> Told:
+    """Return the text that a line with a command asks for instead of running it."""
+    made, settings = asked.command, asked.settings
+    if settings.version:
+        return Told(VERSION_TEXT)
+    if settings.help:
+        return Told(command_help(made))
+    # Only --schema needs it.
+    from mqadmin.output.schema import schema_of
+    from mqadmin.output.structured import json_text
+
+    return Told(json_text(schema_of(made.name, made.summary, made.rows), pretty=True) + "\n")
+
+
+def overview() -> str:
+    """Return the list of all commands by area, and the global options."""
+    lines = [INTRO]
+    for area, commands in tree.AREAS.items():
+        lines += [f"{area}:", *_summaries(commands), ""]
+    lines += ["Global options, before or after the command:", *_listing(GLOBALS)]
+    lines += ["", OF_JAVA]
+    return "\n".join(lines) + "\n"
+
+
+def listing(words: Sequence[str]) -> str:
+    """Return what the commands below some words do, a line each."""
+    commands = {name: tree.COMMANDS[name] for name in tree.below(words) if name in tree.COMMANDS}
+    lines = ["Commands:", *_summaries(commands), "", "`mqadmin COMMAND -h` explains one command"]
+    return "\n".join(lines) + "\n"
+
+
+def usage_of(made: Command) -> str:
+    """Return the usage line of a command, without the program's name."""
+    words = [made.name]
+    if made.needs is Needs.STORE:
+        words.append("DIR")
+    for one in made.params:
+        if isinstance(one, click.Argument):
+            word = metavar_of(one) + ("..." if one.nargs == -1 else "")
+            words.append(word if one.required else f"[{word}]")
+        elif one.required and isinstance(one, click.Option):
+            words.append(f"{long_of(one)} {metavar_of(one)}")
+    if any(not one.required for one in made.options):
+        words.append("[OPTIONS]")
+    return " ".join(words)
+
+
+def command_help(made: Command) -> str:
+    """Return the help of one command."""
+    lines = [f"{made.name}: {made.summary}", ""]
+    if made.examples:
+        lines.append("Examples:")
+        for line, meaning in made.examples:
+            lines += [f"  {line}", f"      {meaning}"]
+        lines.append("")
+    lines += [f"Usage: mqadmin {usage_of(made)}", ""]
+    if made.needs is Needs.STORE:
+        lines += ["  DIR  store directory (or --store DIR, or the shell's `store open DIR`)", ""]
+    if made.needs is Needs.EITHER:
+        lines += ["  --store DIR reads a store directory instead of asking servers", ""]
+    if made.positional:
+        lines += ["Arguments:", *_listing(made.positional), ""]
+    if made.options:
+        lines += ["Options:", *_listing(made.options), ""]
+    if made.details:
+        lines += [made.details.strip(), ""]
+    if made.writes:
+        lines += ["Changes something: --dry-run shows what would change; -y does not ask.", ""]
+    lines += [f"Also: {alias}" for alias, name in tree.ALIASES.items() if name == made.name]
+    # Lists of commands do not need the names of Java's tool.
+    from mqadmin.cli.java.table import JAVA
+
+    for java in (one for one in JAVA if one.command == made.name):
+        flags = " ".join(flag.spelled for flag in java.options if flag.field)
+        lines.append(f"Also as in RocketMQ's tool: {java.name} {flags}")
+    lines.append("Global options: `mqadmin -h`")
+    return "\n".join(lines) + "\n"
+
+
+def _summaries(commands: Mapping[str, str]) -> list[str]:
+    width = max(map(len, commands), default=0)
+    return [f"  {name:<{width}}  {summary}" for name, summary in commands.items()]
+
+
+def _listing(parameters: Iterable[click.Parameter]) -> list[str]:
+    shown = [(_label(one), one) for one in parameters]
+    width = min(max(len(label) for label, _ in shown), 34)
+    lines = []
+    for label, one in shown:
+        text = (one.help or "") + _default(one)
+        if len(label) > width:
+            lines += [f"  {label}", f"  {'':<{width}}  {text}"]
+        else:
+            lines.append(f"  {label:<{width}}  {text}")
+    return lines
+
+
+def _label(parameter: click.Parameter) -> str:
+    if not isinstance(parameter, click.Option):
+        return metavar_of(parameter)
+    letter = next((name for name in parameter.opts if len(name) == 2), None)
+    short = f"{letter}, " if letter else "    "
+    value = "" if parameter.is_flag else f" {metavar_of(parameter)}"
+    return f"{short}{long_of(parameter)}{value}"
+
+
+def _default(parameter: click.Parameter) -> str:
+    if parameter.multiple or parameter.nargs == -1:
+        return " (may be repeated)"
+    # Click's own mark for "no default" is None there.
+    default = parameter.to_info_dict()["default"]
+    if default in (None, False, ""):
+        return ""
+    return f" (default {getattr(default, 'value', default)})"

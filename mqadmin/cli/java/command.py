@@ -1,0 +1,199 @@
+"""A name of RocketMQ's own tool, as a command that fills the native one.
+
+    updateTopic -b ADDR -t T -o true   ->   topic update T --broker ADDR --order true --create
+
+Rule: a Java name is an alias, not a second implementation: its options have Java's letters and
+names, and the types of the native ones they fill. Native options work beside them.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from mqadmin.cli.command import TYPED, Command
+from mqadmin.cli.globals import GLOBALS, NAMES, is_given
+from mqadmin.cli.java.names import Java, JavaOption
+from mqadmin.cli.java.table import java_of
+from mqadmin.cli.types import Word, truth
+
+
+def java_command(native: Command, word: str, load: Callable[[str], Command]) -> "JavaCommand":
+    """Return the native command as RocketMQ's tool spells it under the name ``word``."""
+    java = java_of(word, native.name)
+    assert java is not None, f"{word} has no entry for {native.name}"
+    return JavaCommand(native, java, load)
+
+
+class JavaCommand(Command):
+    """A native command with Java's options; all of them are options, none an argument."""
+
+    def __init__(self, native: Command, java: Java, load: Callable[[str], Command]) -> None:
+        by_name = {one.name: one for one in (*native.params, *GLOBALS)}
+        filled = {flag.field for flag in java.options}
+        self._implied = dict(java.preset)
+        self._flags = {
+            flag.key: self._option(flag, by_name.get(flag.field)) for flag in java.options
+        }
+        super().__init__(
+            native.name,
+            run=native.run,
+            params=[*(o for o in native.options if o.name not in filled), *self._flags.values()],
+            summary=native.summary,
+            details=native.details,
+            examples=native.examples,
+            rows=native.rows,
+            columns=native.columns,
+            needs=native.needs,
+            writes=native.writes,
+            direct=native.direct,
+        )
+        self._native = native
+        self.spelling = java
+        self._load = load
+
+    @property
+    def native(self) -> Command:
+        """Return the command that the name is an alias of."""
+        return self._native
+
+    @property
+    def spelled(self) -> str:
+        """Return the name as RocketMQ's tool spells it."""
+        return self.spelling.name
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Parse a line; flags on it may make another command of the name."""
+        words = list(args)
+        ctx = super().make_context(info_name, args, parent, **extra)
+        for branch in self.spelling.branches:
+            values = [str(ctx.params[self._flags[key].name] or "false") for key in branch.flags]
+            if all(value.strip().lower() != "false" for value in values):
+                other = java_command(self._load(branch.command), self.spelling.name, self._load)
+                return other.make_context(info_name, words, parent, **extra)
+        return ctx
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse a line, and refuse what Java's name lacks or what nothing here means."""
+        rest = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:
+            self._check(ctx)
+        return rest
+
+    def refuse_word(self, word: str) -> str:
+        """Return what is said of a word that is no option."""
+        return f"{self.spelling.name} takes no argument {word!r}"
+
+    def flags(self, ctx: click.Context) -> dict[str, str]:
+        """Return the text of every flag of Java on the line, by its letter."""
+        typed = ctx.meta[TYPED]
+        return {
+            key: str(typed[option.name])
+            for key, option in self._flags.items()
+            if option.name in typed
+        }
+
+    def implied(self, ctx: click.Context) -> dict[str, object]:
+        """Return what Java's name and its own flags say of the global options."""
+        made = {
+            one.name: one.type.convert(self._implied[one.name], one, ctx)
+            for one in GLOBALS
+            if one.name in self._implied
+        }
+        for flag in self.spelling.options:
+            option = self._flags[flag.key]
+            if flag.field in NAMES and is_given(ctx, option.name):
+                made[flag.field] = ctx.params[option.name]
+        return made
+
+    def values(self, ctx: click.Context) -> dict[str, object]:
+        """Return the values of the native parameters: given, implied by the name, or default."""
+        made: dict[str, object] = {}
+        for one in self.native.params:
+            implied = self._preset(one)
+            # A flag of ours that takes a value in Java's spelling has no default there.
+            has_default = one.name in ctx.params and not is_flag(one)
+            if is_given(ctx, one.name) or (has_default and implied is None):
+                made[one.name] = ctx.params[one.name]
+            else:
+                # Click's own mark for "no default" is None there.
+                value = one.to_info_dict()["default"] if implied is None else implied
+                made[one.name] = one.process_value(ctx, value)
+            if one.required and made[one.name] in (None, ()):
+                raise click.MissingParameter(param=one, ctx=ctx)
+        return made
+
+    def _preset(self, native: click.Parameter) -> object:
+        """Return what Java's name implies of a parameter, None for nothing."""
+        text = self._implied.get(native.name)
+        return True if text is not None and is_flag(native) else text
+
+    def _check(self, ctx: click.Context) -> None:
+        java = self.spelling
+        given = {flag.key for flag in java.options if is_given(ctx, self._flags[flag.key].name)}
+        for flag in java.options:
+            if flag.refused and flag.key in given:
+                raise Refusal(f"{java.name} {flag.spelled} is not taken", flag.refused, ctx)
+        for flag in java.options:
+            if flag.required and flag.key not in given:
+                raise click.UsageError(f"{java.name} needs {flag.spelled}", ctx)
+        one_of = [flag for flag in java.options if flag.field in java.any_of]
+        if one_of and given.isdisjoint(flag.key for flag in one_of):
+            names = ", ".join(flag.spelled for flag in one_of)
+            raise click.UsageError(f"{java.name} needs one of {names}", ctx)
+
+    def _option(self, flag: JavaOption, native: click.Parameter | None) -> click.Option:
+        """Return the native option in Java's spelling, or one whose value nobody reads."""
+        names = flag.names
+        if native is None:
+            return click.Option(
+                [f"java_{flag.key.replace(' ', '_')}", *names],
+                is_flag=not flag.has_arg,
+                type=Word(read=flag.parse) if flag.parse is not None else None,
+            )
+        # One that fills a global option may read it otherwise: it is kept beside that.
+        name = f"java_{native.name}" if native.name in NAMES else native.name
+        more: dict[str, Any] = {"help": native.help}
+        if not (native.required or is_flag(native) or is_many(native)):
+            more["default"] = native.to_info_dict()["default"]
+        if not flag.has_arg:
+            if not is_flag(native):
+                more |= {"flag_value": flag.value, "type": native.type}
+            return click.Option([name, *names], is_flag=True, **more)
+        read_as_java_does = is_flag(native) or flag.parse is not None
+        same = (
+            []
+            if read_as_java_does or name != native.name
+            else [one for one in native.opts if one.startswith("--")]
+        )
+        return click.Option(
+            [name, *dict.fromkeys([*names, *same])],
+            type=Word(read=flag.parse or truth) if read_as_java_does else native.type,
+            multiple=is_many(native),
+            metavar=native.metavar,
+            **more,
+        )
+
+
+class Refusal(click.UsageError):
+    """A flag that has no meaning here, and what says the same."""
+
+    def __init__(self, message: str, hint: str, ctx: click.Context) -> None:
+        super().__init__(message, ctx)
+        self.hint = hint
+
+
+def is_flag(parameter: click.Parameter) -> bool:
+    """Return whether a parameter is on or off."""
+    return isinstance(parameter, click.Option) and parameter.is_flag
+
+
+def is_many(parameter: click.Parameter) -> bool:
+    """Return whether a parameter may be given more than once."""
+    return parameter.multiple or parameter.nargs == -1

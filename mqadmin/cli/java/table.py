@@ -1,0 +1,593 @@
+"""The names of RocketMQ's own tool: what command each is, and what its flags fill there.
+
+Rule: flags are those of the tool of 4.9.7, and every one that came with 5.x; a test compares
+them with the tool itself. What has no meaning here is taken and changes nothing, or is refused
+with what says the same.
+"""
+
+from typing import Final
+
+from mqadmin.cli.java.names import Branch, Java, JavaOption
+from mqadmin.cli.positions import parse_force, parse_timestamp
+from mqadmin.cli.tree import fold
+from mqadmin.cli.types import falsehood, positive_seconds
+
+NOT_IN_4: Final = "brokers of 4.9 have no such thing; leave it out"
+KEYS_ONLY: Final = "brokers of 4.9 index keys only; `message print TOPIC --tag TAG` finds tags"
+WHOLE_LIFE: Final = "the whole life of the message is shown; leave it out"
+EXACT: Final = "as `offset reset GROUP TOPIC --to N --queue BROKER:ID`, for an offset N"
+
+
+def _of_ms(text: str) -> object:
+    """Read the ms of Java's flag as the seconds of ``--timeout``."""
+    return positive_seconds(text) / 1000
+
+
+BROKER: Final = JavaOption("b", "brokerAddr", "broker")
+ONE_BROKER: Final = BROKER._replace(required=True)
+CLUSTER: Final = JavaOption("c", "clusterName", "cluster")
+TOPIC: Final = JavaOption("t", "topic", "topic", required=True)
+
+JAVA: Final = (
+    Java(
+        "addWritePerm",
+        "broker write-perm add",
+        (JavaOption("b", "brokerName", "broker", required=True),),
+    ),
+    Java(
+        "allocateMQ",
+        "rebalance plan",
+        (TOPIC, JavaOption("i", "ipList", "add", required=True)),
+        preset=(("group", "ALLOCATE_MQ"),),
+    ),
+    Java(
+        "brokerConsumeStats",
+        "broker consume-stats",
+        (
+            ONE_BROKER,
+            JavaOption("t", "timeoutMillis", "timeout", parse=_of_ms),
+            JavaOption("l", "level", "min_lag"),
+            JavaOption("o", "order", "order"),
+        ),
+    ),
+    Java("brokerStatus", "broker status", (BROKER, CLUSTER), any_of=("broker", "cluster")),
+    Java(
+        "checkMsgSendRT",
+        "message bench",
+        (TOPIC, JavaOption("a", "amount", "count"), JavaOption("s", "size", "size")),
+        preset=(("count", "100"), ("threads", "1"), ("each", "")),
+    ),
+    Java(
+        "cleanExpiredCQ",
+        "broker clean expired-queues",
+        (BROKER, JavaOption("c", "cluster", "cluster")),
+    ),
+    Java(
+        "cleanUnusedTopic",
+        "broker clean unused-topics",
+        (BROKER, JavaOption("c", "cluster", "cluster")),
+    ),
+    Java(
+        "cloneGroupOffset",
+        "offset clone",
+        (
+            JavaOption("s", "srcGroup", "source", required=True),
+            JavaOption("d", "destGroup", "target", required=True),
+            TOPIC,
+            JavaOption("o", "offline"),
+        ),
+    ),
+    Java("clusterAclConfigVersion", "acl version", (BROKER, CLUSTER), any_of=("broker", "cluster")),
+    Java(
+        "clusterList",
+        "cluster list",
+        (
+            JavaOption("i", "interval", "watch"),
+            JavaOption("m", "moreStats", "totals", has_arg=False),
+            JavaOption("c", "clusterName", "cluster", since_5=True),
+        ),
+    ),
+    Java(
+        "clusterRT",
+        "cluster rt",
+        (
+            JavaOption("a", "amount", "count"),
+            JavaOption("s", "size", "size"),
+            JavaOption("c", "cluster", "cluster"),
+            JavaOption("p", "print log", "log"),
+            JavaOption("m", "machine room", "room"),
+            JavaOption("i", "interval", "every"),
+        ),
+        preset=(("count", "100"), ("every", "10")),
+    ),
+    Java(
+        "consumeMessage",
+        "message print",
+        (
+            TOPIC,
+            JavaOption("b", "brokerName", "broker"),
+            JavaOption("i", "queueId", "queue"),
+            JavaOption("o", "offset", "start"),
+            JavaOption("c", "MessageNumber", "limit"),
+            JavaOption("s", "beginTimestamp", "from_"),
+            JavaOption("e", "endTimestamp", "to"),
+            JavaOption("g", "consumerGroup"),
+        ),
+        preset=(("limit", "128"),),
+    ),
+    Java(
+        "consumerConnection",
+        "group show",
+        (JavaOption("g", "consumerGroup", "group", required=True), BROKER),
+    ),
+    Java(
+        "consumerProgress",
+        "group lag",
+        (
+            JavaOption("g", "groupName", "group"),
+            JavaOption("s", "showClientIP", "no_clients", parse=falsehood),
+            JavaOption("t", "topicName", "topic", since_5=True),
+            JavaOption("c", "cluster", since_5=True),
+        ),
+        preset=(("no_clients", ""),),
+    ),
+    Java(
+        "consumerStatus",
+        "group running",
+        (
+            JavaOption("g", "consumerGroup", "group", required=True),
+            JavaOption("i", "clientId", "client"),
+            JavaOption("s", "jstack", "jstack", has_arg=False),
+            BROKER,
+        ),
+    ),
+    Java(
+        "deleteAclConfig",
+        "acl delete",
+        (BROKER, CLUSTER, JavaOption("a", "accessKey", "account", required=True)),
+        aliases=("deleteAccessConfig",),
+        any_of=("broker", "cluster"),
+    ),
+    Java(
+        "deleteExpiredCommitLog",
+        "broker clean expired-log",
+        (BROKER, JavaOption("c", "cluster", "cluster")),
+    ),
+    Java(
+        "deleteKvConfig",
+        "namesrv kv delete",
+        (
+            JavaOption("s", "namespace", "namespace", required=True),
+            JavaOption("k", "key", "key", required=True),
+        ),
+    ),
+    Java(
+        "deleteSubGroup",
+        "group delete",
+        (
+            JavaOption("g", "groupName", "group", required=True),
+            BROKER,
+            CLUSTER,
+            JavaOption("r", "removeOffset", "offsets"),
+        ),
+        preset=(("topics", "true"),),
+        any_of=("broker", "cluster"),
+    ),
+    Java(
+        "deleteTopic",
+        "topic delete",
+        (JavaOption("c", "clusterName", "cluster", required=True), TOPIC),
+    ),
+    Java(
+        "exportConfigs",
+        "export configs",
+        (
+            JavaOption("c", "clusterName", "cluster", required=True),
+            JavaOption("f", "filePath", "directory"),
+        ),
+        preset=(("directory", "/tmp/rocketmq/export"),),
+    ),
+    Java(
+        "exportMetadata",
+        "export metadata",
+        (
+            CLUSTER,
+            BROKER,
+            JavaOption("f", "filePath", "directory"),
+            JavaOption("t", "topic", "only", has_arg=False, value="topics"),
+            JavaOption("g", "subscriptionGroup", "only", has_arg=False, value="groups"),
+            JavaOption("s", "specialTopic", "special", has_arg=False),
+        ),
+        preset=(("directory", "/tmp/rocketmq/export"),),
+        any_of=("cluster", "broker"),
+    ),
+    Java(
+        "exportMetrics",
+        "export metrics",
+        (
+            JavaOption("c", "clusterName", "cluster", required=True),
+            JavaOption("f", "filePath", "directory"),
+        ),
+        preset=(("directory", "/tmp/rocketmq/export"),),
+    ),
+    Java(
+        "getAclConfig",
+        "acl list",
+        (BROKER, CLUSTER),
+        aliases=("getAccessConfigSubCommand",),
+        any_of=("broker", "cluster"),
+    ),
+    Java("getBrokerConfig", "broker config get", (BROKER, CLUSTER), any_of=("broker", "cluster")),
+    Java(
+        "getConsumerConfig", "group config", (JavaOption("g", "groupName", "group", required=True),)
+    ),
+    Java("getNamesrvConfig", "namesrv config get", ()),
+    Java("haStatus", "ha status", (BROKER, CLUSTER, JavaOption("i", "interval"))),
+    Java(
+        "printMsg",
+        "message print",
+        (
+            TOPIC,
+            JavaOption("b", "beginTimestamp", "from_"),
+            JavaOption("e", "endTimestamp", "to"),
+            JavaOption("s", "subExpression", "tag"),
+            JavaOption("c", "charsetName"),
+            JavaOption("d", "printBody", "no_body", parse=falsehood),
+            JavaOption("l", "lmqParentTopic", since_5=True, refused=NOT_IN_4),
+        ),
+    ),
+    Java(
+        "printMsgByQueue",
+        "message print",
+        (
+            TOPIC,
+            JavaOption("a", "brokerName", "broker", required=True),
+            JavaOption("i", "queueId", "queue", required=True),
+            JavaOption("p", "print msg"),
+            JavaOption("f", "calculate", "count_tags"),
+            JavaOption("b", "beginTimestamp", "from_"),
+            JavaOption("e", "endTimestamp", "to"),
+            JavaOption("s", "subExpression", "tag"),
+            JavaOption("c", "charsetName"),
+            JavaOption("d", "printBody", "no_body", parse=falsehood),
+        ),
+    ),
+    Java(
+        "producer",
+        "broker connections",
+        (JavaOption("b", "broker", "broker", required=True),),
+        preset=(("kind", "producer"),),
+    ),
+    Java(
+        "producerConnection",
+        "broker connections",
+        (JavaOption("g", "producerGroup", "group", required=True), TOPIC),
+        preset=(("kind", "producer"),),
+    ),
+    Java(
+        "queryCq",
+        "queue show",
+        (
+            TOPIC,
+            JavaOption("q", "queue", "queue", required=True),
+            JavaOption("i", "index", "start", required=True),
+            JavaOption("c", "count", "count"),
+            JavaOption("b", "broker", "broker"),
+            JavaOption("g", "consumer", "group"),
+        ),
+    ),
+    Java(
+        "queryMsgById",
+        "message query id",
+        (
+            JavaOption("i", "msgId", "message_ids", required=True),
+            JavaOption("g", "consumerGroup"),
+            JavaOption("d", "clientId"),
+            JavaOption("s", "sendMessage"),
+            JavaOption("u", "unitName"),
+            JavaOption("t", "topic", "topic", since_5=True),
+            JavaOption("c", "cluster", since_5=True),
+            JavaOption("f", "bodyFormat", since_5=True),
+        ),
+        branches=(Branch(("g", "d"), "message consume-direct"), Branch(("s",), "message resend")),
+    ),
+    Java(
+        "queryMsgById",
+        "message consume-direct",
+        (
+            JavaOption("i", "msgId", "message_id", required=True),
+            JavaOption("g", "consumerGroup", "group"),
+            JavaOption("d", "clientId", "client"),
+            JavaOption("s", "sendMessage"),
+            JavaOption("u", "unitName"),
+        ),
+        is_branch=True,
+    ),
+    Java(
+        "queryMsgById",
+        "message resend",
+        (
+            JavaOption("i", "msgId", "message_ids", required=True),
+            JavaOption("g", "consumerGroup"),
+            JavaOption("d", "clientId"),
+            JavaOption("s", "sendMessage"),
+            JavaOption("u", "unitName"),
+        ),
+        is_branch=True,
+    ),
+    Java(
+        "queryMsgByKey",
+        "message query key",
+        (
+            TOPIC,
+            JavaOption("k", "msgKey", "key", required=True),
+            JavaOption("b", "beginTimestamp", "from_", since_5=True),
+            JavaOption("e", "endTimestamp", "to", since_5=True),
+            JavaOption("m", "maxNum", "count", since_5=True),
+            JavaOption("c", "cluster", since_5=True),
+            JavaOption("p", "keyType", since_5=True, refused=KEYS_ONLY),
+            JavaOption("l", "lastKey", since_5=True, refused="--from starts further on"),
+        ),
+    ),
+    Java(
+        "queryMsgByOffset",
+        "message query offset",
+        (
+            JavaOption("b", "brokerName", "broker", required=True),
+            TOPIC,
+            JavaOption("i", "queueId", "queue", required=True),
+            JavaOption("o", "offset", "queue_offset", required=True),
+            JavaOption("f", "bodyFormat", since_5=True),
+        ),
+    ),
+    Java(
+        "queryMsgByUniqueKey",
+        "message query unique-key",
+        (
+            TOPIC,
+            JavaOption("i", "msgId", "message_id", required=True),
+            JavaOption("a", "showAll", "all_", has_arg=False),
+            JavaOption("g", "consumerGroup"),
+            JavaOption("d", "clientId"),
+            JavaOption("c", "cluster", since_5=True),
+            JavaOption("s", "startTime", "from_", since_5=True),
+            JavaOption("e", "endTime", "to", since_5=True),
+        ),
+        branches=(Branch(("g", "d"), "message consume-direct"),),
+    ),
+    Java(
+        "queryMsgByUniqueKey",
+        "message consume-direct",
+        (
+            TOPIC,
+            JavaOption("i", "msgId", "message_id", required=True),
+            JavaOption("a", "showAll", has_arg=False),
+            JavaOption("g", "consumerGroup", "group"),
+            JavaOption("d", "clientId", "client"),
+        ),
+        is_branch=True,
+    ),
+    Java(
+        "queryMsgTraceById",
+        "message trace",
+        (
+            JavaOption("i", "msgId", "which", required=True),
+            JavaOption("t", "traceTopic", "trace_topic"),
+            JavaOption("b", "beginTimestamp", since_5=True, refused=WHOLE_LIFE),
+            JavaOption("e", "endTimestamp", since_5=True, refused=WHOLE_LIFE),
+            JavaOption("c", "maxNum", since_5=True, refused=WHOLE_LIFE),
+        ),
+        aliases=("QueryMsgTraceById",),
+    ),
+    Java(
+        "resetOffsetByTime",
+        "offset reset",
+        (
+            JavaOption("g", "group", "group", required=True),
+            TOPIC,
+            JavaOption("s", "timestamp", "to", required=True, parse=parse_timestamp),
+            JavaOption("f", "force", "only_back", parse=falsehood),
+            JavaOption("c", "cplus", "cpp", has_arg=False),
+            JavaOption("b", "broker", "broker", since_5=True),
+            JavaOption("q", "queue", "queue", since_5=True),
+            JavaOption("", "offset", since_5=True, refused=EXACT),
+        ),
+    ),
+    Java(
+        "sendMessage",
+        "message send",
+        (
+            TOPIC,
+            JavaOption("p", "body", "body", required=True),
+            JavaOption("k", "key", "key"),
+            JavaOption("c", "tags", "tag"),
+            JavaOption("b", "broker", "broker"),
+            JavaOption("i", "qid", "queue"),
+            JavaOption("m", "msgTraceEnable", "trace"),
+        ),
+    ),
+    Java(
+        "sendMsgStatus",
+        "message bench",
+        (
+            JavaOption("b", "brokerName", "topic", required=True),
+            JavaOption("s", "messageSize", "size"),
+            JavaOption("c", "count", "count"),
+        ),
+        preset=(("count", "50"), ("threads", "1"), ("each", "")),
+    ),
+    Java(
+        "skipAccumulatedMessage",
+        "offset skip",
+        (
+            JavaOption("g", "group", "group", required=True),
+            TOPIC,
+            JavaOption("f", "force", parse=parse_force),
+            JavaOption("c", "cluster", since_5=True),
+        ),
+    ),
+    Java("startMonitoring", "doctor", (), preset=(("watch", "60"), ("backlog", "0"))),
+    Java(
+        "statsAll",
+        "group tps",
+        (
+            JavaOption("a", "activeTopic", "active", has_arg=False),
+            JavaOption("t", "topic", "topic"),
+        ),
+    ),
+    Java("topicClusterList", "topic clusters", (TOPIC,)),
+    Java("topicList", "topic list", (JavaOption("c", "clusterModel", "groups", has_arg=False),)),
+    Java("topicRoute", "topic route", (TOPIC, JavaOption("l", "list", "brief", has_arg=False))),
+    Java("topicStatus", "topic status", (TOPIC, JavaOption("c", "cluster", since_5=True))),
+    Java(
+        "updateAclConfig",
+        "acl set",
+        (
+            BROKER,
+            CLUSTER,
+            JavaOption("a", "accessKey", "account", required=True),
+            JavaOption("s", "secretKey", "secret", required=True),
+            JavaOption("w", "whiteRemoteAddress", "white_addr"),
+            JavaOption("i", "defaultTopicPerm", "default_topic_perm"),
+            JavaOption("u", "defaultGroupPerm", "default_group_perm"),
+            JavaOption("t", "topicPerms", "topic_perm"),
+            JavaOption("g", "groupPerms", "group_perm"),
+            JavaOption("m", "admin", "admin"),
+        ),
+        any_of=("broker", "cluster"),
+    ),
+    Java(
+        "updateBrokerConfig",
+        "broker config set",
+        (
+            BROKER,
+            CLUSTER,
+            # Slaves are always meant with a cluster.
+            JavaOption("a", "updateAllBroker", since_5=True),
+            JavaOption("k", "key", "key", required=True),
+            JavaOption("v", "value", "value", required=True),
+        ),
+        any_of=("broker", "cluster"),
+    ),
+    Java(
+        "updateGlobalWhiteAddr",
+        "acl white-addr",
+        (
+            BROKER,
+            CLUSTER,
+            JavaOption("g", "globalWhiteRemoteAddresses", "patterns", required=True),
+            JavaOption("p", "aclFileFullPath", "file"),
+        ),
+        any_of=("broker", "cluster"),
+    ),
+    Java(
+        "updateKvConfig",
+        "namesrv kv set",
+        (
+            JavaOption("s", "namespace", "namespace", required=True),
+            JavaOption("k", "key", "key", required=True),
+            JavaOption("v", "value", "value", required=True),
+        ),
+    ),
+    Java(
+        "updateNamesrvConfig",
+        "namesrv config set",
+        (
+            JavaOption("k", "key", "key", required=True),
+            JavaOption("v", "value", "value", required=True),
+        ),
+    ),
+    Java(
+        "updateOrderConf",
+        "topic order-conf",
+        (
+            TOPIC,
+            JavaOption("v", "orderConf", "conf"),
+            JavaOption("m", "method", "method", required=True),
+        ),
+    ),
+    Java(
+        "updateSubGroup",
+        "group update",
+        (
+            JavaOption("g", "groupName", "group", required=True),
+            BROKER,
+            CLUSTER,
+            JavaOption("s", "consumeEnable", "consume"),
+            JavaOption("m", "consumeFromMinEnable", "from_min"),
+            JavaOption("d", "consumeBroadcastEnable", "broadcast"),
+            JavaOption("q", "retryQueueNums", "retry_queues"),
+            JavaOption("r", "retryMaxTimes", "retry_max"),
+            JavaOption("i", "brokerId", "broker_id"),
+            JavaOption("w", "whichBrokerWhenConsumeSlowly", "slow_broker_id"),
+            JavaOption("a", "notifyConsumerIdsChanged", "notify"),
+            JavaOption("", "consumeMessageOrderly", since_5=True, refused=NOT_IN_4),
+            JavaOption("p", "groupRetryPolicy", since_5=True, refused=NOT_IN_4),
+            JavaOption("", "attributes", since_5=True, refused=NOT_IN_4),
+        ),
+        preset=(("create", "true"),),
+        any_of=("broker", "cluster"),
+    ),
+    Java(
+        "updateSubGroupList",
+        "group import",
+        (BROKER, CLUSTER, JavaOption("f", "filename", "file", required=True)),
+    ),
+    Java(
+        "updateTopic",
+        "topic update",
+        (
+            BROKER,
+            CLUSTER,
+            TOPIC,
+            JavaOption("r", "readQueueNums", "read_queues"),
+            JavaOption("w", "writeQueueNums", "write_queues"),
+            JavaOption("p", "perm", "perm"),
+            JavaOption("o", "order", "order"),
+            JavaOption("u", "unit", "unit"),
+            JavaOption("s", "hasUnitSub", "unit_sub"),
+            JavaOption("a", "attributes", since_5=True, refused=NOT_IN_4),
+        ),
+        preset=(("create", "true"),),
+        any_of=("broker", "cluster"),
+    ),
+    Java(
+        "updateTopicList",
+        "topic import",
+        (BROKER, CLUSTER, JavaOption("f", "filename", "file", required=True)),
+    ),
+    Java(
+        "updateTopicPerm",
+        "topic perm",
+        (TOPIC, JavaOption("p", "perm", "perm", required=True), BROKER, CLUSTER),
+        any_of=("broker", "cluster"),
+    ),
+    Java(
+        "wipeWritePerm",
+        "broker write-perm wipe",
+        (JavaOption("b", "brokerName", "broker", required=True),),
+    ),
+)
+
+
+def java_of(word: str, command: str | None = None) -> Java | None:
+    """Return the entry of a name in any case, for one of its commands where that is said."""
+    folded = fold(word)
+    for one in JAVA:
+        wanted = not one.is_branch if command is None else one.command == command
+        if wanted and folded in map(fold, (one.name, *one.aliases)):
+            return one
+    return None
+
+
+def native_of(word: str) -> str | None:
+    """Return the command that a name of Java's tool stands for, None for no such name."""
+    found = java_of(word)
+    return found.command if found is not None else None
+
+
+def spellings() -> dict[str, str]:
+    """Return every name as Java spells it, and the native one."""
+    return {
+        name: one.command for one in JAVA if not one.is_branch for name in (one.name, *one.aliases)
+    }

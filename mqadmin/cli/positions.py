@@ -1,0 +1,115 @@
+"""Where an offset is to go, as typed: ``--to earliest|latest|TIME|+N|-N|N``.
+
+    earliest latest      the ends of each queue
+    -1h  2026-11-21...   a time, in the forms of ``mqadmin.output.times``
+    +5  -5               from where the group is now
+    17                   this entry (a number from 10^12 on is a time in epoch ms)
+
+Rule: pure; the ends and the current offset are arguments, and the result lies within the
+ends, for a broker stores any number it is told.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+
+from mqadmin.cli.types import Kind, Word, truth
+from mqadmin.output.times import When, parse_when
+
+EPOCH_MS_FROM: Final = 1_000_000_000_000
+"""A queue has never held 10^12 entries; as epoch ms it is September 2001."""
+
+STEP: Final = re.compile(r"[+-][0-9]+")
+NUMBER: Final = re.compile(r"[0-9]+")
+
+
+class Mark(Enum):
+    """The kinds of positions."""
+
+    EARLIEST = auto()
+    LATEST = auto()
+    TIME = auto()
+    STEP = auto()
+    ENTRY = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A position as typed; ``count`` for STEP and ENTRY, ``when`` for TIME."""
+
+    text: str
+    mark: Mark
+    count: int = 0
+    when: When = When("now")  # noqa: RUF009 (a frozen value)
+
+    def __str__(self) -> str:
+        """Return the position as typed."""
+        return self.text
+
+    @property
+    def is_time_like(self) -> bool:
+        """Return whether a broker can move online members there: it only takes times."""
+        return self.mark in {Mark.EARLIEST, Mark.LATEST, Mark.TIME}
+
+    def within(self, *, low: int, high: int, current: int | None) -> int:
+        """Return the queue offset for EARLIEST, LATEST, STEP and ENTRY, between the ends.
+
+        Args:
+            low: first readable entry; ``high`` the next to be written.
+            current: where the group is; its first entry where it has no offset yet.
+        """
+        match self.mark:
+            case Mark.EARLIEST:
+                wanted = low
+            case Mark.STEP:
+                wanted = (low if current is None else current) + self.count
+            case Mark.ENTRY:
+                wanted = self.count
+            case _:
+                wanted = high
+        return min(max(wanted, low), high)
+
+
+def parse_timestamp(text: str) -> Position:
+    """Return the position that Java's ``-s`` says: a number is always a time, -1 the end.
+
+    Raises:
+        ValueError: it says none.
+    """
+    if text.strip() == "-1":
+        return Position(text, Mark.LATEST)
+    return Position(text, Mark.TIME, when=parse_when(text))
+
+
+def parse_force(text: str) -> bool:
+    """Return True for Java's ``-f true`` of a skip, which only ever moves forward.
+
+    Raises:
+        ValueError: it is false, so that nothing would be moved, or it is neither true nor false.
+    """
+    if not truth(text):
+        raise ValueError("false moves nothing, as skipping is a move forward; leave it out")
+    return True
+
+
+def parse_position(text: str) -> Position:
+    """Return the position that ``text`` says.
+
+    Raises:
+        ValueError: it says none.
+    """
+    word = text.strip()
+    if word.lower() in {"earliest", "latest"}:
+        return Position(word, Mark[word.upper()])
+    if STEP.fullmatch(word):
+        return Position(word, Mark.STEP, int(word))
+    if NUMBER.fullmatch(word) and int(word) < EPOCH_MS_FROM:
+        return Position(word, Mark.ENTRY, int(word))
+    try:
+        return Position(word, Mark.TIME, when=parse_when(word))
+    except ValueError as error:
+        raise ValueError(f"{error}, or earliest, latest, +N, -N, N") from None
+
+
+POSITION: Final = Word(Kind.TIME, parse_position, metavar="WHERE")

@@ -1,0 +1,363 @@
+"""Run one line: find the command, parse, run, print, and return the exit code.
+
+    tokens -> parser -> Command.run -> Outcome -> printer -> exit code
+                                            errors -> one line (or json) on standard error
+
+Rule: this is the only place that turns errors into text and exit codes; the one-shot
+program, the shell and scripts all go through ``run_line``.
+"""
+
+import inspect
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING, Final, cast, get_args
+
+from mqadmin.cli.command import Command, Parsed, Told
+from mqadmin.cli.parse import parse
+from mqadmin.cli.tree import fold
+from mqadmin.cli.types import Session
+from mqadmin.errors import Interrupted, Unreachable, Usage, describe
+from mqadmin.output.columns import Column, choose, columns_of, record_of
+from mqadmin.output.formats import printer_for, sorted_rows
+from mqadmin.output.printer import Look, terminal_width
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.output.structured import json_text
+from mqadmin.session.call import Call, Workplace
+from mqadmin.session.console import Console, printable, printable_lines
+from mqadmin.session.settings import STRICT, Format, Settings
+
+if TYPE_CHECKING:
+    from mqadmin.cli.explain import Explainer
+    from mqadmin.output.compat.java_text import Layout
+
+COMPAT_VARIABLE: Final = "MQADMIN_COMPAT"
+"""1: layouts and no questions, as of Java's tool; strict: its exit codes, too."""
+LAYOUT: Final = "layout"
+FORMATS: Final[dict[str, Format]] = {name: name for name in get_args(Format)}
+BATCH_COUNT: Final = 256
+BATCH_S: Final = 0.05
+READER_HINT: Final = "is it busy or stopped? allow more time with --timeout"
+
+
+def run_line(tokens: Sequence[str], console: Console, workplace: Workplace) -> int:
+    """Run the command that ``tokens`` name and return its exit code.
+
+    Every error is told on ``console.err``; only BrokenPipeError is left to the caller.
+    """
+    settings: Settings | None = None
+    try:
+        parsed = parse(tokens, Session(store=workplace.store, topic=workplace.topic))
+        if isinstance(parsed, Told):
+            (console.err if parsed.exit_code else console.out).write(parsed.text)
+            exit_code = parsed.exit_code
+        else:
+            settings = parsed.settings
+            exit_code = _run(parsed, console, workplace)
+    except BrokenPipeError:
+        raise
+    except (Exception, KeyboardInterrupt) as error:
+        settings = settings or _settings_of_wrong(tokens)
+        as_json = (settings.output or workplace.output) in {"json", "jsonl"}
+        tell(error, console, as_json=as_json, verbose=settings.verbose)
+        exit_code = describe(error).exit_code
+    settings = settings or _settings_of_wrong(tokens)
+    is_strict = STRICT in {settings.compat, console.env.get(COMPAT_VARIABLE)}
+    if not is_strict or exit_code == Interrupted.exit_code:
+        return exit_code
+    # RocketMQ's own tool knows two: the line is wrong, and everything else.
+    return 1 if exit_code == Usage.exit_code else 0
+
+
+def tell(error: BaseException, console: Console, *, as_json: bool, verbose: bool) -> None:
+    """Print an error: one line, or an object with ``-o json``; the trace with ``-v``."""
+    failure = describe(error)
+    if verbose and failure.exit_code != Interrupted.exit_code:
+        # Only an error that is looked into needs it.
+        import traceback
+
+        console.err.write(printable_lines("".join(traceback.format_exception(error))))
+    if as_json:
+        said = {"code": failure.code, "message": failure.message, "hint": failure.hint}
+        console.warn(json_text({"error": said}))
+    else:
+        console.warn(f"error: {failure.line}")
+
+
+def _run(parsed: Parsed, console: Console, workplace: Workplace) -> int:
+    made = parsed.command
+    settings = _as_java(parsed, console)
+    if made.rows is not None and settings.watch is None:
+        _check_columns(settings, made.rows)
+    if settings.compat:
+        _layout(parsed)
+    broker = parsed.values.get("broker")
+    call = Call(
+        settings,
+        console,
+        workplace,
+        parsed.store,
+        spelled=parsed.spelled,
+        has_address=isinstance(broker, str) and ":" in broker,
+    )
+    workplace.link.observer = _explainer(console) if settings.explain else None
+    _check_protected(call, made)
+    if settings.watch is None:
+        return _run_once(call, parsed)
+    # Only a live view needs to draw one.
+    from mqadmin.cli.watch import check_watchable, title_of, watch
+
+    check_watchable(made)
+    try:
+        watch(
+            call,
+            lambda at: _run_once(at, parsed),
+            title=title_of(made, parsed.values),
+            as_table=_format(call) == "table",
+        )
+    except KeyboardInterrupt:
+        return _stopped(console)
+
+
+def _as_java(parsed: Parsed, console: Console) -> Settings:
+    """Return the settings, with ``MQADMIN_COMPAT`` those of a tool that is Java's.
+
+    What has a layout is printed in it unless a format is named, and nothing is asked.
+    """
+    settings = parsed.settings
+    if console.env.get(COMPAT_VARIABLE, "") in {"", "0"} or not _is_of_java(parsed.command):
+        return settings
+    settings = replace(settings, yes=True)
+    if settings.output or settings.compat or not _has_layout(parsed):
+        return settings
+    return replace(settings, compat=LAYOUT)
+
+
+def _is_of_java(made: Command) -> bool:
+    # Only MQADMIN_COMPAT asks which names the Java tool has.
+    from mqadmin.cli.java.table import JAVA
+
+    return any(one.command == made.name for one in JAVA)
+
+
+def _has_layout(parsed: Parsed) -> bool:
+    try:
+        _layout(parsed)
+    except Usage:
+        return False
+    return True
+
+
+def _run_once(call: Call, parsed: Parsed) -> int:
+    """Run the command and print its rows; the exit code is the command's own."""
+    try:
+        return _run_and_print(call, parsed)
+    except Exception as error:
+        only_asks = call.dry_run or not parsed.command.writes
+        if only_asks and describe(error).exit_code == Unreachable.exit_code:
+            _advise_reader(error)
+        raise
+
+
+def _advise_reader(error: Exception) -> None:
+    """Say what helps who only asked: nothing can have been done that has to be checked."""
+    # Only an error needs the errors of the client.
+    from mqclient.errors import TimedOut
+
+    if isinstance(error, TimedOut):
+        error.hint = READER_HINT
+
+
+def _run_and_print(call: Call, parsed: Parsed) -> int:
+    console, workplace, made = call.console, call.workplace, parsed.command
+    run = partial(made.run, call, **parsed.values)
+    if inspect.iscoroutinefunction(inspect.unwrap(made.run)):
+        asking = cast("Callable[[], Coroutine[None, None, Outcome]]", run)
+        outcome = workplace.link.run(asking, direct=made.direct)
+    else:
+        outcome = cast("Outcome", run())
+    if outcome.follow and call.is_watched:
+        raise Usage(f"{made.name} goes on by itself", hint="leave --watch out")
+    for note in outcome.notes:
+        console.warn(note)
+    try:
+        _print(outcome, parsed, call)
+    except KeyboardInterrupt:
+        if not outcome.follow:
+            raise
+        return _stopped(console)
+    return outcome.exit_code if isinstance(outcome.exit_code, int) else outcome.exit_code()
+
+
+def _stopped(console: Console) -> int:
+    """Return the exit code of Ctrl-C where it is how a view ends: nothing to complain about."""
+    # The terminal shows ^C on this line.
+    console.err.write("\n" if console.can_ask else "")
+    return Interrupted.exit_code
+
+
+def _check_protected(call: Call, made: Command) -> None:
+    """Refuse a write to a protected context that is not named on the line."""
+    if not made.writes or call.dry_run or call.settings.context or call.settings.namesrv:
+        return
+    context = call.context()
+    if context is not None and context.protected and call.target().namesrv == context.namesrv:
+        raise Usage(
+            f"context {context.name} is protected", hint=f"name it: --context {context.name}"
+        )
+
+
+def _layout(parsed: Parsed, variant: str = "") -> "Layout":
+    # Only --compat needs what Java's printf does.
+    from mqadmin.output.compat.java_text import Line
+    from mqadmin.output.compat.layouts import layout_of
+
+    line = Line(parsed.spelled, parsed.values, parsed.flags, parsed.settings.namesrv)
+    return layout_of(parsed.command.name, line, variant=variant)
+
+
+def _explainer(console: Console) -> "Explainer":
+    # Only --explain needs the names of all codes.
+    from mqadmin.cli.explain import Explainer
+
+    return Explainer(console)
+
+
+def _check_columns(settings: Settings, row_class: type[Row]) -> None:
+    if settings.columns:
+        choose(row_class, settings.columns.split(","))
+    if settings.sort:
+        choose(row_class, [key.strip().lstrip("-") for key in settings.sort.split(",")])
+
+
+def _print(outcome: Outcome, parsed: Parsed, call: Call) -> None:
+    """Print the rows as they come; close the document whatever ends them."""
+    settings, made = call.settings, parsed.command
+    chosen = _format(call, default=outcome.format)
+    rows = _iterate(outcome, call.workplace)
+    if settings.sort and not outcome.follow:
+        rows = iter(sorted_rows(rows, settings.sort.split(",")))
+    if settings.compat:
+        records = (dict(record_of(row, columns_of(type(row)))) for row in rows)
+        # Who parses a layout gets every byte of it.
+        shown = printable_lines if call.console.out_is_tty else str
+        for line in _layout(parsed, outcome.layout)(records):
+            call.console.out.write(shown(line))
+            if outcome.follow:
+                call.console.out.flush()
+        return
+    first = next(rows, None)
+    row_class = type(first) if first is not None else made.rows
+    if row_class is None:
+        return
+    columns = _columns(settings, made, chosen, outcome, row_class)
+    look = Look(
+        names=tuple(column.name for column in columns),
+        follow=outcome.follow,
+        single=outcome.single,
+        headers=not settings.no_headers,
+        color=call.has_color,
+        width=terminal_width() if call.console.out_is_tty else 0,
+        now_ms=call.now_ms(),
+        named=bool(settings.columns),
+        sections=outcome.sections,
+        tree=outcome.tree,
+    )
+    printer = printer_for(chosen, call.console.out, look)
+    try:
+        if first is not None:
+            for row in chain((first,), rows):
+                record = record_of(row, columns)
+                if chosen == "table" and (told := row.in_table()):
+                    record |= {name: text for name, text in told.items() if name in look.names}
+                printer.row(record)
+    except BrokenPipeError:
+        raise
+    except BaseException:
+        printer.end()
+        raise
+    printer.end()
+    if chosen == "table":
+        is_told = outcome.notes or outcome.silent or outcome.follow or call.is_watched
+        if first is None and not is_told:
+            call.console.warn(f"{made.name} found nothing")
+        call.console.out.write("".join(f"{printable(line)}\n" for line in outcome.picture))
+
+
+def _columns(
+    settings: Settings, made: Command, chosen: Format, outcome: Outcome, row_class: type[Row]
+) -> tuple[Column, ...]:
+    if settings.columns:
+        return choose(row_class, settings.columns.split(","))
+    shown = outcome.columns or made.columns
+    if chosen == "table" and shown and not outcome.single:
+        return choose(row_class, shown)
+    return columns_of(row_class)
+
+
+def _iterate(outcome: Outcome, workplace: Workplace) -> Iterator[Row]:
+    rows = outcome.rows
+    if isinstance(rows, AsyncIterator):
+        return _drain(rows, workplace, batch_count=1 if outcome.follow else BATCH_COUNT)
+    return iter(rows)
+
+
+def _drain(rows: AsyncIterator[Row], workplace: Workplace, *, batch_count: int) -> Iterator[Row]:
+    """Yield from an async generator that lives in the loop thread.
+
+    Rows come over in batches: a switch of threads costs as much as printing ten of them. A
+    batch that takes long to fill is handed over as it is, and one that ends in an error before
+    the error.
+    """
+    failures: list[Exception] = []
+
+    async def following() -> list[Row]:
+        batch: list[Row] = []
+        until_s = time.monotonic() + BATCH_S
+        while len(batch) < batch_count and time.monotonic() < until_s:
+            try:
+                row = await anext(rows, None)
+            except Exception as error:
+                failures.append(error)
+                break
+            if row is None:
+                break
+            batch.append(row)
+        return batch
+
+    while batch := workplace.link.run(following):
+        yield from batch
+        if failures:
+            break
+    if failures:
+        raise failures[0]
+
+
+def _format(call: Call, *, default: str = "") -> Format:
+    """Return the format: of the line, else of the shell, of the context, of the command."""
+    chosen = call.settings.output or cast("Format | None", call.workplace.output)
+    if chosen is not None:
+        return chosen
+    context = call.defaults()
+    told = context.output if context is not None else None
+    return cast("Format", told or default or "table")
+
+
+def _settings_of_wrong(tokens: Sequence[str]) -> Settings:
+    """Return how a line wants to be answered that cannot be parsed, or runs no command."""
+    output: Format | None = None
+    compat = None
+    for token, after in zip_longest(tokens, tokens[1:], fillvalue=""):
+        if not token.startswith("-"):
+            continue
+        name, equals, value = token.partition("=")
+        said = value if equals else after
+        if fold(name) == "output":
+            output = FORMATS.get(said.lower(), output)
+        elif fold(name) == "compat":
+            compat = said
+        elif token.startswith("-o"):
+            output = FORMATS.get((token[2:] or after).lower(), output)
+    return Settings(output=output, compat=compat)

@@ -1,0 +1,268 @@
+"""What a value may be: how its text is read, and what Tab offers for it.
+
+    TOPIC GROUP BROKER ...        a live name of the cluster
+    Integer(min=1)                a whole number
+    Choice(("normal", "retry"))   one of a few words, in any case
+    Word(read=parse_perm)         any reader of text that raises ValueError
+
+Times are in ``times.py``, places in a queue in ``positions.py``.
+
+Rule: a value that is no text has been read already (a default), and is left as it is.
+"""
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from math import isfinite
+from typing import Any, Final, cast
+
+import click
+from click.shell_completion import CompletionItem
+
+Read = Callable[[str], object]
+
+
+class Kind(Enum):
+    """What a value names, for completion of live names."""
+
+    TEXT = auto()
+    TOPIC = auto()
+    GROUP = auto()
+    BROKER = auto()
+    CLUSTER = auto()
+    QUEUE = auto()
+    CLIENT = auto()
+    FILE = auto()
+    DIR = auto()
+    TIME = auto()
+    CONTEXT = auto()
+    ADDRESS = auto()
+    COLUMN = auto()
+
+
+PATHS: Final = {Kind.FILE: "file", Kind.DIR: "dir"}
+"""How click calls what the user's shell completes itself."""
+NAMES: Final = frozenset({Kind.TOPIC, Kind.GROUP, Kind.BROKER, Kind.CLUSTER, Kind.CONTEXT, *PATHS})
+"""Kinds of which none is empty: a variable of a script that is not set is told, not looked up."""
+
+Live = Callable[[click.Context, Kind], Sequence[str]]
+
+
+@dataclass(slots=True)
+class Session:
+    """What a line is read with besides its words: click's ``ctx.obj``.
+
+    Attributes:
+        store: directory that the shell has open; then DIR may be left out.
+        topic: stands in for a topic that is required and left out.
+        live: names of a kind that the servers know, for completion.
+    """
+
+    store: str | None = None
+    topic: str | None = None
+    live: Live = lambda ctx, kind: ()
+
+
+class Word(click.ParamType[object]):
+    """A value that a function reads from its text; ``metavar`` stands for it in the help."""
+
+    name = "text"
+
+    def __init__(self, kind: Kind = Kind.TEXT, read: Read = str, *, metavar: str = "") -> None:
+        self.kind = kind
+        self.read = read
+        self.metavar = metavar
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> object:
+        """Return the value of the text; fails where it is none."""
+        if not isinstance(value, str):
+            return value
+        if self.kind in NAMES and not value.strip():
+            self.fail("is empty", param, ctx)
+        try:
+            return self.read(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the names that begin with what is typed."""
+        if self.kind in PATHS:
+            return [CompletionItem(incomplete, type=PATHS[self.kind])]
+        names: Sequence[str] = ()
+        if self.kind is Kind.COLUMN:
+            names = _columns_of(ctx.command)
+        elif self.kind is not Kind.TEXT:
+            names = cast(Session, ctx.obj).live(ctx, self.kind)
+        what = self.kind.name.lower()
+        return [CompletionItem(name, what=what) for name in names if name.startswith(incomplete)]
+
+
+class Choice(click.Choice[str]):
+    """One of a few words, in any case.
+
+    ``make`` turns the word into a value of another type, as an Enum does.
+    """
+
+    def __init__(self, words: Sequence[str], make: Read = str) -> None:
+        super().__init__(words, case_sensitive=False)
+        self.make = make
+
+    def normalize_choice(self, choice: object, ctx: click.Context | None) -> str:
+        """Compare without regard to case, but not as names of options are compared."""
+        return str(choice).lower()
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        """Return the value of one of the words."""
+        if type(value) is not str:
+            return value
+        return self.make(super().convert(value, param, ctx))
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the words that begin with what is typed."""
+        typed = incomplete.lower()
+        return [
+            CompletionItem(word, what=param.name.rstrip("_"), choice=True)
+            for word in self.choices
+            if word.lower().startswith(typed)
+        ]
+
+    def get_invalid_choice_message(self, value: object, ctx: click.Context | None) -> str:
+        """Say what was given and what may be."""
+        return f"{value!r} is none of {', '.join(self.choices)}"
+
+
+def _columns_of(made: click.Command) -> list[str]:
+    """Return what ``--columns`` takes of a command."""
+    # Only Tab needs it.
+    from mqadmin.output.columns import columns_of
+
+    rows = getattr(made, "rows", None)
+    return [column.name for column in columns_of(rows)] if rows is not None else []
+
+
+class Integer(click.IntRange):
+    """A whole number as wide as any field of a request or a file; ``min`` is the least one."""
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        """Return the number of the text; fails where it is none, or too small."""
+        if not isinstance(value, str):
+            return value
+        if WHOLE.fullmatch(value.strip()) is None:
+            self.fail(f"{value!r} is not a whole number", param, ctx)
+        number = int(value)
+        if not LONG_MIN <= number <= LONG_MAX:
+            said = f"{value!r} is out of range; expected {LONG_MIN} to {LONG_MAX}"
+            self.fail(said, param, ctx)
+        if self.min is not None and number < self.min:
+            self.fail(f"{number} is below {self.min}", param, ctx)
+        return number
+
+
+WHOLE: Final = re.compile(r"[+-]?[0-9]+")
+LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
+
+
+def truth(text: str) -> bool:
+    """Read ``true`` or ``false`` as the Java flags spell them.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    lowered = text.strip().lower()
+    if lowered not in {"true", "false"}:
+        raise ValueError(f"{text!r} is neither true nor false")
+    return lowered == "true"
+
+
+def falsehood(text: str) -> bool:
+    """Read a Java flag that says the opposite of ours.
+
+    Raises:
+        ValueError: it is neither true nor false.
+    """
+    return not truth(text)
+
+
+def positive_seconds(text: str) -> float:
+    """Read a number of seconds above zero.
+
+    Raises:
+        ValueError: it is no number, or not above zero.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a number of seconds") from None
+    if not 0 < value < float("inf"):
+        raise ValueError(f"{text!r} is not above zero")
+    return value
+
+
+def non_negative(text: str) -> float:
+    """Read a number, with a fraction or without, that is not below zero.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a number") from None
+    if value < 0:
+        raise ValueError(f"{text} is below 0")
+    if not isfinite(value):
+        raise ValueError(f"{text!r} is not a number")
+    return value
+
+
+def parse_name_value(text: str) -> tuple[str, str]:
+    """Read ``NAME=VALUE``.
+
+    Raises:
+        ValueError: there is no name, or no equals sign.
+    """
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise ValueError(f"{text!r} is no NAME=VALUE")
+    return name, value
+
+
+def path_of(text: str) -> os.PathLike[str]:
+    """Return the path that a text is."""
+    # Only commands that take a path should wait for the module.
+    from pathlib import Path
+
+    return Path(text)
+
+
+TOPIC: Final = Word(Kind.TOPIC)
+GROUP: Final = Word(Kind.GROUP)
+BROKER: Final = Word(Kind.BROKER)
+CLUSTER: Final = Word(Kind.CLUSTER)
+CLIENT: Final = Word(Kind.CLIENT)
+CONTEXT: Final = Word(Kind.CONTEXT)
+ADDRESS: Final = Word(Kind.ADDRESS)
+QUEUE: Final = Word(Kind.QUEUE, metavar="ID|BROKER:ID")
+FILE: Final = Word(Kind.FILE)
+DIR: Final = Word(Kind.DIR)
+FILE_PATH: Final = Word(Kind.FILE, path_of)
+"""As ``FILE``; the command gets a ``Path``."""
+DIR_PATH: Final = Word(Kind.DIR, path_of)
+INTEGER: Final = Integer()
+BOOLEAN: Final = Choice(("true", "false"), truth)
+"""Yes or no where a third answer, nothing, leaves a setting as it is."""
+NUMBER: Final = Word(read=non_negative, metavar="NUMBER")
+SECONDS: Final = Word(read=positive_seconds, metavar="SECONDS")
+NAME_VALUE: Final = Word(read=parse_name_value, metavar="NAME=VALUE")

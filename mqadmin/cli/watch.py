@@ -1,0 +1,93 @@
+"""``--watch``: the rows of a command again and again.
+
+    tick --> lines of one block --> terminal: drawn over the last block, see ``output.live``
+                                `-> pipe:     one block after the other
+
+Rule: what cannot work (a wrong word, an unknown topic) ends it at once; a server that is away
+for a moment is told, and the next tick tries again.
+"""
+
+import io
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import NoReturn
+
+from mqadmin.cli.command import Command
+from mqadmin.errors import Unreachable, Usage, describe
+from mqadmin.output.times import iso_utc
+from mqadmin.session.call import Call
+from mqadmin.session.console import printable
+
+Tick = Callable[[Call], int]
+
+
+def check_watchable(made: Command) -> None:
+    """Refuse to repeat a write.
+
+    Raises:
+        Usage: the command changes something.
+    """
+    if made.writes:
+        raise Usage(f"{made.name} changes something", hint="--watch repeats commands that read")
+
+
+def title_of(made: Command, values: Mapping[str, object]) -> str:
+    """Return the command and what it was given, as ``group lag billing``."""
+    words = [made.name]
+    for one in made.params:
+        value = values[one.name]
+        # Click's own mark for "no default" is None there.
+        given = value != one.to_info_dict()["default"]
+        if given and isinstance(value, (str, int, tuple)) and not isinstance(value, bool):
+            words += [str(part) for part in (value if isinstance(value, tuple) else (value,))]
+    return printable(" ".join(words))
+
+
+def watch(call: Call, tick: Tick, *, title: str, as_table: bool) -> NoReturn:
+    """Run ``tick`` until Ctrl-C or an error that another try does not mend.
+
+    Args:
+        tick: prints one block on the console of the call that it is given.
+        title: what stands above the blocks on a terminal.
+        as_table: the blocks are for people: drawn on a terminal, else parted by a blank line.
+    """
+    if call.console.out_is_tty and as_table:
+        _watch_on_terminal(call, tick, title)
+    told = False
+    while True:
+        _tick(call, tick, again=told)
+        told = True
+        if as_table:
+            call.console.out.write("\n")
+        call.console.out.flush()
+        call.workplace.pause(call.settings.watch or 0.0)
+
+
+def _watch_on_terminal(call: Call, tick: Tick, title: str) -> NoReturn:
+    # Only a terminal needs rich.
+    from mqadmin.output.live import LiveView
+
+    seconds = call.settings.watch or 0.0
+    # What is drawn over itself is never paged.
+    call.console.out.flush()
+    told = False
+    with LiveView(call.console.out, color=call.has_color) as view:
+        while True:
+            text = io.StringIO()
+            console = replace(call.console, out=text, err=text)
+            _tick(replace(call, console=console), tick, again=told)
+            told = True
+            head = f"{title}   every {seconds:g} s   {iso_utc(call.now_ms())}   Ctrl-C ends"
+            view.draw(head, text.getvalue().splitlines())
+            call.workplace.pause(seconds)
+
+
+def _tick(call: Call, tick: Tick, *, again: bool) -> None:
+    """Run one tick; a server that is away is told, where one has answered before."""
+    try:
+        tick(call)
+    except Exception as error:
+        failure = describe(error)
+        if failure.exit_code != Unreachable.exit_code or not again:
+            raise
+        call.console.warn(f"{failure.line}; trying again")

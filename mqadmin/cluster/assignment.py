@@ -1,0 +1,196 @@
+"""Who reads which queue of a topic now: the ground of ``rebalance show`` and ``plan``.
+
+    every member says which queues it has      -> owners
+    what its strategy gives every member       -> given
+    its properties name its strategy           -> strategy
+    a member that says nothing                 -> what the strategy would give it, assumed
+
+Rule: what a member says wins; what is only worked out is called assumed.
+"""
+
+import asyncio
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from mqadmin.cluster.brokers import MASTER, Place
+from mqadmin.cluster.groups import find_group
+from mqadmin.cluster.partial_answers import Answers, address_of
+from mqadmin.errors import NotFound
+from mqadmin.output.rows import Row
+from mqclient.client import routes
+from mqclient.consumer.rebalance.allocate import plan
+from mqclient.consumer.settings import Strategy
+from mqclient.errors import ClientError
+from remoting.bodies import ConsumerRunningInfo, MessageQueue
+from storefmt.names import RETRY_PREFIX
+
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
+
+STRATEGY_PROPERTY: Final = "allocateMessageQueueStrategy"
+OUR_STRATEGY_PROPERTY: Final = "allocateStrategy"
+ORDERLY_PROPERTY: Final = "PROP_CONSUMEORDERLY"
+CLASS_NAME: Final = re.compile(r"AllocateMessageQueue(\w+)|AllocateMachineRoomNearby")
+STRATEGY_OF_CLASS: Final = {
+    "Averagely": Strategy.AVG,
+    "AveragelyByCircle": Strategy.AVG_BY_CIRCLE,
+    "ByConfig": Strategy.CONFIG,
+    "ByMachineRoom": Strategy.MACHINE_ROOM,
+    "ConsistentHash": Strategy.CONSISTENT_HASH,
+    None: Strategy.MACHINE_ROOM_NEARBY,
+}
+NEED_MORE: Final = frozenset({Strategy.CONFIG, Strategy.MACHINE_ROOM})
+"""Strategies that go by settings which only the members have."""
+ASSUMED: Final = " (assumed)"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueOwner(Row):
+    """Who reads one queue."""
+
+    group: str
+    topic: str
+    broker: str
+    queue_id: int
+    client_id: str | None
+    strategy: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedOwner(Row):
+    """Who would read one queue, and who does now."""
+
+    group: str
+    topic: str
+    broker: str
+    queue_id: int
+    client_id: str | None
+    strategy: str
+    was: str | None
+    moves: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The queues of a topic, the members of a group, and who has what.
+
+    Attributes:
+        given: what the strategy gives; an orderly member reads a queue only once it has locked it.
+        orderly: a member says that it consumes in order.
+    """
+
+    queues: list[MessageQueue]
+    members: list[str]
+    owners: dict[MessageQueue, str]
+    strategy: Strategy
+    assumed: bool
+    given: dict[MessageQueue, str] = field(default_factory=dict)
+    orderly: bool = False
+
+    @property
+    def strategy_text(self) -> str:
+        """Return the strategy, marked where nobody said so."""
+        return str(self.strategy) + (ASSUMED if self.assumed else "")
+
+
+async def current(
+    admin: "Admin", group: str, topic: str, *, known: bool = True, answers: Answers | None = None
+) -> Assignment:
+    """Return who reads which queue now.
+
+    Args:
+        known: a group that no broker knows is an error.
+        answers: passes over a broker that does not answer; without it that is an error.
+
+    Raises:
+        NoRoute: there is no such topic.
+        NotFound: no broker knows the group.
+    """
+    route = await admin.topic_route(topic)
+    queues = routes.subscribe_queues(topic, route)
+    masters = routes.masters(route)
+    places = [Place("", name, MASTER, address) for name, address in masters.items()]
+    if answers is None:
+        listed = await asyncio.gather(*(admin.consumer_ids(at.address, group) for at in places))
+    else:
+        told_ids = await answers.each(
+            places, lambda at: admin.consumer_ids(at.address, group), at=address_of
+        )
+        places, listed = [place for place, _ in told_ids], [ids for _, ids in told_ids]
+    members = sorted({member for part in listed for member in part})
+    if not members:
+        if known:
+            await find_group(admin, group)
+        return Assignment(queues, [], {}, Strategy.AVG, True)
+    told = await _ask(admin, group, places, listed)
+    strategies = {found for info in told.values() if (found := _strategy_of(info)) is not None}
+    strategy = strategies.pop() if len(strategies) == 1 else None
+    owners = {
+        queue: member
+        for member, info in told.items()
+        for queue, state in info.mq_table.items()
+        if queue.topic == topic and not state.droped
+    }
+    given: dict[MessageQueue, str] = {}
+    if queues and strategy not in NEED_MORE:
+        parts = plan(strategy or Strategy.AVG, group, queues=queues, client_ids=members)
+        given = {queue: member for member, part in parts.items() for queue in part}
+    owners |= {queue: member for queue, member in given.items() if member not in told}
+    return Assignment(
+        queues,
+        members,
+        owners,
+        strategy or Strategy.AVG,
+        strategy is None,
+        given,
+        any(info.properties.get(ORDERLY_PROPERTY) == "true" for info in told.values()),
+    )
+
+
+async def topics_of(admin: "Admin", group: str, topic: str | None) -> list[str]:
+    """Return the topic that is named, else all that the group reads or has read, sorted.
+
+    Raises:
+        NotFound: no broker knows the group, or it has read nothing.
+    """
+    if topic is not None:
+        return [topic]
+    known = await find_group(admin, group)
+    topics = {name for at in known for name in at.offsets if not name.startswith(RETRY_PREFIX)}
+    if not topics:
+        raise NotFound(f"group {group} has read no topic", hint=f"`group show {group}` says more")
+    return sorted(topics)
+
+
+async def _ask(
+    admin: "Admin", group: str, places: list[Place], listed: list[list[str]]
+) -> dict[str, ConsumerRunningInfo]:
+    """Return what each member says of itself; one that does not answer is left out."""
+    at = {member: place for place, part in zip(places, listed, strict=True) for member in part}
+    answers = await asyncio.gather(
+        *(
+            admin.consumer_running_info(place.address, group, member)
+            for member, place in at.items()
+        ),
+        return_exceptions=True,
+    )
+    told = {}
+    for member, answer in zip(at, answers, strict=True):
+        if isinstance(answer, ConsumerRunningInfo):
+            told[member] = answer
+        elif not isinstance(answer, ClientError):
+            raise answer
+    return told
+
+
+def _strategy_of(info: ConsumerRunningInfo) -> Strategy | None:
+    """Return the strategy that a member's properties name.
+
+    A Java member has a class name with a hash there, one of ours the strategy's own name.
+    """
+    ours = info.properties.get(OUR_STRATEGY_PROPERTY)
+    if ours in list(Strategy):
+        return Strategy(ours)
+    found = CLASS_NAME.search(info.properties.get(STRATEGY_PROPERTY, ""))
+    return STRATEGY_OF_CLASS.get(found[1]) if found is not None else None

@@ -1,0 +1,176 @@
+"""Where a command works: brokers by name, address or cluster, and queues by name.
+
+    --cluster C   the masters of a cluster
+    --broker B    one broker: its name, or HOST:PORT
+    neither       the masters of the only cluster
+
+Rule: a name that no name server knows is "not found" (exit 3), told before anything is
+sent to a broker.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from mqadmin.errors import NotFound, Usage
+from remoting.bodies import MessageQueue
+
+if TYPE_CHECKING:
+    from mqadmin.session.call import Call
+    from mqclient.admin.topic import TopicCalls
+
+MASTER: Final = 0
+
+
+class Place(NamedTuple):
+    """One broker process; ``broker_id`` 0 is the master."""
+
+    cluster: str
+    broker: str
+    broker_id: int
+    address: str
+
+
+async def all_brokers(admin: "TopicCalls", *, namesrv: str | None = None) -> list[Place]:
+    """Return every broker that the name server knows, or this one of several, sorted.
+
+    There are none where no name server is given: a broker is then found by its address alone.
+    """
+    if not admin.has_namesrv:
+        return []
+    info = await admin.cluster_info(address=namesrv)
+    found = []
+    for cluster, names in info.cluster_addr_table.items():
+        for name in names:
+            data = info.broker_addr_table.get(name)
+            for broker_id, address in data.broker_addrs.items() if data else ():
+                found.append(Place(cluster, name, broker_id, address))
+    return sorted(found)
+
+
+async def masters(
+    admin: "TopicCalls",
+    *,
+    broker: str | None = None,
+    cluster: str | None = None,
+    every: bool = False,
+) -> list[Place]:
+    """Return the masters that are meant.
+
+    Args:
+        every: all clusters where neither is given (for commands that only read).
+
+    Raises:
+        NotFound: there is no such broker or cluster, or no broker at all.
+        Usage: nothing is given and there are several clusters.
+    """
+    known = await all_brokers(admin)
+    if broker is not None:
+        return [_broker(known, broker)]
+    found = [place for place in _in_cluster(known, cluster) if place.broker_id == MASTER]
+    if not found:
+        slaves = ", ".join(sorted({place.broker for place in known}))
+        raise NotFound(
+            f"no master is registered, only slaves: {slaves}",
+            hint="`mqadmin ha status` shows them, `mqadmin broker promote` makes one the master",
+        )
+    clusters = sorted({place.cluster for place in found})
+    if len(clusters) > 1 and not every:
+        raise Usage("there are several clusters", hint="add --cluster " + "|".join(clusters))
+    return found
+
+
+async def processes(
+    admin: "TopicCalls", *, broker: str | None = None, cluster: str | None = None
+) -> list[Place]:
+    """Return masters and slaves of all brokers, or of the ones that are named, sorted.
+
+    Raises:
+        NotFound: there is no such broker or cluster, or no broker at all.
+    """
+    known = await all_brokers(admin)
+    if broker is not None:
+        one = _broker(known, broker)
+        return [at for at in known if (at.cluster, at.broker) == (one.cluster, one.broker)] or [one]
+    return _in_cluster(known, cluster)
+
+
+def _in_cluster(known: list[Place], cluster: str | None) -> list[Place]:
+    """Return the places of a cluster, or all; raises NotFound where there are none."""
+    clusters = sorted({place.cluster for place in known})
+    if cluster is not None and cluster not in clusters:
+        raise NotFound(f"no cluster {cluster!r}", hint=_nearest(cluster, clusters))
+    if not known:
+        raise NotFound("no broker is registered", hint="is the broker running, with this -n?")
+    return [place for place in known if cluster in (None, place.cluster)]
+
+
+def peers_of(place: Place, numbers: Mapping[str, str]) -> list[Place]:
+    """Return the other masters of its name that a master of ours knows.
+
+    Args:
+        numbers: its runtime information.
+    """
+    return [
+        place._replace(broker_id=MASTER, address=address)
+        for key, address in sorted(numbers.items())
+        if key.startswith("haPeer_")
+    ]
+
+
+async def with_slaves(admin: "TopicCalls", places: list[Place]) -> list[Place]:
+    """Return the places with the other processes of the same brokers."""
+    names = {(place.cluster, place.broker) for place in places}
+    every = [one for one in await all_brokers(admin) if (one.cluster, one.broker) in names]
+    return sorted({*places, *every})
+
+
+async def namesrvs(call: "Call") -> list[Place]:
+    """Return the name servers of this call, as places of a broker ``namesrv``."""
+    addresses = (await call.client()).name_servers()
+    return [Place("", "namesrv", MASTER, address) for address in sorted(addresses)]
+
+
+def _broker(known: list[Place], wanted: str) -> Place:
+    here = [place for place in known if wanted in (place.broker, place.address)]
+    if here:
+        return min(here, key=lambda place: place.broker_id)
+    if ":" in wanted:
+        # An address that is not advertised may still be one: a port forward, a container.
+        return Place("", wanted, MASTER, wanted)
+    names = sorted({place.broker for place in known})
+    raise NotFound(f"no broker {wanted!r}", hint=_nearest(wanted, names))
+
+
+def _nearest(wanted: str, known: list[str]) -> str:
+    # Only a wrong name needs the one that is meant.
+    from difflib import get_close_matches
+
+    near = get_close_matches(wanted, known, n=1)
+    if near:
+        return f"did you mean {near[0]}?"
+    return "there are " + ", ".join(known) if known else "the name server knows none"
+
+
+def choose_queue(queues: list[MessageQueue], text: str, broker: str | None) -> MessageQueue:
+    """Return the one queue that ``ID`` or ``BROKER:ID`` names.
+
+    Raises:
+        Usage: the text is no queue, or several brokers have this id.
+        NotFound: the topic has no such queue.
+    """
+    named, colon, number = text.rpartition(":")
+    wanted_broker = named if colon else broker
+    if not number.isdecimal():
+        raise Usage(f"{text!r} is no queue", hint="as 3 or broker-a:3")
+    found = [
+        queue
+        for queue in queues
+        if queue.queue_id == int(number) and wanted_broker in (None, queue.broker_name)
+    ]
+    if len(found) > 1:
+        names = ", ".join(f"{queue.broker_name}:{number}" for queue in found)
+        raise Usage(f"queue {number} is on several brokers", hint=f"one of {names}")
+    if not found:
+        known = ", ".join(f"{queue.broker_name}:{queue.queue_id}" for queue in queues[:16])
+        raise NotFound(f"no queue {text!r}", hint=f"there are {known}")
+    return found[0]

@@ -1,0 +1,111 @@
+"""What several group commands share: which groups there are, and who is in them.
+
+Rule: a group is known where a broker has settings or offsets of it, or where a member is
+connected; a group that is none of the three is "not found".
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from mqadmin.cluster.brokers import Place, masters
+from mqadmin.errors import NotFound
+from mqclient.errors import BrokerRefused, ClientError
+from remoting.bodies import ConsumerConnection, MessageQueue
+from storefmt.config.tables import SubscriptionGroup
+
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
+
+SYSTEM_PREFIX: Final = "CID_ONSAPI_"
+SYSTEM_GROUPS: Final = frozenset(
+    {
+        "TOOLS_CONSUMER",
+        "FILTERSRV_CONSUMER",
+        "SELF_TEST_C_GROUP",
+        "CID_RMQ_SYS_TRANS",
+        "CID_SYS_RMQ_TRANS",
+        "CID_ONS-HTTP-PROXY",
+        "CID_ONSAPI_OWNER",
+        "CID_ONSAPI_PERMISSION",
+        "CID_ONSAPI_PULL",
+        "SELF_TEST_CONSUMER_GROUP",
+    }
+)
+PARALLEL_MAX: Final = 32
+"""Requests on their way at the same time in a command that asks for every group."""
+
+
+@dataclass(slots=True)
+class GroupAt:
+    """A group as one broker knows it; offsets by topic and queue id, in entries."""
+
+    place: Place
+    settings: SubscriptionGroup | None = None
+    offsets: dict[str, dict[int, int]] = field(default_factory=dict)
+    members: list[str] = field(default_factory=list)
+
+    @property
+    def is_known(self) -> bool:
+        """Return whether the broker has heard of the group."""
+        return bool(self.settings or self.offsets or self.members)
+
+
+def is_system(group: str) -> bool:
+    """Return whether a broker makes this group itself."""
+    return group in SYSTEM_GROUPS or group.startswith(SYSTEM_PREFIX)
+
+
+async def find_group(admin: "Admin", group: str, *, broker: str | None = None) -> list[GroupAt]:
+    """Return the group as each master knows it, or one broker.
+
+    Raises:
+        NotFound: none of them does.
+    """
+    places = await masters(admin, broker=broker, every=True)
+    found = await asyncio.gather(*(_at(admin, place, group) for place in places))
+    if not any(one.is_known for one in found):
+        raise NotFound(f"no broker knows group {group}", hint="`group list` shows them")
+    return list(found)
+
+
+async def _at(admin: "Admin", place: Place, group: str) -> GroupAt:
+    table, offsets, members = await asyncio.gather(
+        admin.subscription_groups(place.address),
+        admin.all_consumer_offsets(place.address),
+        admin.consumer_ids(place.address, group),
+    )
+    own = {topic: queues for (topic, name), queues in offsets.items() if name == group}
+    return GroupAt(place, table.groups.get(group), own, members)
+
+
+async def connection(admin: "Admin", place: Place, group: str) -> ConsumerConnection | None:
+    """Return who is connected to one broker; None for nobody."""
+    try:
+        return await admin.consumer_connection(place.address, group)
+    except BrokerRefused:
+        # Code 206 of a 4.9 broker; others say "system error" for the same.
+        return None
+
+
+async def owners(
+    admin: "Admin", place: Place, group: str, members: list[str]
+) -> dict[MessageQueue, str]:
+    """Return which member reads which queue, as the members say themselves.
+
+    A member that does not answer (an old one, or one in another language) owns nothing here.
+    """
+    told = await asyncio.gather(
+        *(admin.consumer_running_info(place.address, group, member) for member in members),
+        return_exceptions=True,
+    )
+    found: dict[MessageQueue, str] = {}
+    for member, info in zip(members, told, strict=True):
+        if isinstance(info, ClientError):
+            continue
+        if isinstance(info, BaseException):
+            raise info
+        for queue, state in info.mq_table.items():
+            if not state.droped:
+                found[queue] = member
+    return found

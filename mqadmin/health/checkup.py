@@ -1,0 +1,296 @@
+"""What can be wrong with a cluster, told from facts that were gathered before.
+
+    facts (mqadmin.health.checkup_facts)  -->  one function a check  -->  Finding, Finding, ...
+
+    address       a broker that the name server knows does not answer
+    master        a broker name has no master, or two, or one that was replaced
+    disk          a store's disk is nearly full
+    clock         a broker's clock is not ours
+    slave         a slave is far behind its master
+    route         the name server tells other queues than the broker has
+    subscription  members of one group want different things
+    queue         a group is online, and nobody in it reads this queue
+    backlog       a group is online, and many messages wait for it
+    namesrv       name servers differ (mqadmin.health.checkup_namesrv)
+
+Rule: pure; limits and times are arguments, and a check that lacks its facts finds nothing.
+"""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from mqadmin.cluster.brokers import MASTER, Place
+from mqadmin.output.rows import Row
+from mqadmin.output.topic_kinds import perm_text
+from remoting.bodies import MessageQueue, TopicRouteData
+from storefmt.config.tables import TopicConfig
+
+DISK_WARNING: Final = 0.75
+"""From here a 4.9 broker deletes before the time (diskMaxUsedSpaceRatio)."""
+DISK_ERROR: Final = 0.90
+"""From here it refuses messages (diskSpaceWarningLevelRatio)."""
+RUNNING: Final = re.compile(r"(\d+) days, (\d+) hours, (\d+) minutes, (\d+) seconds")
+DIVERGED: Final = "DIVERGED"
+"""What a slave of ours says that has other bytes than its master."""
+STEP_MS: Final = 1000
+"""A broker tells how long it runs in whole seconds."""
+
+
+class Severity(StrEnum):
+    """How bad it is; errors come first."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class Check(StrEnum):
+    """The names of the checks."""
+
+    ADDRESS = "address"
+    MASTER = "master"
+    DISK = "disk"
+    CLOCK = "clock"
+    SLAVE = "slave"
+    ROUTE = "route"
+    SUBSCRIPTION = "subscription"
+    QUEUE = "queue"
+    BACKLOG = "backlog"
+    NAMESRV = "namesrv"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding(Row):
+    """One thing that is wrong, where, and what to do about it."""
+
+    severity: Severity
+    check: Check
+    subject: str
+    found: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerFacts:
+    """What a broker said of itself, between two readings of our clock; or why it said nothing."""
+
+    place: Place
+    runtime: Mapping[str, str]
+    asked_ms: int
+    answered_ms: int
+    error: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Return name and address for people."""
+        role = "" if self.place.broker_id == MASTER else f" (slave {self.place.broker_id})"
+        return f"{self.place.broker}{role} at {self.place.address}"
+
+    @property
+    def is_fenced(self) -> bool:
+        """Tell whether it is a master that takes no messages, because another was promoted."""
+        return bool(self.runtime.get("haFence"))
+
+    def number(self, key: str) -> float | None:
+        """Return one of its numbers, None where it says none."""
+        try:
+            value = float(self.runtime[key])
+        except (KeyError, ValueError):
+            return None
+        return value if math.isfinite(value) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """From where on something is a finding."""
+
+    slave_lag_size: int
+    skew_ms: int
+
+
+def of_brokers(brokers: Sequence[BrokerFacts], limits: Limits) -> Iterator[Finding]:
+    """Yield what is wrong with addresses, disks, clocks, masters and slaves."""
+    for one in brokers:
+        yield from _address(one)
+        yield from _disk(one)
+        yield from _clock(one, limits.skew_ms)
+    by_name: dict[tuple[str, str], dict[int, BrokerFacts]] = defaultdict(dict)
+    for one in brokers:
+        those = by_name[one.place.cluster, one.place.broker]
+        if one.is_fenced:
+            yield _fenced(one)
+            # It is shown, and counts for nothing.
+            those.setdefault(one.place.broker_id, one)
+        elif (other := those.get(MASTER)) and one.place.broker_id == MASTER and not other.is_fenced:
+            yield _second(other, one)
+        else:
+            those[one.place.broker_id] = one
+    for (_, name), those in sorted(by_name.items()):
+        master = those.get(MASTER)
+        if master is None:
+            hint = "nobody can send to it; is it being restarted?"
+            yield Finding(Severity.ERROR, Check.MASTER, name, "no master is registered", hint)
+            continue
+        for broker_id, slave in sorted(those.items()):
+            if broker_id != MASTER:
+                yield from _slave(master, slave, limits.slave_lag_size)
+
+
+def _fenced(one: BrokerFacts) -> Finding:
+    hint = f"`broker demote {one.place.address}` makes it a slave of the new master"
+    found = f"takes no messages: {one.runtime['haFence']}"
+    return Finding(Severity.ERROR, Check.MASTER, one.name, found, hint)
+
+
+def _second(one: BrokerFacts, other: BrokerFacts) -> Finding:
+    found = f"is a second master of this name, beside {one.place.address}"
+    hint = f"stop it; `broker demote {other.place.address} --force` makes it a slave"
+    return Finding(Severity.ERROR, Check.MASTER, other.name, found, hint)
+
+
+def _address(one: BrokerFacts) -> Iterator[Finding]:
+    if one.error is not None:
+        hint = "is it running, and is brokerIP1 an address that can be reached from here?"
+        yield Finding(Severity.ERROR, Check.ADDRESS, one.name, one.error, hint)
+
+
+def _disk(one: BrokerFacts) -> Iterator[Finding]:
+    ratio = one.number("commitLogDiskRatio")
+    if ratio is None or ratio < DISK_WARNING:
+        return
+    bad = ratio >= DISK_ERROR
+    hint = "it refuses messages soon" if bad else "it deletes before fileReservedTime"
+    severity = Severity.ERROR if bad else Severity.WARNING
+    yield Finding(severity, Check.DISK, one.name, f"the disk is {ratio:.0%} full", hint)
+
+
+def _clock(one: BrokerFacts, limit_ms: int) -> Iterator[Finding]:
+    skew_ms = skew_of(one)
+    if skew_ms is None or abs(skew_ms) <= limit_ms:
+        return
+    way = "ahead of" if skew_ms > 0 else "behind"
+    found = f"its clock is {abs(skew_ms) / 1000:.0f} s {way} ours"
+    yield Finding(Severity.WARNING, Check.CLOCK, one.name, found, "is NTP running on both?")
+
+
+def skew_of(one: BrokerFacts) -> int | None:
+    """Return by how many ms a broker's clock is ahead of ours; 0 within what can be known.
+
+    A broker tells when it started and how long it runs, the latter in whole seconds.
+    """
+    boot_ms = one.number("bootTimestamp")
+    found = RUNNING.search(one.runtime.get("runtime", ""))
+    if boot_ms is None or found is None:
+        return None
+    days, hours, minutes, seconds = map(int, found.groups())
+    low_ms = int(boot_ms) + (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000
+    high_ms = low_ms + STEP_MS
+    if low_ms > one.answered_ms:
+        return low_ms - one.answered_ms
+    return min(0, high_ms - one.asked_ms)
+
+
+def _slave(master: BrokerFacts, slave: BrokerFacts, limit_size: int) -> Iterator[Finding]:
+    if slave.runtime.get("haState") == DIVERGED:
+        found = "its commit log is not its master's"
+        hint = "`store diff` says from where on; copy the master's store to it"
+        yield Finding(Severity.ERROR, Check.SLAVE, slave.name, found, hint)
+        return
+    behind = slave_lag(master, slave)
+    if behind is not None and behind > limit_size:
+        found = f"{behind} bytes of commit log behind its master"
+        hint = "see haSendHeartbeatInterval, the network, and the slave's disk"
+        yield Finding(Severity.WARNING, Check.SLAVE, slave.name, found, hint)
+
+
+def slave_lag(master: BrokerFacts, slave: BrokerFacts) -> int | None:
+    """Return how many bytes of commit log a slave lacks; None where one of them says nothing."""
+    ahead, at = master.number("commitLogMaxOffset"), slave.number("commitLogMaxOffset")
+    return None if ahead is None or at is None else max(0, int(ahead - at))
+
+
+def of_route(
+    topic: str,
+    configs: Mapping[str, TopicConfig],
+    *,
+    route: TopicRouteData | None,
+    asked: Collection[str],
+) -> Iterator[Finding]:
+    """Yield where the name server and the masters differ about a topic.
+
+    Args:
+        configs: what each master has, by broker name.
+        asked: the names of the masters that answered.
+    """
+    told = {data.broker_name: data for data in route.queue_datas} if route is not None else {}
+    for broker, config in sorted(configs.items()):
+        subject = f"topic {topic} on {broker}"
+        data = told.get(broker)
+        if data is None:
+            hint = "the broker registers every 30 s; see its log"
+            found = "the broker has it, the name server does not tell it"
+            yield Finding(Severity.ERROR, Check.ROUTE, subject, found, hint)
+            continue
+        pairs = (
+            ("read queues", data.read_queue_nums, config.read_queue_nums),
+            ("write queues", data.write_queue_nums, config.write_queue_nums),
+            ("permission", perm_text(data.perm), perm_text(config.perm)),
+        )
+        for what, routed, held in pairs:
+            if routed != held:
+                found = f"{what}: the route says {routed}, the broker {held}"
+                hint = "wait for the next registration (30 s); `broker write-perm add` if wiped"
+                yield Finding(Severity.WARNING, Check.ROUTE, subject, found, hint)
+    for broker in sorted((set(told) & set(asked)) - set(configs)):
+        subject = f"topic {topic} on {broker}"
+        found = "the name server tells it, the broker does not have it"
+        hint = f"`topic delete {topic}` takes it off the name server"
+        yield Finding(Severity.WARNING, Check.ROUTE, subject, found, hint)
+
+
+def of_subscriptions(group: str, members: Mapping[str, Mapping[str, str]]) -> Iterator[Finding]:
+    """Yield the topics that members of a group want differently.
+
+    Args:
+        members: topic -> expression, by client id; retry topics left out.
+    """
+    for topic in sorted({topic for wanted in members.values() for topic in wanted}):
+        by_wish: dict[str | None, list[str]] = defaultdict(list)
+        for client_id, wanted in sorted(members.items()):
+            by_wish[wanted.get(topic)].append(client_id)
+        if len(by_wish) > 1:
+            found = "; ".join(
+                f"{', '.join(who)} want{'s' if len(who) == 1 else ''} {wish or 'nothing'}"
+                for wish, who in by_wish.items()
+            )
+            hint = "members of a group must subscribe alike, else messages are lost to it"
+            subject = f"group {group}, topic {topic}"
+            yield Finding(Severity.ERROR, Check.SUBSCRIPTION, subject, found, hint)
+
+
+def of_queues(
+    group: str, topic: str, queues: Sequence[MessageQueue], *, read: Collection[MessageQueue]
+) -> Iterator[Finding]:
+    """Yield the queues of a topic that no member of an online group reads."""
+    left = [queue for queue in queues if queue not in read]
+    if left:
+        names = ", ".join(f"{queue.broker_name}:{queue.queue_id}" for queue in left[:8])
+        more = f" and {len(left) - 8} more" if len(left) > 8 else ""
+        found = f"nobody reads {names}{more}"
+        hint = f"see `rebalance show {group} {topic}` and `lock list -g {group}`"
+        subject = f"group {group}, topic {topic}"
+        yield Finding(Severity.WARNING, Check.QUEUE, subject, found, hint)
+
+
+def of_backlog(group: str, waiting: Mapping[str, int], *, limit: int) -> Iterator[Finding]:
+    """Yield the topics of which more messages than ``limit`` wait for an online group."""
+    for topic, count in sorted(waiting.items()):
+        if count > limit:
+            hint = f"see `group lag {group} {topic} --watch`"
+            subject = f"group {group}, topic {topic}"
+            yield Finding(Severity.WARNING, Check.BACKLOG, subject, f"{count} messages wait", hint)

@@ -1,0 +1,87 @@
+"""Name servers beside each other: none of them tells the others, so they may differ.
+
+    broker-a registers at  A and B        each is asked for its brokers and routes
+    broker-b registers at  A alone   -->  half of the clients do not find its queues
+
+Rule: pure; what the first name server that answers says is compared with each other one.
+Their clocks cannot be compared: no request of 4.9 makes a name server tell its time.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from mqadmin.cluster.brokers import Place
+from mqadmin.health.checkup import Check, Finding, Severity
+from mqadmin.output.topic_kinds import perm_text
+from remoting.bodies import TopicRouteData
+
+Queues = tuple[int, int, int]
+"""Read queues, write queues, permission."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamesrvView:
+    """What one name server tells; or why it says nothing.
+
+    Attributes:
+        routes: queues by broker of each topic.
+    """
+
+    address: str
+    brokers: frozenset[Place] = frozenset()
+    routes: Mapping[str, Mapping[str, Queues]] = field(default_factory=dict)
+    error: str | None = None
+
+
+def queues_of(route: TopicRouteData) -> dict[str, Queues]:
+    """Return the queues of a route by broker."""
+    return {
+        one.broker_name: (one.read_queue_nums, one.write_queue_nums, one.perm)
+        for one in route.queue_datas
+    }
+
+
+def of_namesrvs(views: Sequence[NamesrvView]) -> Iterator[Finding]:
+    """Yield the name servers that do not answer, and what the others tell differently."""
+    for view in views:
+        if view.error is not None:
+            subject, hint = f"name server {view.address}", "is it running?"
+            yield Finding(Severity.ERROR, Check.NAMESRV, subject, view.error, hint)
+    answering = [view for view in views if view.error is None]
+    for place in sorted(frozenset().union(*(view.brokers for view in answering))):
+        yield from _registered(place, answering)
+    for other in answering[1:]:
+        yield from _routes(answering[0], other)
+
+
+def _registered(place: Place, views: Sequence[NamesrvView]) -> Iterator[Finding]:
+    missing = [view.address for view in views if place not in view.brokers]
+    if missing:
+        there = ", ".join(view.address for view in views if place in view.brokers)
+        subject = f"{place.broker} ({place.broker_id}) at {place.address}"
+        found = f"registered at {there}, not at {', '.join(missing)}"
+        hint = "does its namesrvAddr name them all, and does it reach them?"
+        yield Finding(Severity.ERROR, Check.NAMESRV, subject, found, hint)
+
+
+def _routes(one: NamesrvView, other: NamesrvView) -> Iterator[Finding]:
+    # A broker that is missing is told as such; its queues would say the same again.
+    both = {place.broker for place in one.brokers} & {place.broker for place in other.brokers}
+    hint = "wait for the next registration (30 s); `topic delete` or `write-perm` there if it stays"
+    for topic in sorted({*one.routes, *other.routes}):
+        here, there = (view.routes.get(topic, {}) for view in (one, other))
+        for broker in sorted(both & {*here, *there}):
+            if here.get(broker) != there.get(broker):
+                found = (
+                    f"{one.address} says {_text(here.get(broker))}, "
+                    f"{other.address} {_text(there.get(broker))}"
+                )
+                subject = f"topic {topic} on {broker}"
+                yield Finding(Severity.WARNING, Check.NAMESRV, subject, found, hint)
+
+
+def _text(queues: Queues | None) -> str:
+    if queues is None:
+        return "nothing"
+    read, write, perm = queues
+    return f"{read} read and {write} write queues, {perm_text(perm)}"

@@ -1,0 +1,205 @@
+"""Conditions on a cluster that `assert` checks and `wait` waits for.
+
+    condition --look--> Observation(holds, found, expected)
+       ^   not yet         | holds, or the time is over
+       `---- step ---------'
+
+Rule: a condition looks once and changes nothing; waiting is done here alone. What is not
+there yet and a server that does not answer are no reason to stop before the time is over.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from mqadmin.cluster.brokers import all_brokers, masters
+from mqadmin.cluster.groups import find_group
+from mqadmin.errors import CheckFailed, CommandError, NotFound, Unreachable
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
+from mqclient.errors import ClientError, NoRoute
+
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
+
+STEP_S: Final = 0.2
+WAIT_MS_DEFAULT: Final = 60_000
+LIMIT: Final = (
+    "Exit code 4 where the time is over: --within, else --timeout where given, else 60 s."
+)
+ABSENT, PRESENT = "not there", "there"
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What one look found; ``found`` and ``expected`` are phrases about ``subject``."""
+
+    subject: str
+    holds: bool
+    found: str
+    expected: str
+
+
+Condition = Callable[["Admin"], Awaitable[Observation]]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict(Row):
+    """A condition at the end of the time it was given."""
+
+    subject: str
+    holds: bool
+    found: str
+    expected: str
+    waited_ms: int
+
+
+async def asserted(call: Call, condition: Condition, *, within_ms: int) -> Outcome:
+    """Return the verdict, followed by an error where the condition does not hold.
+
+    Raises:
+        CommandError: what the condition is about cannot be found or asked.
+    """
+    verdict = await _last_look(call, condition, limit_ms=within_ms)
+    text = f"{verdict.subject} is {verdict.found}, expected {verdict.expected}"
+    return Outcome(_told(verdict, CheckFailed(text)), single=True)
+
+
+async def awaited(call: Call, condition: Condition, *, limit_ms: int | None) -> Outcome:
+    """Return the verdict once the condition holds, followed by an error where it does not.
+
+    Args:
+        limit_ms: None where the line does not say; then see ``LIMIT``.
+
+    Raises:
+        CommandError: what the condition is about cannot be found or asked until the end.
+    """
+    if limit_ms is None:
+        timeout_s = call.settings.timeout
+        limit_ms = WAIT_MS_DEFAULT if timeout_s is None else round(timeout_s * 1000)
+    verdict = await _last_look(call, condition, limit_ms=limit_ms)
+    text = f"{verdict.subject} is {verdict.found} after {limit_ms / 1000:g} s"
+    late = Unreachable(text, hint=f"waited for {verdict.expected}")
+    return Outcome(_told(verdict, late), single=True)
+
+
+def _told(verdict: Verdict, otherwise: CommandError) -> Iterator[Row]:
+    yield verdict
+    if not verdict.holds:
+        raise otherwise
+
+
+async def _last_look(call: Call, condition: Condition, *, limit_ms: int) -> Verdict:
+    """Look until the condition holds or the time is over; the last look is the verdict."""
+    started_ms = call.now_ms()
+    while True:
+        failure: ClientError | CommandError | None = None
+        found = None
+        try:
+            found = await condition(await call.admin())
+        except (ClientError, CommandError) as error:
+            failure = error
+        waited_ms = call.now_ms() - started_ms
+        over = waited_ms >= limit_ms
+        if found is not None and (found.holds or over):
+            return Verdict(found.subject, found.holds, found.found, found.expected, waited_ms)
+        if failure is not None and over:
+            raise failure
+        await asyncio.sleep(min(STEP_S, max(limit_ms - waited_ms, 0) / 1000))
+
+
+def lag_at_most(group: str, topic: str | None, *, most: int) -> Condition:
+    """Return the condition that a group is at most so many entries behind.
+
+    Looking raises ``NotFound`` where no broker knows the group.
+    """
+
+    async def look(admin: "Admin") -> Observation:
+        places = await masters(admin, every=True)
+        stats = await asyncio.gather(
+            *(admin.consume_stats(place.address, group, topic) for place in places)
+        )
+        lags = [
+            max(0, at.broker_offset - at.consumer_offset)
+            for one in stats
+            for queue, at in one.offset_table.items()
+            if topic in (None, queue.topic)
+        ]
+        if not lags:
+            await find_group(admin, group)
+            raise NotFound(f"group {group} has no offset", hint=f"see `offset show {group}`")
+        subject = f"lag of {group}" + (f" in {topic}" if topic else "")
+        return Observation(subject, sum(lags) <= most, str(sum(lags)), f"at most {most}")
+
+    return look
+
+
+def topic_there(topic: str, *, queues: int | None, absent: bool) -> Condition:
+    """Return the condition that a topic has a route (with so many queues), or has none."""
+
+    async def look(admin: "Admin") -> Observation:
+        expected = ABSENT if absent else PRESENT
+        if queues is not None:
+            expected += f" with {queues} queues"
+        try:
+            route = await admin.topic_route(topic)
+        except NoRoute:
+            return Observation(f"topic {topic}", absent, ABSENT, expected)
+        count = sum(data.read_queue_nums for data in route.queue_datas)
+        holds = not absent and queues in (None, count)
+        return Observation(f"topic {topic}", holds, f"{PRESENT} with {count} queues", expected)
+
+    return look
+
+
+def group_there(group: str, *, members: int | None) -> Condition:
+    """Return the condition that a group is known, with at least so many members online."""
+
+    async def look(admin: "Admin") -> Observation:
+        expected = PRESENT if members is None else f"{PRESENT} with {members} members or more"
+        try:
+            known = await find_group(admin, group)
+        except NotFound:
+            return Observation(f"group {group}", False, ABSENT, expected)
+        count = len({member for at in known for member in at.members})
+        holds = members is None or count >= members
+        return Observation(f"group {group}", holds, f"{PRESENT} with {count} members", expected)
+
+    return look
+
+
+def messages_between(topic: str, *, least: int, most: int | None) -> Condition:
+    """Return the condition on how many messages the queues of a topic hold together."""
+
+    async def look(admin: "Admin") -> Observation:
+        stats = await admin.topic_stats(topic)
+        count = sum(at.max_offset - at.min_offset for at in stats.values())
+        if most is None:
+            expected = f"{least} or more"
+        else:
+            expected = str(least) if least == most else f"{least} to {most}"
+        holds = count >= least and (most is None or count <= most)
+        return Observation(f"message count of {topic}", holds, str(count), expected)
+
+    return look
+
+
+def brokers_answer(broker: str | None, *, count: int) -> Condition:
+    """Return the condition that so many brokers (of a name) are registered and answer."""
+
+    async def look(admin: "Admin") -> Observation:
+        places = [
+            place
+            for place in await all_brokers(admin)
+            if broker in (None, place.broker, place.address)
+        ]
+        told = await asyncio.gather(
+            *(admin.broker_runtime(place.address) for place in places), return_exceptions=True
+        )
+        answered = sum(isinstance(one, dict) for one in told)
+        subject = "any broker" if broker is None else f"broker {broker}"
+        found = f"registered {len(places)} times, with {answered} answers"
+        return Observation(subject, answered >= count, found, f"{count} answers or more")
+
+    return look

@@ -1,0 +1,232 @@
+"""One scrape: asks a whole cluster and makes metrics of it.
+
+    brokers   runtime table, statistics of the last minute, how far slaves are behind
+    topics    last offsets, statistics, retry and dead-letter topics apart
+    groups    lag, offsets, members, and what each member says of its own speed
+
+Rule: what one broker or member does not answer is left out, and the rest is told. The delay of
+a group is the age of the last message it read, where something is left: no message is fetched.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final
+
+from mqadmin.cluster.brokers import MASTER, Place
+from mqadmin.cluster.groups import PARALLEL_MAX, is_system
+from mqadmin.health.checkup import BrokerFacts, slave_lag
+from mqadmin.health.checkup_facts import brokers, masters_of
+from mqadmin.health.metrics import Families, add_runtime
+from mqclient.errors import BrokerRefused, ClientError
+from remoting.bodies import ConsumerConnection, ConsumeStats, MessageModel
+from storefmt.names import DLQ_PREFIX, RETRY_PREFIX, TopicKind, kind_of
+
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
+
+GROUP_STATISTICS: Final = {
+    "rocketmq_consumer_tps": "GROUP_GET_NUMS",
+    "rocketmq_consumer_message_size": "GROUP_GET_SIZE",
+}
+
+
+class Scrape:
+    """One look at a cluster, for metrics."""
+
+    def __init__(self, admin: "Admin", now_ms: Callable[[], int]) -> None:
+        self._admin = admin
+        self._now_ms = now_ms
+        self._gate = asyncio.Semaphore(PARALLEL_MAX)
+        self.out = Families()
+
+    async def run(self) -> Families:
+        """Ask everything and return the metrics."""
+        facts = await brokers(self._admin, self._now_ms)
+        for one in facts:
+            add_runtime(self.out, one)
+        self._add_slaves(facts)
+        for place in masters_of(facts):
+            await self._broker(place)
+            await self._topics(place)
+            await self._groups(place)
+        return self.out
+
+    def _add_slaves(self, facts: Iterable[BrokerFacts]) -> None:
+        facts = list(facts)
+        masters = {one.place.broker: one for one in facts if one.place.broker_id == MASTER}
+        for one in facts:
+            master = masters.get(one.place.broker)
+            if master is not None and one.place.broker_id != MASTER:
+                behind = slave_lag(master, one)
+                place = one.place
+                self.out.add(
+                    "rocketmq_broker_commitlog_diff",
+                    behind,
+                    cluster=place.cluster,
+                    brokerIP=place.address,
+                    broker=place.broker,
+                )
+
+    async def _broker(self, place: Place) -> None:
+        labels = {"cluster": place.cluster, "brokerIP": place.address, "broker": place.broker}
+        for name, statistic in (
+            ("rocketmq_broker_tps", "BROKER_PUT_NUMS"),
+            ("rocketmq_broker_qps", "BROKER_GET_NUMS"),
+        ):
+            self.out.add(name, await self._statistic(place, statistic, place.cluster), **labels)
+        for group, members in (await self._admin.producers(place.address)).data.items():
+            self.out.add(
+                "rocketmq_producer_count",
+                len(members),
+                cluster=place.cluster,
+                broker=place.broker,
+                group=group,
+            )
+
+    async def _statistic(
+        self, place: Place, name: str, key: str, *, total: bool = False
+    ) -> float | None:
+        """Return rate or sum of the last minute; None where nothing was counted."""
+        async with self._gate:
+            try:
+                told = await self._admin.broker_stats(place.address, name, key)
+            except BrokerRefused:
+                return None
+        minute = told.stats_minute
+        if minute is None:
+            return None
+        return minute.sum if total else minute.tps
+
+    async def _topics(self, place: Place) -> None:
+        names = sorted((await self._admin.topic_configs(place.address)).topics)
+        await asyncio.gather(*(self._topic(place, name) for name in names))
+
+    async def _topic(self, place: Place, topic: str) -> None:
+        async with self._gate:
+            try:
+                stats = await self._admin.topic_stats_at(place.address, topic)
+            except BrokerRefused:
+                # System topics have settings and no queues.
+                return
+        end = sum(at.max_offset for at in stats.values())
+        where = {"cluster": place.cluster, "broker": place.broker}
+        if topic.startswith(RETRY_PREFIX):
+            self.out.add("rocketmq_topic_retry_offset", end, **where, topic=topic)
+            return
+        if topic.startswith(DLQ_PREFIX):
+            group = topic.removeprefix(DLQ_PREFIX)
+            self.out.add("rocketmq_topic_dlq_offset", end, **where, group=group)
+            return
+        self.out.add("rocketmq_producer_offset", end, **where, topic=topic)
+        if kind_of(topic) is not TopicKind.ORDINARY:
+            return
+        for name, statistic in (
+            ("rocketmq_producer_tps", "TOPIC_PUT_NUMS"),
+            ("rocketmq_producer_message_size", "TOPIC_PUT_SIZE"),
+        ):
+            value = await self._statistic(place, statistic, topic)
+            self.out.add(name, value, **where, topic=topic)
+
+    async def _groups(self, place: Place) -> None:
+        told = await self._admin.broker_consume_stats(place.address)
+        by_group = [
+            (group, stats)
+            for part in told.consume_stats_list
+            for group, stats in part.items()
+            if not is_system(group)
+        ]
+        await asyncio.gather(*(self._group(place, group, stats) for group, stats in by_group))
+
+    async def _group(self, place: Place, group: str, stats: list[ConsumeStats]) -> None:
+        members = await self._members(place, group)
+        found = members.connection_set
+        self.out.raise_to(
+            "rocketmq_group_count",
+            len(found),
+            caddr=",".join(one.client_addr or "" for one in found),
+            localaddr=",".join(one.client_id or "" for one in found),
+            group=group,
+        )
+        model = members.message_model or MessageModel.CLUSTERING
+        for one in stats:
+            for topic in sorted({queue.topic for queue in one.offset_table}):
+                self._add_progress(place, group, topic, one, model, len(found))
+                await self._add_statistics(place, group, topic)
+        await self._add_clients(place, group, members)
+
+    async def _members(self, place: Place, group: str) -> ConsumerConnection:
+        async with self._gate:
+            try:
+                return await self._admin.consumer_connection(place.address, group)
+            except BrokerRefused:
+                # Nobody is online.
+                return ConsumerConnection()
+
+    def _add_progress(
+        self,
+        place: Place,
+        group: str,
+        topic: str,
+        stats: ConsumeStats,
+        model: MessageModel,
+        count: int,
+    ) -> None:
+        lag = read = delay_ms = 0
+        for queue, at in stats.offset_table.items():
+            if queue.topic == topic:
+                left = max(0, at.broker_offset - at.consumer_offset)
+                lag, read = lag + left, read + at.consumer_offset
+                if left and at.last_timestamp > 0:
+                    delay_ms = max(delay_ms, self._now_ms() - at.last_timestamp)
+        name = {RETRY_PREFIX: "rocketmq_group_retrydiff", DLQ_PREFIX: "rocketmq_group_dlqdiff"}.get(
+            topic[: topic.find("%", 1) + 1] if topic.startswith("%") else "", "rocketmq_group_diff"
+        )
+        self.out.sum_up(
+            name,
+            lag,
+            group=group,
+            topic=topic,
+            countOfOnlineConsumers=str(count),
+            msgModel="1" if model is MessageModel.CLUSTERING else "0",
+        )
+        where = {"cluster": place.cluster, "broker": place.broker, "topic": topic, "group": group}
+        self.out.add("rocketmq_consumer_offset", read, **where)
+        self.out.add("rocketmq_group_consume_total_offset", read, **where)
+        self.out.add("rocketmq_group_consume_tps", stats.consume_tps, **where)
+        self.out.add("rocketmq_group_get_latency_by_storetime", delay_ms, **where)
+
+    async def _add_statistics(self, place: Place, group: str, topic: str) -> None:
+        where = {"cluster": place.cluster, "broker": place.broker, "topic": topic, "group": group}
+        key = f"{topic}@{group}"
+        for name, statistic in GROUP_STATISTICS.items():
+            self.out.add(name, await self._statistic(place, statistic, key), **where)
+        back = await self._statistic(place, "SNDBCK_PUT_NUMS", key, total=True)
+        self.out.add("rocketmq_send_back_nums", back, **where)
+
+    async def _add_clients(self, place: Place, group: str, members: ConsumerConnection) -> None:
+        for member in members.connection_set:
+            if member.client_id is None:
+                continue
+            try:
+                info = await self._admin.consumer_running_info(
+                    place.address, group, member.client_id
+                )
+            except ClientError:
+                # An old one, or one in another language, does not say.
+                continue
+            for topic, speed in info.status_table.items():
+                labels = {
+                    "clientAddr": member.client_addr or "",
+                    "clientId": member.client_id,
+                    "group": group,
+                    "topic": topic,
+                }
+                for name, value in (
+                    ("consume_fail_msg_count", speed.consume_failed_msgs),
+                    ("consume_fail_msg_tps", speed.consume_failed_tps),
+                    ("consume_ok_msg_tps", speed.consume_ok_tps),
+                    ("consume_rt", speed.consume_rt),
+                    ("consumer_pull_rt", speed.pull_rt),
+                    ("consumer_pull_tps", speed.pull_tps),
+                ):
+                    self.out.add(f"rocketmq_client_{name}", value, **labels)

@@ -1,0 +1,274 @@
+"""Topics, groups and accounts as a document: what a cluster has, and what it is to have.
+
+    topics:
+      orders:
+        '*': {read_queues: 8, write_queues: 8, perm: RW-, order: false, sys_flag: 0}
+    groups:
+      billing:
+        broker-a: {consume_enable: true, retry_max_times: 16, ...}
+        broker-b: {consume_enable: false, ...}
+    accounts:
+      billing-app:
+        '*': {admin: false, topic_perms: [orders=SUB], ...}     never with its secret
+
+``'*'`` is every master: so a document fits another cluster, with other brokers.
+
+Rule: pure; a setting that is not named is left as it is, one that nobody knows is an error.
+"""
+
+import reprlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from typing import Final, Generic, TypeVar
+
+from mqadmin.errors import Usage
+from mqadmin.output.topic_kinds import parse_perm, perm_text
+from remoting.bodies import PlainAccessConfig
+from storefmt.config.tables import SubscriptionGroup, TopicConfig
+
+T = TypeVar("T")
+Setting = bool | int | str | list[str]
+Settings = Mapping[str, Setting]
+EVERY: Final = "*"
+
+TOPIC_FIELDS: Final = {
+    "read_queues": "read_queue_nums",
+    "write_queues": "write_queue_nums",
+    "perm": "perm",
+    "order": "order",
+    "sys_flag": "topic_sys_flag",
+}
+"""Our name of a setting, and the field of ``TopicConfig``."""
+
+GROUP_FIELDS: Final = {
+    spot.name: spot.name
+    for spot in fields(SubscriptionGroup)
+    if spot.name not in {"group_name", "extra"}
+}
+
+
+ACCOUNT_FIELDS: Final = {
+    name: name
+    for name in (
+        *("admin", "white_remote_address", "default_topic_perm", "default_group_perm"),
+        *("topic_perms", "group_perms"),
+    )
+}
+SECRET: Final = "secret_key"
+"""A document may give it; none that is written here has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section(Generic[T]):
+    """One section of a document.
+
+    Attributes:
+        fields: our name of a setting, and the field of the class.
+        fresh: makes one with every setting as a broker would have it.
+        defaults: what a setting means that is not said.
+    """
+
+    name: str
+    fields: Mapping[str, str]
+    fresh: Callable[[str], T]
+    defaults: Mapping[str, Setting] = field(default_factory=dict)
+
+    def describe(self, value: T) -> dict[str, Setting]:
+        """Return the settings of one entry; one that is not said is the default."""
+        shown: dict[str, Setting] = {}
+        for name, spot in self.fields.items():
+            said = getattr(value, spot)
+            found = self.defaults[name] if said is None else said
+            if name == "perm":
+                found = perm_text(int(said))
+            shown[name] = sorted(found) if isinstance(found, list) else found
+        return shown
+
+    def over(self, old: T | None, name: str, settings: Settings) -> T:
+        """Return the entry with the named settings changed; a fresh one where there is none."""
+        base = self.fresh(name) if old is None else old
+        changed = {
+            # What is as if not said is not said: an empty list is no permission for a broker.
+            self.fields.get(key, key): None
+            if key in self.defaults and value == self.defaults[key]
+            else (parse_perm(str(value)) if key == "perm" else value)
+            for key, value in settings.items()
+        }
+        return replace(base, **changed)  # type: ignore[type-var]
+
+    def check(self, where: str, settings: object) -> dict[str, Setting]:
+        """Return settings that were read from a file.
+
+        Raises:
+            Usage: one is unknown or of the wrong type.
+        """
+        if not isinstance(settings, Mapping):
+            raise Usage(f"{where}: expected settings, found {settings!r}")
+        example = self.describe(self.fresh("x"))
+        if self.name == ACCOUNTS.name:
+            example[SECRET] = ""
+        checked: dict[str, Setting] = {}
+        for key, value in settings.items():
+            if key not in example:
+                near = get_close_matches(str(key), list(example), n=1)
+                hint = f"did you mean {near[0]}?" if near else "one of " + ", ".join(example)
+                raise Usage(f"{where}: no setting {key!r}", hint=hint)
+            if type(value) is not type(example[key]):
+                wanted = type(example[key]).__name__
+                raise Usage(f"{where}: {key} is {value!r}, expected {wanted}")
+            if isinstance(value, list):
+                checked[key] = sorted(str(item) for item in value)
+            else:
+                checked[key] = perm_text(_perm(where, value)) if key == "perm" else value
+        return checked
+
+
+def _perm(where: str, value: object) -> int:
+    try:
+        return parse_perm(str(value))
+    except ValueError as error:
+        raise Usage(f"{where}: {error}") from None
+
+
+TOPICS: Final = Section("topics", TOPIC_FIELDS, lambda name: TopicConfig(name, 8, 8))
+GROUPS: Final = Section("groups", GROUP_FIELDS, SubscriptionGroup)
+ACCOUNTS: Final = Section(
+    "accounts",
+    ACCOUNT_FIELDS,
+    lambda name: PlainAccessConfig(access_key=name),
+    {
+        "white_remote_address": "",
+        "default_topic_perm": "DENY",
+        "default_group_perm": "DENY",
+        "topic_perms": list[str](),
+        "group_perms": list[str](),
+    },
+)
+SECTIONS: Final[
+    tuple[Section[TopicConfig] | Section[SubscriptionGroup] | Section[PlainAccessConfig], ...]
+] = (
+    TOPICS,
+    GROUPS,
+    ACCOUNTS,
+)
+
+Entries = dict[str, dict[str, Settings]]
+"""Settings by name and broker; the broker may be ``EVERY``."""
+
+
+@dataclass(slots=True)
+class State:
+    """What a cluster or a file has, by section."""
+
+    sections: dict[str, Entries] = field(default_factory=dict)
+
+    def of(self, section: str) -> Entries:
+        """Return one section, made on first use."""
+        return self.sections.setdefault(section, {})
+
+
+def collapse(state: State, brokers: Iterable[str]) -> State:
+    """Return the state with ``EVERY`` where all brokers have the same."""
+    every = set(brokers)
+    made = State()
+    for section, entries in state.sections.items():
+        for name, held in sorted(entries.items()):
+            values = list(held.values())
+            alike = set(held) == every and all(value == values[0] for value in values)
+            made.of(section)[name] = {EVERY: values[0]} if alike else dict(sorted(held.items()))
+    return made
+
+
+def expand(state: State, brokers: Iterable[str]) -> State:
+    """Return the state with one entry a broker instead of ``EVERY``.
+
+    A broker that is named as well has its own settings over those of ``EVERY``.
+    """
+    every = sorted(set(brokers))
+    made = State()
+    for section, entries in state.sections.items():
+        for name, held in entries.items():
+            base = held.get(EVERY)
+            out: dict[str, Settings] = {} if base is None else dict.fromkeys(every, base)
+            for broker, settings in held.items():
+                if broker != EVERY:
+                    out[broker] = {**(base or {}), **settings}
+            made.of(section)[name] = out
+    return made
+
+
+def read_document(document: object, *, source: str) -> State:
+    """Return the state that a parsed YAML document says.
+
+    Raises:
+        Usage: it is no such document.
+    """
+    if not isinstance(document, Mapping):
+        raise Usage(f"{source}: expected sections, found {type(document).__name__}")
+    known = {section.name: section for section in SECTIONS}
+    state = State()
+    for title, entries in document.items():
+        section = known.get(title)
+        if section is None:
+            raise Usage(f"{source}: no section {title!r}", hint="one of " + ", ".join(known))
+        if not isinstance(entries or {}, Mapping):
+            raise Usage(f"{source}: {title}: expected names, found {reprlib.repr(entries)}")
+        out = state.of(title)
+        for name, held in (entries or {}).items():
+            where = f"{source}: {title}: {name}"
+            if not isinstance(held, Mapping):
+                raise Usage(
+                    f"{where}: expected brokers, found {reprlib.repr(held)}",
+                    hint="as in '*': {...}",
+                )
+            out[str(name)] = {
+                str(broker): section.check(f"{where}: {broker}", settings)
+                for broker, settings in held.items()
+            }
+    return state
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One setting that two states do not have alike; None where a side lacks the entry."""
+
+    kind: str
+    name: str
+    broker: str
+    setting: str | None
+    left: Setting | None
+    right: Setting | None
+
+
+def differences(left: State, right: State) -> Iterator[Difference]:
+    """Yield what differs: whole entries first by name, then setting by setting.
+
+    A setting that only one side names is no difference: the other side leaves it open.
+    """
+    for section in sorted({*left.sections, *right.sections}):
+        one, other = left.of(section), right.of(section)
+        for name in sorted({*one, *other}):
+            here, there = _aligned(one.get(name, {}), other.get(name, {}))
+            for broker in sorted({*here, *there}):
+                a, b = here.get(broker), there.get(broker)
+                if a is None or b is None:
+                    present = "there"
+                    yield Difference(
+                        section, name, broker, None, present if a else None, present if b else None
+                    )
+                    continue
+                for setting in a:
+                    if setting in b and a[setting] != b[setting]:
+                        yield Difference(section, name, broker, setting, a[setting], b[setting])
+
+
+def _aligned(
+    one: Mapping[str, Settings], other: Mapping[str, Settings]
+) -> tuple[Mapping[str, Settings], Mapping[str, Settings]]:
+    """Return both with ``EVERY`` of one side spelled out as the brokers of the other."""
+    if EVERY in one and other and EVERY not in other:
+        return dict.fromkeys(other, one[EVERY]), other
+    if EVERY in other and one and EVERY not in one:
+        return one, dict.fromkeys(one, other[EVERY])
+    return one, other

@@ -1,0 +1,241 @@
+"""The three documents that the Java tool's export commands write, of one cluster or broker.
+
+    metadata.json   topics and groups; queues of all masters added up
+    configs.json    sixteen settings of each master, and how large the cluster is
+    metrics.json    what each master counted, and the sums
+
+Rule: keys, nesting and sums are Java's, so that what reads its files reads these; values are
+what brokers say. ``cpuNum`` is no number of CPUs but ``clientCallbackExecutorThreads``, as
+there.
+
+Source: tools/command/export/ExportMetadataCommand.java, ExportConfigsCommand.java,
+ExportMetricsCommand.java (4.9.7).
+"""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from mqadmin.cli.types import CLUSTER, DIR_PATH
+from mqadmin.cluster.brokers import MASTER, Place, all_brokers
+from mqadmin.cluster.groups import connection, is_system
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.output.topic_kinds import kind_of
+from mqadmin.output.versions import version_name
+from mqclient.errors import BrokerRefused
+from storefmt.config.tables import SubscriptionGroup, TopicConfig
+from storefmt.names import HALF_TOPIC, SCHEDULE_TOPIC
+
+if TYPE_CHECKING:
+    from mqadmin.session.call import Call
+    from mqclient.admin.admin import Admin
+    from remoting.bodies import BrokerStatsData
+
+Json = dict[str, object]
+
+CONFIGS: Final = (
+    *("brokerClusterName", "brokerId", "brokerName", "brokerRole", "fileReservedTime"),
+    *("filterServerNums", "flushDiskType", "maxMessageSize", "messageDelayLevel"),
+    *("msgTraceTopicName", "slaveReadEnable", "traceOn", "traceTopicEnable", "useTLS"),
+    *("autoCreateTopicEnable", "autoCreateSubscriptionGroup"),
+)
+
+
+this_cluster = click.option("--cluster", type=CLUSTER, help="this cluster")
+directory_option = click.option("--directory", "-d", type=DIR_PATH, default=Path(), help="where to")
+
+
+@dataclass(frozen=True, slots=True)
+class Written(Row):
+    """A file that was written, and its size in bytes; ``brokers`` is how many were asked."""
+
+    path: str
+    size: int
+    brokers: int
+
+
+def written(call: "Call", directory: Path, name: str, *, document: Json, brokers: int) -> Outcome:
+    """Write a document to ``directory/name`` as Java prints JSON, and return the row.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    text = json.dumps(document, indent="\t", separators=(",", ":"), ensure_ascii=False)
+    path = directory / name
+    if not call.dry_run:
+        directory.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return Outcome((Written(str(path), len(text.encode()), brokers),))
+
+
+async def metadata(
+    admin: "Admin", places: list[Place], *, topics: bool, groups: bool, special: bool, now_ms: int
+) -> Json:
+    """Return topics and groups that people made.
+
+    Args:
+        special: retry and dead-letter topics, too.
+    """
+    own = {place.broker for place in places} | {place.cluster for place in places}
+    wanted = {"normal", "retry", "dead_letter"} if special else {"normal"}
+    found: dict[str, TopicConfig] = {}
+    known: dict[str, SubscriptionGroup] = {}
+    for place in places:
+        for topic, config in (await admin.topic_configs(place.address)).topics.items():
+            if kind_of(topic, brokers_and_clusters=own) in wanted:
+                found[topic] = _added(config, found.get(topic))
+        for name, group in (await admin.subscription_groups(place.address)).groups.items():
+            if not is_system(name):
+                before = known[name].retry_queue_nums if name in known else 0
+                known[name] = replace(group, retry_queue_nums=group.retry_queue_nums + before)
+    document: Json = {"exportTime": now_ms}
+    if topics:
+        document["topicConfigTable"] = {name: found[name].to_json() for name in sorted(found)}
+    if groups:
+        document["subscriptionGroupTable"] = {name: known[name].to_json() for name in sorted(known)}
+    return document
+
+
+def _added(config: TopicConfig, before: TopicConfig | None) -> TopicConfig:
+    if before is None:
+        return config
+    return replace(
+        config,
+        read_queue_nums=config.read_queue_nums + before.read_queue_nums,
+        write_queue_nums=config.write_queue_nums + before.write_queue_nums,
+    )
+
+
+async def configs(admin: "Admin", places: list[Place], *, namesrv_count: int) -> Json:
+    """Return the settings that count of each master, and how many servers there are."""
+    clusters = {place.cluster for place in places}
+    every = [place for place in await all_brokers(admin) if place.cluster in clusters]
+    held = {}
+    for place in places:
+        settings = await admin.broker_config(place.address)
+        held[place.broker] = {key: settings[key] for key in CONFIGS if key in settings}
+    return {
+        "clusterScale": {
+            "namesrvSize": namesrv_count,
+            "masterBrokerSize": sum(place.broker_id == MASTER for place in every),
+            "slaveBrokerSize": sum(place.broker_id != MASTER for place in every),
+        },
+        "brokerConfigs": held,
+    }
+
+
+async def metrics(admin: "Admin", places: list[Place]) -> Json:
+    """Return what each master counted, and the sums over all of them."""
+    report: dict[str, Json] = {}
+    tps: dict[str, float] = dict.fromkeys(("InTps", "OutTps", "Trans", "Schedule"), 0.0)
+    day: dict[str, int] = {}
+    for place in places:
+        report[place.broker], rates, numbers = await _evaluated(admin, place)
+        tps = {name: tps[name] + value for name, value in rates.items()}
+        day = {name: day.get(name, 0) + value for name, value in numbers.items()}
+    totals = {
+        "totalNormalInTps": tps["InTps"],
+        "totalNormalOutTps": tps["OutTps"],
+        "totalTransInTps": tps["Trans"],
+        "totalScheduleInTps": tps["Schedule"],
+    }
+    return {"evaluateReport": report, "totalData": {"totalTps": totals, "totalOneDayNum": day}}
+
+
+async def _evaluated(admin: "Admin", place: Place) -> tuple[Json, dict[str, float], dict[str, int]]:
+    """Return a master's report, its rates, and its numbers of a day."""
+    runtime, settings = await asyncio.gather(
+        admin.broker_runtime(place.address), admin.broker_config(place.address)
+    )
+    topics, table = await asyncio.gather(
+        admin.topic_configs(place.address), admin.subscription_groups(place.address)
+    )
+    own = {place.broker, place.cluster}
+    topic_count = sum(kind_of(name, brokers_and_clusters=own) == "normal" for name in topics.topics)
+    groups = [name for name in table.groups if not is_system(name)]
+    half, delayed = [await _counted(admin, place, name) for name in (HALF_TOPIC, SCHEDULE_TOPIC)]
+    rates = {
+        "InTps": _first(runtime, "putTps"),
+        "OutTps": _first(runtime, "getTransferedTps"),
+        "Trans": half[0],
+        "Schedule": delayed[0],
+    }
+    numbers = {
+        "normalOneDayInNum": _between(runtime, "msgPutTotal"),
+        "normalOneDayOutNum": _between(runtime, "msgGetTotal"),
+        "transOneDayInNum": half[1],
+        "scheduleOneDayInNum": delayed[1],
+    }
+    environment: Json = {"cpuNum": settings.get("clientCallbackExecutorThreads")}
+    if "totalMemKBytes" in runtime:
+        environment["totalMemKBytes"] = runtime["totalMemKBytes"]
+    report: Json = {
+        "runtimeEnv": environment,
+        "runtimeQuota": {
+            "diskRatio": {
+                key: runtime.get(key) for key in ("commitLogDiskRatio", "consumeQueueDiskRatio")
+            },
+            "tps": {
+                "normalInTps": rates["InTps"],
+                "normalOutTps": rates["OutTps"],
+                "transInTps": rates["Trans"],
+                "scheduleInTps": rates["Schedule"],
+            },
+            "oneDayNum": numbers,
+            "messageAverageSize": runtime.get("putMessageAverageSize"),
+            "topicSize": topic_count,
+            "groupSize": len(groups),
+        },
+        "runtimeVersion": {
+            "rocketmqVersion": runtime.get("brokerVersionDesc"),
+            "clientInfo": await _clients(admin, place, groups),
+        },
+    }
+    return report, rates, numbers
+
+
+async def _clients(admin: "Admin", place: Place, groups: list[str]) -> list[str]:
+    """Return languages and versions of the members of groups, as ``JAVA%V4_9_7``."""
+    told = await asyncio.gather(*(connection(admin, place, group) for group in groups))
+    return sorted(
+        {
+            f"{one.language.name if one.language is not None else ''}%{version_name(one.version)}"
+            for members in told
+            if members is not None
+            for one in members.connection_set
+        }
+    )
+
+
+async def _counted(admin: "Admin", place: Place, topic: str) -> tuple[float, int]:
+    """Return a topic's rate of the last minute and its messages of a day, 0 for none."""
+    try:
+        told = await admin.broker_stats(place.address, "TOPIC_PUT_NUMS", topic)
+    except BrokerRefused:
+        # Nothing was counted.
+        return 0.0, 0
+    return (told.stats_minute.tps if told.stats_minute else 0.0), _of_day(told)
+
+
+def _of_day(told: "BrokerStatsData") -> int:
+    for span in (told.stats_day, told.stats_hour, told.stats_minute):
+        if span is not None and span.sum:
+            return span.sum
+    return 0
+
+
+def _first(runtime: Mapping[str, str], key: str) -> float:
+    words = runtime.get(key, "").split()
+    return float(words[0]) if words else 0.0
+
+
+def _between(runtime: Mapping[str, str], stem: str) -> int:
+    """Return what was counted yesterday."""
+    marks = (f"{stem}TodayMorning", f"{stem}YesterdayMorning")
+    today, yesterday = (int(runtime.get(mark, "0")) for mark in marks)
+    return today - yesterday

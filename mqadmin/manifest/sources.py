@@ -1,0 +1,181 @@
+"""Where a state comes from: a YAML file, this call's cluster, or another one.
+
+    cluster.yaml  -              a file, or standard input
+    10.0.0.1:9876  a-context     another cluster, by address or by the name of its context
+    nothing                      this call's cluster
+
+Rule: a topic is ordered on a broker that its entry at the name servers names. The broker's own
+word is not asked: it follows up to 30 s later.
+
+Requests: GET_BROKER_CLUSTER_INFO, GET_KVLIST_BY_NAMESPACE; on each master GET_ALL_TOPIC_CONFIG,
+GET_ALL_SUBSCRIPTIONGROUP_CONFIG, GET_BROKER_CONFIG and, with access control,
+GET_BROKER_CLUSTER_ACL_CONFIG.
+"""
+
+import asyncio
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from mqadmin.changes.targets.account import read_acl
+from mqadmin.changes.topic_order import ordered_brokers
+from mqadmin.cluster.brokers import Place, masters
+from mqadmin.cluster.groups import is_system
+from mqadmin.errors import NotFound, Refused, Usage
+from mqadmin.manifest.declared import (
+    ACCOUNTS,
+    GROUPS,
+    TOPICS,
+    State,
+    collapse,
+    expand,
+    read_document,
+)
+from mqadmin.output.topic_kinds import kind_of
+from mqadmin.session.call import Call
+from mqadmin.session.contexts import ContextFile
+
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
+
+STDIN = "-"
+DEPTH_MAX: Final = 50
+"""Deepest nesting of a document; a state has four levels."""
+NODES_MAX: Final = 1_000_000
+"""Values of a document, those that aliases repeat counted each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A state and its name for people; ``brokers`` are None for a file."""
+
+    name: str
+    state: State
+    brokers: tuple[str, ...] | None
+
+
+async def of_cluster(admin: "Admin", places: list[Place]) -> State:
+    """Return every topic and group that a person made, broker by broker."""
+    own = {place.broker for place in places} | {place.cluster for place in places}
+    ordered = await ordered_brokers(admin)
+    state = State()
+    topics, groups = state.of(TOPICS.name), state.of(GROUPS.name)
+    for place in places:
+        topic_table, group_table = await asyncio.gather(
+            admin.topic_configs(place.address), admin.subscription_groups(place.address)
+        )
+        for name, topic in topic_table.topics.items():
+            if kind_of(name, brokers_and_clusters=own) == "normal":
+                is_ordered = place.broker in ordered.get(name, ())
+                settings = TOPICS.describe(replace(topic, order=is_ordered))
+                topics.setdefault(name, {})[place.broker] = settings
+        for name, group in group_table.groups.items():
+            if not is_system(name):
+                groups.setdefault(name, {})[place.broker] = GROUPS.describe(group)
+        try:
+            accounts = (await read_acl(admin, place.address)).plain_access_configs or []
+        except Refused:
+            # No access control there, so no section.
+            continue
+        for one in accounts:
+            held = state.of(ACCOUNTS.name).setdefault(one.access_key or "", {})
+            held[place.broker] = ACCOUNTS.describe(one)
+    return state
+
+
+def of_file(call: Call, path: str) -> State:
+    """Return the state that a YAML file says.
+
+    Raises:
+        Usage: it is no such document.
+        OSError: it cannot be read.
+    """
+    # Only a document needs the library, which is no quick one to load.
+    import yaml
+
+    text = call.console.stdin.read() if path == STDIN else Path(path).read_text(encoding="utf-8")
+    source = "standard input" if path == STDIN else path
+    try:
+        document = _load(text)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise Usage(f"{source} is no YAML that is read: {error}") from None
+    return read_document(document if document is not None else {}, source=source)
+
+
+def _load(text: str) -> object:
+    """Return a document of plain values, whose aliases repeat no more than ``NODES_MAX``.
+
+    Raises:
+        yaml.YAMLError: it is no YAML, has a tag such as ``!!python/object``, or is too much.
+    """
+    import yaml
+
+    class Bounded(yaml.SafeLoader):
+        """Counts values as they are composed: what is refused is never made."""
+
+        depth = count = 0
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            sizes: dict[str, int] = self.__dict__.setdefault("sizes", {})
+            before = self.count
+            anchor = self.peek_event().anchor  # type: ignore[no-untyped-call]
+            is_alias = self.check_event(yaml.AliasEvent)
+            if is_alias and anchor in self.anchors and anchor not in sizes:
+                raise yaml.YAMLError(f"*{anchor} stands within itself")
+            self.depth += 1
+            self.count += sizes.get(anchor, 0) if is_alias else 1
+            if self.depth > DEPTH_MAX or self.count > NODES_MAX:
+                raise yaml.YAMLError(
+                    f"nested deeper than {DEPTH_MAX}, or more than {NODES_MAX} values with those "
+                    "that aliases repeat"
+                )
+            node = super().compose_node(parent, index)
+            self.depth -= 1
+            if anchor is not None and not is_alias:
+                sizes[anchor] = self.count - before
+            return node
+
+    return yaml.load(text, Loader=Bounded)
+
+
+async def source(call: Call, text: str | None, *, cluster: str | None = None) -> Source:
+    """Return the state of a file or cluster.
+
+    Raises:
+        NotFound: it is none of the two.
+        Usage: a file is no document.
+    """
+    if text is not None and (text == STDIN or Path(text).exists()):
+        return Source(text, of_file(call, text), None)
+    if text is not None and text.endswith((".yaml", ".yml")):
+        raise NotFound(f"no file {text}", hint="`export --help` says how to write one")
+    there = _elsewhere(call, text) if text is not None else call
+    admin = await there.admin()
+    places = await masters(admin, cluster=cluster)
+    brokers = tuple(place.broker for place in places)
+    name = text if text is not None else there.target().namesrv
+    return Source(name, collapse(await of_cluster(admin, places), brokers), brokers)
+
+
+def aligned(one: Source, other: Source) -> tuple[State, State]:
+    """Return both states, a file's spelled out for the brokers of the cluster beside it."""
+    return _beside(one, other), _beside(other, one)
+
+
+def _beside(one: Source, other: Source) -> State:
+    if one.brokers is None and other.brokers is not None:
+        return collapse(expand(one.state, other.brokers), other.brokers)
+    return one.state
+
+
+def _elsewhere(call: Call, text: str) -> Call:
+    """Return the call at another cluster."""
+    known = ContextFile.of(call.console.env).load().contexts
+    if text in known:
+        return replace(call, settings=replace(call.settings, context=text, namesrv=None))
+    if ":" not in text:
+        raise NotFound(
+            f"{text!r} is no file, no context and no address",
+            hint="as in cluster.yaml, HOST:PORT, or a name of `context list`",
+        )
+    return replace(call, settings=replace(call.settings, namesrv=text))

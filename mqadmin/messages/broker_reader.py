@@ -1,0 +1,107 @@
+"""Messages of a topic read from brokers: queue by queue, from a place to where its end is now.
+
+    queues -> where each begins and ends -> PULL_MESSAGE -> Filter -> messages
+
+Rule: nothing is committed and nobody else notices; the end is taken before the first pull,
+so that a topic that is written to all the time is read to an end too. One queue is read
+after the other, so that a reader can go on where it broke.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from mqadmin.messages.filter import Filter
+from mqclient.consumer.pull.pull_request import PullStatus
+from mqclient.consumer.pull_consumer import PullConsumer
+from mqclient.errors import NotFound
+from mqclient.message import MessageExt
+from remoting.bodies import MessageQueue
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a queue, in entries: ``start`` included, ``end`` not."""
+
+    queue: MessageQueue
+    start: int
+    end: int
+
+
+async def spans_of(
+    consumer: PullConsumer,
+    queues: Sequence[MessageQueue],
+    *,
+    begin_ms: int | None = None,
+    start: int | None = None,
+) -> list[Span]:
+    """Return what there is of each queue now.
+
+    Args:
+        begin_ms: not what was stored before; ``start`` not what lies before, in entries.
+    """
+    return list(await asyncio.gather(*(_span(consumer, one, begin_ms, start) for one in queues)))
+
+
+async def _span(
+    consumer: PullConsumer, queue: MessageQueue, begin_ms: int | None, start: int | None
+) -> Span:
+    low, high = await asyncio.gather(consumer.min_offset(queue), consumer.max_offset(queue))
+    if start is not None:
+        low = max(low, start)
+    if begin_ms is not None and begin_ms > 0:
+        low = max(low, await consumer.search_offset(queue, begin_ms))
+    return Span(queue, min(low, high), high)
+
+
+async def read(
+    consumer: PullConsumer,
+    spans: Sequence[Span],
+    wanted: Filter,
+    *,
+    tags: str = "*",
+    count_max: int | None = None,
+) -> AsyncIterator[MessageExt]:
+    """Yield the messages that are wanted, one queue after the other.
+
+    Args:
+        tags: which tags brokers send, as ``A || B``.
+        count_max: so many over all queues.
+    """
+    left = count_max
+    for span in spans:
+        async for message in read_queue(consumer, span, tags=tags, end_ms=wanted.end_ms):
+            if left is not None and left <= 0:
+                return
+            if wanted.wants(message.record):
+                left = None if left is None else left - 1
+                yield message
+
+
+async def read_queue(
+    consumer: PullConsumer, span: Span, *, tags: str = "*", end_ms: int | None = None
+) -> AsyncIterator[MessageExt]:
+    """Yield the messages of one part of a queue, up to the first one stored after ``end_ms``."""
+    at = span.start
+    while at < span.end:
+        pulled = await consumer.pull(span.queue, queue_offset=at, subscription=tags)
+        for message in pulled.messages:
+            if message.queue_offset >= span.end:
+                return
+            if end_ms is not None and message.store_ms > end_ms:
+                return
+            yield message
+        if pulled.status is PullStatus.NO_NEW_MSG or pulled.next_offset <= at:
+            return
+        at = pulled.next_offset
+
+
+async def message_at(
+    consumer: PullConsumer, queue: MessageQueue, queue_offset: int
+) -> MessageExt | None:
+    """Return the first message at an offset or behind it, None where there is none."""
+    try:
+        pulled = await consumer.pull(queue, queue_offset=queue_offset, count_max=1)
+    except NotFound:
+        return None
+    return pulled.messages[0] if pulled.messages else None

@@ -1,0 +1,137 @@
+"""Messages of a topic as rows, from brokers or from a store directory: one way for every verb.
+
+``message print``, ``message query time`` and ``dead-letter show`` differ in what must be
+given; what they do with it is here.
+"""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import takewhile
+
+from mqadmin.cluster.brokers import choose_queue
+from mqadmin.errors import Usage
+from mqadmin.messages.broker_reader import Span, read, spans_of
+from mqadmin.messages.filter import Filter
+from mqadmin.messages.limits import Limit
+from mqadmin.messages.message_rows import MessageRow, row_of
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
+from mqclient.consumer.pull_consumer import PullConsumer
+from storefmt.names import TOOLS_GROUP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What is wanted of a topic.
+
+    Attributes:
+        queue: ``ID`` or ``BROKER:ID``; all where None. ``broker`` all its queues.
+        start: not what lies before this queue offset.
+        tags: an expression of tags, as ``A || B``.
+        bytes_max: end before bodies of more bytes in all, as they are stored.
+        scan: look at so many messages of each queue at most; for brokers only.
+    """
+
+    topic: str
+    filter: Filter
+    queue: str | None = None
+    broker: str | None = None
+    start: int | None = None
+    tags: str = "*"
+    limit: int | None = None
+    bytes_max: int | None = None
+    scan: int | None = None
+    no_body: bool = False
+    count_tags: bool = False
+
+
+async def browse(call: Call, wish: Wish) -> Outcome:
+    """Return the messages, queue by queue.
+
+    Raises:
+        NoRoute: there is no such topic.
+        NotFound: there is no such queue.
+        Usage: a limit is negative.
+    """
+    if wish.limit is not None and wish.limit < 0:
+        raise Usage(f"limit {wish.limit} is negative")
+    if wish.scan is not None and (wish.scan < 1 or call.is_offline):
+        raise Usage(f"--scan {wish.scan}", hint="above zero, and of brokers only")
+    size = Limit(wish.bytes_max, "--bytes")
+    if call.is_offline:
+        return Outcome(_within(size, stored(call, wish)))
+    consumer, spans = await parts(call, wish)
+    if wish.scan is not None:
+        spans = [replace(one, end=min(one.end, one.start + wish.scan)) for one in spans]
+    return Outcome(_online(call, consumer, spans, wish, size))
+
+
+def _within(size: Limit, rows: Iterable[MessageRow]) -> Iterator[MessageRow]:
+    return takewhile(lambda row: size.take(row.body_size), rows)
+
+
+async def parts(call: Call, wish: Wish) -> tuple[PullConsumer, list[Span]]:
+    """Return who reads, and which part of which queue."""
+    consumer = PullConsumer(await call.client(), TOOLS_GROUP)
+    queues = await consumer.queues(wish.topic)
+    if wish.queue is not None:
+        queues = [choose_queue(queues, wish.queue, wish.broker)]
+    elif wish.broker is not None:
+        queues = [queue for queue in queues if queue.broker_name == wish.broker]
+    spans = await spans_of(consumer, queues, begin_ms=wish.filter.begin_ms, start=wish.start)
+    return consumer, spans
+
+
+async def _online(
+    call: Call, consumer: PullConsumer, spans: list[Span], wish: Wish, size: Limit
+) -> AsyncIterator[Row]:
+    counts: Counter[str] = Counter()
+    async for message in read(consumer, spans, wish.filter, tags=wish.tags, count_max=wish.limit):
+        row = row_of(message, warn=call.warn, body=not wish.no_body)
+        if not size.take(row.body_size):
+            break
+        counts[message.tags or ""] += 1
+        yield row
+    _tell_tags(call, wish, counts)
+
+
+def stored(call: Call, wish: Wish) -> Iterator[MessageRow]:
+    """Yield the messages out of a store; the filter of ``wish`` names the topic, too."""
+    # A store is read by numpy, which nobody should wait for who asks a broker.
+    from mqadmin.messages.record_rows import OffsetRange, message_rows
+    from storefmt.offline.views.storedir import StoreDir
+
+    allowed = {tag.strip() for tag in wish.tags.split("||")}
+    counts: Counter[str] = Counter()
+    left = wish.limit
+    with StoreDir.open(call.store_dir) as store:
+        for row in message_rows(
+            store,
+            wish.filter,
+            offsets=OffsetRange(),
+            count_max=None,
+            body="none" if wish.no_body else "inflated",
+            warn=call.warn,
+        ):
+            if left == 0:
+                break
+            if _passes(row, wish, allowed):
+                left = None if left is None else left - 1
+                counts[row.tags or ""] += 1
+                yield row
+    _tell_tags(call, wish, counts)
+
+
+def _passes(row: MessageRow, wish: Wish, allowed: set[str]) -> bool:
+    if wish.start is not None and row.queue_offset < wish.start:
+        return False
+    if wish.queue is not None and wish.queue.rpartition(":")[2] != str(row.queue_id):
+        return False
+    return "*" in allowed or (row.tags or "") in allowed
+
+
+def _tell_tags(call: Call, wish: Wish, counts: Counter[str]) -> None:
+    if wish.count_tags:
+        for tag, count in counts.most_common():
+            call.warn(f"tag {tag or 'none'}: {count}")

@@ -1,0 +1,126 @@
+"""Dead letters: what a group gave up, in its topic ``%DLQ%group``.
+
+Rule: the message there is a copy; where it was sent to is its property RETRY_TOPIC (newer
+brokers also write DLQ_ORIGIN_TOPIC), and its first id is ORIGIN_MESSAGE_ID.
+"""
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import click
+
+from mqadmin.cli.decorators import gathered, group_argument, limit_option, with_key, with_tags
+from mqadmin.cli.times import TIME
+from mqadmin.cli.types import TOPIC
+from mqadmin.errors import NotFound
+from mqadmin.messages.broker_reader import Span
+from mqadmin.messages.browse import Wish, parts
+from mqadmin.messages.filter import Filter
+from mqadmin.messages.message_rows import MessageRow, Warn, row_of
+from mqadmin.messages.stored_time import bound_ms
+from mqadmin.output.rows import EpochMs
+from mqadmin.output.times import When
+from mqadmin.session.call import Call
+from mqclient.consumer.pull_consumer import PullConsumer
+from mqclient.errors import NoRoute
+from storefmt.formats.properties import ORIGIN_MESSAGE_ID, RETRY_TOPIC
+from storefmt.names import DLQ_PREFIX
+
+if TYPE_CHECKING:
+    from mqclient.message import MessageExt
+
+ORIGIN_TOPIC = "DLQ_ORIGIN_TOPIC"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Letters:
+    """Which dead letters: the arguments of `show` and `resend`."""
+
+    group: str
+    from_: When | None
+    to: When | None
+    topic: str | None
+    tag: tuple[str, ...]
+    key: str | None
+    ids: tuple[str, ...]
+    limit: int | None
+
+    def filter(self, now_ms: int) -> Filter:
+        """Return which records are wanted; ``topic`` and ``ids`` are for ``wants``."""
+        return Filter(
+            key=self.key,
+            tags=self.tag,
+            begin_ms=bound_ms(self.from_, now_ms),
+            end_ms=bound_ms(self.to, now_ms),
+        )
+
+    def wants(self, message: "MessageExt | MessageRow") -> bool:
+        """Return whether a message has the topic and one of the ids that were asked for."""
+        if self.topic is not None and origin_topic(message) != self.topic:
+            return False
+        return not self.ids or message.msg_id in self.ids
+
+
+letters_options = gathered(
+    "letters",
+    Letters,
+    group_argument(),
+    click.option("--from", "from_", type=TIME, help="given up then or later"),
+    click.option("--to", type=TIME, help="given up then or before"),
+    click.option("--topic", type=TOPIC, help="sent to this topic first"),
+    with_tags("-t"),
+    with_key,
+    click.option("--id", "ids", multiple=True, metavar="ID", help="with this offset id"),
+    limit_option(),
+)
+
+
+async def letter_parts(call: Call, wish: Wish, group: str) -> tuple[PullConsumer, list[Span]]:
+    """Return who reads the dead letters of a group, and where they are.
+
+    Raises:
+        NotFound: the group has never given up a message.
+    """
+    try:
+        return await parts(call, wish)
+    except NoRoute:
+        raise NotFound(
+            f"group {group} has never given up a message", hint="`dead-letter list` shows who has"
+        ) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetterRow(MessageRow):
+    """A dead letter; ``origin_…`` is where it was sent to first."""
+
+    group: str
+    origin_topic: str | None
+    origin_msg_id: str | None
+    given_up_ms: EpochMs
+
+
+def topic_of(group: str) -> str:
+    """Return the topic of a group's dead letters."""
+    return DLQ_PREFIX + group
+
+
+def origin_topic(message: "MessageExt | MessageRow") -> str | None:
+    """Return where a dead letter was sent to first; None where it does not say."""
+    return message.properties.get(ORIGIN_TOPIC) or message.properties.get(RETRY_TOPIC)
+
+
+def letter_row(group: str, message: "MessageExt", *, warn: Warn, body: bool) -> LetterRow:
+    """Return the row of a dead letter."""
+    return letter_of(group, row_of(message, warn=warn, body=body))
+
+
+def letter_of(group: str, made: MessageRow) -> LetterRow:
+    """Return the row of a dead letter, made of the row of a message."""
+    known = {spot.name: getattr(made, spot.name) for spot in fields(MessageRow)}
+    return LetterRow(
+        **known,
+        group=group,
+        origin_topic=origin_topic(made),
+        origin_msg_id=made.properties.get(ORIGIN_MESSAGE_ID),
+        given_up_ms=made.store_ms,
+    )

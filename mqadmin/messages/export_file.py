@@ -1,0 +1,325 @@
+"""Messages written to a file: jsonl, csv or Parquet, so that a broken run can go on.
+
+    jsonl, csv   rows are appended; the state says how long the file was and where to go on
+    parquet      FILE.parts/000000.parquet … are joined into FILE when all is there
+
+Rule: what the state file (FILE.state) says was synced to the disk before it said so; a run
+that goes on cuts off what came after that. The state goes when the export is complete.
+"""
+
+import base64
+import json
+import os
+import shutil
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, TextIO
+
+from mqadmin.errors import CommandError, Usage
+from mqadmin.messages.message_rows import MessageRow
+from mqadmin.output.columns import columns_of, record_of
+from mqadmin.output.delimited import CsvPrinter
+from mqadmin.output.printer import Look
+from mqadmin.output.rows import Row
+from mqadmin.output.structured import json_text
+
+if TYPE_CHECKING:
+    pass
+
+FileFormat = Literal["jsonl", "csv", "parquet"]
+ROWS_A_PART: Final = 5000
+"""Rows between two states; also those of one Parquet row group."""
+COLUMNS: Final = columns_of(MessageRow)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportState:
+    """How far an export is.
+
+    Attributes:
+        asked: what was asked for; another question cannot go on with this file.
+        begin_ms, end_ms: the times asked for, worked out when it began.
+        next_log_offset: where to go on in the log; -1 for its start.
+        queue: the queue of the last row as ``BROKER:ID``, and ``next_queue_offset`` behind it:
+            where to go on with a topic that is read from brokers.
+        size: bytes of the file (jsonl, csv), or parts (Parquet), that are complete.
+    """
+
+    asked: dict[str, str]
+    begin_ms: int | None = None
+    end_ms: int | None = None
+    next_log_offset: int = -1
+    queue: str = ""
+    next_queue_offset: int = -1
+    rows: int = 0
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported(Row):
+    """A complete export; ``size`` is the file's, in bytes."""
+
+    file: str
+    format: str
+    rows: int
+    size: int
+    resumed: bool
+
+
+def format_of(path: Path, wanted: FileFormat | None) -> FileFormat:
+    """Return the format: the one asked for, else what the file's suffix says.
+
+    Raises:
+        Usage: neither says.
+    """
+    if wanted is not None:
+        return wanted
+    known: dict[str, FileFormat] = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+    found = known.get(path.suffix.lower())
+    if found is None:
+        raise Usage(
+            f"{path.name}: which format?", hint="end the name in .jsonl, .csv or .parquet, or "
+            "use --format",
+        )  # fmt: skip
+    return found
+
+
+def queue_of(broker: str, queue_id: int) -> str:
+    """Return a queue as it is written into the state."""
+    return f"{broker}:{queue_id}"
+
+
+def state_path(path: Path) -> Path:
+    """Return where the state of an export to ``path`` is kept."""
+    return path.with_name(path.name + ".state")
+
+
+def begin(path: Path, fresh: ExportState, *, resume: bool) -> tuple[ExportState, bool]:
+    """Return where to begin, and whether that is in the middle.
+
+    Raises:
+        Usage: the file is there already, or was made with another question.
+        CommandError: the state cannot be read.
+    """
+    held = state_path(path)
+    if not resume or not held.exists():
+        if path.exists():
+            raise Usage(
+                f"{path} is there already",
+                hint="it is complete: remove it to export again"
+                if not held.exists()
+                else "add --resume to go on with it, or remove it and its .state",
+            )
+        if held.exists():
+            raise Usage(f"{held} is left of a broken export", hint="add --resume, or remove it")
+        return fresh, False
+    try:
+        state = ExportState(**json.loads(held.read_text("utf-8")))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise CommandError(
+            f"{held}: {error}", hint="remove it and the file, and begin anew"
+        ) from None
+    if state.asked != fresh.asked:
+        differ = sorted(
+            name
+            for name in {*state.asked, *fresh.asked}
+            if state.asked.get(name) != fresh.asked.get(name)
+        )
+        raise Usage(
+            f"{path} was begun with another {', '.join(differ)}",
+            hint="ask for the same, or export to another file",
+        )
+    return state, True
+
+
+def writer_for(path: Path, kind: FileFormat, state: ExportState) -> "Writer":
+    """Return what writes rows behind those that ``state`` knows."""
+    if kind == "parquet":
+        return ParquetWriter(path, state)
+    return LinesWriter(path, state) if kind == "jsonl" else CsvWriter(path, state)
+
+
+class Writer(ABC):
+    """Writes rows and, now and then, the state."""
+
+    def __init__(self, path: Path, state: ExportState) -> None:
+        self.path = path
+        self.state = state
+        self._since = 0
+
+    def add(self, row: MessageRow) -> None:
+        """Write one row."""
+        self._write(row)
+        self._since += 1
+        self.state = replace(
+            self.state,
+            next_log_offset=row.log_offset + row.size,
+            queue=queue_of(row.broker or "", row.queue_id),
+            next_queue_offset=row.queue_offset + 1,
+            rows=self.state.rows + 1,
+        )
+        if self._since >= ROWS_A_PART:
+            self.save()
+
+    def save(self) -> None:
+        """Sync the rows, then write the state."""
+        self.state = replace(self.state, size=self._sync())
+        self._since = 0
+        self.note()
+
+    def note(self) -> None:
+        """Write the state; also before the first row, so that any broken run can go on."""
+        held = state_path(self.path)
+        temporary = held.with_name(held.name + ".tmp")
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(self.state)))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(held)
+
+    def finish(self) -> int:
+        """Complete the file, drop the state, and return the size of the file."""
+        self.save()
+        self._complete()
+        state_path(self.path).unlink()
+        return self.path.stat().st_size
+
+    @abstractmethod
+    def _write(self, row: MessageRow) -> None: ...
+
+    @abstractmethod
+    def _sync(self) -> int:
+        """Bring the rows to the disk; return bytes or parts that are complete."""
+
+    @abstractmethod
+    def _complete(self) -> None: ...
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the file; what was not saved may be written again later."""
+
+
+class TextWriter(Writer):
+    """A file that rows are appended to."""
+
+    def __init__(self, path: Path, state: ExportState) -> None:
+        super().__init__(path, state)
+        # Not "a": what a broken run wrote behind its last state is cut off.
+        if path.exists():
+            self._file: TextIO = path.open("r+", encoding="utf-8", newline="")
+        else:
+            self._file = path.open("x", encoding="utf-8", newline="")
+        self._file.truncate(state.size)
+        self._file.seek(state.size)
+
+    def _sync(self) -> int:
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return self._file.tell()
+
+    def _complete(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class LinesWriter(TextWriter):
+    """One json object a line, as ``store log -o jsonl`` prints them."""
+
+    def _write(self, row: MessageRow) -> None:
+        self._file.write(json_text(record_of(row, COLUMNS)) + "\n")
+
+
+class CsvWriter(TextWriter):
+    """A header and one line a row, as ``store log -o csv`` prints them."""
+
+    def __init__(self, path: Path, state: ExportState) -> None:
+        super().__init__(path, state)
+        names = tuple(column.name for column in COLUMNS)
+        self._printer = CsvPrinter(self._file, Look(names=names, headers=state.size == 0))
+
+    def _write(self, row: MessageRow) -> None:
+        self._printer.row(record_of(row, COLUMNS))
+
+
+class ParquetWriter(Writer):
+    """Parts of some thousand rows, joined at the end; ``body`` holds bytes."""
+
+    def __init__(self, path: Path, state: ExportState) -> None:
+        super().__init__(path, state)
+        try:
+            import pyarrow.parquet
+        except ImportError:
+            raise Usage(
+                "Parquet needs pyarrow, which is not installed",
+                hint="`pip install mqadmin[spark]`, or export jsonl or csv",
+            ) from None
+        self._parquet = pyarrow.parquet
+        self._schema = _arrow_schema()
+        self._parts = path.with_name(path.name + ".parts")
+        self._parts.mkdir(exist_ok=True)
+        self._rows: list[dict[str, Any]] = []
+
+    def _write(self, row: MessageRow) -> None:
+        self._rows.append(_arrow_row(row))
+
+    def _sync(self) -> int:
+        count = self.state.size
+        if self._rows:
+            import pyarrow as pa
+
+            table = pa.Table.from_pylist(self._rows, schema=self._schema)
+            part = self._parts / f"{count:06d}.parquet"
+            self._parquet.write_table(table, part, compression="zstd")
+            descriptor = os.open(part, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            self._rows = []
+            count += 1
+        return count
+
+    def _complete(self) -> None:
+        temporary = self._parts / "joined"
+        with self._parquet.ParquetWriter(temporary, self._schema, compression="zstd") as out:
+            for number in range(self.state.size):
+                out.write_table(self._parquet.read_table(self._parts / f"{number:06d}.parquet"))
+        temporary.replace(self.path)
+        shutil.rmtree(self._parts)
+
+    def close(self) -> None:
+        self._rows = []
+
+
+def _arrow_schema() -> Any:
+    import pyarrow as pa
+
+    text, number, small = pa.string(), pa.int64(), pa.int32()
+    kinds: dict[str, Any] = {
+        "keys": pa.list_(text),
+        "properties": pa.map_(text, text),
+        "body": pa.binary(),
+        "born_ms": pa.timestamp("ms", tz="UTC"),
+        "store_ms": pa.timestamp("ms", tz="UTC"),
+    }
+    kinds |= dict.fromkeys(("queue_offset", "log_offset", "prepared_transaction_offset"), number)
+    small_ones = ("queue_id", "size", "flag", "sys_flag", "body_crc", "body_size", "magic")
+    kinds |= dict.fromkeys((*small_ones, "reconsume_times"), small)
+    names = [column.name for column in COLUMNS if column.name not in _NOT_IN_PARQUET]
+    return pa.schema([(name, kinds.get(name, text)) for name in names])
+
+
+_NOT_IN_PARQUET: Final = ("body_base64", "born_time", "store_time", "broker")
+
+
+def _arrow_row(row: MessageRow) -> dict[str, Any]:
+    record: dict[str, Any] = record_of(row, COLUMNS)
+    encoded = record.pop("body_base64", None)
+    text = record.get("body")
+    raw = base64.b64decode(encoded) if encoded is not None else None
+    record["body"] = text.encode() if text is not None else raw
+    record["properties"] = list(row.properties.items())
+    return {name: value for name, value in record.items() if name not in _NOT_IN_PARQUET}

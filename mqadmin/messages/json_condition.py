@@ -1,0 +1,71 @@
+"""What must be in a body that is JSON: something at a path, and perhaps a value.
+
+    order.items[0].id=17      {"order": {"items": [{"id": 17}]}}
+    [2].name=Ann              [..., ..., {"name": "Ann"}]
+    total                     anything at all under "total", null too
+
+Rule: a name has no dot, bracket or equals sign. A value that is JSON is compared as such, so 17
+is not "17"; any other is a string. A body that is no JSON has nothing at any path.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Final
+
+_PATH: Final = re.compile(r"(?:[^.\[\]=]+|\[\d+\])(?:\.[^.\[\]=]+|\[\d+\])*")
+_STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
+_NOTHING: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class JsonCondition:
+    """A path, and the value that is wanted there.
+
+    Attributes:
+        path: names in objects, numbers in arrays.
+        value: as a body would have it, in JSON; None for any.
+    """
+
+    path: tuple[str | int, ...]
+    value: str | None = None
+
+    def is_in(self, text: str) -> bool:
+        """Tell whether a body has it."""
+        try:
+            found: object = json.loads(text)
+        except (ValueError, RecursionError):
+            return False
+        for step in self.path:
+            found = _below(found, step)
+        if found is _NOTHING:
+            return False
+        return self.value is None or json.dumps(found, sort_keys=True) == self.value
+
+
+def parse_json_condition(text: str) -> JsonCondition:
+    """Read ``PATH`` or ``PATH=VALUE``.
+
+    Raises:
+        ValueError: the path is none.
+    """
+    path, equals, value = text.partition("=")
+    if not _PATH.fullmatch(path):
+        raise ValueError(f"{path!r} is no path; as order.items[0].id=17")
+    steps = tuple(int(number) if number else name for number, name in _STEP.findall(path))
+    return JsonCondition(steps, _as_json(value) if equals else None)
+
+
+def _as_json(text: str) -> str:
+    try:
+        return json.dumps(json.loads(text), sort_keys=True)
+    except (ValueError, RecursionError):
+        return json.dumps(text)
+
+
+def _below(found: object, step: str | int) -> object:
+    if isinstance(found, dict) and isinstance(step, str):
+        return found.get(step, _NOTHING)
+    if isinstance(found, list) and isinstance(step, int) and step < len(found):
+        return found[step]
+    return _NOTHING

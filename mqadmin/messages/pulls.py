@@ -1,0 +1,165 @@
+"""Messages of a topic, pull by pull as RocketMQ's own tool reads them: for ``--compat``.
+
+    START   once a queue, before its pulls
+    FOUND   before the messages of one pull; NO_MATCHED_MSG, NO_NEW_MSG, OFFSET_ILLEGAL alone
+
+Rule: nothing is committed. Messages have the two properties that a client adds to what it pulled,
+and their bodies, which Java prints as numbers even where it leaves the text out.
+
+Source: tools/command/message/PrintMessageSubCommand.java, ConsumeMessageCommand.java;
+client/impl/consumer/PullAPIWrapper.java#processPullResult (4.9.7).
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from mqadmin.cluster.brokers import choose_queue
+from mqadmin.messages.browse import Wish
+from mqadmin.messages.filter import Filter
+from mqadmin.messages.message_rows import MessageRow, row_of
+from mqadmin.output.compat.java_maps import hash_order, queue_hash
+from mqadmin.output.rows import Row
+from mqadmin.session.call import Call
+from mqclient.consumer.pull.pull_request import PullResult, PullStatus
+from mqclient.consumer.pull_consumer import COUNT_MAX, PullConsumer
+from mqclient.message import MessageExt
+from remoting.bodies import MessageQueue
+from storefmt.names import TOOLS_GROUP
+
+START: Final = "START"
+ENDS: Final = frozenset({PullStatus.NO_NEW_MSG, PullStatus.OFFSET_ILLEGAL})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullRow(Row):
+    """How a pull ended; offsets in entries, ``cut_to`` how many messages are read at most."""
+
+    topic: str
+    broker: str
+    queue_id: int
+    status: str
+    min_offset: int
+    max_offset: int
+    next_offset: int
+    cut_to: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is read of a queue: from ``start``, included, to ``end``, in entries.
+
+    Attributes:
+        to_end: ``end`` is read, too, as consumeMessage does.
+    """
+
+    queue: MessageQueue
+    start: int
+    end: int
+    to_end: bool = False
+    cut_to: int | None = None
+
+
+async def pulls(call: Call, wish: Wish, *, is_consuming: bool) -> AsyncIterator[Row]:
+    """Yield what printMsg and printMsgByQueue pull, or consumeMessage where ``is_consuming``.
+
+    Raises:
+        NoRoute: there is no such topic.
+        NotFound: there is no such queue.
+    """
+    consumer = PullConsumer(await call.client(), TOOLS_GROUP)
+    queues = await consumer.queues(wish.topic)
+    if wish.queue is not None:
+        queues = [choose_queue(queues, wish.queue, wish.broker)]
+    if is_consuming:
+        parts = await parts_to_consume(consumer, queues, wish)
+    else:
+        parts = await parts_of(consumer, queues, wish.filter)
+    async for row in pulled(call, consumer, parts, tags="*" if is_consuming else wish.tags):
+        yield row
+
+
+def in_java_order(queues: Sequence[MessageQueue]) -> list[MessageQueue]:
+    """Return queues in the order of Java's set of them."""
+    return hash_order(
+        sorted(queues), lambda one: queue_hash(one.topic, one.broker_name, one.queue_id)
+    )
+
+
+async def parts_of(
+    consumer: PullConsumer, queues: Sequence[MessageQueue], wanted: Filter
+) -> list[Part]:
+    """Return what printMsg and printMsgByQueue read: all, or what lies between two times."""
+    return [Part(one, *await _ends(consumer, one, wanted, None)) for one in in_java_order(queues)]
+
+
+async def _ends(
+    consumer: PullConsumer, queue: MessageQueue, wanted: Filter, start: int | None
+) -> tuple[int, int]:
+    low, high = await consumer.min_offset(queue), await consumer.max_offset(queue)
+    if wanted.begin_ms:
+        low = await consumer.search_offset(queue, wanted.begin_ms)
+    if wanted.end_ms:
+        high = await consumer.search_offset(queue, wanted.end_ms)
+    return low if start is None else max(low, start), high
+
+
+async def parts_to_consume(
+    consumer: PullConsumer, queues: Sequence[MessageQueue], wish: Wish
+) -> list[Part]:
+    """Return what consumeMessage reads: the first queues use its limit up."""
+    left, found = wish.limit or 0, []
+    for queue in in_java_order(queues):
+        if left == 0:
+            break
+        low, high = await _ends(consumer, queue, wish.filter, wish.start)
+        if high - low > left:
+            found.append(Part(queue, low, low + left - 1, to_end=True, cut_to=left))
+            left = 0
+        else:
+            found.append(Part(queue, low, high, to_end=True))
+            left -= high - low + 1
+    return found
+
+
+async def pulled(
+    call: Call, consumer: PullConsumer, parts: Sequence[Part], *, tags: str
+) -> AsyncIterator[Row]:
+    """Yield the pulls of each part and the messages that they found."""
+    for part in parts:
+        at, end = part.start, part.end + part.to_end
+        yield _row(part, START, at)
+        while at < end:
+            count = min(end - at, COUNT_MAX) if part.to_end else COUNT_MAX
+            found = await consumer.pull(
+                part.queue, queue_offset=at, subscription=tags, count_max=count
+            )
+            at = found.next_offset
+            yield _row(part, found.status.value, at)
+            for message in found.messages:
+                yield _message(call, message, found)
+            if found.status in ENDS:
+                break
+
+
+def _row(part: Part, status: str, next_offset: int) -> PullRow:
+    return PullRow(
+        topic=part.queue.topic,
+        broker=part.queue.broker_name,
+        queue_id=part.queue.queue_id,
+        status=status,
+        min_offset=part.start,
+        max_offset=part.end,
+        next_offset=next_offset,
+        cut_to=part.cut_to,
+    )
+
+
+def _message(call: Call, message: MessageExt, found: PullResult) -> Row:
+    return with_ends(row_of(message, warn=call.warn), found)
+
+
+def with_ends(row: MessageRow, found: PullResult) -> MessageRow:
+    """Return a message with the properties that a client adds to one that it pulled."""
+    ends = {"MIN_OFFSET": str(found.min_offset), "MAX_OFFSET": str(found.max_offset)}
+    return replace(row, properties=row.properties | ends)

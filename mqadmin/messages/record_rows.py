@@ -1,0 +1,177 @@
+"""Messages of a store directory as rows, and which of them are wanted.
+
+    StoreDir.log.located_items --Filter--> MessageRow
+
+Rule: every record is shown where it really lies: a ``log_offset`` that says otherwise is a
+finding of ``store verify``, not an address.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import click
+
+from mqadmin.cli.decorators import (
+    gathered,
+    inflate_option,
+    limit_option,
+    no_bodies_option,
+    of_topic,
+    stored_from,
+    with_key,
+    with_tags,
+)
+from mqadmin.cli.types import INTEGER, Word
+from mqadmin.errors import Usage
+from mqadmin.messages.filter import Filter
+from mqadmin.messages.message_rows import BodyForm, MessageRow, Warn, message_row
+from mqadmin.output.times import When
+from storefmt.formats.message import Record
+from storefmt.offline.views.log_scan import Damage
+from storefmt.offline.views.storedir import StoreDir
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetRange:
+    """A range of the log in bytes: ``start`` included, ``end`` not; None for open."""
+
+    start: int | None = None
+    end: int | None = None
+
+
+def parse_range(text: str) -> OffsetRange:
+    """Return the range that ``A-B``, ``A-``, ``-B`` or ``A`` (one record) means.
+
+    Raises:
+        ValueError: it is no range of whole numbers.
+    """
+    first, dash, last = text.partition("-")
+    if not all(part == "" or (part.isascii() and part.isdigit()) for part in (first, last)):
+        raise ValueError(f"{text!r} is no range of log offsets; expected 0-4096, 4096- or 4096")
+    if not first and not last:
+        raise ValueError(f"{text!r} is no range of log offsets; expected 0-4096, 4096- or 4096")
+    if not dash:
+        return OffsetRange(int(first), int(first) + 1)
+    return OffsetRange(int(first) if first else None, int(last) if last else None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The options that say which messages of a store are wanted, and how much of them.
+
+    A command adds the one for the end of the time: its name differs.
+    """
+
+    topic: str | None
+    queue: int | None
+    key: str | None
+    tag: tuple[str, ...]
+    producer: str | None
+    from_: When | None
+    log_offset: OffsetRange | None
+    limit: int | None
+    no_body: bool
+    inflate: bool
+
+    @property
+    def offsets(self) -> OffsetRange:
+        """Return the part of the log that is wanted."""
+        return self.log_offset or OffsetRange()
+
+    @property
+    def body(self) -> BodyForm:
+        """Return how bodies are shown."""
+        return body_form(no_body=self.no_body, inflate=self.inflate)
+
+    def asked(self) -> dict[str, str]:
+        """Return which messages are asked for, and how, by the names of the options."""
+        names = ("topic", "queue", "key", "tag", "producer", "from_", "log_offset")
+        return {
+            name.rstrip("_"): str(getattr(self, name)) for name in (*names, "no_body", "inflate")
+        }
+
+    def check(self) -> None:
+        """Refuse what cannot be meant.
+
+        Raises:
+            Usage: the limit is negative.
+        """
+        if self.limit is not None and self.limit < 0:
+            raise Usage(f"limit {self.limit} is negative; leave it out for all")
+
+    def wanted(self, begin_ms: int | None, end_ms: int | None) -> Filter:
+        """Return the filter, for times that were worked out."""
+        return Filter(
+            topic=self.topic,
+            queue_id=self.queue,
+            key=self.key,
+            tags=self.tag,
+            producer=self.producer,
+            begin_ms=begin_ms,
+            end_ms=end_ms,
+        )
+
+
+selection_options = gathered(
+    "selection",
+    Selection,
+    of_topic(),
+    click.option("--queue", type=INTEGER, help="of this queue"),
+    with_key,
+    with_tags(),
+    click.option("--producer", help="of this producer group, where it is stored"),
+    stored_from(),
+    click.option(
+        "--log-offset",
+        type=Word(read=parse_range),
+        metavar="A-B",
+        help="in this part of the log, in bytes",
+    ),
+    limit_option(),
+    no_bodies_option,
+    inflate_option,
+)
+
+
+def message_rows(
+    store: StoreDir,
+    wanted: Filter,
+    *,
+    offsets: OffsetRange,
+    count_max: int | None,
+    body: BodyForm,
+    warn: Warn,
+) -> Iterator[MessageRow]:
+    """Yield the records that are wanted in log order; damage is told and passed over."""
+    count = 0
+    for span, pos, item in store.log.located_items(offsets.start, offsets.end):
+        if count_max is not None and count >= count_max:
+            return
+        file = store.span_name(span)
+        if isinstance(item, Damage):
+            warn(
+                f"{file} at byte {pos}: {item.error}; {item.size} bytes passed over, "
+                "`store verify` says more"
+            )
+        elif isinstance(item, Record) and wanted.wants(item):
+            count += 1
+            yield row_at(item, log_offset=span.start + pos, file=file, body=body, warn=warn)
+
+
+def row_at(record: Record, *, log_offset: int, file: str, body: BodyForm, warn: Warn) -> MessageRow:
+    """Return the row of a record that lies at ``log_offset``.
+
+    A body that cannot be decompressed is shown as it is stored, with a warning.
+    """
+    record = record._replace(log_offset=log_offset)
+    row = message_row(record, body=body, file=file)
+    if row.body_error is not None:
+        warn(f"record at log offset {log_offset}: {row.body_error}; the stored bytes are shown")
+    return row
+
+
+def body_form(*, no_body: bool, inflate: bool) -> BodyForm:
+    """Return what the two flags ask for."""
+    if no_body:
+        return "none"
+    return "inflated" if inflate else "stored"

@@ -1,0 +1,99 @@
+"""Sending a stored message once more: what of it is sent, and the row about it.
+
+Rule: what the user gave goes along (body, tag, keys, flag, own properties); what brokers and
+clients wrote into it does not, or the new message would claim to be the old one.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from mqadmin.output.rows import Row
+from mqclient.message import Message
+from storefmt.formats.properties import SYSTEM_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mqclient.message import MessageExt
+    from mqclient.producer.producer import Producer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Again(Row):
+    """A stored message and the one that was sent for it; ``new_offset`` in entries."""
+
+    status: str
+    msg_id: str
+    unique_key: str | None
+    keys: tuple[str, ...]
+    topic: str
+    to: str
+    broker: str | None
+    queue_id: int | None
+    new_offset: int | None
+    new_msg_id: str | None
+    new_unique_key: str | None
+    error: str | None = None
+
+    @classmethod
+    def of(
+        cls, message: "MessageExt", target: str, *, status: str, error: str | None = None
+    ) -> Self:
+        """Return the row of a message that was not sent."""
+        return cls(
+            status=status,
+            msg_id=message.msg_id,
+            unique_key=message.unique_key,
+            keys=tuple(message.keys),
+            topic=message.topic,
+            to=target,
+            broker=None,
+            queue_id=None,
+            new_offset=None,
+            new_msg_id=None,
+            new_unique_key=None,
+            error=error,
+        )
+
+
+def copy_of(
+    message: "MessageExt", *, topic: str, more: "Mapping[str, str] | None" = None
+) -> Message:
+    """Return a message to send with what the user gave of a stored one."""
+    own = {name: value for name, value in message.properties.items() if name not in SYSTEM_NAMES}
+    return Message(
+        topic,
+        message.body,
+        tags=message.tags,
+        keys=message.keys,
+        flag=message.record.flag,
+        properties=own | dict(more or {}),
+    )
+
+
+async def send_again(
+    producer: "Producer",
+    message: "MessageExt",
+    *,
+    topic: str,
+    system: "Mapping[str, str] | None" = None,
+) -> Again:
+    """Send a stored message to ``topic`` and return where the new one is.
+
+    Args:
+        system: properties of RocketMQ's own that the new message needs.
+    """
+    done = await producer.send(copy_of(message, topic=topic), system=system)
+    return Again(
+        status=str(done.status),
+        msg_id=message.msg_id,
+        unique_key=message.unique_key,
+        keys=tuple(message.keys),
+        topic=message.topic,
+        to=topic,
+        broker=done.queue.broker_name,
+        queue_id=done.queue.queue_id,
+        new_offset=done.queue_offset,
+        new_msg_id=done.msg_id,
+        new_unique_key=done.unique_key,
+    )

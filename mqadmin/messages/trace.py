@@ -1,0 +1,187 @@
+"""The life of one message as brokers tell it: every place it was stored, and who read it.
+
+    store          in its own topic; `born_ms` of the record is when it was sent
+    delay          in SCHEDULE_TOPIC_XXXX: delayed by its producer, or a retry that waits
+    retry          in %RETRY%group, delivered again
+    dead_letter    in %DLQ%group, given up
+    group          where a group stands now: has read it, reads it next, so many before it
+    sent consumed decided    what clients traced, out of RMQ_SYS_TRACE_TOPIC
+
+Rule: a unique key survives all of it, so everything is found by it; what a broker has deleted
+is not there, and a topic that no broker has is no error.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from mqadmin.messages.message_rows import Warn
+from mqadmin.output.rows import EpochMs, Row
+from mqclient.client import routes
+from mqclient.errors import NoRoute
+from mqclient.trace.trace_data import TraceRecord, read_records
+from storefmt.names import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC, TRACE_TOPIC
+
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
+    from mqclient.message import MessageExt
+
+_STEP_OF: Final = {
+    "Pub": "sent",
+    "SubBefore": "delivered",
+    "SubAfter": "consumed",
+    "EndTransaction": "decided",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LifeRow(Row):
+    """One step; ``step_ms`` is 0 for ``group``, which is how things are now."""
+
+    step: str
+    step_ms: EpochMs
+    topic: str
+    broker: str | None
+    queue_id: int | None
+    queue_offset: int | None
+    msg_id: str | None
+    unique_key: str | None
+    group: str | None
+    group_offset: int | None
+    cost_ms: int | None
+    success: bool | None
+    detail: str
+    client_host: str | None = None
+
+
+async def stored_steps(
+    admin: "Admin", topic: str, key: str, groups: Iterable[str]
+) -> tuple[list[LifeRow], list["MessageExt"]]:
+    """Return every place that a message is stored in, and what is stored in its own topic."""
+    own = await _find(admin, topic, key)
+    rows = [_stored("store", message, f"born {message.born_ms}") for message in own]
+    keys = {message.unique_key or key for message in own} or {key}
+    for name in sorted(keys):
+        waited = await _find(admin, SCHEDULE_TOPIC, name)
+        rows += [_stored("delay", message, _level(message)) for message in waited]
+        for group in sorted(groups):
+            for step, prefix in (("retry", RETRY_PREFIX), ("dead_letter", DLQ_PREFIX)):
+                found = await _find(admin, prefix + group, name)
+                rows += [
+                    _stored(step, one, f"delivery {one.reconsume_times + 1}", group=group)
+                    for one in found
+                ]
+    return rows, own
+
+
+async def groups_of(admin: "Admin", topic: str) -> list[str]:
+    """Return the groups that read a topic, or have offsets in it.
+
+    Raises:
+        NoRoute: there is no such topic.
+    """
+    masters = routes.masters(await admin.topic_route(topic))
+    told = await asyncio.gather(*(admin.groups_of_topic(at, topic) for at in masters.values()))
+    return sorted({group for groups in told for group in groups})
+
+
+async def group_steps(
+    admin: "Admin", message: "MessageExt", groups: Iterable[str]
+) -> list[LifeRow]:
+    """Return where each group stands before or behind a message."""
+    table = await admin.all_consumer_offsets(message.store_host)
+    rows = []
+    for group in sorted(groups):
+        at = table.get((message.topic, group), {}).get(message.queue_id)
+        online = bool(await admin.consumer_ids(message.store_host, group))
+        rows.append(_group(message, group, at, online=online))
+    return rows
+
+
+async def traced_steps(
+    admin: "Admin", key: str, *, warn: Warn, topic: str = TRACE_TOPIC
+) -> list[LifeRow]:
+    """Return what clients traced about a message, oldest first; nothing without the topic."""
+    found: dict[tuple[str, int, str | None], LifeRow] = {}
+    before: dict[str, TraceRecord] = {}
+    for message in await _find(admin, topic, key):
+        if message.unreadable:
+            warn(f"{message.unreadable}; this trace is passed over")
+            continue
+        for record in read_records(message.body.decode("utf-8", "replace")):
+            if key != record.msg_id and key not in record.keys.split(" "):
+                continue
+            if record.kind == "SubBefore" and record.request:
+                before[record.request] = record
+            spot = (record.kind, record.at_ms, record.request)
+            found[spot] = _traced(record, message, before.get(record.request or ""))
+    return sorted(found.values(), key=lambda row: row.step_ms)
+
+
+async def _find(admin: "Admin", topic: str, key: str) -> list["MessageExt"]:
+    try:
+        return await admin.query_message(topic, key)
+    except NoRoute:
+        return []
+
+
+def _stored(step: str, message: "MessageExt", detail: str, *, group: str | None = None) -> LifeRow:
+    return LifeRow(
+        step=step,
+        step_ms=message.store_ms,
+        topic=message.topic,
+        broker=message.broker_name or None,
+        queue_id=message.queue_id,
+        queue_offset=message.queue_offset,
+        msg_id=message.msg_id,
+        unique_key=message.unique_key,
+        group=group,
+        group_offset=None,
+        cost_ms=max(0, message.store_ms - message.born_ms) if step == "store" else None,
+        success=None,
+        detail=detail,
+    )
+
+
+def _level(message: "MessageExt") -> str:
+    real = message.properties.get("REAL_TOPIC", "")
+    return f"level {message.queue_id + 1}, for {real}" if real else f"level {message.queue_id + 1}"
+
+
+def position_text(queue_offset: int, at: int | None) -> str:
+    """Return where a group at ``at`` stands, seen from a message."""
+    if at is None:
+        return "has no offset in this queue"
+    if at > queue_offset:
+        return "has read it, or passed over it"
+    return "reads it next" if at == queue_offset else f"has {queue_offset - at} to read before it"
+
+
+def _group(message: "MessageExt", group: str, at: int | None, *, online: bool) -> LifeRow:
+    told = position_text(message.queue_offset, at)
+    detail = f"{told}{'' if online else '; nobody is online'}"
+    return replace(_stored("group", message, detail, group=group), step_ms=0, group_offset=at)
+
+
+def _traced(record: TraceRecord, message: "MessageExt", before: TraceRecord | None) -> LifeRow:
+    at_ms = record.at_ms
+    if not at_ms and before is not None:
+        at_ms = before.at_ms + (record.cost_ms or 0)
+    group = record.group or (before.group if before else None)
+    return LifeRow(
+        step=_STEP_OF[record.kind],
+        step_ms=at_ms,
+        topic=record.topic or "",
+        broker=None,
+        queue_id=None,
+        queue_offset=None,
+        msg_id=None,
+        unique_key=record.msg_id,
+        group=group,
+        group_offset=None,
+        cost_ms=record.cost_ms,
+        success=record.success,
+        detail=f"{record.detail}; client {message.born_host}".removeprefix("; "),
+        client_host=message.born_host,
+    )

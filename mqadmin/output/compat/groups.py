@@ -1,0 +1,171 @@
+"""Java's layouts of what groups are, who is in them, and how far they are.
+
+Source: tools/command/consumer/*.java, connection/*.java, stats/StatsAllSubCommand.java (4.9.7).
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from mqadmin.errors import NotFound
+from mqadmin.output.compat.java_maps import hash_order
+from mqadmin.output.compat.java_text import (
+    BROKER_MAX,
+    DONE,
+    NAME_MAX,
+    Line,
+    Record,
+    cut,
+    number,
+    parts,
+    rate,
+    time_text,
+    truth,
+)
+from mqadmin.output.versions import version_name
+from storefmt.formats.javahash import string_hash
+from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
+
+SETTINGS: Final = {
+    "groupName": "group",
+    "consumeEnable": "consume_enable",
+    "consumeFromMinEnable": "consume_from_min_enable",
+    "consumeBroadcastEnable": "consume_broadcast_enable",
+    "retryQueueNums": "retry_queue_nums",
+    "retryMaxTimes": "retry_max_times",
+    "brokerId": "broker_id",
+    "whichBrokerWhenConsumeSlowly": "which_broker_when_consume_slowly",
+    "notifyConsumerIdsChangedEnable": "notify_consumer_ids_changed_enable",
+}
+PUSHED: Final = "CONSUME_PASSIVELY"
+OVERVIEW: Final = "%-64s  %-6s  %-24s %-5s  %-14s  %-7s  %s\n"
+SUBSCRIPTION: Final = "%-20s %s\n"
+SETTING: Final = "%-40s=  %s\n"
+PACE_HEAD: Final = "%-64s  %-64s %12s %11s %11s %14s %14s\n"
+PACE: Final = "%-64s  %-64s %12d %11.2f %11s %14d %14s\n"
+
+
+def progress(records: Iterable[Record], line: Line) -> Iterator[str]:
+    """Print ``consumerProgress``: a line a group, or of one group a line a queue."""
+    if line.values["group"] is None:
+        yield from _overview(records)
+    else:
+        yield from _progress(records, with_clients=not line.values["no_clients"])
+
+
+def _overview(records: Iterable[Record]) -> Iterator[str]:
+    head = ("#Group", "#Count", "#Version", "#Type", "#Model", "#TPS", "#Diff Total")
+    yield OVERVIEW % head
+    for record in records:
+        is_online, is_push = number(record["members"]) > 0, record["consume_type"] == PUSHED
+        yield OVERVIEW % (
+            cut(record["group"], NAME_MAX),
+            record["members"],
+            version_name(number(record["version"])) if is_online else "OFFLINE",
+            ("PUSH" if is_push else "PULL") if is_online else "",
+            record["message_model"] if is_online and is_push else "",
+            int(rate(record["consume_tps"])),
+            record["lag"],
+        )
+
+
+def _progress(records: Iterable[Record], *, with_clients: bool) -> Iterator[str]:
+    client = "%-20s " if with_clients else ""
+    form = f"%-64s  %-32s  %-4s  %-20s  %-20s  {client}%-20s  %s\n"
+    heads = ["#Topic", "#Broker Name", "#QID", "#Broker Offset", "#Consumer Offset"]
+    shown = ["#Client IP"] if with_clients else []
+    yield form % (*heads, *shown, "#Diff", "#LastTime")
+    total, tps = 0, dict[object, float]()
+    for record in records:
+        last_ms, lag = number(record["last_consumed_ms"]), number(record["lag"])
+        total += lag
+        tps[record["broker"]] = rate(record["consume_tps"])
+        who = str(record["client_id"] or "N/A").partition("@")[0]
+        yield form % (
+            cut(record["topic"], NAME_MAX),
+            cut(record["broker"], BROKER_MAX),
+            record["queue_id"],
+            record["broker_offset"],
+            record["consumer_offset"],
+            *([who] if with_clients else []),
+            lag,
+            time_text(last_ms, millis=False) if last_ms > 0 else "N/A",
+        )
+    yield f"\nConsume TPS: {sum(tps.values()):.2f}\nDiff Total: {total}\n"
+
+
+def connection(records: Iterable[Record]) -> Iterator[str]:
+    """Print ``consumerConnection``.
+
+    Raises:
+        NotFound: nobody is online: Java has no layout for that.
+    """
+    form = "%-36s %-22s %-10s %s\n"
+    for record in records:
+        if not record["online"]:
+            raise NotFound(f"nobody of group {record['group']} is online", hint="start a consumer")
+        yield form % ("#ClientId", "#ClientAddr", "#Language", "#Version")
+        for one in parts(record["connections"]):
+            version = version_name(number(one["version"]))
+            yield form % (one["client_id"], one["client_address"], one["language"], version)
+        yield "\nBelow is subscription:\n"
+        yield SUBSCRIPTION % ("#Topic", "#SubExpression")
+        for one in parts(record["subscriptions"]):
+            yield SUBSCRIPTION % (one["topic"], one["expression"])
+        yield f"\nConsumeType: {record['consume_type']}\n"
+        yield f"MessageModel: {record['message_model']}\n"
+        yield f"ConsumeFromWhere: {record['consume_from_where']}\n"
+
+
+def settings(records: Iterable[Record]) -> Iterator[str]:
+    """Print ``getConsumerConfig``."""
+    line = "=" * 29
+    for record in records:
+        yield f"{line}{record['cluster']}:{record['broker']}{line}\n"
+        for name, ours in SETTINGS.items():
+            yield SETTING % (name, truth(record[ours]))
+
+
+def updated(records: Iterable[Record]) -> Iterator[str]:
+    """Print ``updateSubGroup``."""
+    last: Record | None = None
+    done = [record for record in records if record["result"] in DONE]
+    for last in hash_order(done, lambda record: string_hash(str(record["address"]))):
+        yield f"create subscription group to {last['address']} success.\n"
+    if last is not None:
+        told = ", ".join(f"{name}={truth(last[ours])}" for name, ours in SETTINGS.items())
+        yield f"SubscriptionGroupConfig [{told}]"
+
+
+def deleted(records: Iterable[Record], line: Line) -> Iterator[str]:
+    """Print ``deleteSubGroup``: with ``-c`` its topics go, too, whether there were any or not."""
+    removed = list(records)
+    group, cluster = line.values["group"], line.values["cluster"]
+    for record in removed:
+        if record["kind"] == "group" and record["result"] in DONE:
+            where = f"broker [{record['address']}]" + (
+                f" in cluster [{cluster}]" if cluster else ""
+            )
+            yield f"delete subscription group [{group}] from {where} success.\n"
+    if cluster and all(record["result"] in DONE for record in removed):
+        for prefix in (RETRY_PREFIX, DLQ_PREFIX):
+            yield f"delete topic [{prefix}{group}] from cluster [{cluster}] success.\n"
+            yield f"delete topic [{prefix}{group}] from NameServer success.\n"
+
+
+def paces(records: Iterable[Record]) -> Iterator[str]:
+    """Print ``statsAll``."""
+    yield PACE_HEAD % (
+        *("#Topic", "#Consumer Group", "#Accumulation", "#InTPS", "#OutTPS"),
+        *("#InMsg24Hour", "#OutMsg24Hour"),
+    )
+    for record in records:
+        alone = record["group"] is None
+        yield PACE % (
+            cut(record["topic"], NAME_MAX),
+            "" if alone else cut(record["group"], NAME_MAX),
+            number(record["lag"]),
+            float(str(record["in_tps"])),
+            "" if alone else f"{float(str(record['out_tps'])):.2f}",
+            number(record["in_24h"]),
+            "NO_CONSUMER" if alone else number(record["out_24h"]),
+        )

@@ -1,0 +1,92 @@
+"""How the Java tool writes numbers, times, truth, names and objects; shared by its layouts.
+
+Rule: times are local and without zone, names are cut where Java cuts them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from mqadmin.output.compat.java_maps import hash_order
+from mqadmin.output.rows import CHANGED, UNCHANGED
+from storefmt.formats.javahash import string_hash
+
+Record = Mapping[str, object]
+Layout = Callable[[Iterable[Record]], Iterator[str]]
+
+
+class Line(NamedTuple):
+    """What a layout may need to know of the command line besides the rows.
+
+    Attributes:
+        name: Java's name of the command, or ours.
+        values: of the parameters of our command, by their names.
+        flags: what Java's flags on the line say, by their letters: the text as it was typed.
+        namesrv: what ``-n`` says, None where it is left out.
+    """
+
+    name: str
+    values: Mapping[str, object]
+    flags: Mapping[str, str]
+    namesrv: str | None = None
+
+    def is_on(self, flag: str, *, default: bool = False) -> bool:
+        """Return whether a flag of Java says true; anything but true is false there."""
+        return self.flags[flag].strip().lower() == "true" if flag in self.flags else default
+
+
+LineLayout = Callable[[Iterable[Record], Line], Iterator[str]]
+"""A layout that also shows what was asked for."""
+
+DONE: Final = frozenset({CHANGED, UNCHANGED})
+"""Results of a write that Java's tool has a line for: it prints a trace where one fails."""
+BROKER_MAX: Final = 32
+NAME_MAX: Final = 64
+
+
+def cut(value: object, most: int) -> str:
+    """Return the front of a name (UtilAll.frontStringAtLeast)."""
+    return str(value)[:most]
+
+
+def number(value: object) -> int:
+    """Return a whole number of a record; 0 for none."""
+    return int(str(value or 0))
+
+
+def rate(value: object) -> float:
+    """Return a number with a fraction; 0 for none."""
+    return float(str(value or 0))
+
+
+def truth(value: object) -> str:
+    """Return a value as Java's ``%s`` prints it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def mapping(value: object) -> Mapping[str, object]:
+    """Return an object of a record; an empty one for none."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def parts(value: object) -> list[Record]:
+    """Return the objects that a list of a record holds."""
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+def map_text(value: object) -> str:
+    """Return properties as a HashMap prints them, in its order."""
+    told = mapping(value)
+    return "{" + ", ".join(f"{key}={told[key]}" for key in hash_order(told, string_hash)) + "}"
+
+
+def queue_text(topic: object, broker: object, queue_id: object) -> str:
+    """Return a queue as Java prints it."""
+    return f"MessageQueue [topic={topic}, brokerName={broker}, queueId={queue_id}]"
+
+
+def time_text(epoch_ms: object, *, millis: bool) -> str:
+    """Return a time as ``yyyy-MM-dd HH:mm:ss``, with ``,SSS`` where ``millis``."""
+    at_ms = number(epoch_ms)
+    text = f"{datetime.fromtimestamp(at_ms / 1000):%Y-%m-%d %H:%M:%S}"
+    return f"{text},{at_ms % 1000:03d}" if millis else text

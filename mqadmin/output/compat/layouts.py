@@ -1,0 +1,214 @@
+"""``--compat``: rows printed as RocketMQ's own mqadmin 4.9.7 prints them, for scripts.
+
+    topic status   #Broker Name  #QID  #Min Offset ...     fixed widths, names cut as Java cuts them
+
+Rule: every name of that tool has a layout, which a test compares with its output byte for byte
+(``tests/interop/test_compat.py``); a command that it has not refuses ``--compat``. Times are local
+and without zone, exit codes stay ours.
+
+Source: tools/command/** (4.9.7), the printf of each command.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Final
+
+from mqadmin.errors import Usage
+from mqadmin.output.compat import (
+    accounts,
+    brokers,
+    groups,
+    messages,
+    offsets,
+    printed,
+    running,
+    topics,
+)
+from mqadmin.output.compat.java_text import (
+    BROKER_MAX,
+    NAME_MAX,
+    Layout,
+    Line,
+    LineLayout,
+    Record,
+    cut,
+    number,
+    time_text,
+)
+
+
+def layout_of(command: str, line: Line, *, variant: str = "") -> Layout:
+    """Return how a command is printed; ``variant`` is what an outcome says, if anything.
+
+    Raises:
+        Usage: there is no layout for it.
+    """
+    for name in (line.name, f"{command} {variant}".rstrip()):
+        if name in LAYOUTS:
+            return LAYOUTS[name]
+        if name in LINE_LAYOUTS:
+            layout = LINE_LAYOUTS[name]
+            return lambda records: layout(records, line)
+    raise Usage(
+        f"{command} has no --compat layout", hint="the names of Java's tool of 4.9.7 have one"
+    )
+
+
+def _clusters(records: Iterable[Record]) -> Iterator[str]:
+    for record in records:
+        yield f"{record['cluster']}\n"
+
+
+def _topic_status(records: Iterable[Record]) -> Iterator[str]:
+    form = "%-32s  %-4s  %-20s  %-20s    %s\n"
+    yield form % ("#Broker Name", "#QID", "#Min Offset", "#Max Offset", "#Last Updated")
+    for record in records:
+        last_ms = number(record["last_updated_ms"])
+        yield form % (
+            cut(record["broker"], BROKER_MAX),
+            record["queue_id"],
+            record["min_offset"],
+            record["max_offset"],
+            time_text(last_ms, millis=True) if last_ms > 0 else "",
+        )
+
+
+def _by_key(records: Iterable[Record]) -> Iterator[str]:
+    form = "%-50s %4s %40s\n"
+    yield form % ("#Message ID", "#QID", "#Offset")
+    for record in records:
+        shown = record["unique_key"] or record["msg_id"]
+        yield form % (shown, record["queue_id"], record["queue_offset"])
+
+
+def _status(records: Iterable[Record], line: Line) -> Iterator[str]:
+    of_cluster = line.values["broker"] is None
+    for record in records:
+        address = f"{record['address']:<24} " if of_cluster else ""
+        yield f"{address}{record['key']!s:<32}: {record['value']}\n"
+
+
+def _broker_settings(records: Iterable[Record], line: Line) -> Iterator[str]:
+    title = "" if line.values["broker"] is not None else "Master: "
+    for address, settings in groupby(records, lambda record: record["address"]):
+        yield from _settings(f"{title}{address}", settings)
+        yield "\n"
+
+
+def _namesrv_settings(records: Iterable[Record]) -> Iterator[str]:
+    for address, settings in groupby(records, lambda record: record["address"]):
+        yield from _settings(address, settings)
+
+
+def _settings(title: object, settings: Iterable[Record]) -> Iterator[str]:
+    yield f"============{title}============\n"
+    for record in settings:
+        yield f"{record['key']!s:<50}=  {record['value']}\n"
+
+
+def _consume_stats(records: Iterable[Record]) -> Iterator[str]:
+    form = "%-64s  %-64s  %-32s  %-4s  %-20s  %-20s  %-20s  %s\n"
+    yield form % (
+        *("#Topic", "#Group", "#Broker Name", "#QID"),
+        *("#Broker Offset", "#Consumer Offset", "#Diff", "#LastTime"),
+    )
+    total = 0
+    for record in records:
+        lag, last_ms = number(record["lag"]), number(record["last_consumed_ms"])
+        total += lag
+        if last_ms <= 0:
+            continue
+        yield form % (
+            cut(record["topic"], NAME_MAX),
+            cut(record["group"], NAME_MAX),
+            cut(record["broker"], BROKER_MAX),
+            record["queue_id"],
+            record["broker_offset"],
+            record["consumer_offset"],
+            lag,
+            time_text(last_ms, millis=False),
+        )
+    yield f"\nDiff Total: {total}\n"
+
+
+def _sent(records: Iterable[Record]) -> Iterator[str]:
+    form = "%-32s  %-4s  %-20s    %s\n"
+    yield form % ("#Broker Name", "#QID", "#Send Result", "#MsgId")
+    for record in records:
+        yield form % (
+            record["broker"],
+            record["queue_id"],
+            record["status"],
+            record["unique_key"],
+        )
+
+
+LAYOUTS: Final[dict[str, Layout]] = {
+    "topic clusters": _clusters,
+    "topic status": _topic_status,
+    "message query key": _by_key,
+    "message send": _sent,
+    "namesrv config get": _namesrv_settings,
+    "broker consume-stats": _consume_stats,
+    "broker config set": brokers.broker_setting,
+    "broker connections": brokers.producers,
+    "broker connections of a group": brokers.producer_connections,
+    "cluster list": brokers.cluster_list,
+    "cluster list --totals": brokers.cluster_totals,
+    "cluster rt": brokers.round_trips,
+    "acl list": accounts.accounts,
+    "acl set": accounts.updated,
+    "acl white-addr": accounts.white_addresses,
+    "broker clean expired-log": brokers.cleaned,
+    "broker clean expired-queues": brokers.cleaned,
+    "broker clean unused-topics": brokers.cleaned,
+    "namesrv kv set": brokers.kv_set,
+    "namesrv kv delete": brokers.kv_delete,
+    "export configs": brokers.exported,
+    "export metadata": brokers.exported,
+    "export metrics": brokers.exported,
+    "group config": groups.settings,
+    "group show": groups.connection,
+    "group tps": groups.paces,
+    "group update": groups.updated,
+    "offset skip": offsets.skip,
+    "startMonitoring": brokers.nothing,
+    "message bench": messages.sends,
+    "message consume-direct": messages.handed,
+    "message query id": messages.message,
+    "message resend": messages.resent,
+    "message trace": messages.traced,
+    "sendMsgStatus": messages.statuses,
+    "message query offset": messages.message,
+    "message query unique-key": messages.message_of_producer,
+    "queue show": messages.queue,
+    "rebalance plan": messages.allocation,
+    "topic delete": topics.deleted,
+    "topic perm": topics.permission,
+    "topic perm --broker": topics.permission_at_broker,
+    "topic update": topics.updated,
+    "topic route": messages.route,
+    "topic route --brief": messages.route_list,
+}
+"""By the native name and what makes another layout of it, or by Java's name where that does."""
+
+LINE_LAYOUTS: Final[dict[str, LineLayout]] = {
+    "acl delete": accounts.deleted,
+    "acl version": accounts.versions,
+    "broker config get": _broker_settings,
+    "broker status": _status,
+    "broker write-perm add": brokers.write_perm,
+    "broker write-perm wipe": brokers.write_perm,
+    "consumeMessage": printed.consumed,
+    "group delete": groups.deleted,
+    "group lag": groups.progress,
+    "group running": running.members,
+    "message print": printed.queues,
+    "namesrv config set": brokers.namesrv_setting,
+    "offset clone": offsets.clone,
+    "offset reset": offsets.reset,
+    "printMsgByQueue": printed.one_queue,
+    "topic list": topics.names,
+    "topic order-conf": topics.order_conf,
+}
+"""The same for layouts that show what was asked for."""

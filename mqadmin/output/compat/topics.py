@@ -1,0 +1,112 @@
+"""Java's layouts of topics by name, and of writes to them.
+
+Rule: what a broker refused has no line: Java prints a trace there, and our exit code says it.
+
+Source: tools/command/topic/TopicListSubCommand.java, UpdateTopicSubCommand.java,
+UpdateTopicPermSubCommand.java, DeleteTopicSubCommand.java, UpdateOrderConfCommand.java (4.9.7).
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from mqadmin.output.compat.java_maps import hash_order
+from mqadmin.output.compat.java_text import DONE, NAME_MAX, Line, Record, cut, number, truth
+from mqadmin.output.rows import CHANGED, UNCHANGED
+from mqadmin.output.topic_kinds import parse_perm
+from storefmt.formats.javahash import string_hash
+from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
+
+CLUSTER_MAX: Final = 20
+READERS_HEAD: Final = "%-20s  %-48s  %-48s\n"
+READERS: Final = "%-20s  %-64s  %-64s\n"
+ORDER_CONF: Final = {
+    "get": "get orderConf success. topic=[{topic}], orderConf=[{conf}] ",
+    "put": "update orderConf success. topic=[{topic}], orderConf=[{conf}]",
+    "delete": "delete orderConf success. topic=[{topic}]",
+}
+
+
+def names(records: Iterable[Record], line: Line) -> Iterator[str]:
+    """Print ``topicList``, and with ``-c`` who reads each topic, below a narrower header."""
+    if not line.values["groups"]:
+        yield from (f"{record['topic']}\n" for record in records)
+        return
+    yield READERS_HEAD % ("#Cluster Name", "#Topic", "#Consumer Group")
+    for record in records:
+        topic = str(record["topic"])
+        if topic.startswith((RETRY_PREFIX, DLQ_PREFIX)):
+            continue
+        clusters, groups = _names(record["clusters"]), _names(record["groups"])
+        for group in hash_order(groups, string_hash) or [""]:
+            cluster = cut(clusters[0] if clusters else "", CLUSTER_MAX)
+            yield READERS % (cluster, cut(topic, NAME_MAX), cut(group, NAME_MAX))
+
+
+def _names(value: object) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, list) else []
+
+
+def order_conf(records: Iterable[Record], line: Line) -> Iterator[str]:
+    """Print ``updateOrderConf``."""
+    method = line.values["method"] or ("get" if line.values["conf"] is None else "put")
+    found = [record for record in records if record["result"] in DONE]
+    for record in found[:1]:
+        said = ORDER_CONF[str(method)]
+        yield said.format(topic=record["topic"], conf=record["order_conf"])
+
+
+def updated(records: Iterable[Record]) -> Iterator[str]:
+    """Print ``updateTopic``."""
+    last: Record | None = None
+    for record in records:
+        if record["result"] in DONE:
+            last = record
+            yield f"create topic to {record['address']} success.\n"
+    if last is not None:
+        yield _config(last)
+
+
+def permission(records: Iterable[Record]) -> Iterator[str]:
+    """Print ``updateTopicPerm -c``."""
+    for record in records:
+        yield from _permission(record)
+
+
+def permission_at_broker(records: Iterable[Record]) -> Iterator[str]:
+    """Print ``updateTopicPerm -b``, which ends in the settings."""
+    for record in records:
+        yield from _permission(record)
+        if record["result"] == CHANGED:
+            yield f"{_config(record)}.\n"
+
+
+def deleted(records: Iterable[Record]) -> Iterator[str]:
+    """Print ``deleteTopic``."""
+    places = [record for record in records if record["result"] in DONE]
+    for cluster in dict.fromkeys(record["cluster"] for record in places if record["cluster"]):
+        yield f"delete topic [{places[0]['topic']}] from cluster [{cluster}] success.\n"
+    if any(not record["cluster"] for record in places):
+        yield f"delete topic [{places[0]['topic']}] from NameServer success.\n"
+
+
+def _permission(record: Record) -> Iterator[str]:
+    if record["result"] == UNCHANGED:
+        yield "new perm equals to the old one!\n"
+    elif record["result"] == CHANGED:
+        was = record["was"]
+        old = number(was["perm"]) if isinstance(was, dict) else 0
+        new = parse_perm(str(record["perm"]))
+        yield f"update topic perm from {old} to {new} in {record['address']} success.\n"
+
+
+def _config(record: Record) -> str:
+    told = {
+        "topicName": record["topic"],
+        "readQueueNums": record["read_queues"],
+        "writeQueueNums": record["write_queues"],
+        "perm": record["perm"],
+        "topicFilterType": "SINGLE_TAG",
+        "topicSysFlag": record["sys_flag"],
+        "order": truth(record["order"]),
+    }
+    return f"TopicConfig [{', '.join(f'{name}={value}' for name, value in told.items())}]"

@@ -1,0 +1,114 @@
+"""What a command hands back: typed rows and an outcome.
+
+A row is a frozen dataclass that derives from ``Row``; its field names are the column
+names and the json keys, and they are a contract with scripts. Annotations say more:
+
+    queue_offset: int           a number stays a number in every format
+    store_ms: EpochMs           an instant; outputs add ``store_time`` in ISO 8601
+    relative: Share             0 to 1; a table may draw it: column ``bar``
+    body: str | None = omitted()    left out of json where it is None
+
+Rule: rows hold values, never text made for people: no grouping of digits, no padding,
+no colour. What a table shows is decided in ``mqadmin.output``.
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Final
+
+INSTANT: Final = "epoch ms"
+EpochMs = Annotated[int, INSTANT]
+"""Milliseconds since 1970 in UTC; zero or less means there is none."""
+
+BAR: Final = "bar"
+Share = Annotated[float, BAR]
+"""A part of the largest row, 0 to 1; a table may also show it as a column ``bar``."""
+
+SPARK: Final = "sparkline"
+Course = Annotated[tuple[int, ...], SPARK]
+"""Values of one thing over time; a table may draw them as a column ``sparkline``."""
+
+OMIT: Final = "omit"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Base of every row."""
+
+    def in_table(self) -> Mapping[str, str]:
+        """Return what a table shows in a column instead of the value, by column name."""
+        return {}
+
+
+def omitted() -> str | None:
+    """Declare a text field that is left out of json, yaml and msgpack where it is None."""
+    value: str | None = field(default=None, metadata={OMIT: True})
+    return value
+
+
+Rows = Iterable[Row] | AsyncIterator[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The rows of a command and how it went.
+
+    Attributes:
+        rows: any iterable; a generator is printed while it runs and may end with an error.
+        exit_code: a number, or a function asked once the rows are out.
+        single: one thing, not a list: an object in json, name and value lines in a table.
+        follow: rows come one by one for a person who watches: print each at once.
+        notes: sentences for people, printed on standard error.
+        columns: what a table shows, where it is not what the command declares.
+        format: how it is printed where nobody says otherwise; empty: as a table.
+        layout: which one of ``--compat``, where a command has several.
+        picture: lines that a table on a terminal or a pipe ends with; no other format has them.
+        sections: headings of one thing on a terminal, and the fields below each.
+        tree: columns that rows are nested by on a terminal.
+        silent: a table without rows says nothing, either.
+    """
+
+    rows: Rows
+    exit_code: int | Callable[[], int] = 0
+    single: bool = False
+    follow: bool = False
+    notes: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    format: str = ""
+    layout: str = ""
+    picture: tuple[str, ...] = ()
+    sections: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    tree: tuple[str, ...] = ()
+    silent: bool = False
+
+
+def one(row: Row, *, exit_code: int = 0, notes: tuple[str, ...] = ()) -> Outcome:
+    """Return the outcome of a command that answers with a single object."""
+    return Outcome((row,), exit_code=exit_code, single=True, notes=notes)
+
+
+CHANGED: Final = "changed"
+UNCHANGED: Final = "unchanged"
+NOT_FOUND: Final = "not found"
+REFUSED: Final = "refused"
+UNREACHABLE: Final = "unreachable"
+WOULD_CHANGE: Final = "would change"
+
+PARTLY: Final = 5
+
+
+def exit_code_of(results: Iterable[str]) -> int:
+    """Return the exit code of a write from the ``result`` of each of its rows.
+
+    All went well (or nothing had to change): 0. Some went wrong: 5. All of them: 3 where
+    nothing was found, 4 where nobody answered, else 1.
+    """
+    seen = set(results)
+    bad = seen & {NOT_FOUND, REFUSED, UNREACHABLE}
+    if not bad:
+        return 0
+    if seen - bad:
+        return PARTLY
+    if bad == {NOT_FOUND}:
+        return 3
+    return 4 if bad == {UNREACHABLE} else 1

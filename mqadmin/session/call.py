@@ -1,0 +1,244 @@
+"""What a command is given besides its arguments: servers, store, settings, questions.
+
+Where the name servers come from, first one that says so:
+
+    -n/--namesrv   `connect` in the shell   --context NAME   NAMESRV_ADDR   current context
+
+Keys come from --access-key, MQADMIN_ACCESS_KEY, the context, or Java's conf/tools.yml.
+
+Rule: a command reaches the outside only through its ``Call``, so that tests can give it
+another one; reading the clock is ``now_ms``.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from mqadmin.errors import CommandError, Usage
+from mqadmin.session.console import Console
+from mqadmin.session.contexts import Context, ContextFile, keys_of_java, secret_of
+from mqadmin.session.link import Link, ServerTarget
+from mqadmin.session.settings import TIMEOUT_S_DEFAULT, Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mqadmin.session.journal import Saved
+    from mqclient.admin.admin import Admin
+    from mqclient.admin.topic import TopicCalls
+    from mqclient.client.instance import MQClient
+
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Memory:
+    """What a command keeps from one tick of ``--watch`` to the next: one object a class."""
+
+    _kept: dict[type, object] = field(default_factory=dict)
+
+    def of(self, kind: Callable[[], T]) -> T:
+        """Return the object of the class ``kind``, made on first use."""
+        return cast(T, self._kept.setdefault(cast(type, kind), kind()))
+
+
+@dataclass(slots=True)
+class Workplace:
+    """What lasts from one command of the shell to the next.
+
+    Attributes:
+        namesrv: set by ``connect``.
+        label: what the prompt calls these servers instead of their address.
+        store: directory set by ``store open``.
+        output: set by ``set output``.
+        topic: set by ``use topic``.
+        pause: waits so many seconds between two ticks of ``--watch``.
+    """
+
+    link: Link = field(default_factory=Link)
+    namesrv: str | None = None
+    label: str | None = None
+    context: str | None = None
+    store: str | None = None
+    output: str | None = None
+    topic: str | None = None
+    pause: Callable[[float], None] = time.sleep
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One run of one command.
+
+    Attributes:
+        memory: the same object for every tick of ``--watch``.
+        spelled: the name on the line: RocketMQ's own, or that of the command.
+        has_address: a broker is named by its address, so that no name server is needed to find it.
+    """
+
+    settings: Settings
+    console: Console
+    workplace: Workplace
+    store: str | None = None
+    memory: Memory = field(default_factory=Memory)
+    spelled: str = ""
+    has_address: bool = False
+
+    @property
+    def is_watched(self) -> bool:
+        """Return whether the rows are one tick of ``--watch``."""
+        return self.settings.watch is not None
+
+    @property
+    def has_color(self) -> bool:
+        """Return whether rows are coloured: a person reads them, and did not refuse it."""
+        console = self.console
+        return console.out_is_tty and not self.settings.no_color and "NO_COLOR" not in console.env
+
+    @property
+    def dry_run(self) -> bool:
+        """Return whether nothing must be changed."""
+        return self.settings.dry_run
+
+    @property
+    def store_dir(self) -> "Path":
+        """Return the store directory of a command with ``Needs.STORE``; errors as below."""
+        # Who asks servers has no paths.
+        from pathlib import Path
+
+        return Path(self.store_uri)
+
+    @property
+    def store_uri(self) -> str:
+        """Return the same as it was given: jobs of the pipeline also take s3://bucket/name.
+
+        Raises:
+            Usage: none was given.
+        """
+        if self.store is None:
+            raise Usage("no store directory given", hint="name it as the first argument, DIR")
+        return self.store
+
+    @property
+    def is_offline(self) -> bool:
+        """Return whether a command with ``Needs.EITHER`` reads a store directory."""
+        return self.store is not None
+
+    def now_ms(self) -> int:
+        """Return the time of the machine in epoch ms."""
+        return time.time_ns() // 1_000_000
+
+    def warn(self, text: str) -> None:
+        """Say one line on standard error."""
+        self.console.warn(text)
+
+    def context(self) -> Context | None:
+        """Return the context that applies: ``--context``, the shell's, or the current one.
+
+        Raises:
+            NotFound: the named one does not exist.
+        """
+        file = ContextFile.of(self.console.env)
+        named = self.settings.context or self.workplace.context
+        return file.load().get(named)
+
+    def target(self) -> ServerTarget:
+        """Return whom to talk to.
+
+        Raises:
+            Usage: nothing says so.
+        """
+        env = self.console.env
+        settings = self.settings
+        context = self.context()
+        if settings.namesrv is not None and not settings.namesrv.strip("; "):
+            raise Usage("-n names no server", hint="as in -n HOST:PORT; leave it out for another")
+        namesrv = settings.namesrv or self.workplace.namesrv
+        if not namesrv and settings.context and context is not None:
+            namesrv = context.namesrv
+        namesrv = namesrv or env.get("NAMESRV_ADDR") or (context.namesrv if context else None)
+        if not namesrv and not self.has_address:
+            raise Usage(
+                "no name server given", hint="use -n HOST:PORT, NAMESRV_ADDR or `context use`"
+            )
+        # What a context says counts for its own servers only.
+        held = context if context is not None and context.namesrv == namesrv else None
+        held = held or Context("", namesrv or "")
+        access = settings.access_key or env.get("MQADMIN_ACCESS_KEY") or held.access_key
+        secret = settings.secret_key or env.get("MQADMIN_SECRET_KEY")
+        secret = secret or secret_of(held.secret_key, env)
+        if access is None and secret is None:
+            access, secret = keys_of_java(env)
+        return ServerTarget(
+            namesrv=namesrv or "",
+            timeout_s=settings.timeout or held.timeout_s or TIMEOUT_S_DEFAULT,
+            access_key=access,
+            secret_key=secret,
+            address_map=held.address_map,
+            tls=held.tls,
+        )
+
+    def defaults(self) -> Context | None:
+        """Return the context whose defaults apply; None where there is none that can be read.
+
+        A broken file or name is told by the command that needs a server, and must not keep
+        `context use` from mending it.
+        """
+        try:
+            return self.context()
+        except CommandError:
+            return None
+
+    async def client(self) -> "MQClient":
+        """Return the client for this call's name servers, connected on first use."""
+        return await self.workplace.link.client(self.target())
+
+    async def topics(self) -> "TopicCalls":
+        """Return the calls about topics and brokers alone: half the start of ``admin``."""
+        from mqclient.admin.topic import TopicCalls
+
+        return TopicCalls(await self.client())
+
+    async def admin(self) -> "Admin":
+        """Return the admin interface of this call's client."""
+        from mqclient.admin.admin import Admin
+
+        return Admin(await self.client())
+
+    async def confirm(self, question: str) -> None:
+        """Ask before a destructive write, unless ``-y``; for ``async`` commands.
+
+        Raises:
+            Usage: nobody is there to be asked.
+            CommandError: the person said no.
+        """
+        if self._must_ask(question) and not await self.workplace.link.ask(
+            lambda: self.console.ask(question)
+        ):
+            raise CommandError("not confirmed", hint="nothing was changed")
+
+    def keep(self, title: str, saved: "Sequence[Saved]", *, undoes: int | None = None) -> None:
+        """Keep the old state before a destructive write, and say how it comes back.
+
+        Args:
+            title: the command and what it names; no secrets.
+            saved: what ``Target.saved`` returned, see ``mqadmin.changes.targets``.
+
+        Raises:
+            CommandError: it cannot be kept: write nothing.
+        """
+        # Only a write needs the journal.
+        from mqadmin.session.journal import Journal
+
+        entry = Journal.of(self.console.env).add(
+            title, saved, namesrv=self.target().namesrv, at_ms=self.now_ms(), undoes=undoes
+        )
+        self.warn(f"`undo {entry.id}` puts the old state back")
+
+    def _must_ask(self, question: str) -> bool:
+        if self.settings.yes or self.dry_run:
+            return False
+        if not self.console.can_ask:
+            raise Usage(f"{question} nobody is there to answer", hint="add -y to say yes")
+        return True

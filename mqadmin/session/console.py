@@ -1,0 +1,98 @@
+"""The streams of a call: where rows go, where warnings go, and whether a person is there.
+
+Rule: rows on ``out``, everything else on ``err``; names in a warning come from strangers,
+so control characters are shown in it. A question is asked only where both
+standard input and standard error are a terminal.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import BinaryIO, Final, TextIO, cast
+
+JOINER: Final = "\u200d"
+"""Joins emoji into one; the only invisible character that is harmless and wanted."""
+
+
+@dataclass(slots=True)
+class Console:
+    """The three streams and what is known about them.
+
+    Attributes:
+        out_is_tty: rows are read by a person: colour, and cutting to the width.
+        can_ask: a person can answer a question.
+    """
+
+    stdin: TextIO
+    out: TextIO
+    err: TextIO
+    out_is_tty: bool
+    can_ask: bool
+    env: Mapping[str, str]
+
+    @classmethod
+    def of_process(cls) -> "Console":
+        """Return the streams of this process, read and written as UTF-8 whatever the locale.
+
+        One that was closed before the start (``>&-``) is empty, and takes everything.
+        """
+        # In this order: each takes the lowest free number, and no socket gets it then.
+        sys.stdin = sys.stdin or _nothing("r")
+        sys.stdout = sys.stdout or _nothing("w")
+        sys.stderr = sys.stderr or _nothing("w")
+        for stream in (sys.stdout, sys.stderr):
+            reconfigure = getattr(stream, "reconfigure", None)
+            if reconfigure is not None:
+                reconfigure(encoding="utf-8", errors="backslashreplace")
+        accept = getattr(sys.stdin, "reconfigure", None)
+        if accept is not None:
+            # A body may hold any bytes; they come back out as they were.
+            accept(encoding="utf-8", errors="surrogateescape")
+        return cls(
+            stdin=sys.stdin,
+            out=sys.stdout,
+            err=sys.stderr,
+            out_is_tty=sys.stdout.isatty(),
+            can_ask=sys.stdin.isatty() and sys.stderr.isatty(),
+            env=os.environ,
+        )
+
+    def warn(self, text: str) -> None:
+        """Print one line on standard error."""
+        self.out.flush()
+        self.err.write(printable(" ".join(text.split())) + "\n")
+        self.err.flush()
+
+    def ask(self, question: str) -> bool:
+        """Return whether the person says yes."""
+        self.out.flush()
+        self.err.write(f"{question} [y/N] ")
+        self.err.flush()
+        return self.stdin.readline().strip().lower() in {"y", "yes"}
+
+    def read_bytes(self) -> bytes:
+        """Return all of standard input."""
+        binary: BinaryIO | None = getattr(self.stdin, "buffer", None)
+        return binary.read() if binary is not None else self.stdin.read().encode()
+
+
+def _nothing(mode: str) -> TextIO:
+    """Return a stream for the whole life of the process: nothing comes of it, all goes in."""
+    return cast(TextIO, open(os.devnull, mode, encoding="utf-8"))
+
+
+def printable(text: str) -> str:
+    """Return ``text`` with control and invisible characters shown instead of sent."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or char == JOINER else char.encode("unicode_escape").decode()
+        for char in text
+    )
+
+
+def printable_lines(text: str) -> str:
+    """Return a text of several lines as ``printable`` does; its line feeds and tabs stay."""
+    lines = text.split("\n")
+    return "\n".join("\t".join(map(printable, line.split("\t"))) for line in lines)

@@ -1,0 +1,251 @@
+"""Named contexts: addresses, keys and defaults in one file of the user, mode 600.
+
+    $XDG_CONFIG_HOME/mqadmin/contexts.json
+    {"current": "dev", "contexts": {"dev": {"namesrv": "127.0.0.1:9876"}}}
+
+Rule: the file is written whole to a temporary file that only the user can read, then
+renamed; a file that others can read is still read, and is closed with the next write.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Final
+
+from mqadmin.errors import CommandError, NotFound
+from mqadmin.session.tls_files import TlsFiles
+from remoting.toolskeys import TOOLS_FILE, tools_keys
+
+SECRET_WAIT_S: Final = 60.0
+"""How long a command may take to say a key: it may ask for a passphrase."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One named set of servers, and what goes without saying there.
+
+    Attributes:
+        secret_key: the key, or where it is: ``env:NAME``, ``file:PATH`` or ``command:LINE``.
+        protected: writes are refused unless the context is named on the line.
+        address_map: advertised broker address, and the one to connect to instead.
+        tls: how connections are secured; None leaves them plain.
+        output, timeout_s: used where the line does not say.
+    """
+
+    name: str
+    namesrv: str
+    access_key: str | None = None
+    secret_key: str | None = field(default=None, repr=False)
+    protected: bool = False
+    address_map: tuple[tuple[str, str], ...] = ()
+    tls: TlsFiles | None = None
+    output: str | None = None
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Contexts:
+    """All contexts and which one is current."""
+
+    current: str | None
+    contexts: dict[str, Context]
+
+    def get(self, name: str | None) -> Context | None:
+        """Return the context of this name, or the current one, or None where there is none.
+
+        Raises:
+            NotFound: ``name`` is given and is no context.
+        """
+        wanted = name or self.current
+        if wanted is None:
+            return None
+        found = self.contexts.get(wanted)
+        if found is None:
+            raise NotFound(f"no context {wanted!r}", hint="`context list` shows them")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ContextFile:
+    """Where the contexts are kept."""
+
+    path: str
+
+    @classmethod
+    def of(cls, env: Mapping[str, str]) -> "ContextFile":
+        """Return the file for the user of this environment."""
+        base = env.get("XDG_CONFIG_HOME") or os.path.join(env.get("HOME", "."), ".config")
+        return cls(os.path.join(base, "mqadmin", "contexts.json"))
+
+    def load(self) -> Contexts:
+        """Return what the file says; nothing where there is none.
+
+        Raises:
+            CommandError: the file cannot be read, or is no such json.
+        """
+        try:
+            return _decode(json.loads(_text_of(self.path)))
+        except FileNotFoundError:
+            return Contexts(None, {})
+        except OSError as error:
+            raise CommandError(
+                f"{self.path}: {error.strerror}", hint="check what it is, and its permissions"
+            ) from None
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise CommandError(
+                f"{self.path}: no contexts file ({error})", hint="mend it or move it away"
+            ) from None
+
+    def save(self, contexts: Contexts) -> None:
+        """Write the file so that only its user can read it."""
+        folder = os.path.dirname(self.path)
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        fresh = f"{os.path.splitext(self.path)[0]}.tmp"
+        with suppress(FileNotFoundError):
+            os.unlink(fresh)
+        handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            json.dump(_encode(contexts), out, indent=2)
+            out.write("\n")
+        os.replace(fresh, self.path)
+
+
+def secret_of(text: str | None, env: Mapping[str, str]) -> str | None:
+    """Return a key that is given itself, or as ``env:NAME``, ``file:PATH`` or ``command:LINE``.
+
+    Raises:
+        NotFound: the variable is not set, the file cannot be read, or the command says nothing.
+    """
+    if text is None:
+        return None
+    where, colon, name = text.partition(":")
+    if not colon or where not in {"env", "file", "command"}:
+        return text
+    if where == "command":
+        return _told_by(name)
+    if where == "env":
+        found = env.get(name)
+        if found is None:
+            raise NotFound(f"the context's secret key is in ${name}, which is not set")
+        return found
+    try:
+        return _text_of(os.path.expanduser(name)).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise NotFound(f"the context's secret key is in {name}: {_reason(error)}") from None
+
+
+@cache
+def _told_by(line: str) -> str:
+    """Return what a command prints, as a key ring's or a password manager's; asked once."""
+    # Most contexts have no such command, and these take longer to load than a request takes.
+    import shlex
+    import subprocess
+
+    hint = "run it by hand; it has to print the key and nothing else"
+    try:
+        done = subprocess.run(
+            shlex.split(line),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            timeout=SECRET_WAIT_S,
+            check=False,
+            text=True,
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise NotFound(f"the context's secret key comes from {line!r}: {why}", hint=hint) from None
+    key = done.stdout.strip()
+    if done.returncode or not key:
+        raise NotFound(
+            f"the context's secret key comes from {line!r}, which ended with {done.returncode} and "
+            f"{'a' if key else 'no'} line",
+            hint=hint,
+        )
+    return key
+
+
+def keys_of_java(env: Mapping[str, str]) -> tuple[str | None, str | None]:
+    """Return the keys in ``$ROCKETMQ_HOME/conf/tools.yml``, where the Java tool has them.
+
+    Raises:
+        NotFound: the file is there and cannot be read.
+    """
+    home = env.get("ROCKETMQ_HOME")
+    path = os.path.join(home, TOOLS_FILE) if home else ""
+    if not os.path.isfile(path):
+        return None, None
+    try:
+        return tools_keys(_text_of(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise NotFound(f"{path}: {_reason(error)}", hint="check it and its permissions") from None
+
+
+def _reason(error: OSError | UnicodeDecodeError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start} is not UTF-8"
+    return error.strerror or str(error)
+
+
+def _text_of(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def _decode(value: object) -> Contexts:
+    if not isinstance(value, dict):
+        raise TypeError("no object")
+    current = value.get("current")
+    listed = value.get("contexts")
+    if not isinstance(listed, dict) or not isinstance(current, (str, type(None))):
+        raise TypeError("`contexts` is no object, or `current` no name")
+    return Contexts(current, {name: _context(name, item) for name, item in listed.items()})
+
+
+TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "namesrv": str,
+    "access_key": str,
+    "secret_key": str,
+    "protected": bool,
+    "output": str,
+    "timeout_s": (int, float),
+}
+"""What the file says of a context in plain values; null is the same as nothing."""
+
+
+def _context(name: str, item: object) -> Context:
+    if not isinstance(item, dict):
+        raise TypeError(f"{name} is no object")
+    plain = {key: item[key] for key in TYPES if item.get(key) is not None}
+    for key, value in plain.items():
+        if not isinstance(value, TYPES[key]):
+            raise TypeError(f"{name}: `{key}` is {value!r}")
+    if "namesrv" not in plain:
+        raise TypeError(f"{name} has no `namesrv`")
+    mapped, tls = item.get("map", {}), item.get("tls")
+    if not isinstance(mapped, dict) or not isinstance(tls, (dict, type(None))):
+        raise TypeError(f"`map` or `tls` of {name} is no object")
+    pairs = tuple((str(one), str(other)) for one, other in mapped.items())
+    files = None if tls is None else TlsFiles(**tls)
+    return Context(name=name, address_map=pairs, tls=files, **plain)
+
+
+def _encode(contexts: Contexts) -> dict[str, object]:
+    return {
+        "current": contexts.current,
+        "contexts": {name: _shown(one) for name, one in sorted(contexts.contexts.items())},
+    }
+
+
+def _shown(context: Context) -> dict[str, object]:
+    values = {spot.name: getattr(context, spot.name) for spot in fields(Context)}
+    del values["name"]
+    values["map"] = dict(values.pop("address_map"))
+    if context.tls is not None:
+        values["tls"] = context.tls.given()
+    if not context.address_map:
+        del values["map"]
+    return {key: value for key, value in values.items() if value not in (None, False)}

@@ -1,0 +1,195 @@
+"""What was there before a destructive write, kept on this machine so that `undo` can put it back.
+
+    $XDG_STATE_HOME/mqadmin/session/journal/000012.json        (or ~/.local/state, mode 600)
+    {"id": 12, "at_ms": ..., "namesrv": "...", "command": "topic delete orders",
+     "saved": [{"kind": "topic", "broker": "broker-a", ..., "names": ["orders"], "before": {...}}]}
+
+Rule: an entry is on disk before the first write is sent; where it cannot be written, nothing
+is. An entry may hold secrets (an account of an ACL): its file is for its user alone, and what
+it saved is never printed.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from mqadmin.errors import CommandError, NotFound
+from storefmt.config.fastjson import Json
+
+KEPT_MAX: Final = 1000
+"""Entries that stay; the oldest go first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """One thing on one server as it was; ``before`` is None where it was not there.
+
+    Attributes:
+        kind: which class of ``mqadmin.changes.targets`` reads and writes it.
+        names: what names it there: a topic; a namespace and a key.
+    """
+
+    kind: str
+    cluster: str
+    broker: str
+    broker_id: int
+    address: str
+    names: tuple[str, ...]
+    before: Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What one command was about to change.
+
+    Attributes:
+        undone_ms: when `undo` put it back; None where it did not.
+        undoes: the entry that this command put back itself.
+    """
+
+    id: int
+    at_ms: int
+    namesrv: str
+    command: str
+    saved: tuple[Saved, ...]
+    undone_ms: int | None = None
+    undoes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """The entries of one user, oldest first."""
+
+    folder: Path
+
+    @classmethod
+    def of(cls, env: Mapping[str, str]) -> "Journal":
+        """Return the journal for the user of this environment."""
+        base = env.get("XDG_STATE_HOME") or os.path.join(env.get("HOME", "."), ".local", "state")
+        return cls(Path(base) / "mqadmin" / "journal")
+
+    def add(
+        self,
+        command: str,
+        saved: Sequence[Saved],
+        *,
+        namesrv: str,
+        at_ms: int,
+        undoes: int | None = None,
+    ) -> Entry:
+        """Write an entry and return it.
+
+        Raises:
+            CommandError: it cannot be written.
+        """
+        number = max(self._numbers(), default=0)
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            while True:
+                number += 1
+                entry = Entry(
+                    id=number,
+                    at_ms=at_ms,
+                    namesrv=namesrv,
+                    command=command,
+                    saved=tuple(saved),
+                    undoes=undoes,
+                )
+                try:
+                    _write(self._path(number), entry)
+                except FileExistsError:
+                    continue
+                break
+        except OSError as error:
+            raise CommandError(
+                f"cannot keep the old state in {self.folder}: {error.strerror or error}",
+                hint="nothing was changed; set XDG_STATE_HOME to a directory that can be written",
+            ) from None
+        for old in sorted(self._numbers())[:-KEPT_MAX]:
+            self._path(old).unlink(missing_ok=True)
+        return entry
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield every entry, oldest first.
+
+        Raises:
+            CommandError: a file is no such json.
+        """
+        for number in sorted(self._numbers()):
+            yield self.get(number)
+
+    def get(self, number: int) -> Entry:
+        """Return one entry.
+
+        Raises:
+            NotFound: there is none of this number.
+            CommandError: its file is no such json.
+        """
+        path = self._path(number)
+        try:
+            return _decode(json.loads(path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            raise NotFound(f"no entry {number} in the journal", hint="`undo --list`") from None
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise CommandError(
+                f"{path}: no journal entry ({error!r})", hint="move it away"
+            ) from None
+
+    def latest(self) -> Entry:
+        """Return the newest entry that is still to be put back.
+
+        Raises:
+            NotFound: there is none.
+        """
+        for number in sorted(self._numbers(), reverse=True):
+            entry = self.get(number)
+            if entry.undone_ms is None and entry.undoes is None:
+                return entry
+        raise NotFound("nothing to undo", hint="`undo --list` shows what was put back")
+
+    def mark_undone(self, entry: Entry, *, at_ms: int) -> None:
+        """Note that an entry was put back."""
+        fresh = self._path(entry.id).with_suffix(f".{os.getpid()}.tmp")
+        _write(fresh, replace(entry, undone_ms=at_ms))
+        fresh.replace(self._path(entry.id))
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"{number:06d}.json"
+
+    def _numbers(self) -> list[int]:
+        return [int(path.stem) for path in self.folder.glob("*.json") if path.stem.isdecimal()]
+
+
+def _write(path: Path, entry: Entry) -> None:
+    """Write a new file that only its user can read, and have it on disk."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as out:
+        json.dump(_encode(entry), out)
+        out.write("\n")
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def _encode(entry: Entry) -> dict[str, object]:
+    return {
+        "id": entry.id,
+        "at_ms": entry.at_ms,
+        "namesrv": entry.namesrv,
+        "command": entry.command,
+        "undone_ms": entry.undone_ms,
+        "undoes": entry.undoes,
+        "saved": [
+            {name: getattr(one, name) for name in Saved.__dataclass_fields__} for one in entry.saved
+        ],
+    }
+
+
+def _decode(value: dict[str, object]) -> Entry:
+    listed = value.pop("saved")
+    if not isinstance(listed, list):
+        raise TypeError("`saved` is no list")
+    saved = tuple(Saved(**{**one, "names": tuple(one["names"])}) for one in listed)
+    return Entry(**value, saved=saved)  # type: ignore[arg-type]

@@ -1,0 +1,302 @@
+"""What read-only verbs show of a store directory, in the rows of the same verb online.
+
+    message query id --store DIR      the record, decompressed as a client would get it
+    topic|group|offset … --store DIR  state files of config/ and the ends of the queues
+
+Rule: what only servers know (addresses, members, rates) is None or left out, never guessed;
+``broker`` is None, for a store does not say which broker it belongs to.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Final
+
+from mqadmin.cluster.offset_rows import GroupOffset
+from mqadmin.errors import NotFound
+from mqadmin.messages.message_rows import BodyForm, MessageRow
+from mqadmin.messages.record_rows import body_form, row_at
+from mqadmin.messages.trace import LifeRow, position_text
+from mqadmin.output.rows import Outcome, one
+from mqadmin.session.call import Call
+from storefmt.config.tables import SubscriptionGroup
+from storefmt.errors import StoreError
+from storefmt.formats.message import Record
+from storefmt.offline.analyse.message_history import Step
+from storefmt.offline.analyse.trace import trace
+from storefmt.offline.views.storedir import StoreDir
+
+READ_BY_GROUPS: Final = frozenset(
+    {Step.STORE, Step.COMMIT, Step.DELIVER, Step.RETRY, Step.DEAD_LETTER, Step.COPY}
+)
+"""Steps of a message's life that put it where consumers find it."""
+
+
+def stored_messages(call: Call, ids: Sequence[str], *, no_body: bool) -> Outcome:
+    """Return the message with an offset id or a unique key, or one row for each of several.
+
+    Raises:
+        NotInStore: there is none.
+    """
+    with StoreDir.open(call.store_dir) as store:
+        rows = [
+            _row(
+                call, store, store.find_message(each), body=body_form(no_body=no_body, inflate=True)
+            )
+            for each in ids
+        ]
+    return one(rows[0]) if len(rows) == 1 else Outcome(rows)
+
+
+def stored_by_key(
+    call: Call,
+    topic: str,
+    key: str,
+    *,
+    begin_ms: int,
+    end_ms: int,
+    count_max: int,
+    body: BodyForm,
+    unique: bool = False,
+) -> Outcome:
+    """Return the messages of a topic with a key, oldest first.
+
+    Raises:
+        NotFound: there is none.
+    """
+    with StoreDir.open(call.store_dir) as store:
+        found = store.query_key(topic, key, begin_ms=begin_ms, end_ms=end_ms, count_max=count_max)
+        if unique:
+            found = [record for record in found if record.unique_key == key]
+        if not found:
+            raise NotFound(
+                f"no message with key {key!r} in topic {topic} of {store.root}",
+                hint="check the key, and the time span where one is given",
+            )
+        return Outcome([_row(call, store, record, body=body) for record in found])
+
+
+def stored_at(
+    call: Call, topic: str, queue_id: int, queue_offset: int, *, no_body: bool
+) -> Outcome:
+    """Return the message at a place of a queue.
+
+    Raises:
+        NotFound: there is no such queue, or no such entry.
+    """
+    with StoreDir.open(call.store_dir) as store:
+        if (topic, queue_id) not in set(store.queues()):
+            raise NotFound(f"no queue {queue_id} of topic {topic} in {store.root}")
+        for found, entry in store.queue(topic, queue_id).entries(queue_offset, 1):
+            if found == queue_offset:
+                body = body_form(no_body=no_body, inflate=True)
+                return one(_row(call, store, store.record_at(entry.log_offset), body=body))
+        raise NotFound(
+            f"queue {queue_id} of topic {topic} has no message at {queue_offset}",
+            hint="`store info` shows the ends of the queues",
+        )
+
+
+def stored_offsets(call: Call) -> list[GroupOffset]:
+    """Return every committed offset of a store, sorted by group, topic and queue."""
+    with opened(call) as store:
+        rows = [
+            GroupOffset(group, topic, None, queue_id, queue_offset)
+            for (topic, group), queues in store.offsets().items()
+            for queue_id, queue_offset in queues.items()
+        ]
+    return sorted(rows, key=lambda row: (row.group, row.topic, row.queue_id))
+
+
+def stored_topics(call: Call) -> list[str]:
+    """Return the topics that a store has settings or queues of, sorted."""
+    with opened(call) as store:
+        queues = {topic for topic, _ in store.queues()}
+        return sorted(queues | set(store.topics().topics))
+
+
+def queue_topics(call: Call) -> list[str]:
+    """Return the topics that a store has queues of, sorted."""
+    with StoreDir.open(call.store_dir) as store:
+        return sorted({topic for topic, _ in store.queues()})
+
+
+def stored_ends(call: Call, topic: str) -> list[tuple[int, int, int]]:
+    """Return (queue id, first, next queue offset) of each queue of a topic.
+
+    Raises:
+        NotFound: the store has no queue of the topic.
+    """
+    with opened(call) as store:
+        numbers = sorted(number for name, number in store.queues() if name == topic)
+        if not numbers:
+            raise NotFound(f"no topic {topic} in {store.root}", hint="`topic list` shows them")
+        views = [(number, store.queue(topic, number)) for number in numbers]
+        return [(number, view.min_offset, view.max_offset) for number, view in views]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredQueue:
+    """One queue of a store; ``last_ms`` when its last message was stored, 0 for none."""
+
+    queue_id: int
+    min_offset: int
+    max_offset: int
+    last_ms: int
+    perm: int
+
+
+def stored_queues(call: Call, topic: str) -> list[StoredQueue]:
+    """Return the queues of a topic with what its settings allow.
+
+    Raises:
+        NotFound: the store has no queue of the topic.
+    """
+    ends = stored_ends(call, topic)
+    with StoreDir.open(call.store_dir) as store:
+        settings = store.topics().topics.get(topic)
+        return [
+            StoredQueue(
+                queue_id,
+                low,
+                high,
+                _last_ms(store, topic, queue_id),
+                settings.perm if settings else 0,
+            )
+            for queue_id, low, high in ends
+        ]
+
+
+def _last_ms(store: StoreDir, topic: str, queue_id: int) -> int:
+    view = store.queue(topic, queue_id)
+    if view.max_offset <= view.min_offset:
+        return 0
+    for _, entry in view.entries(view.max_offset - 1, 1):
+        try:
+            return store.record_at(entry.log_offset).store_ms
+        except StoreError:
+            # The log ends before the queue does; `store verify` tells it.
+            return 0
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredGroup:
+    """One group of a store; ``settings`` are None where only its offsets are there."""
+
+    name: str
+    topics: tuple[str, ...]
+    settings: SubscriptionGroup | None
+
+
+def stored_groups(call: Call) -> list[StoredGroup]:
+    """Return every group that a store has settings or offsets of, sorted by name."""
+    with opened(call) as store:
+        settings = store.groups().groups
+        topics: dict[str, set[str]] = {name: set() for name in settings}
+        for topic, group in store.offsets():
+            topics.setdefault(group, set()).add(topic)
+    return [
+        StoredGroup(name, tuple(sorted(read)), settings.get(name))
+        for name, read in sorted(topics.items())
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLag:
+    """How far a group is in one queue."""
+
+    group: str
+    topic: str
+    queue_id: int
+    broker_offset: int
+    consumer_offset: int
+
+
+def stored_lag(call: Call, group: str | None, topic: str | None) -> list[StoredLag]:
+    """Return how far groups are, by the offsets that were last written to disk.
+
+    Raises:
+        NotFound: a group is named that the store has no offset of.
+    """
+    rows = []
+    with opened(call) as store:
+        queues = set(store.queues())
+        for (name, reader), offsets in sorted(
+            store.offsets().items(), key=lambda one: one[0][::-1]
+        ):
+            if group not in (None, reader) or topic not in (None, name):
+                continue
+            for queue_id, offset in sorted(offsets.items()):
+                known = (name, queue_id) in queues
+                end = store.queue(name, queue_id).max_offset if known else 0
+                rows.append(StoredLag(reader, name, queue_id, end, offset))
+        if not rows and group is not None:
+            raise NotFound(f"no offset of group {group} in {store.root}")
+    return rows
+
+
+def stored_life(call: Call, which: str, *, topic: str | None) -> Outcome:
+    """Return the life of a message, as far as a store shows it.
+
+    Raises:
+        NotInStore: no message has the id or key.
+    """
+    with StoreDir.open(call.store_dir) as store:
+        life = trace(store, which, topic=topic)
+        groups = store.group_offsets()
+    rows: list[LifeRow] = []
+    standing: list[LifeRow] = []
+    for step in life.steps:
+        name, queue_id, queue_offset = step.queue
+        own = LifeRow(
+            step=step.step.value,
+            step_ms=step.at_ms,
+            topic=name,
+            broker=None,
+            queue_id=queue_id,
+            queue_offset=queue_offset,
+            msg_id=step.record.msg_id,
+            unique_key=step.record.unique_key,
+            group=None,
+            group_offset=None,
+            cost_ms=None,
+            success=None,
+            detail=step.detail,
+        )
+        rows.append(own)
+        if step.step not in READ_BY_GROUPS:
+            continue
+        for group in groups:
+            if (group.topic, group.queue_id) == (name, queue_id):
+                told = position_text(queue_offset, group.queue_offset)
+                standing.append(
+                    replace(
+                        own,
+                        step=Step.GROUP.value,
+                        step_ms=0,
+                        group=group.group,
+                        group_offset=group.queue_offset,
+                        detail=told,
+                    )
+                )
+    return Outcome([*rows, *standing], notes=tuple(life.notes))
+
+
+@contextmanager
+def opened(call: Call) -> Iterator[StoreDir]:
+    """Open the store of a call, and tell what its state files are wanting."""
+    with StoreDir.open(call.store_dir) as store:
+        yield store
+        for note in store.state.notes:
+            call.warn(note)
+
+
+def _row(call: Call, store: StoreDir, record: Record, *, body: BodyForm) -> MessageRow:
+    return row_at(
+        record,
+        log_offset=record.log_offset,
+        file=f"commitlog/{store.log.file_holding(record.log_offset)}",
+        body=body,
+        warn=call.warn,
+    )

@@ -1,0 +1,42 @@
+"""Where a command writes a store, and the sizes that the old one does not tell any more."""
+
+import click
+
+from mqadmin.cli.decorators import gathered, together
+from mqadmin.cli.types import DIR, INTEGER
+from storefmt.names import DELAY_LEVELS
+from storefmt.offline.repair.rebuild import StoreShape
+
+shape_options = together(
+    click.option("--to", type=DIR, required=True, metavar="OUT", help="new or empty directory"),
+    gathered(
+        "shape",
+        StoreShape,
+        click.option(
+            "--queue-file-size",
+            type=INTEGER,
+            default=0,
+            help="bytes of a queue file; 0 for the size of the old ones, or 6000000",
+        ),
+        click.option(
+            "--index-slots",
+            "index_slot_count",
+            type=INTEGER,
+            default=0,
+            metavar="INDEX_SLOTS",
+            help="slots of an index file; 0 for those of the old ones, or 5000000",
+        ),
+        click.option(
+            "--index-entries",
+            "index_entry_count",
+            type=INTEGER,
+            default=0,
+            metavar="INDEX_ENTRIES",
+            help="entries of an index file; 0 for those of the old ones, or 20000000",
+        ),
+        click.option(
+            "--delay-levels", default=DELAY_LEVELS, help="messageDelayLevel of the broker"
+        ),
+    ),
+)
+"""``--to``, and the sizes as ``shape``."""

@@ -1,0 +1,218 @@
+"""Running a pipeline job as a process: the command line never imports Spark.
+
+    python -m pipeline JOB DIR… --> standard output: rows as JSON lines
+                                --> standard error: the page, progress, a plan, and at the
+                                    end what failed, how much was skipped, or the verdict
+
+Rule: rows come before the damage is told, so a damaged store gives what it still has. Lines
+of standard error that are no JSON object are Spark's own; the last of them is told only
+where the job died without a word of ours. ``--explain`` shows Spark's plan before the job
+runs; with ``--dry-run`` beside it, or alone, nothing is run.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO
+
+import click
+
+from mqadmin.cli.decorators import gathered
+from mqadmin.cli.types import FILE_PATH, Choice
+from mqadmin.errors import CommandError, Damaged, NotFound, Unreachable, Usage
+from mqadmin.output.progress import Progress
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
+from mqadmin.session.console import printable
+from mqadmin.session.link import ServerTarget
+
+ACCESS_KEY, SECRET_KEY = "MQADMIN_ACCESS_KEY", "MQADMIN_SECRET_KEY"
+TLS_KEY_PASSWORD = "MQADMIN_TLS_KEY_PASSWORD"
+ENDINGS: dict[int, type[CommandError]] = {2: Usage, 3: NotFound, 4: Unreachable, 6: Damaged}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """Where a job runs."""
+
+    engine: str
+    master: str
+    parquet: Path | None
+
+    def words(self) -> list[str]:
+        """Return what the process is told of it."""
+        words = ["--engine", self.engine, "--master", self.master]
+        return words + (["--parquet", str(self.parquet)] if self.parquet is not None else [])
+
+
+engine_options = gathered(
+    "where",
+    Engine,
+    click.option(
+        "--engine",
+        type=Choice(["spark", "local"]),
+        default="spark",
+        help="spark, or local: the same rows made in one process, without Java",
+    ),
+    click.option(
+        "--master", default="local[*]", help="Spark's master, as local[2] or spark://HOST:PORT"
+    ),
+    click.option(
+        "--parquet", type=FILE_PATH, metavar="FILE", help="also write the rows to this file"
+    ),
+)
+
+
+@dataclass(slots=True)
+class _Said:
+    """What a job said of itself."""
+
+    last: dict[str, object] = field(default_factory=dict)
+    spark: str = ""
+
+
+def run_job(
+    call: Call,
+    job: str,
+    where: Engine,
+    *,
+    row: Callable[..., Row],
+    options: Mapping[str, str | int | None] | None = None,
+    more_stores: Sequence[str] = (),
+) -> Outcome:
+    """Run a job to its end and return its rows; what it skipped is raised behind them.
+
+    Args:
+        row: makes a row of the fields that the job prints.
+        options: the job's own, by name; None for one that is left out.
+        more_stores: directories or URIs beside ``call.store_uri``.
+
+    Raises:
+        CommandError: the job failed; the class follows its exit code.
+    """
+    words = ["pipeline", job, call.store_uri, *more_stores]
+    return _run(call, job, words, where, row=row, options=options or {})
+
+
+def run_live_job(
+    call: Call,
+    job: str,
+    archive: str,
+    where: Engine,
+    *,
+    row: Callable[..., Row],
+    options: Mapping[str, str | int | None],
+    target: ServerTarget | None = None,
+) -> Outcome:
+    """Run a job that talks to brokers, or moves an archive, to its end; return its rows.
+
+    Args:
+        archive: directory or URI.
+        target: whom it talks to; None for nobody.
+
+    Raises:
+        CommandError: the job failed; the class follows its exit code.
+    """
+    own: dict[str, str | int | None] = dict(options)
+    secrets: dict[str, str] = {}
+    if target is not None:
+        own |= {"namesrv": target.namesrv, "timeoutMs": str(round(target.timeout_s * 1000))}
+        if target.address_map:
+            own["addressMap"] = ",".join(map("=".join, target.address_map))
+        # Other users of a machine see the words of a process, not its environment.
+        if target.access_key and target.secret_key:
+            secrets = {ACCESS_KEY: target.access_key, SECRET_KEY: target.secret_key}
+        if target.tls is not None:
+            tls = target.tls
+            own |= {"tls": "true", "tlsCa": tls.ca, "tlsCert": tls.cert, "tlsKey": tls.key}
+            secrets |= {TLS_KEY_PASSWORD: tls.key_password} if tls.key_password else {}
+    words = ["pipeline.cli.live_jobs", job, archive]
+    return _run(call, job, words, where, row=row, options=own, secrets=secrets)
+
+
+def _run(
+    call: Call,
+    job: str,
+    words: Sequence[str],
+    where: Engine,
+    *,
+    row: Callable[..., Row],
+    options: Mapping[str, str | int | None],
+    secrets: Mapping[str, str] | None = None,
+) -> Outcome:
+    if find_spec("pyarrow") is None:
+        raise CommandError(
+            "jobs of the pipeline need pyarrow, which is not installed",
+            hint="pip install 'mqadmin[spark]' brings it, and Spark",
+        )
+    line = [sys.executable, "-m", *words, *where.words()]
+    line += ["--explain"] if call.settings.explain else []
+    line += ["--dry-run"] if call.dry_run else []
+    for name, value in options.items():
+        line += ["--option", f"{name}={value}"] if value is not None else []
+    rows = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - closed behind its rows
+    environment = {**os.environ, **(secrets or {})}
+    with subprocess.Popen(
+        line, stdout=rows, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stderr is not None
+        said = _listen(call, job, process.stderr)
+    if process.returncode:
+        rows.close()
+        message = said.last.get("error") or said.spark
+        message = message or f"pipeline {job} ended with {process.returncode}"
+        raise ENDINGS.get(process.returncode, CommandError)(str(message))
+    verdict = said.last.get("exit", 0)
+    assert isinstance(verdict, int)
+    return Outcome(_rows(rows, row, said.last.get("damage", 0)), exit_code=verdict)
+
+
+def _listen(call: Call, job: str, lines: IO[str]) -> _Said:
+    said = _Said()
+    with Progress(call.console, f"pipeline {job}", unit="tasks") as progress:
+        for text in lines:
+            told = _object_of(text)
+            match told:
+                case {"ui": page}:
+                    call.warn(f"Spark shows the job at {page}")
+                case {"hint": hint}:
+                    call.warn(str(hint))
+                case {"progress": [int(done), int(total)]}:
+                    progress(done, total)
+                case {"plan": plan}:
+                    for line in str(plan).splitlines():
+                        call.console.err.write(f"{printable(line)}\n")
+                case _ if told:
+                    said.last = told
+                case _:
+                    said.spark = text.strip() or said.spark
+    return said
+
+
+def _object_of(text: str) -> dict[str, object]:
+    if not text.startswith('{"'):
+        return {}
+    try:
+        told: dict[str, object] = json.loads(text)
+    except ValueError:
+        # A line of Spark's that only begins like one of ours.
+        return {}
+    return told
+
+
+def _rows(lines: IO[str], row: Callable[..., Row], skipped: object) -> Iterator[Row]:
+    with lines:
+        lines.seek(0)
+        for text in lines:
+            yield row(**json.loads(text))
+    if skipped:
+        raise Damaged(
+            f"damaged places of the commit log that were skipped: {skipped}",
+            hint="`store verify` names each",
+        )

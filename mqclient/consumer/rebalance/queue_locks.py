@@ -1,0 +1,93 @@
+"""The queue locks of an orderly consumer: a broker locks each queue for one member of a group.
+
+    rebalance, for a new queue --lock--> granted: begin to pull
+                                         refused: try again at the next rebalance
+    every 20 s, for all queues --lock--> confirmed, because a broker forgets a lock after 60 s
+
+Rule: a queue whose lock was not confirmed for 30 s is not consumed. When a broker does not
+answer, its locks are left as they are and grow old.
+
+Source: client/impl/consumer/RebalanceImpl.java#lock, #lockAll, #unlock (4.9.7).
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable
+
+from mqclient.client import offsets, responses
+from mqclient.client.instance import MQClient
+from mqclient.consumer.state.process_queue import ProcessQueue
+from mqclient.errors import ClientError
+from remoting.bodies import (
+    LockBatchRequestBody,
+    LockBatchResponseBody,
+    MessageQueue,
+    UnlockBatchRequestBody,
+)
+from remoting.codes import RequestCode
+
+LOG = logging.getLogger(__name__)
+
+
+class QueueLocks:
+    """Asks brokers for the locks of one member of a group."""
+
+    def __init__(self, client: MQClient, group: str) -> None:
+        self._client = client
+        self._group = group
+
+    async def lock(self, queue: MessageQueue) -> bool:
+        """Ask for the lock of a queue; return whether this member has it now."""
+        try:
+            return queue in await self._ask(await self._client.master_of(queue), [queue])
+        except ClientError as error:
+            LOG.warning("lock of %s for %s: %s", offsets.named(queue), self._group, error)
+            return False
+
+    async def lock_all(self, process_queue: Iterable[ProcessQueue]) -> None:
+        """Confirm the locks of all queues, and note those that another member has."""
+        by_broker: defaultdict[str, list[ProcessQueue]] = defaultdict(list)
+        for each in process_queue:
+            if not each.dropped:
+                by_broker[each.queue.broker_name].append(each)
+        for group_of_one in by_broker.values():
+            queues = [each.queue for each in group_of_one]
+            try:
+                granted = await self._ask(await self._client.master_of(queues[0]), queues)
+            except ClientError as error:
+                LOG.warning("locks of %s at %s: %s", self._group, queues[0].broker_name, error)
+                continue
+            for each in group_of_one:
+                self.mark(each, granted=each.queue in granted)
+
+    def mark(self, process_queue: ProcessQueue, *, granted: bool) -> None:
+        """Note what the broker answered for a queue."""
+        process_queue.locked = granted
+        if granted:
+            process_queue.last_lock_ms = self._client.now_ms()
+
+    async def unlock(self, queues: Iterable[MessageQueue]) -> None:
+        """Release the locks of queues; a broker that does not answer forgets them after 60 s."""
+        by_broker: defaultdict[str, list[MessageQueue]] = defaultdict(list)
+        for queue in queues:
+            by_broker[queue.broker_name].append(queue)
+        for some in by_broker.values():
+            body = UnlockBatchRequestBody(
+                consumer_group=self._group, client_id=self._client.client_id, mq_set=some
+            )
+            try:
+                address = await self._client.master_of(some[0])
+                await self._client.call(
+                    address, RequestCode.UNLOCK_BATCH_MQ, what="unlock", body=body.encode()
+                )
+            except ClientError as error:
+                LOG.warning("unlock of %s at %s: %s", self._group, some[0].broker_name, error)
+
+    async def _ask(self, address: str, queues: list[MessageQueue]) -> set[MessageQueue]:
+        body = LockBatchRequestBody(
+            consumer_group=self._group, client_id=self._client.client_id, mq_set=queues
+        )
+        answer = await self._client.call(
+            address, RequestCode.LOCK_BATCH_MQ, what="lock", body=body.encode()
+        )
+        return set(responses.body(answer, LockBatchResponseBody, address=address).lock_ok_mq_set)

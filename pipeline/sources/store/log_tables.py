@@ -1,0 +1,273 @@
+"""The tables made of the commit log, and how a log is cut into splits.
+
+    commitlog   a row for each message (``storefmt.arrow.columns`` has the columns and decodes)
+    damage      a row for each range of bytes that is no valid record, or that no file has
+
+Rule: a split is a range of log offsets within one file. A record belongs to the split in which it
+starts, so the splits of a store have every record once. Files and sizes are read once, by the
+planning: messages that a live broker appends later are not part of the answer.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.errors import BadOption
+from pipeline.sources.store.conditions import log_range, time_range
+from pipeline.sources.store.inflated import NEEDED, inflated
+from pipeline.sources.store.raft_log import RaftFile, lost_in, plan_raft, raft_files, read_raft
+from pipeline.sources.store.reading import Layout, Reading
+from pipeline.sources.store.stores import file_path
+from storefmt.arrow.columns import iter_batches
+from storefmt.errors import NotAStore, RecordDamaged
+from storefmt.formats.scan import Damage, LogFile, log_files
+from storefmt.paths import StorePaths
+
+DAMAGE: Final = "damage"
+DAMAGE_SCHEMA: Final = pa.schema(
+    [
+        pa.field("file", pa.string()),
+        pa.field("commit_log_offset", pa.int64()),
+        pa.field("length", pa.int64()),
+        pa.field("kind", pa.string()),
+        pa.field("resumed_at", pa.int64()),
+        pa.field("detail", pa.string()),
+    ]
+)
+
+
+class Split(NamedTuple):
+    """Log offsets ``start`` up to ``end`` (bytes) of one commit log file."""
+
+    path: str
+    start: int
+    end: int
+
+
+class Gap(NamedTuple):
+    """Log offsets ``start`` up to ``end`` that no file has, between two existing files."""
+
+    path: str
+    """The path of the first missing file."""
+    start: int
+    end: int
+
+
+Part = Split | Gap | RaftFile
+"""The part of a log that one task reads."""
+
+
+def check_expression(text: str) -> None:
+    """Check that a text is a regular expression (RE2).
+
+    Raises:
+        BadOption: it is not; the error says where.
+    """
+    try:
+        pc.match_substring_regex(pa.array([b""], pa.binary()), text)
+    except pa.ArrowInvalid as error:
+        raise BadOption(f"{text!r} is no regular expression: {error}") from error
+
+
+def plan_log(directory: Path, reading: Reading) -> list[Part]:
+    """Cut the commit log of a store directory into splits; each file of a Raft log is one.
+
+    Raises:
+        NotAStore: there is no commit log.
+        OSError: a file cannot be read.
+    """
+    low, high = log_range(reading.where)
+    raft = [] if reading.layout is Layout.FILE else raft_files(directory)
+    if reading.layout is Layout.DLEDGER and not raft:
+        raise NotAStore(f"{directory} holds no Raft log, dledger-<id>/data; leave out layout")
+    parts: list[Part] = []
+    # A broker that was switched to DLedger still has its older log beside the new one.
+    has_older = StorePaths(directory).commitlog.is_dir()
+    if not raft or (has_older and reading.layout is not Layout.DLEDGER):
+        parts += _plain_parts(directory, reading, low, high)
+    return [*parts, *plan_raft(_in_time(raft, reading), low, high)]
+
+
+def _plain_parts(directory: Path, reading: Reading, low: int, high: int) -> list[Part]:
+    commitlog = StorePaths(directory).commitlog
+    if not directory.is_dir():
+        raise NotAStore(f"{directory}: no such directory; give a broker's storePathRootDir")
+    if not commitlog.is_dir():
+        raise NotAStore(
+            f"{directory} holds no commitlog folder; name the directory that has it "
+            "(storePathRootDir in broker.conf)"
+        )
+    splits: list[Part] = []
+    behind: int | None = None
+    for path in _in_time(log_files(commitlog), reading):
+        with LogFile(path) as file:
+            if reading.table == DAMAGE and behind is not None and behind < file.base:
+                splits.append(Gap(str(commitlog / f"{behind:020d}"), behind, file.base))
+            behind = file.base + file.size
+            # A preallocated file is gigabytes of holes: a split starts where data does.
+            pos = file.data_after(max(0, low - file.base))
+            stop = min(file.size, high - file.base)
+            while pos < stop:
+                end = min(pos + reading.split_size, stop)
+                splits.append(Split(str(path), file.base + pos, file.base + end))
+                pos = file.data_after(end)
+    return splits
+
+
+def _in_time(paths: list[Path], reading: Reading) -> list[Path]:
+    """Return the files that can hold a message of a wanted time, by the first time in each."""
+    times = time_range(reading.where)
+    if times is None:
+        return paths
+    firsts = [_first_ms(path) for path in paths]
+    kept = []
+    for number, path in enumerate(paths):
+        first, behind = firsts[number], next((ms for ms in firsts[number + 1 :] if ms), None)
+        if first and (first > times[1] or (behind is not None and behind < times[0])):
+            continue
+        kept.append(path)
+    return kept
+
+
+def _first_ms(path: Path) -> int:
+    """Return the store time (ms) of a file's first message, 0 if it cannot be read."""
+    batches = iter_batches([path], columns=("store_timestamp",), rows_max=1, on_damage=_unheard)
+    first = next(batches, None)
+    if first is None or not first.column(0)[0].is_valid:
+        return 0
+    return int(first.column(0).cast(pa.int64())[0].as_py()) // 1000
+
+
+def _unheard(file_name: str, damage: Damage) -> None:
+    """Ignore damage, which the table ``damage`` lists."""
+
+
+def read_log(split: Part, reading: Reading) -> Iterator[Any]:
+    """Yield the messages of a split as Arrow record batches with ``reading.columns``.
+
+    Bodies that do not match are dropped here: they never reach Spark.
+
+    Raises:
+        RecordDamaged: there is damage, and ``reading.fail_on_damage`` is true.
+    """
+    try:
+        if reading.body_matches or (reading.decompress and "body" in reading.columns):
+            yield from _by_body(split, reading)
+        else:
+            yield from _messages(split, reading, reading.columns)
+    except RecordDamaged as error:
+        # The driver does not know the split, so the error must name the file.
+        raise RecordDamaged(
+            f"{split.path}: {error}", kind=error.kind, pos=error.pos, field=error.field
+        ) from error
+
+
+def _messages(split: Part, reading: Reading, columns: tuple[str, ...]) -> Iterator[Any]:
+    if isinstance(split, RaftFile):
+        yield from read_raft(split, reading, columns)
+        return
+    yield from iter_batches(
+        [file_path(split.path)],
+        columns=columns,
+        start=split.start,
+        end=split.end,
+        rows_max=reading.rows_max,
+        bytes_max=reading.bytes_max,
+        check_crc=reading.check_crc,
+        on_damage=None if reading.fail_on_damage else _unheard,
+    )
+
+
+def _by_body(split: Part, reading: Reading) -> Iterator[Any]:
+    columns = tuple(dict.fromkeys((*reading.columns, *NEEDED)))
+    for batch in _messages(split, reading, columns):
+        for part, bodies in inflated(
+            batch, bytes_max=reading.bytes_max, fail_on_damage=reading.fail_on_damage
+        ):
+            if reading.body_matches:
+                hits = pc.match_substring_regex(bodies, reading.body_matches)
+                part, bodies = part.filter(hits), bodies.filter(hits)
+            if not part.num_rows:
+                continue
+            if reading.decompress:
+                at = columns.index("body")
+                part = part.set_column(at, part.schema.field(at), bodies)
+            yield part.select(list(reading.columns))
+
+
+def read_damage(split: Part, reading: Reading) -> Iterator[Any]:
+    """Yield the ranges of a split that are no valid records, in at most one batch."""
+    if isinstance(split, Gap):
+        found = [_gap_row(split)]
+    elif isinstance(split, RaftFile):
+        name = Path(split.path).name
+        found = [_damage_row(name, *lost) for lost in lost_in(split)]
+    else:
+        found = _damage_in(split, reading)
+    if found:
+        schema = pa.schema([DAMAGE_SCHEMA.field(name) for name in reading.columns])
+        yield pa.RecordBatch.from_pylist(found, schema=schema)
+
+
+def _damage_in(split: Split, reading: Reading) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = []
+    base = int(Path(split.path).name)
+
+    def note(file_name: str, damage: Damage) -> None:
+        found.append(_damage_row(file_name, base + damage.pos, damage.size, damage.error))
+
+    columns = ("commit_log_offset", "store_size")
+    for batch in iter_batches(
+        [file_path(split.path)],
+        columns=(*columns, "crc_ok") if reading.check_crc else columns,
+        start=split.start,
+        end=split.end,
+        check_crc=reading.check_crc,
+        on_damage=note,
+    ):
+        if reading.check_crc:
+            found += _bad_bodies(Path(split.path).name, batch)
+    return found
+
+
+def _damage_row(
+    file_name: str, log_offset: int, length: int, error: RecordDamaged
+) -> dict[str, object]:
+    return {
+        "file": file_name,
+        "commit_log_offset": log_offset,
+        "length": length,
+        "kind": str(error.kind),
+        "resumed_at": log_offset + length,
+        "detail": str(error),
+    }
+
+
+def _gap_row(gap: Gap) -> dict[str, object]:
+    return {
+        "file": Path(gap.path).name,
+        "commit_log_offset": gap.start,
+        "length": gap.end - gap.start,
+        "kind": "gap",
+        "resumed_at": gap.end,
+        "detail": "no file has these bytes",
+    }
+
+
+def _bad_bodies(file_name: str, batch: Any) -> Iterator[dict[str, object]]:
+    """Yield a damage row for each record whose body does not match its CRC."""
+    if batch.column("crc_ok").true_count == batch.num_rows:
+        return
+    for row in batch.to_pylist():
+        if not row["crc_ok"]:
+            yield {
+                "file": file_name,
+                "commit_log_offset": row["commit_log_offset"],
+                "length": row["store_size"],
+                "kind": "bad_crc",
+                "resumed_at": row["commit_log_offset"] + row["store_size"],
+                "detail": "the body does not match its crc",
+            }

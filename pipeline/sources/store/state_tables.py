@@ -1,0 +1,285 @@
+"""The tables made of the small files: what a broker stores beside its messages.
+
+    offsets, delay_offsets, topics, groups     config/*.json
+    files                                      every file of the directory, a row each
+    checkpoint                                 one row
+
+Rule: one task reads a whole table, through ``storefmt.offline``. Only the column ``records`` of
+``files`` requires reading the log: it is there only if it is named, and then each file of the log
+is a task.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from pipeline.sources.store.entry_tables import batch_of
+from pipeline.sources.store.reading import Reading
+from pipeline.sources.store.stores import open_store
+from storefmt.arrow.columns import iter_batches
+from storefmt.config.fastjson import Json, Key, dumps
+from storefmt.config.tables import SubscriptionGroup, TopicConfig
+from storefmt.errors import StoreError
+from storefmt.offline.views.info import FileView, log_file, other_files
+from storefmt.offline.views.storedir import StoreDir
+
+_TIME: Final = pa.timestamp("us", "UTC")
+_ATTRIBUTES: Final = pa.map_(pa.string(), pa.string())
+"""The ``attributes`` of 5.x; null if the file has none."""
+
+
+def _schema(**fields: Any) -> Any:
+    return pa.schema([pa.field(name, kind) for name, kind in fields.items()])
+
+
+OFFSETS_SCHEMA: Final = _schema(
+    consumer_group=pa.string(),
+    topic=pa.string(),
+    queue_id=pa.int32(),
+    offset=pa.int64(),
+    min_offset=pa.int64(),
+    max_offset=pa.int64(),
+    lag=pa.int64(),
+    last_consumed_timestamp=_TIME,
+)
+DELAY_OFFSETS_SCHEMA: Final = _schema(delay_level=pa.int32(), offset=pa.int64())
+TOPICS_SCHEMA: Final = _schema(
+    topic=pa.string(),
+    read_queue_nums=pa.int32(),
+    write_queue_nums=pa.int32(),
+    perm=pa.int32(),
+    topic_filter_type=pa.string(),
+    topic_sys_flag=pa.int32(),
+    order=pa.bool_(),
+    attributes=_ATTRIBUTES,
+    raw=pa.string(),
+)
+GROUPS_SCHEMA: Final = _schema(
+    consumer_group=pa.string(),
+    consume_enable=pa.bool_(),
+    consume_from_min_enable=pa.bool_(),
+    consume_broadcast_enable=pa.bool_(),
+    retry_queue_nums=pa.int32(),
+    retry_max_times=pa.int32(),
+    broker_id=pa.int64(),
+    which_broker_when_consume_slowly=pa.int64(),
+    notify_consumer_ids_changed_enable=pa.bool_(),
+    attributes=_ATTRIBUTES,
+    raw=pa.string(),
+)
+FILES_SCHEMA: Final = _schema(
+    path=pa.string(),
+    kind=pa.string(),
+    size=pa.int64(),
+    start=pa.int64(),
+    end=pa.int64(),
+    fill_size=pa.int64(),
+    allocated_bytes=pa.int64(),
+    first_store_timestamp=_TIME,
+    last_store_timestamp=_TIME,
+    newest_topic=pa.string(),
+    end_reason=pa.string(),
+    records=pa.int64(),
+)
+"""``end_reason`` is what follows the last record of a log file: blank, zero, truncated, or a
+kind of damage; ``records`` are messages of a log file, entries of a queue or of an index."""
+RECORDS: Final = "records"
+FILES_COLUMNS: Final = tuple(name for name in FILES_SCHEMA.names if name != RECORDS)
+"""The default columns, which can be read from the ends of files."""
+_OF_THE_BROKER: Final = ("checkpoint", "abort", "lock")
+"""Single files that have a kind of their own."""
+CHECKPOINT_SCHEMA: Final = _schema(
+    physic_timestamp=_TIME, logics_timestamp=_TIME, index_timestamp=_TIME, abort=pa.bool_()
+)
+
+
+class Whole(NamedTuple):
+    """The whole store, for one task."""
+
+    directory: str
+
+
+def plan_whole(directory: Path, reading: Reading) -> list[Whole]:
+    """Return the one task that reads the whole store.
+
+    Raises:
+        NotAStore: ``directory`` is not a store directory.
+    """
+    StoreDir.open(directory).close()
+    return [Whole(str(directory))]
+
+
+def reads(
+    schema: Any, rows_of: Callable[[StoreDir], Iterator[dict[str, Any]]]
+) -> Callable[[Whole, Reading], Iterator[Any]]:
+    """Return the function that reads a table whose rows ``rows_of`` yields."""
+
+    def read(task: Whole, reading: Reading) -> Iterator[Any]:
+        with open_store(task.directory) as store:
+            yield batch_of(schema, reading.columns, list(rows_of(store)))
+
+    return read
+
+
+def offset_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
+    """Yield the consumer offset of each group in each of its queues."""
+    for info in store.group_offsets():
+        row: dict[str, Any] = {
+            "consumer_group": info.group,
+            "topic": info.topic,
+            "queue_id": info.queue_id,
+            "offset": info.queue_offset,
+            "max_offset": info.max_offset,
+            "lag": info.lag,
+        }
+        if (info.topic, info.queue_id) in store.tree.queues:
+            view = store.queue(info.topic, info.queue_id)
+            row["min_offset"] = view.min_offset
+            row["last_consumed_timestamp"] = stored_ms(store, view, info.queue_offset - 1)
+        yield row
+
+
+def delay_offset_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
+    """Yield how far each delay level was delivered."""
+    for level, offset in sorted(store.delay_offsets().items()):
+        yield {"delay_level": level, "offset": offset}
+
+
+def topic_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
+    """Yield the settings of each topic."""
+    for _, topic in sorted(store.topics().topics.items()):
+        yield _topic(topic)
+
+
+def group_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
+    """Yield the settings of each group."""
+    for _, group in sorted(store.groups().groups.items()):
+        yield _group(group)
+
+
+class LogFileOf(NamedTuple):
+    """One file of a store's log, by its number, for a task that counts its records."""
+
+    directory: str
+    number: int
+
+
+class OtherFiles(NamedTuple):
+    """All files of a store but those of its log."""
+
+    directory: str
+
+
+def plan_files(directory: Path, reading: Reading) -> list[Whole | LogFileOf | OtherFiles]:
+    """Return one task, or, if records are counted, also one for each file of the log.
+
+    Raises:
+        NotAStore: ``directory`` is not a store directory.
+    """
+    if RECORDS not in (*reading.columns, *(each.column for each in reading.where)):
+        return [*plan_whole(directory, reading)]
+    with StoreDir.open(directory) as store:
+        numbers = range(len(store.log.spans))
+        where = str(directory)
+        return [*(LogFileOf(where, number) for number in numbers), OtherFiles(where)]
+
+
+def read_files(task: Whole | LogFileOf | OtherFiles, reading: Reading) -> Iterator[Any]:
+    """Yield every file of a task and what it covers."""
+    with open_store(task.directory) as store:
+        match task:
+            case LogFileOf(number=number):
+                span = store.log.spans[number]
+                row = _file_row(store, log_file(store, span))
+                row[RECORDS] = _record_count(span.path)
+                rows = [row]
+            case OtherFiles():
+                rows = [_file_row(store, view) for view in other_files(store)]
+            case _:
+                rows = [_file_row(store, view) for view in store.files()]
+        yield batch_of(FILES_SCHEMA, reading.columns, rows)
+
+
+def _file_row(store: StoreDir, view: FileView) -> dict[str, Any]:
+    has_entries = view.kind in ("consumequeue", "index")
+    return {
+        "path": view.name,
+        "kind": view.name if view.name in _OF_THE_BROKER else view.kind,
+        "size": view.size,
+        "start": view.start,
+        "end": view.end,
+        "fill_size": view.fill_size,
+        "allocated_bytes": (store.root / view.name).stat().st_blocks * 512,
+        "first_store_timestamp": view.first_ms,
+        "last_store_timestamp": view.last_ms,
+        "newest_topic": view.newest_topic or None,
+        "end_reason": view.end_reason or None,
+        RECORDS: view.end - view.start if has_entries else None,
+    }
+
+
+def _record_count(path: Path) -> int:
+    """Return how many records a file of the log has; damage is skipped, as in ``commitlog``."""
+    batches = iter_batches([path], columns=("store_size",), on_damage=lambda file, damage: None)
+    return sum(batch.num_rows for batch in batches)
+
+
+def checkpoint_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
+    """Yield the checkpoint; its times are null if there is none."""
+    row: dict[str, Any] = {"abort": store.aborted}
+    checkpoint = store.checkpoint()
+    if checkpoint is not None:
+        row |= {
+            "physic_timestamp": checkpoint.physic_ms,
+            "logics_timestamp": checkpoint.logics_ms,
+            "index_timestamp": checkpoint.index_ms,
+        }
+    yield row
+
+
+def stored_ms(store: StoreDir, view: Any, queue_offset: int) -> int | None:
+    """Return the store time (ms) of a queue's message, None if the log no longer has it."""
+    try:
+        return store.record_at(view.entry(queue_offset).log_offset).store_ms
+    except StoreError:
+        return None
+
+
+def _topic(topic: TopicConfig) -> dict[str, Any]:
+    return {
+        "topic": topic.topic_name,
+        "read_queue_nums": topic.read_queue_nums,
+        "write_queue_nums": topic.write_queue_nums,
+        "perm": topic.perm,
+        "topic_filter_type": topic.topic_filter_type,
+        "topic_sys_flag": topic.topic_sys_flag,
+        "order": topic.order,
+        "attributes": _attributes(topic.extra),
+        "raw": dumps(topic.to_json()),
+    }
+
+
+def _group(group: SubscriptionGroup) -> dict[str, Any]:
+    return {
+        "consumer_group": group.group_name,
+        "consume_enable": group.consume_enable,
+        "consume_from_min_enable": group.consume_from_min_enable,
+        "consume_broadcast_enable": group.consume_broadcast_enable,
+        "retry_queue_nums": group.retry_queue_nums,
+        "retry_max_times": group.retry_max_times,
+        "broker_id": group.broker_id,
+        "which_broker_when_consume_slowly": group.which_broker_when_consume_slowly,
+        "notify_consumer_ids_changed_enable": group.notify_consumer_ids_changed_enable,
+        "attributes": _attributes(group.extra),
+        "raw": dumps(group.to_json()),
+    }
+
+
+def _attributes(extra: Mapping[Key, Json]) -> list[tuple[str, str]] | None:
+    """Return the attributes of 5.x; the column ``raw`` has everything else."""
+    found = extra.get("attributes")
+    if not isinstance(found, Mapping):
+        return None
+    return [(str(name), value) for name, value in found.items() if isinstance(value, str)]

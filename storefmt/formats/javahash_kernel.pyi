@@ -1,0 +1,3 @@
+"""Types of the compiled kernel, which is there only where it was built."""
+
+def hash_compiled(text: str) -> int: ...

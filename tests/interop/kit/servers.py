@@ -1,0 +1,294 @@
+"""Name servers and brokers as processes of a test: the real RocketMQ 4.9.7, and ours.
+
+    JavaSide, OurSide   how that side's programs are started, where its logs go
+    Namesrv             127.0.0.1, a free port
+    Broker              127.0.0.1, free ports, a store directory of its own
+
+Both sides read the same broker.conf and print the same words when they serve.
+
+Rule: everything is written below the scratch directory, also what RocketMQ puts into the
+user's home; servers are stopped by SIGTERM, a broker also by SIGKILL where a test wants that.
+
+Source: broker/BrokerStartup.java, namesrv/NamesrvStartup.java.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, NamedTuple, Protocol
+
+from tests.golden import REPOSITORY
+from tests.interop.kit.process import Child
+from tests.ports import free_ports
+
+START_TIMEOUT_S = 120.0
+
+_LOGBACK = """<configuration>
+  <appender name="FILE" class="ch.qos.logback.core.FileAppender">
+    <file>{directory}/{name}.log</file>
+    <encoder><pattern>%d %p %t - %m%n</pattern></encoder>
+  </appender>
+  <root level="INFO"><appender-ref ref="FILE"/></root>
+</configuration>
+"""
+
+SMALL_STORE: Mapping[str, str] = {
+    "mappedFileSizeCommitLog": str(1024 * 1024),
+    "mappedFileSizeConsumeQueue": "20000",
+    "maxHashSlotNum": "5000",
+    "maxIndexNum": "20000",
+}
+"""1 MiB commit log files, 1,000 entries a consume queue file: what rolls over in a test."""
+
+_BROKER_SETTINGS: Mapping[str, str] = {
+    "brokerClusterName": "TestCluster",
+    "brokerName": "broker-a",
+    "brokerId": "0",
+    "brokerIP1": "127.0.0.1",
+    "brokerIP2": "127.0.0.1",
+    "autoCreateTopicEnable": "true",
+    "enablePropertyFilter": "true",
+    "enableConsumeQueueExt": "false",
+    # Two busy cores must not look like an overloaded broker.
+    "brokerFastFailureEnable": "false",
+    "osPageCacheBusyTimeOutMills": "20000",
+    "waitTimeMillsInSendQueue": "20000",
+    "diskMaxUsedSpaceRatio": "95",
+    "registerNameServerPeriod": "10000",
+    "flushConsumerOffsetInterval": "500",
+    # Level 3 is the first delay of a message that a consumer refused.
+    "messageDelayLevel": "1s 2s 3s 4s",
+}
+
+
+class Side(Protocol):
+    """One implementation of RocketMQ."""
+
+    name: ClassVar[str]
+
+    @property
+    def directory(self) -> Path:
+        """Where everything of it is written."""
+
+    @property
+    def logs(self) -> Path:
+        """Where its logs go."""
+
+    def namesrv(self, conf: Path) -> list[str]:
+        """Return the command line of a name server with these settings."""
+
+    def broker(self, conf: Path) -> list[str]:
+        """Return the command line of a broker with these settings."""
+
+
+@dataclass(frozen=True)
+class JavaSide:
+    """ROCKETMQ_HOME with quiet logging, and the flags every JVM of a test gets."""
+
+    name = "java"
+    directory: Path
+    class_path: str
+    logs: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        conf = self.directory / "conf"
+        conf.mkdir(parents=True, exist_ok=True)
+        object.__setattr__(self, "logs", self.directory / "logs")
+        self.logs.mkdir(exist_ok=True)
+        for name in ("namesrv", "broker", "tools"):
+            text = _LOGBACK.format(directory=self.logs, name=name)
+            (conf / f"logback_{name}.xml").write_text(text)
+
+    def java(self, main: str, *args: str, heap: str = "512m") -> list[str]:
+        """Return the command line of one JVM; ``heap`` is its upper limit."""
+        return [
+            "java",
+            "-Xms64m",
+            f"-Xmx{heap}",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            "--add-opens=java.base/java.nio=ALL-UNNAMED",
+            "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+            "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
+            f"-Duser.home={self.directory}",
+            f"-Drocketmq.home.dir={self.directory}",
+            f"-Drocketmq.client.logRoot={self.logs}",
+            "-Drocketmq.client.logUseSlf4j=false",
+            # Clients look for their queues every second, not every 20.
+            "-Drocketmq.client.rebalance.waitInterval=1000",
+            f"-Djava.io.tmpdir={self.directory}",
+            "-cp",
+            self.class_path,
+            main,
+            *args,
+        ]
+
+    def namesrv(self, conf: Path) -> list[str]:
+        """Return the command line of the real name server."""
+        return self.java("org.apache.rocketmq.namesrv.NamesrvStartup", "-c", str(conf), heap="256m")
+
+    def broker(self, conf: Path) -> list[str]:
+        """Return the command line of the real broker."""
+        return self.java("org.apache.rocketmq.broker.BrokerStartup", "-c", str(conf))
+
+
+@dataclass(frozen=True)
+class OurSide:
+    """Our servers, run from this checkout with this interpreter."""
+
+    name = "ours"
+    directory: Path
+    logs: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "logs", self.directory / "logs")
+        self.logs.mkdir(parents=True, exist_ok=True)
+
+    def namesrv(self, conf: Path) -> list[str]:
+        """Return the command line of our name server."""
+        return self._python("server.namesrv.app", conf)
+
+    def broker(self, conf: Path) -> list[str]:
+        """Return the command line of our broker."""
+        return self._python("server.broker.app", conf)
+
+    def _python(self, module: str, conf: Path) -> list[str]:
+        # The working directory is a scratch one, and the package need not be installed.
+        start = (
+            f"import runpy, sys; sys.path.insert(0, {str(REPOSITORY)!r}); "
+            f"sys.argv = [{module!r}, '-c', {str(conf)!r}]; "
+            f"runpy.run_module({module!r}, run_name='__main__')"
+        )
+        with conf.open("a") as settings:
+            settings.write("bindAddress=127.0.0.1\n")
+        return [sys.executable, "-c", start]
+
+
+class Namesrv:
+    """A running name server; ``address`` is where it listens.
+
+    Args:
+        side: whose name server.
+        settings: keys of its configuration besides port and path.
+    """
+
+    def __init__(self, side: Side, *, settings: Mapping[str, str] | None = None) -> None:
+        port = free_ports(1)
+        self.address = f"127.0.0.1:{port}"
+        conf = side.directory / f"namesrv-{port}.conf"
+        own = {"listenPort": str(port), "kvConfigPath": f"{conf}.kv.json"}
+        _write_properties(conf, {**own, **(settings or {})})
+        self._child = Child(
+            side.namesrv(conf), log=side.logs / "namesrv.err", directory=side.directory
+        )
+
+    def await_ready(self) -> "Namesrv":
+        """Return self once it serves."""
+        self._child.await_line(lambda line: "boot success" in line, timeout_s=START_TIMEOUT_S)
+        return self
+
+    def stop(self) -> int:
+        """Stop it in order."""
+        return self._child.stop()
+
+
+class Broker:
+    """A running master broker on a store directory.
+
+    Args:
+        side: whose broker.
+        store: storePathRootDir; made when missing.
+        namesrv: address of the name server, or None for a broker on its own.
+        settings: broker.conf keys that differ from the test defaults.
+        port: where it listens, with three more around it; a free one when None.
+    """
+
+    def __init__(
+        self,
+        side: Side,
+        *,
+        store: Path,
+        namesrv: str | None = None,
+        settings: Mapping[str, str] | None = None,
+        port: int | None = None,
+    ) -> None:
+        port = free_ports(4) + 2 if port is None else port
+        self.address = f"127.0.0.1:{port}"
+        self.side = side
+        self.store = store
+        self.settings = {
+            **_BROKER_SETTINGS,
+            **SMALL_STORE,
+            "listenPort": str(port),
+            "haListenPort": str(port + 1),
+            "storePathRootDir": str(store),
+            "storePathCommitLog": str(store / "commitlog"),
+            **({"namesrvAddr": namesrv} if namesrv else {}),
+            **(settings or {}),
+        }
+        self.name = self.settings["brokerName"]
+        self.cluster = self.settings["brokerClusterName"]
+        conf = side.directory / f"broker-{port}.conf"
+        _write_properties(conf, self.settings)
+        self._child = Child(
+            side.broker(conf), log=side.logs / "broker.err", directory=side.directory
+        )
+
+    @property
+    def pid(self) -> int:
+        """The process."""
+        return self._child.pid
+
+    def await_ready(self) -> "Broker":
+        """Return self once it serves and has registered."""
+        self._child.await_line(lambda line: "boot success" in line, timeout_s=START_TIMEOUT_S)
+        return self
+
+    def stop(self) -> int:
+        """Stop it in order: everything is flushed, the abort file goes."""
+        return self._child.stop(timeout_s=60.0)
+
+    def kill(self) -> int:
+        """Stop it as a power cut would."""
+        return self._child.kill()
+
+
+class Servers(NamedTuple):
+    """A name server and the one broker that is registered there."""
+
+    side: str
+    namesrv: Namesrv
+    broker: Broker
+
+    @property
+    def are_ours(self) -> bool:
+        """True for our servers, False for the real ones."""
+        return self.side == "ours"
+
+
+@contextmanager
+def running_pair(
+    side: Side, store: Path, *, settings: Mapping[str, str] | None = None, in_order: bool = False
+) -> Iterator[Servers]:
+    """Run a name server and a broker for one block.
+
+    Args:
+        side: whose servers.
+        store: the broker's store directory.
+        settings: broker.conf keys that differ from the test defaults.
+        in_order: stop the broker in order, so that its store is complete; else it is killed,
+            which is nine seconds faster.
+    """
+    namesrv = Namesrv(side)
+    broker = Broker(side, store=store, namesrv=namesrv.address, settings=settings)
+    try:
+        yield Servers(side.name, namesrv.await_ready(), broker.await_ready())
+    finally:
+        _ = broker.stop() if in_order else broker.kill()
+        namesrv.stop()
+
+
+def _write_properties(path: Path, settings: Mapping[str, str]) -> None:
+    path.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))

@@ -1,0 +1,82 @@
+"""Java's ``-b HOST:PORT`` needs no name server, and ours does not, either."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mqadmin.shell.server import Addresses
+from tests.mqadmin.conftest import Result
+
+Run = Callable[..., Result]
+
+NAMES = {
+    "brokerConsumeStats": (),
+    "brokerStatus": (),
+    "cleanExpiredCQ": (),
+    "cleanUnusedTopic": (),
+    "consumerConnection": ("-g", "TOOLS_CONSUMER"),
+    "deleteExpiredCommitLog": (),
+    "exportMetadata": ("-f", "exported"),
+    "getBrokerConfig": (),
+    "producer": (),
+    "updateBrokerConfig": ("-k", "fileReservedTime", "-v", "72"),
+    "updateSubGroup": ("-g", "AddressGroup"),
+    "deleteSubGroup": ("-g", "AddressGroup"),
+    "updateTopic": ("-t", "AddressTopic"),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_broker_is_asked_by_its_address_alone(
+    run: Run,
+    servers: Addresses,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    done = run(name, *NAMES[name], "-b", servers.broker, "-y", "--timeout", "60")
+
+    assert (done.exit_code, done.err.splitlines()) == (0, done.err.splitlines()[:1]), done.err
+
+
+def test_rows_name_a_broker_that_nobody_looked_up_by_its_address(
+    run: Run, servers: Addresses
+) -> None:
+    done = run("broker", "config", "get", "brokerName", "-b", servers.broker, "-o", "json")
+
+    (row,) = json.loads(done.out)
+    assert (row["broker"], row["address"], row["value"]) == (
+        *(servers.broker, servers.broker),
+        "broker-a",
+    )
+
+
+def test_accounts_are_asked_for_at_the_address(run: Run, servers: Addresses) -> None:
+    for name in ("getAclConfig", "clusterAclConfigVersion"):
+        done = run(name, "-b", servers.broker)
+
+        assert (done.exit_code, "aclEnable is false" in done.err) == (1, True), done.err
+
+
+def test_what_a_name_server_has_to_say_still_needs_one(run: Run, servers: Addresses) -> None:
+    for words in (("getBrokerConfig", "-c", "DefaultCluster"), ("topicList",), ("brokerStatus",)):
+        assert run(*words).exit_code == 2
+    ordered = run("updateTopic", "-t", "AddressOrder", "-b", servers.broker, "-o", "true")
+
+    assert ordered.exit_code == 2
+    assert "no name server is given" in ordered.err
+
+
+def test_a_change_by_address_is_undone_there(run: Run, servers: Addresses) -> None:
+    there = ("-b", servers.broker, "-y")
+    run("updateTopic", "-t", "AddressUndo", *there, "-r", "4")
+    run("updateTopic", "-t", "AddressUndo", *there, "-r", "2")
+
+    undone = run("undo", "-y", "-o", "json")
+
+    (row,) = json.loads(undone.out)
+    assert (undone.exit_code, row["broker"], row["result"]) == (0, servers.broker, "changed")

@@ -1,0 +1,111 @@
+"""Two brokers, one of them stopped by a signal: what the other says is shown, exit code 5."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from mqadmin.cli.run import run_line
+from mqadmin.session.call import Workplace
+from mqadmin.shell.server import EmbeddedServer
+from tests.mqadmin.conftest import Result, console_of
+from tests.ports import free_ports
+from tests.waiting import wait
+
+Ask = Callable[..., Result]
+
+
+@pytest.fixture(scope="module")
+def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
+    """Return a function that runs one line at two brokers, of which broker-b hangs."""
+    home = tmp_path_factory.mktemp("broker-b")
+    port = free_ports(4)
+    env = {"HOME": str(home), "XDG_CONFIG_HOME": str(home)}
+    workplace = Workplace()
+
+    with EmbeddedServer() as server:
+        conf = home / "broker.conf"
+        conf.write_text(
+            f"brokerName=broker-b\nlistenPort={port}\nnamesrvAddr={server.addresses.namesrv}\n"
+            f"storePathRootDir={home / 'store'}\nmappedFileSizeCommitLog=1048576\n"
+            "brokerIP1=127.0.0.1\nbindAddress=127.0.0.1\n"
+        )
+
+        def run(*words: str) -> Result:
+            console, out, err = console_of(env)
+            line = [*words, "--namesrv", server.addresses.namesrv, "--timeout", "3"]
+            exit_code = run_line(line, console, workplace)
+            console.out.flush()
+            return Result(exit_code, out.getvalue().decode(), err.getvalue())
+
+        with (home / "log").open("wb") as log:
+            broker = subprocess.Popen(
+                [sys.executable, "-m", "server.broker.app", "-c", str(conf)], stdout=log, stderr=log
+            )
+        try:
+            wait(lambda: "broker-b" in run("broker", "list").out)
+            run("topic", "create", "HALF", "-q", "2")
+            run("group", "create", "readers")
+            for broker_name in ("broker-a", "broker-b"):
+                words = ("HALF", "a body", "--key", "k1", "--broker", broker_name)
+                assert run("message", "send", *words).exit_code == 0
+            run("offset", "reset", "readers", "HALF", "--to", "earliest", "-y")
+            broker.send_signal(signal.SIGSTOP)
+            yield run
+        finally:
+            broker.send_signal(signal.SIGCONT)
+            broker.kill()
+            broker.wait()
+            workplace.link.close()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("topic", "show", "HALF"),
+        ("topic", "status", "HALF"),
+        ("group", "lag", "readers"),
+        ("group", "lag"),
+        ("group", "list"),
+        ("message", "query", "key", "HALF", "k1"),
+        ("offset", "reset", "readers", "HALF", "--to", "latest", "--dry-run"),
+    ],
+    ids=" ".join,
+)
+def test_the_others_are_shown_and_the_silent_one_is_named(ask: Ask, words: tuple[str, ...]) -> None:
+    done = ask(*words, "-ojson")
+
+    assert done.exit_code == 5, done
+    rows = json.loads(done.out)
+    assert rows
+    assert "broker-b" not in {row.get("broker") for row in rows}
+    assert done.err.count("is missing: ") == 1
+    assert "127.0.0.1" in done.err
+    assert "it may have been done" not in done.err
+
+
+def test_doctor_tells_everything_else(ask: Ask) -> None:
+    done = ask("doctor", "-ojson")
+
+    assert done.exit_code == 1
+    findings = json.loads(done.out)
+    assert [row["subject"] for row in findings if row["severity"] == "error"]
+    assert "it may have been done" not in done.err + done.out
+
+
+def test_who_only_asked_the_silent_one_is_told_no_lie(ask: Ask) -> None:
+    done = ask("broker", "config", "get", "--broker", "broker-b")
+
+    assert done.exit_code == 4
+    assert "it may have been done" not in done.err
+    assert "--timeout" in done.err
+
+
+def test_what_may_have_been_written_is_still_said(ask: Ask) -> None:
+    done = ask("message", "send", "HALF", "a body", "--broker", "broker-b")
+
+    assert done.exit_code == 4
+    assert "it may have been done" in done.err

@@ -1,0 +1,179 @@
+"""Each check of the doctor on made-up facts."""
+
+from dataclasses import replace
+
+import pytest
+
+from mqadmin.cluster.brokers import Place
+from mqadmin.health.checkup import (
+    BrokerFacts,
+    Finding,
+    Limits,
+    of_backlog,
+    of_brokers,
+    of_queues,
+    of_route,
+    of_subscriptions,
+    skew_of,
+    slave_lag,
+)
+from remoting.bodies import MessageQueue, QueueData, TopicRouteData
+from storefmt.config.tables import TopicConfig
+
+LIMITS = Limits(slave_lag_size=100, skew_ms=5000)
+NOW_MS = 1_000_000_000
+UP = "[ 0 days, 0 hours, 1 minutes, 40 seconds ]"
+
+
+def broker(
+    *, broker_id: int = 0, boot_ms: int = NOW_MS - 100_000, error: str | None = None, **runtime: str
+) -> BrokerFacts:
+    """Return a broker that has been up for 100 s and is well unless said otherwise."""
+    place = Place("c", "broker-a", broker_id, f"10.0.0.{broker_id}:10911")
+    said = {"bootTimestamp": str(boot_ms), "runtime": UP} | runtime
+    return BrokerFacts(place, {} if error else said, NOW_MS, NOW_MS + 20, error)
+
+
+def brief(found: list[Finding]) -> list[tuple[str, str]]:
+    return [(one.severity.value, one.check.value) for one in found]
+
+
+def test_a_healthy_broker_has_no_finding() -> None:
+    assert list(of_brokers([broker(commitLogDiskRatio="0.42")], LIMITS)) == []
+
+
+@pytest.mark.parametrize(
+    ("ratio", "found"),
+    [
+        ("0.74", []),
+        ("0.75", [("warning", "disk")]),
+        ("0.90", [("error", "disk")]),
+        ("NaN", []),
+        ("?", []),
+    ],
+)
+def test_disks(ratio: str, found: list[tuple[str, str]]) -> None:
+    assert brief(list(of_brokers([broker(commitLogDiskRatio=ratio)], LIMITS))) == found
+
+
+@pytest.mark.parametrize(
+    ("ahead_ms", "skew_ms"), [(0, 0), (-900, 0), (-10_000, -9000), (10_000, 9980), (15, 0)]
+)
+def test_clocks(ahead_ms: int, skew_ms: int) -> None:
+    one = broker(boot_ms=NOW_MS - 100_000 + ahead_ms)
+
+    assert skew_of(one) == skew_ms
+    found = brief(list(of_brokers([one], LIMITS)))
+    assert found == ([("warning", "clock")] if abs(skew_ms) > 5000 else [])
+
+
+def test_a_clock_that_nobody_tells_is_no_finding() -> None:
+    assert skew_of(broker(runtime="a while")) is None
+
+
+def test_slaves_and_masters() -> None:
+    master = broker(commitLogMaxOffset="1000")
+    near, far = (broker(broker_id=1, commitLogMaxOffset=at) for at in ("900", "899"))
+
+    assert slave_lag(master, near) == 100
+    assert slave_lag(master, broker(broker_id=1)) is None
+    assert list(of_brokers([master, near], LIMITS)) == []
+    assert brief(list(of_brokers([master, far], LIMITS))) == [("warning", "slave")]
+    assert brief(list(of_brokers([near], LIMITS))) == [("error", "master")]
+    other = broker(broker_id=1, commitLogMaxOffset="1000", haState="DIVERGED")
+    assert brief(list(of_brokers([master, other], LIMITS))) == [("error", "slave")]
+
+
+def test_an_address_that_does_not_answer() -> None:
+    found = list(of_brokers([broker(error="no answer in 5 s")], LIMITS))
+
+    assert brief(found) == [("error", "address")]
+    assert "brokerIP1" in found[0].hint
+
+
+def route(**more: int) -> TopicRouteData:
+    numbers = {"read_queue_nums": 4, "write_queue_nums": 4, "perm": 6} | more
+    return TopicRouteData(queue_datas=[QueueData(broker_name="broker-a", **numbers)])
+
+
+def test_routes() -> None:
+    held = {"broker-a": TopicConfig("T", 4, 4)}
+
+    def check(
+        configs: dict[str, TopicConfig], told: TopicRouteData | None, asked: str = "broker-a"
+    ) -> list[tuple[str, str]]:
+        found = list(of_route("T", configs, route=told, asked=[asked]))
+        return [(one.severity.value, one.found) for one in found]
+
+    assert check(held, route()) == []
+    assert check(held, None) == [("error", "the broker has it, the name server does not tell it")]
+    assert check(held, route(write_queue_nums=2, perm=4)) == [
+        ("warning", "write queues: the route says 2, the broker 4"),
+        ("warning", "permission: the route says R--, the broker RW-"),
+    ]
+    assert check({}, route()) == [
+        ("warning", "the name server tells it, the broker does not have it")
+    ]
+    assert check({}, route(), asked="another") == []
+
+
+def test_members_that_want_different_things() -> None:
+    alike = {"a": {"T": "*"}, "b": {"T": "*"}}
+    other = {"a": {"T": "*"}, "b": {"T": "x"}, "c": {}}
+
+    assert list(of_subscriptions("g", alike)) == []
+    found = list(of_subscriptions("g", other))
+    assert brief(found) == [("error", "subscription")]
+    assert found[0].found == "a wants *; b wants x; c wants nothing"
+
+
+def test_queues_that_nobody_reads() -> None:
+    queues = [MessageQueue("T", "broker-a", queue_id) for queue_id in range(12)]
+
+    assert list(of_queues("g", "T", queues, read=queues)) == []
+    found = list(of_queues("g", "T", queues, read=queues[:1]))
+    assert brief(found) == [("warning", "queue")]
+    assert found[0].found.endswith("broker-a:8 and 3 more")
+
+
+def test_messages_that_wait() -> None:
+    waiting = {"T": 11, "U": 10}
+
+    found = list(of_backlog("g", waiting, limit=10))
+
+    assert brief(found) == [("warning", "backlog")]
+    assert (found[0].subject, found[0].found) == ("group g, topic T", "11 messages wait")
+
+
+def test_master_that_was_replaced_is_named_with_what_to_do() -> None:
+    old = replace(
+        broker(haFence="this broker is no longer the master of broker-a"),
+        place=Place("c", "broker-a", 0, "10.0.0.9:10911"),
+    )
+
+    for order in ([broker(), old], [old, broker()]):
+        (found,) = of_brokers(order, LIMITS)
+        assert brief([found]) == [("error", "master")]
+        assert "10.0.0.9:10911" in found.subject
+        assert "no longer the master" in found.found
+        assert "broker demote 10.0.0.9:10911" in found.hint
+
+
+def test_second_master_that_takes_messages_is_named() -> None:
+    second = replace(broker(), place=Place("c", "broker-a", 0, "10.0.0.9:10911"))
+
+    (found,) = of_brokers([broker(), second], LIMITS)
+
+    assert brief([found]) == [("error", "master")]
+    assert found.subject == "broker-a at 10.0.0.9:10911"
+    assert "second master of this name, beside 10.0.0.0:10911" in found.found
+
+
+def test_slave_is_held_against_the_master_that_leads() -> None:
+    old = replace(broker(haFence="replaced", commitLogMaxOffset="900"),
+                  place=Place("c", "broker-a", 0, "10.0.0.9:10911"))  # fmt: skip
+    slave = broker(broker_id=1, commitLogMaxOffset="490")
+
+    found = list(of_brokers([old, broker(commitLogMaxOffset="500"), slave], LIMITS))
+
+    assert brief(found) == [("error", "master")]

@@ -1,0 +1,64 @@
+"""Commands that need no loop run without one, and find the loop where there is one."""
+
+import threading
+from collections.abc import Callable
+
+from mqadmin.cli.command import Command
+from mqadmin.cli.parse import everything, load
+from mqadmin.cli.run import run_line
+from mqadmin.session.call import Workplace
+from mqadmin.shell.server import Addresses
+from tests.mqadmin.conftest import Result, console_of
+
+NAME = "mqadmin-loop"
+
+
+def loop_threads() -> int:
+    return sum(thread.name == NAME for thread in threading.enumerate())
+
+
+def test_a_direct_command_starts_no_loop(env: dict[str, str], servers: Addresses) -> None:
+    workplace = Workplace()
+    console, out, err = console_of(env)
+    before = loop_threads()
+
+    exit_code = run_line(("topic", "list", "-n", servers.namesrv), console, workplace)
+
+    assert exit_code == 0, err.getvalue()
+    assert b"SELF_TEST_TOPIC" in out.getvalue()
+    assert loop_threads() == before
+    workplace.link.close()
+
+
+def test_a_direct_command_uses_the_loop_that_runs(env: dict[str, str], servers: Addresses) -> None:
+    workplace = Workplace()
+    console, out, err = console_of(env)
+    before = loop_threads()
+    try:
+        for words in (("cluster", "list"), ("topic", "list")):
+            exit_code = run_line((*words, "-n", servers.namesrv), console, workplace)
+            assert exit_code == 0, err.getvalue()
+        assert loop_threads() == before + 1
+    finally:
+        workplace.link.close()
+
+    assert b"SELF_TEST_TOPIC" in out.getvalue()
+    assert loop_threads() == before
+
+
+def test_explain_sees_the_requests_of_a_direct_command(at: Callable[..., Result]) -> None:
+    done = at("topic", "list", "--explain")
+
+    assert done.exit_code == 0
+    assert "GET_ALL_TOPIC_LIST_FROM_NAMESERVER" in done.err
+
+
+def test_only_commands_that_talk_to_servers_are_direct() -> None:
+    direct = {made.name for made in everything() if made.direct}
+
+    assert {"topic list", "message query id"} <= direct
+    assert all(made.needs.name in {"NAMESRV", "EITHER"} for made in map(_named, direct))
+
+
+def _named(name: str) -> Command:
+    return load(name)

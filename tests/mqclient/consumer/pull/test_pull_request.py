@@ -1,0 +1,97 @@
+"""Which member of a broker a pull goes to: the suggested one, or the one that the user names."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from mqclient.client.instance import MQClient
+from mqclient.consumer.lite_pull_consumer import LitePullConsumer
+from mqclient.consumer.pull.pull_request import Puller, PullRequest
+from mqclient.consumer.settings import LitePullSettings
+from mqclient.consumer.subscription import Subscription
+from remoting.bodies import BrokerData, MessageQueue, QueueData, TopicRouteData
+from remoting.codes import RequestCode
+from remoting.headers import PullMessageResponse, QueryConsumerOffsetResponse
+from tests.mqclient.fake import FakeServer
+from tests.waiting import until
+
+QUEUE = MessageQueue("T", "broker-0", 1)
+SLAVE_ID = 1
+
+
+@asynccontextmanager
+async def master_and_slave() -> AsyncIterator[tuple[MQClient, FakeServer, FakeServer]]:
+    """Run a scene with one broker: a master, which suggests its slave, and the slave."""
+
+    async with FakeServer() as master, FakeServer() as slave:
+        members = {0: master.address, SLAVE_ID: slave.address}
+        route = TopicRouteData(
+            queue_datas=[
+                QueueData(broker_name="broker-0", read_queue_nums=2, write_queue_nums=2, perm=6)
+            ],
+            broker_datas=[BrokerData(cluster="C", broker_name="broker-0", broker_addrs=members)],
+        )
+        master.say(RequestCode.GET_ROUTEINFO_BY_TOPIC, body=route.encode_strict())
+        for server, suggested in ((master, SLAVE_ID), (slave, 0)):
+            header = PullMessageResponse(
+                suggest_which_broker_id=suggested,
+                next_begin_offset=5,
+                min_offset=0,
+                max_offset=5,
+            )
+            server.say(RequestCode.PULL_MESSAGE, 19, header=header)
+            server.say(RequestCode.HEART_BEAT)
+            server.say(RequestCode.UNREGISTER_CLIENT)
+        async with master.client(timeout_s=60.0) as client:
+            yield client, master, slave
+
+
+def pulls(server: FakeServer) -> int:
+    return len(server.asked_for(RequestCode.PULL_MESSAGE))
+
+
+async def pull(puller: Puller) -> None:
+    await puller.pull(PullRequest(QUEUE, 5, Subscription.parse("*"), 32))
+
+
+async def test_the_next_pull_goes_where_the_broker_suggests() -> None:
+    async with master_and_slave() as (client, master, slave):
+        puller = Puller(client, "G")
+        for counts in ((1, 0), (1, 1), (2, 1)):
+            await pull(puller)
+
+            assert (pulls(master), pulls(slave)) == counts
+
+
+@pytest.mark.parametrize(("broker_id", "counts"), [(0, (2, 0)), (SLAVE_ID, (0, 2)), (7, (2, 0))])
+async def test_a_named_member_is_asked_whatever_is_suggested(
+    broker_id: int, counts: tuple[int, int]
+) -> None:
+    async with master_and_slave() as (client, master, slave):
+        puller = Puller(client, "G", broker_id=broker_id)
+
+        await pull(puller)
+        await pull(puller)
+
+        assert (pulls(master), pulls(slave)) == counts
+
+
+async def test_a_polling_consumer_pulls_from_the_member_it_is_told() -> None:
+    settings = LitePullSettings(connect_broker_by_user=True, default_broker_id=SLAVE_ID)
+
+    async with master_and_slave() as (client, master, slave):
+        master.say(RequestCode.QUERY_CONSUMER_OFFSET, header=QueryConsumerOffsetResponse(offset=5))
+        master.say(RequestCode.UPDATE_CONSUMER_OFFSET)
+        consumer = LitePullConsumer(client, "G", settings)
+        async with consumer:
+            await consumer.assign([QUEUE])
+            await consumer.start()
+            await until(lambda: pulls(slave) >= 3)
+
+        assert pulls(master) == 0
+
+
+def test_without_being_told_the_member_number_means_nothing() -> None:
+    assert LitePullSettings(default_broker_id=SLAVE_ID).broker_id is None
+    assert LitePullSettings(connect_broker_by_user=True).broker_id == 0

@@ -1,0 +1,53 @@
+"""No message is lost or archived twice when the archiver is killed, again and again."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from server.pytest_plugin import RocketMQ, running_pair
+from tests.pipeline.archive.test_archive import messages, stored
+from tests.pipeline.kills import FEWER_COMMITS, archive_under_kills
+from tests.pipeline.livetopics import fill, make
+
+COUNT = 1_500
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[RocketMQ]:
+    """Yield a pair with one topic that takes many commits."""
+    with running_pair() as started:
+        make(started.namesrv, "Killed")
+        fill(started.namesrv, "Killed", COUNT)
+        yield started
+
+
+def options(pair: RocketMQ) -> dict[str, str]:
+    return {
+        "namesrv": pair.namesrv,
+        "subscribe": "Killed",
+        "maxOffsetsPerTrigger": "10",
+        "maxRecordsPerPartition": "4",
+    }
+
+
+def test_five_kills_lose_and_repeat_nothing(pair: RocketMQ, tmp_path: Path) -> None:
+    uri = tmp_path / "archive"
+
+    commits = archive_under_kills(uri, options(pair), engine="local", kill_count=5, seed=9)
+
+    assert commits >= COUNT // 10
+    assert messages(str(uri)) == stored(pair.store, "Killed")
+
+
+@pytest.mark.spark
+@pytest.mark.soak
+@pytest.mark.timeout(3_600)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_six_kills_of_a_driver_tree(pair: RocketMQ, tmp_path: Path, seed: int) -> None:
+    uri = tmp_path / "archive"
+
+    given = options(pair) | FEWER_COMMITS
+    archive_under_kills(uri, given, engine="spark", kill_count=6, seed=seed)
+
+    assert messages(str(uri)) == stored(pair.store, "Killed")

@@ -1,0 +1,124 @@
+"""Options of the live source and sink: what they mean, and what is refused by name."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import BadOption
+from pipeline.sources.live.options import (
+    EARLIEST,
+    LATEST,
+    Use,
+    live_of,
+    queue_of,
+    queue_text,
+    sink_of,
+)
+from remoting.aio.tls import ClientTls
+from remoting.bodies import MessageQueue
+
+GIVEN = {"namesrv": "127.0.0.1:9876", "subscribe": "orders"}
+QUEUE = MessageQueue("orders", "broker-a", 3)
+
+
+def tree(value: object) -> str:
+    return json.dumps({"orders": {"broker-a": {"3": value}}})
+
+
+def test_defaults_are_those_of_kafkas_source() -> None:
+    batch, stream = live_of(GIVEN, use=Use.BATCH), live_of(GIVEN, use=Use.STREAM)
+
+    assert (batch.starting.offset, batch.ending.offset) == (EARLIEST, LATEST)
+    assert stream.starting.offset == LATEST
+    assert batch.fail_on_data_loss
+    assert batch.wanted.topics == ("orders",)
+    assert "body" in batch.columns
+
+
+def test_the_strongest_of_three_starting_options_counts() -> None:
+    given = {**GIVEN, "startingOffsets": tree(7)}
+    assert live_of(given, use=Use.BATCH).starting.by_queue == {QUEUE: 7}
+
+    given["startingOffsetsByTimestamp"] = tree(1_000)
+    assert live_of(given, use=Use.BATCH).starting.is_time
+
+    given["startingTimestamp"] = "2000"
+    assert live_of(given, use=Use.BATCH).starting.time_ms == 2_000
+
+
+def test_queues_may_be_named_one_by_one() -> None:
+    given = {"nameServer": "n", "assign": '{"orders": {"broker-a": [3, 1]}}'}
+
+    wanted = live_of(given, use=Use.BATCH).wanted
+
+    assert wanted.queues == (MessageQueue("orders", "broker-a", 1), QUEUE)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"startingOffset": "earliest"}, "no option 'startingOffset'; it has namesrv"),
+        ({"subscribePattern": "o.*"}, "one of the options subscribe"),
+        ({"startingOffsets": "latest"}, "'latest', which is for a stream"),
+        ({"endingOffsets": "earliest"}, "'earliest', a batch would have no rows"),
+        ({"endingOffsets": tree(-2)}, "'earliest', a batch would have no rows"),
+        ({"startingOffsets": "soon"}, "startingOffsets is 'soon', no word it knows"),
+        ({"startingOffsets": "[1]"}, "expected JSON topic -> broker -> queue"),
+        ({"startingOffsets": tree(-3)}, "'3': -3, expected a queue and a number"),
+        ({"startingTimestamp": "yesterday"}, "startingTimestamp is 'yesterday'"),
+        ({"maxOffsetsPerTrigger": "5"}, "'maxOffsetsPerTrigger' is for a stream, not for a batch"),
+        ({"topic": "x"}, "'topic' is for a sink, not for a batch"),
+        ({"failOnDataLoss": "no"}, "failOnDataLoss is 'no', expected true or false"),
+        ({"minPartitions": "0"}, "minPartitions is '0'"),
+        ({"columns": "body,colour"}, "no column colour; it has"),
+        ({"filterExpression": "||"}, "filterExpression is"),
+        ({"filterExpression": "a", "filterType": "LUA"}, "filterExpression is"),
+        ({"accessKey": "me"}, "accessKey and secretKey go together"),
+        ({"tlsCa": "ca.pem"}, "tlsCa needs option tls=true"),
+        ({"tls": "yes"}, "tls is 'yes', expected false or true"),
+        ({"tls": "true", "tlsKey": "k.pem"}, "tlsCert and tlsKey go together"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(given: dict[str, str], said: str) -> None:
+    with pytest.raises(BadOption, match=said):
+        live_of({**GIVEN, **given}, use=Use.BATCH)
+
+
+def test_name_servers_are_needed() -> None:
+    with pytest.raises(BadOption, match="needs option namesrv"):
+        live_of({"subscribe": "orders"}, use=Use.BATCH)
+
+
+def test_tls_is_that_of_the_client() -> None:
+    assert live_of(GIVEN, use=Use.BATCH).access.tls is None
+    assert live_of({**GIVEN, "tls": "true"}, use=Use.BATCH).access.tls == ClientTls()
+    files = {"tlsCert": "c.pem", "tlsKey": "k.pem", "tlsKeyPassword": "secret"}
+
+    tls = live_of({**GIVEN, "tls": "true", "tlsCa": "ca.pem", **files}, use=Use.BATCH).access.tls
+    known = sink_of({"namesrv": "n", "tls": "true", "tlsCa": "system"}).access.tls
+
+    assert tls == ClientTls(True, Path("ca.pem"), Path("c.pem"), Path("k.pem"), "secret")
+    assert known == ClientTls(auth_server=True)
+    assert "secret" not in repr(tls)
+
+
+def test_a_stream_has_no_end() -> None:
+    with pytest.raises(BadOption, match="'endingOffsets' is for a batch"):
+        live_of({**GIVEN, "endingOffsets": "latest"}, use=Use.STREAM)
+
+
+def test_a_key_for_deduplication_means_deduplication() -> None:
+    sink = sink_of({"namesrv": "n", "dedupKey": "order_id"})
+
+    assert (sink.dedup, sink.dedup_key, sink.in_flight) == (True, "order_id", 32)
+    with pytest.raises(BadOption, match="'subscribe' is for a batch or stream, not for a sink"):
+        sink_of(GIVEN)
+
+
+def test_queues_have_one_text() -> None:
+    assert queue_text(QUEUE) == "orders@broker-a@3"
+    assert queue_of("orders@broker-a@3") == QUEUE
+    for text in ("orders", "orders@broker-a", "orders@broker-a@x", "@b@1"):
+        with pytest.raises(BadOption, match="no queue"):
+            queue_of(text)

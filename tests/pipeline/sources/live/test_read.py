@@ -1,0 +1,140 @@
+"""Reading a live broker without Spark: rows, edges by time, filters, and what is lost."""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+
+from pipeline.errors import BadOption, DataLost
+from pipeline.sources.live.options import Live
+from pipeline.sources.live.plan import Range
+from pipeline.sources.live.queues import ask, batch_tasks, span
+from pipeline.sources.live.read import read_ranges
+from pipeline.sources.live.table import LIVE_SCHEMA
+from pipeline.sources.store.log_tables import plan_log, read_log
+from pipeline.sources.store.reading import Reading
+from remoting.bodies import MessageQueue
+from server.pytest_plugin import RocketMQ, running_pair
+from storefmt.arrow.columns import SCHEMA
+from tests.pipeline.livetopics import fill, live, make
+
+COUNT = 210
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[RocketMQ]:
+    """Yield a pair with two filled topics."""
+    environment = pytest.MonkeyPatch()
+    environment.setenv("ROCKETMQ_enablePropertyFilter", "true")
+    with running_pair() as started:
+        environment.undo()
+        for topic in ("Orders", "Other"):
+            make(started.namesrv, topic)
+            fill(started.namesrv, topic, COUNT)
+        yield started
+
+
+def read(asked: Live) -> pa.Table:
+    batches = [b for task in ask(asked, batch_tasks) for b in read_ranges(asked, task.ranges)]
+    schema = pa.schema([LIVE_SCHEMA.field(name) for name in asked.columns])
+    return pa.Table.from_batches(batches, schema=schema)
+
+
+def test_rows_are_those_of_the_store(pair: RocketMQ) -> None:
+    columns = tuple(name for name in SCHEMA.names if name != "file")
+    reading = Reading(columns=columns, check_crc=True)
+    stored = pa.Table.from_batches(
+        [batch for split in plan_log(pair.store, reading) for batch in read_log(split, reading)]
+    )
+
+    found = read(
+        live(pair.namesrv, subscribe="Orders,Other", columns=",".join(columns), checkCrc="true")
+    )
+
+    assert found.num_rows == 2 * COUNT
+    assert found.sort_by("commit_log_offset").equals(stored.sort_by("commit_log_offset"))
+
+
+def test_every_row_says_where_it_came_from(pair: RocketMQ) -> None:
+    rows = read(live(pair.namesrv, subscribePattern="Or.*s", minPartitions="7")).to_pylist()
+
+    assert len(rows) == COUNT
+    assert {row["topic"] for row in rows} == {"Orders"}
+    assert {row["broker_name"] for row in rows} == {"broker-a"}
+    assert {row["broker_address"] for row in rows} == {pair.broker}
+    assert {row["cluster"] for row in rows} == {"DefaultCluster"}
+
+
+def test_a_time_means_the_first_message_stored_then_or_later(pair: RocketMQ) -> None:
+    columns = "queue_id,queue_offset,store_timestamp"
+    rows = read(live(pair.namesrv, subscribe="Orders", columns=columns)).to_pylist()
+    times = sorted({row["store_timestamp"] for row in rows})
+    # The last half millisecond between two messages, too.
+    for moment in (times[0], times[len(times) // 2], times[-3]):
+        text = str(round(moment.timestamp() * 1000))
+        later = read(
+            live(
+                pair.namesrv,
+                subscribe="Orders",
+                columns=columns,
+                startingTimestamp=text,
+                startingOffsetsByTimestampStrategy="latest",
+            )
+        ).to_pylist()
+        sooner = read(
+            live(pair.namesrv, subscribe="Orders", columns=columns, endingTimestamp=text)
+        ).to_pylist()
+
+        def key(row: dict[str, object]) -> tuple[object, ...]:
+            return tuple(row.values())
+
+        assert {*map(key, later)} == {key(row) for row in rows if row["store_timestamp"] >= moment}
+        assert {*map(key, sooner)} == {key(row) for row in rows if row["store_timestamp"] < moment}
+
+
+def test_a_time_after_the_last_message_is_an_error_or_the_end(pair: RocketMQ) -> None:
+    late = {"subscribe": "Orders", "startingTimestamp": "99999999999999"}
+
+    with pytest.raises(BadOption, match="Orders@broker-a@0 has no message at or after"):
+        read(live(pair.namesrv, **late))
+    latest = live(pair.namesrv, **late, startingOffsetsByTimestampStrategy="latest")
+    assert read(latest).num_rows == 0
+
+
+@pytest.mark.parametrize(
+    ("expression", "kind", "wanted"),
+    [
+        ("TagA || 标签", "TAG", lambda row: row["tags"] in ("TagA", "标签")),
+        ("colour = 'red'", "SQL92", lambda row: dict(row["properties"])["colour"] == "red"),
+    ],
+)
+def test_a_filter_works_at_the_broker(pair: RocketMQ, expression: str, kind: str, wanted) -> None:
+    rows = read(live(pair.namesrv, subscribe="Orders")).to_pylist()
+
+    found = read(
+        live(pair.namesrv, subscribe="Orders", filterExpression=expression, filterType=kind)
+    ).to_pylist()
+
+    assert [row["flag"] for row in found] == [row["flag"] for row in rows if wanted(row)]
+    assert found
+
+
+def test_messages_that_are_not_there_are_an_error_or_passed_over(pair: RocketMQ) -> None:
+    asked = live(pair.namesrv, subscribe="Orders", columns="queue_offset")
+    queue = MessageQueue("Orders", "broker-a", 0)
+    end = ask(asked, span)[queue].high
+    beyond = [Range(queue, end - 5, end + 5)]
+
+    with pytest.raises(DataLost, match=rf"Orders@broker-a@0: messages {end} up to {end + 5}"):
+        list(read_ranges(asked, beyond))
+    lenient = asked._replace(fail_on_data_loss=False)
+    assert sum(batch.num_rows for batch in read_ranges(lenient, beyond)) == 5
+
+
+def test_offsets_must_name_every_queue_and_no_other(pair: RocketMQ) -> None:
+    for text, said in (
+        ('{"Orders": {"broker-a": {"0": 5}}}', "do not name Orders@broker-a@1"),
+        ('{"Orders": {"broker-x": {"0": 5}}}', "name Orders@broker-x@0, which is not read"),
+    ):
+        with pytest.raises(BadOption, match=said):
+            read(live(pair.namesrv, subscribe="Orders", startingOffsets=text))

@@ -1,0 +1,71 @@
+"""Bodies of a log as their producers gave them."""
+
+import zlib
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from pipeline.sources.store.inflated import inflated
+from pipeline.sources.store.tables import Reading, plan, read
+from storefmt.errors import RecordDamaged
+from storefmt.formats.message import Record
+from storefmt.formats.sysflag import COMPRESSED, inflate
+from storefmt.offline.views.storedir import StoreDir
+from tests.golden import Golden
+
+PLAIN = b"a body that says hello"
+BROKEN = b"\x78\x9cnot zlib"
+
+
+def batch(*bodies: tuple[bytes, int]) -> pa.RecordBatch:
+    columns = {"body": [body for body, _ in bodies], "sys_flag": [flag for _, flag in bodies]}
+    schema = pa.schema([("body", pa.binary()), ("sys_flag", pa.int32())])
+    return pa.RecordBatch.from_pydict(columns, schema=schema)
+
+
+def rows(store: Path, **options: object) -> list[dict[str, object]]:
+    reading = Reading(columns=("commit_log_offset", "body"), **options)  # type: ignore[arg-type]
+    return [
+        row for task in plan(store, reading) for b in read(task, reading) for row in b.to_pylist()
+    ]
+
+
+def test_bodies_of_a_store_are_decompressed_when_asked_for(golden: Golden) -> None:
+    store = golden.store("kinds")
+    with StoreDir.open(store) as opened:
+        records = [item for item in opened.records() if isinstance(item, Record)]
+    packed = [record for record in records if record.sys_flag & COMPRESSED]
+
+    stored = {row["commit_log_offset"]: row["body"] for row in rows(store)}
+    given = {row["commit_log_offset"]: row["body"] for row in rows(store, decompress=True)}
+
+    assert packed
+    assert stored == {record.log_offset: record.body for record in records}
+    assert given == {
+        record.log_offset: inflate(record.body, record.sys_flag, size_max=1 << 20)
+        for record in records
+    }
+
+
+def test_a_part_ends_where_its_bodies_are_full() -> None:
+    packed = zlib.compress(bytes(1000)), COMPRESSED
+    made = batch(packed, packed, (PLAIN, 0), packed)
+
+    parts = list(inflated(made, bytes_max=2050, fail_on_damage=False))
+
+    assert [part.num_rows for part, _ in parts] == [3, 1]
+    assert [len(body) for _, bodies in parts for body in bodies.to_pylist()] == [
+        *(1000, 1000, len(PLAIN), 1000)
+    ]
+    assert pa.Table.from_batches([part for part, _ in parts]).to_batches()[0].num_rows == 3
+
+
+def test_what_cannot_be_decompressed_stays_or_ends_the_job() -> None:
+    made = batch((BROKEN, COMPRESSED), (zlib.compress(PLAIN), COMPRESSED))
+
+    ((_, bodies),) = inflated(made, bytes_max=1 << 20, fail_on_damage=False)
+
+    assert bodies.to_pylist() == [BROKEN, PLAIN]
+    with pytest.raises(RecordDamaged, match="not zlib"):
+        list(inflated(made, bytes_max=1 << 20, fail_on_damage=True))

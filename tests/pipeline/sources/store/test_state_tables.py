@@ -1,0 +1,137 @@
+"""Every table of a store equals what the offline reader says; no Spark here."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.sources.store.tables import Reading, default_columns, plan, read, table_names
+from storefmt.offline.views.storedir import StoreDir
+from tests.golden import Golden
+from tests.work import lines_of
+
+STORES = ["basic", "kinds", "ipv6", "retention"]
+
+
+def rows(directory: Path, table: str, **options: Any) -> list[dict[str, Any]]:
+    reading = Reading(table=table, columns=default_columns(table), **options)
+    return [
+        row
+        for task in plan(directory, reading)
+        for batch in read(task, reading)
+        for row in batch.to_pylist()
+    ]
+
+
+@pytest.mark.parametrize("name", STORES)
+@pytest.mark.parametrize("split_size", [400, 1 << 20])
+def test_consumequeue_has_every_entry_once(golden: Golden, name: str, split_size: int) -> None:
+    directory = golden.store(name)
+    with StoreDir.open(directory) as store:
+        expected = [
+            (topic, queue_id, queue_offset, *entry)
+            for topic, queue_id in store.queues()
+            for queue_offset, entry in store.queue(topic, queue_id).entries()
+        ]
+
+    found = [
+        tuple(row[name] for name in default_columns("consumequeue")[:6])
+        for row in rows(directory, "consumequeue", split_size=split_size, rows_max=7)
+    ]
+
+    assert found == expected
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_index_has_every_entry_once(golden: Golden, name: str) -> None:
+    directory = golden.store(name)
+    with StoreDir.open(directory) as store:
+        expected = [
+            (view.span.path.name, number, *entry[:2], entry.previous)
+            for view in store.index_files
+            for number, entry in view.entries()
+        ]
+
+    found = [
+        (
+            row["file"],
+            row["position"],
+            row["key_hash"],
+            row["commit_log_offset"],
+            row["prev_position"],
+        )
+        for row in rows(directory, "index", split_size=300)
+    ]
+
+    assert found == expected
+    with_entries = [row["file"] for row in rows(directory, "index_files") if row["index_count"] > 1]
+    assert with_entries == sorted({file for file, *_ in expected})
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_state_tables_say_what_the_reader_says(golden: Golden, name: str) -> None:
+    directory = golden.store(name)
+    with StoreDir.open(directory) as store:
+        topics = sorted(store.topics().topics)
+        groups = sorted(store.groups().groups)
+        lags = [(info.group, info.topic, info.queue_id, info.lag) for info in store.group_offsets()]
+        delays = sorted(store.delay_offsets().items())
+        files = [view.name for view in store.files()]
+
+    assert [row["topic"] for row in rows(directory, "topics")] == topics
+    assert [row["consumer_group"] for row in rows(directory, "groups")] == groups
+    assert [
+        (row["consumer_group"], row["topic"], row["queue_id"], row["lag"])
+        for row in rows(directory, "offsets")
+    ] == lags
+    assert [
+        (row["delay_level"], row["offset"]) for row in rows(directory, "delay_offsets")
+    ] == delays
+    assert [row["path"] for row in rows(directory, "files")] == files
+    assert len(rows(directory, "checkpoint")) == 1
+
+
+def test_a_consumed_message_gives_its_store_time(golden: Golden) -> None:
+    found = rows(golden.store("basic"), "offsets")
+
+    consumed = [row for row in found if row["min_offset"] < row["offset"] <= row["max_offset"]]
+    assert consumed
+    assert all(row["last_consumed_timestamp"] is not None for row in consumed)
+
+
+@pytest.mark.parametrize("table", table_names())
+def test_columns_come_in_the_order_they_are_asked_for(golden: Golden, table: str) -> None:
+    directory = golden.store("basic")
+    columns = tuple(reversed(default_columns(table)))
+    reading = Reading(table=table, columns=columns)
+
+    schemas = {
+        tuple(batch.schema.names)
+        for task in plan(directory, reading)
+        for batch in read(task, reading)
+    }
+
+    assert schemas in ({columns}, set())
+
+
+def store_of_queues(root: Path, count: int) -> Path:
+    (root / "commitlog").mkdir(parents=True)
+    for number in range(count):
+        queue = root / "consumequeue" / f"T{number % 300}" / str(number // 300)
+        queue.mkdir(parents=True)
+        (queue / f"{0:020}").write_bytes(bytes(8) + b"\0\0\0\x64" + bytes(8) + bytes(20))
+    return root
+
+
+def test_thousands_of_queues_are_few_tasks(tmp_path: Path) -> None:
+    store = store_of_queues(tmp_path, 3000)
+
+    assert len(plan(store, Reading(table="consumequeue"))) == 1
+    assert len(rows(store, "consumequeue")) == 3000
+
+
+def test_the_work_of_planning_grows_with_the_queues(tmp_path: Path) -> None:
+    reading = Reading(table="consumequeue")
+    few, many = store_of_queues(tmp_path / "few", 100), store_of_queues(tmp_path / "many", 1000)
+
+    assert lines_of(lambda: plan(many, reading)) < 12 * lines_of(lambda: plan(few, reading))

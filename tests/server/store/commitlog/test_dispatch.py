@@ -1,0 +1,182 @@
+"""Dispatch with and without kernels: the same queues, index files and counters, also on errors."""
+
+import errno
+import random
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from server.store.commitlog import dispatch
+from server.store.commitlog.dispatch import KEYS_WAITING_MAX, Dispatcher
+from server.store.index.index import Index
+from server.store.queues.queue_table import QueueHandle, QueueTable
+from server.store.results import DispatchEntry
+from storefmt.dispatch import index_table
+from storefmt.formats import javahash
+from storefmt.formats.sysflag import TRANSACTION_COMMIT, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
+from storefmt.paths import StorePaths
+from tests.server.store.simdisk import SimDisk
+
+QUEUES = 6
+SLOTS = 16
+SIZE = 100
+KEYS = ("order-17", "ключ", "😀-1", "", "polygenelubricants", "AC110001234518B4AAC20E2F2A6704CE")
+FLAGS = (0, 0, 0, 1, TRANSACTION_PREPARED, TRANSACTION_COMMIT, TRANSACTION_ROLLBACK)
+WAYS = [way for way in ("pure", "compiled") if way in dispatch.ways()]
+built = pytest.mark.skipif(
+    len(WAYS) < 2 or "compiled" not in index_table.ways(),
+    reason="the kernels are not built: `make kernel`",
+)
+
+
+class Parts(NamedTuple):
+    """A dispatcher and what it writes to; some calls of the disk fail."""
+
+    disk: SimDisk
+    table: QueueTable
+    index: Index
+    dispatcher: Dispatcher
+
+
+def make(way: str, refused: set[int], monkeypatch: pytest.MonkeyPatch) -> Parts:
+    """Return a dispatcher that works this way; the disk refuses the calls of these numbers."""
+    monkeypatch.setattr(dispatch, "_add", dispatch.ways()[way])
+    monkeypatch.setattr(index_table, "_way", index_table.ways()[way])
+    monkeypatch.setattr(javahash, "_hash", javahash.hashes()[way])
+    disk, calls = SimDisk(), 0
+
+    def refuse(name: str, path: Path) -> None:
+        nonlocal calls
+        calls += name in ("pwrite", "create", "truncate")
+        if calls in refused:
+            refused.discard(calls)
+            raise OSError(errno.ENOSPC, "no space", str(path))
+
+    table = QueueTable(disk, StorePaths(Path("/store")), file_size=400)
+    index = Index(disk, Path("/store/index"), slot_count=SLOTS, entry_count_max=50)
+    disk.on_call = refuse
+    return Parts(disk, table, index, Dispatcher(index, table))
+
+
+def records(numbers: random.Random, log_offset: int, count: int) -> list[DispatchEntry]:
+    """Return records one after another, in runs of one queue or in turns."""
+    entries = []
+    queue_id = 0
+    for number in range(count):
+        if numbers.random() < 0.4:
+            queue_id = numbers.randrange(QUEUES)
+        keys = tuple(numbers.choice(KEYS) for _ in range(numbers.choice((0, 1, 1, 2, 3))))
+        code = numbers.choice((0, 2598919, -1, (1 << 63) - 1, -(1 << 63)))
+        at, flag = log_offset + number * SIZE, numbers.choice(FLAGS)
+        topic = numbers.choice(("topic-a", "topic-b"))
+        entries.append(DispatchEntry(topic, queue_id, 0, at, SIZE, code, at * 30, flag, keys))
+    return entries
+
+
+def step(parts: Parts, numbers: random.Random, log_offset: int) -> int:
+    """Dispatch some records, or do what happens to queues between dispatches."""
+    _, table, index, dispatcher = parts
+    action = numbers.randrange(8)
+    if action == 0:
+        table.evict_after_start()
+        table.evict_idle()
+    elif action == 1:
+        dispatcher.paused = None
+    elif action == 2:
+        dispatcher.put_keys(1)
+    elif action == 3:
+        try:
+            index.write()
+        except OSError as error:
+            dispatcher.paused = error
+    count = numbers.randrange(1, 2 * KEYS_WAITING_MAX)
+    entries = records(numbers, log_offset, count)
+    handles: list[QueueHandle] = []
+    for entry in entries:
+        handle: QueueHandle | None = table.queues.get((entry.topic, entry.queue_id))
+        if handle is None:
+            handle = table.handle(entry.topic, entry.queue_id)
+        if entry.sys_flag & TRANSACTION_ROLLBACK in (0, TRANSACTION_COMMIT):
+            if isinstance(handle, int):
+                table.columns.give(handle, 1)
+            else:
+                handle.next_offset += 1
+        handles.append(handle)
+    if action == 4:
+        table.take_topic("topic-b")
+    elif action == 5:
+        # Its slot is still the handle of its records.
+        table.find("topic-a", numbers.randrange(QUEUES))
+    dispatcher.dispatch(entries, handles, now_ms=log_offset + 1)
+    return log_offset + count * SIZE
+
+
+def state(parts: Parts) -> dict[str, object]:
+    """Return everything that a dispatch may change."""
+    disk, table, index, dispatcher = parts
+    columns = table.columns
+    slots = range(len(columns.queue_ids[:64]))
+    return {
+        "files": disk.files(),
+        "loaded": {key: (q.numbers, bytes(q.tail)) for key, q in table.queues.items()},
+        "evicted": [columns.get(n) for n in slots],
+        "backlog": (bytes(table.files.backlog._chunk), list(table.files.backlog._run_counts)),
+        "index": [
+            (f.path, f.header, bytes(f._fresh), bytes(f._dirty), bytes(f._slots or b""))
+            for f in index.files
+        ],
+        "keys": (list(dispatcher._waiting), dispatcher._in_part, index._skip_keys),
+        "ends": (dispatcher.dispatched_offset, dispatcher.last_store_ms),
+        "paused": dispatcher.paused and dispatcher.paused.errno,
+    }
+
+
+@built
+def test_kernels_change_what_plain_python_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatch, "UNWRITTEN_MAX", 9)
+    monkeypatch.setattr("server.store.queues.queue_table.LOADED_IDLE_MAX", 2)
+    monkeypatch.setattr("server.store.queues.queue_table.LOADED_PUT_MAX", 5)
+    seen: list[dict[str, object]] = []
+    for number in range(24):
+        plain = states_of("pure", number, monkeypatch)
+        assert states_of("compiled", number, monkeypatch) == plain
+        seen += plain
+
+    # The seeds are worth something: entries rested, the disk was full, files were full.
+    assert any(after["backlog"][0] for after in seen)
+    assert any(after["paused"] == errno.ENOSPC for after in seen)
+    assert any(after["keys"][1] for after in seen)
+    assert any(len(after["index"]) > 2 for after in seen)
+
+
+def states_of(way: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
+    """Return what there is after each of some dispatches."""
+    numbers = random.Random(seed)
+    refused = {numbers.randrange(200) for _ in range(seed % 12)}
+    parts, log_offset = make(way, refused, monkeypatch), 0
+    states = []
+    for _ in range(12):
+        log_offset = step(parts, numbers, log_offset)
+        states.append(state(parts))
+    return states
+
+
+@built
+def test_kernel_refuses_what_is_no_record() -> None:
+    from server.store.commitlog.dispatch_kernel import add_entries
+
+    table = QueueTable(SimDisk(), StorePaths(Path("/store")), file_size=400)
+    queue = table.obtain("topic-a", 0)
+    record = DispatchEntry("topic-a", 0, 0, 0, SIZE, 0, 1, 0, ())
+    for records_, handles, error in (
+        ([record], [], ValueError),
+        ([(1, 2)], [queue], TypeError),
+        ([None], [0], TypeError),
+        ([record._replace(log_offset=1 << 63)], [queue], OverflowError),
+        ([record, record._replace(size=1 << 31)], [queue, queue], OverflowError),
+        ([record], [None], AttributeError),
+    ):
+        with pytest.raises(error):
+            add_entries(records_, handles, 0, table.columns, None, loaded_max=9, evicted_max=9)
+    assert (queue.tail, queue.max_offset) == (b"", 0)

@@ -1,0 +1,47 @@
+"""Topics that were deleted before a power cut took the end of the log."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.server.store.simdisk import SimDisk
+from tests.server.store.stores import (
+    START_MS,
+    abandon,
+    bodies,
+    delete_topic,
+    flush,
+    message,
+    open_store,
+    small_config,
+)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_topic_that_was_deleted_behind_what_a_power_cut_left_keeps_its_new_messages(
+    seed: int,
+) -> None:
+    disk = SimDisk()
+    config = small_config(Path("/store"), log_file_size=1 << 16)
+    store = open_store(config, disk=disk)
+    store.put(message(0, queue_id=0), START_MS)
+    store.write(START_MS)
+    flush(store)
+    for number in range(40):
+        store.put(message(number, topic="topic-b"), START_MS)
+    store.write(START_MS)
+    delete_topic(store, "topic-a")
+    abandon(store)
+    disk = disk.crash(seed)
+
+    store = open_store(config, disk=disk)
+    for number in range(10):
+        store.put(message(number, queue_id=0), START_MS)
+    store.write(START_MS)
+    sent = bodies(store, "topic-a", 0)
+    abandon(store)
+    store = open_store(config, disk=disk)
+
+    assert len(sent) == 10
+    assert bodies(store, "topic-a", 0) == sent
+    abandon(store)

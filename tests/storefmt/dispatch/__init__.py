@@ -1,0 +1,1 @@
+"""Tests of what a broker derives from the commit log."""
