@@ -16,6 +16,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from tests.golden import shared_directory
+
 REPOSITORY: Final = Path(__file__).resolve().parents[2]
 FLAGS: Final = "-fsanitize=address,undefined -fno-omit-frame-pointer -g -O1"
 TESTS: Final = (
@@ -64,6 +66,7 @@ def sanitize(tests: tuple[str, ...] = TESTS) -> tuple[int, str, list[str]]:
             "ASAN_OPTIONS": "detect_leaks=0",
             "PYTHONMALLOC": "malloc",
             "PYTHONPATH": str(tree),
+            "MQ_SHARED": str(shared_directory()),
         }
         run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not soak"]
         done = subprocess.run([*run, *tests], cwd=tree, env=env, capture_output=True, text=True)
