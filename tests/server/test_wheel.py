@@ -25,8 +25,8 @@ taken = []
 plain_sends = app.plain_sends
 
 
-def counted(sender, clock):
-    take = plain_sends(sender, clock)
+def counted(*parts):
+    take = plain_sends(*parts)
 
     def counting(conn, data):
         size = take(conn, data)
