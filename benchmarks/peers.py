@@ -40,11 +40,12 @@ WARM_S: Final = 1.0
 
 
 class Load(NamedTuple):
-    """What is sent: messages in a request, and requests that may be on their way."""
+    """What is sent: messages in a request, and requests on their way for each connection."""
 
     name: str
     batch: int
     window: int
+    connections: int = 1
 
 
 LOADS: Final = (
@@ -74,6 +75,7 @@ class Result(NamedTuple):
     cpu_us: float
     p50_us: float
     p99_us: float
+    p999_us: float
 
 
 @contextmanager
@@ -144,7 +146,8 @@ def run(client: Path, peer: Peer, load: Load, request: Path, seconds: float) -> 
     """
     request.write_bytes(peer.batch if load.batch > 1 else peer.single)
     answers = peer.answers_a_batch if load.batch > 1 else 1
-    words = [peer.protocol, peer.port, request, answers, load.window, WARM_S, seconds]
+    numbers = [answers, load.connections, load.window, WARM_S, seconds]
+    words = [peer.protocol, peer.port, request, *numbers]
     with subprocess.Popen(
         [client, *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as running:
@@ -159,7 +162,7 @@ def run(client: Path, peer: Peer, load: Load, request: Path, seconds: float) -> 
     if running.returncode:
         raise subprocess.CalledProcessError(running.returncode, running.args)
     count = int(last[0]) * load.batch
-    return Result(count / float(last[1]), used_s / count * 1e6, float(last[2]), float(last[3]))
+    return Result(count / float(last[1]), used_s / count * 1e6, *map(float, last[2:5]))
 
 
 def table(found: dict[tuple[str, str], list[Result]], names: list[str]) -> str:
@@ -169,7 +172,7 @@ def table(found: dict[tuple[str, str], list[Result]], names: list[str]) -> str:
     for load in LOADS:
         for name in names:
             runs = found[load.name, name]
-            rate, cpu_us, p50_us, p99_us = (
+            rate, cpu_us, p50_us, p99_us, _ = (
                 statistics.median(values) for values in zip(*runs, strict=True)
             )
             rates = [one.rate for one in runs]

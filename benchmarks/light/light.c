@@ -1,32 +1,46 @@
 /* A client that costs next to nothing: sends one request again and again, and counts answers.
 
-       light PROTOCOL PORT REQUEST ANSWERS WINDOW WARM_S SECONDS < hello
+       light PROTOCOL PORT REQUEST ANSWERS CONNECTIONS WINDOW WARM_S SECONDS < hello
 
    PROTOCOL  how answers are told apart: rocketmq, nats, redis
    REQUEST   a file with the bytes of one request
    ANSWERS   how many answers a request has
-   WINDOW    how many requests may be without their answers
-   hello     bytes that are sent once, before the first request
+   WINDOW    how many requests of a connection may be without their answers
+   hello     bytes that are sent once over each connection, before the first request
 
-   Prints "begin" when the warm-up is over, and at the end: requests, seconds, p50 and p99 in us
-   from a request to its last answer. An answer that tells of an error ends it with status 1.
-   All answers come over one connection and in the order of their requests. */
+   Prints "begin" when the warm-up is over, and at the end: requests, seconds, p50, p99 and p999 in
+   us from a request to its last answer. An answer that tells of an error ends it with status 1.
+   The answers of a connection come in the order of its requests. */
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { WINDOW_MAX = 4096, SAMPLES_MAX = 20 * 1000 * 1000, BUFFER = 1 << 20 };
+enum { CONNECTIONS_MAX = 4096, SAMPLES_MAX = 20 * 1000 * 1000, BUFFER = 64 << 10 };
 
-static char answers[BUFFER];
+struct connection {
+    int sock;
+    size_t unsent;         /* bytes of requests that are due and not written yet */
+    long sent, answered;   /* requests */
+    long parts;            /* answers */
+    double *sent_s;        /* of the last WINDOW requests */
+    size_t held;           /* bytes of an answer that is not whole */
+    char answers[BUFFER];
+};
+
 static double *samples;
+static long answered, first;   /* requests of all connections; before the warm-up was over */
+static char *requests;
+static size_t size;
+static long window, answers_each;
+static size_t (*take)(const char *, size_t, int *);
 
 static void fail(const char *what, const char *text, size_t size)
 {
@@ -81,6 +95,44 @@ static size_t redis(const char *data, size_t size, int *counts)
     return whole;
 }
 
+static void put_requests(struct connection *conn, double at_s)
+{
+    while (conn->sent - conn->answered < window) {
+        conn->sent_s[conn->sent++ % window] = at_s;
+        conn->unsent += size;
+    }
+    while (conn->unsent) {
+        /* A request that was cut is continued from where it was cut. */
+        size_t from = (size - conn->unsent % size) % size, most = size * (size_t)window - from;
+        ssize_t put = write(conn->sock, requests + from, conn->unsent < most ? conn->unsent : most);
+        if (put <= 0) return;
+        conn->unsent -= (size_t)put;
+    }
+}
+
+static int get_answers(struct connection *conn, double at_s, int is_warm)
+{
+    ssize_t got = read(conn->sock, conn->answers + conn->held, BUFFER - conn->held);
+    if (got == 0) fail("closed", "by the server", 13);
+    if (got < 0) return 0;
+    conn->held += (size_t)got;
+    size_t at = 0, one;
+    int counts = 0;
+    while ((one = take(conn->answers + at, conn->held - at, &counts)) > 0) {
+        at += one;
+        if (counts && ++conn->parts % answers_each == 0) {
+            long sample = answered++ - first;
+            if (is_warm && sample < SAMPLES_MAX)
+                samples[sample] = at_s - conn->sent_s[conn->answered % window];
+            conn->answered++;
+        }
+        counts = 0;
+    }
+    conn->held -= at;
+    memmove(conn->answers, conn->answers + at, conn->held);
+    return 1;
+}
+
 static int ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -89,38 +141,50 @@ static int ascending(const void *a, const void *b)
 
 int main(int count, char **words)
 {
-    if (count != 8) fail("usage", "light PROTOCOL PORT REQUEST ANSWERS WINDOW WARM_S SECONDS", 80);
-    size_t (*take)(const char *, size_t, int *) =
-        words[1][0] == 'n' ? nats : words[1][1] == 'e' ? redis : rocketmq;
-    int answers_each = atoi(words[4]), window = atoi(words[5]);
-    double warm_s = atof(words[6]), seconds = atof(words[7]);
-    if (window < 1 || window > WINDOW_MAX) fail("window", words[5], strlen(words[5]));
+    if (count != 9)
+        fail("usage", "light PROTOCOL PORT REQUEST ANSWERS CONNECTIONS WINDOW WARM_S SECONDS", 80);
+    take = words[1][0] == 'n' ? nats : words[1][1] == 'e' ? redis : rocketmq;
+    answers_each = atol(words[4]);
+    long connections = atol(words[5]);
+    window = atol(words[6]);
+    double warm_s = atof(words[7]), seconds = atof(words[8]);
+    if (connections < 1 || connections > CONNECTIONS_MAX || window < 1 || answers_each < 1)
+        fail("numbers", words[5], strlen(words[5]));
 
     int file = open(words[3], O_RDONLY);
-    off_t size = file < 0 ? -1 : lseek(file, 0, SEEK_END);
-    if (size <= 0) fail("request", words[3], strlen(words[3]));
-    char *requests = malloc((size_t)size * (size_t)window);
+    off_t found = file < 0 ? -1 : lseek(file, 0, SEEK_END);
+    if (found <= 0) fail("request", words[3], strlen(words[3]));
+    size = (size_t)found;
+    requests = malloc(size * (size_t)window);
     samples = malloc(sizeof *samples * SAMPLES_MAX);
-    if (requests == NULL || samples == NULL) fail("memory", "", 0);
-    if (pread(file, requests, (size_t)size, 0) != size) fail("request", words[3], strlen(words[3]));
-    for (int i = 1; i < window; i++) memcpy(requests + i * size, requests, (size_t)size);
+    struct connection *conns = calloc((size_t)connections, sizeof *conns);
+    if (requests == NULL || samples == NULL || conns == NULL) fail("memory", "", 0);
+    if (pread(file, requests, size, 0) != found) fail("request", words[3], strlen(words[3]));
+    for (long i = 1; i < window; i++) memcpy(requests + (size_t)i * size, requests, size);
 
-    int sock = socket(AF_INET, SOCK_STREAM, 0), yes = 1;
-    struct sockaddr_in there = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(words[2]))};
-    there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (connect(sock, (struct sockaddr *)&there, sizeof there)) fail("connect", words[2], 5);
-    setsockopt(sock, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     char hello[1024];
     ssize_t greeting = read(0, hello, sizeof hello);
-    if (greeting > 0 && write(sock, hello, (size_t)greeting) != greeting) fail("hello", "", 0);
-    fcntl(sock, F_SETFL, O_NONBLOCK);
+    struct sockaddr_in there = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(words[2]))};
+    there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int polled = epoll_create1(0), yes = 1;
+    for (struct connection *conn = conns; conn < conns + connections; conn++) {
+        conn->sock = socket(AF_INET, SOCK_STREAM, 0);
+        conn->sent_s = calloc((size_t)window, sizeof *conn->sent_s);
+        if (conn->sock < 0 || conn->sent_s == NULL) fail("connection", words[5], strlen(words[5]));
+        if (connect(conn->sock, (struct sockaddr *)&there, sizeof there))
+            fail("connect", words[2], strlen(words[2]));
+        setsockopt(conn->sock, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        if (greeting > 0 && write(conn->sock, hello, (size_t)greeting) != greeting)
+            fail("hello", "", 0);
+        fcntl(conn->sock, F_SETFL, O_NONBLOCK);
+        /* Edge-triggered: a connection is looked at when there is something new. */
+        struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET, .data.ptr = conn};
+        epoll_ctl(polled, EPOLL_CTL_ADD, conn->sock, &event);
+    }
 
-    static double sent_s[WINDOW_MAX];
-    size_t held = 0, unsent = 0;
-    long sent = 0, answered = 0, parts = 0, first = 0;
-    double begin_s = now_s() + warm_s, end_s = begin_s + seconds, at_s = now_s();
+    double begin_s = now_s() + warm_s, end_s = begin_s + seconds, at_s;
     int is_warm = 0;
-    while (at_s < end_s) {
+    while ((at_s = now_s()) < end_s) {
         if (!is_warm && at_s >= begin_s) {
             is_warm = 1;
             first = answered;
@@ -128,46 +192,20 @@ int main(int count, char **words)
             puts("begin");
             fflush(stdout);
         }
-        while (sent - answered < window) {
-            sent_s[sent++ % WINDOW_MAX] = at_s;
-            unsent += (size_t)size;
-        }
-        if (unsent) {
-            /* A request that was cut is continued from where it was cut. */
-            size_t from = ((size_t)size - unsent % (size_t)size) % (size_t)size;
-            size_t most = (size_t)size * (size_t)window - from;
-            ssize_t put = write(sock, requests + from, unsent < most ? unsent : most);
-            if (put > 0) unsent -= (size_t)put;
-        }
-        struct pollfd ready = {.fd = sock, .events = (short)(POLLIN | (unsent ? POLLOUT : 0))};
-        poll(&ready, 1, 1000);
+        struct epoll_event ready[64];
+        int some = epoll_wait(polled, ready, 64, 1000);
         at_s = now_s();
-        if (!(ready.revents & POLLIN)) continue;
-        ssize_t got = read(sock, answers + held, BUFFER - held);
-        if (got == 0) fail("closed", "by the server", 13);
-        if (got < 0) continue;
-        held += (size_t)got;
-        size_t at = 0, one;
-        int counts = 0;
-        while ((one = take(answers + at, held - at, &counts)) > 0) {
-            at += one;
-            parts += counts;
-            if (counts && parts % answers_each == 0) {
-                long sample = answered - first;
-                if (is_warm && sample < SAMPLES_MAX)
-                    samples[sample] = at_s - sent_s[answered % WINDOW_MAX];
-                answered++;
-            }
-            counts = 0;
+        for (int i = 0; i < some; i++) {
+            struct connection *conn = ready[i].data.ptr;
+            while (get_answers(conn, at_s, is_warm)) continue;
+            put_requests(conn, at_s);
         }
-        held -= at;
-        memmove(answers, answers + at, held);
     }
     long measured = answered - first;
-    if (measured == 0) fail("nothing was answered", "", 0);
+    if (!is_warm || measured == 0) fail("nothing was answered", "", 0);
     size_t kept = (size_t)(measured < SAMPLES_MAX ? measured : SAMPLES_MAX);
     qsort(samples, kept, sizeof *samples, ascending);
-    printf("%ld %.6f %.1f %.1f\n", measured, at_s - begin_s, samples[kept / 2] * 1e6,
-           samples[kept * 99 / 100] * 1e6);
+    printf("%ld %.6f %.1f %.1f %.1f\n", measured, at_s - begin_s, samples[kept / 2] * 1e6,
+           samples[kept * 99 / 100] * 1e6, samples[kept * 999 / 1000] * 1e6);
     return 0;
 }
