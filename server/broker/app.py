@@ -237,8 +237,7 @@ class BrokerApp:
         )
         # Connections accepted from here on pass their frames directly to the dispatcher.
         self._server.on_frame = dispatcher.on_frame
-        if access is None:
-            self._server.on_bytes = plain_sends(broker.sender, self._clock)
+        self._server.on_bytes = plain_sends(broker.sender, self._clock, access)
         return broker
 
     async def stop(self) -> None:
