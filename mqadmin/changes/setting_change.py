@@ -59,13 +59,10 @@ def unknown_key(key: str, known: Collection[str]) -> Declined:
 
 def row_of(done: Done[str], remark: str | None = None) -> SettingChange:
     """Return the row of a step whose target is text."""
-    target = done.step.target
-    return SettingChange(
-        server=target.place.broker,
-        address=target.place.address,
-        key=target.names[-1],
+    return SettingChange.of(
+        done,
+        server=done.broker,
+        key=done.target.names[-1],
         old_value=done.step.old,
-        value=done.value,
-        result=done.result,
         remark=done.remark or remark,
     )

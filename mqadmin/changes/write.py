@@ -21,7 +21,7 @@ from typing import Generic, TypeVar, cast
 from mqadmin.changes.targets.base import Listed, Target
 from mqadmin.cluster.bounded_gather import bounded_gather
 from mqadmin.errors import CommandError, Unreachable
-from mqadmin.output.rows import CHANGED, REFUSED, UNCHANGED, UNREACHABLE, WOULD_CHANGE
+from mqadmin.output.rows import CHANGED, NOT_FOUND, REFUSED, UNCHANGED, UNREACHABLE, WOULD_CHANGE
 from mqadmin.session.call import Call
 from mqadmin.session.journal import Saved
 from mqclient.errors import ClientError, TimedOut
@@ -82,6 +82,32 @@ class Done(Generic[T]):
     result: str
     value: T | None
     remark: str | None = None
+
+    @property
+    def target(self) -> Target[T]:
+        """Return what was written."""
+        return self.step.target
+
+    @property
+    def broker(self) -> str:
+        """Return the name of the broker, or ``namesrv``."""
+        return self.target.place.broker
+
+    @property
+    def address(self) -> str:
+        """Return the address of the server."""
+        return self.target.place.address
+
+    @property
+    def kind(self) -> str:
+        """Return what kind of target it is."""
+        return self.target.kind
+
+
+def if_there(old: T | None) -> None:
+    """Choose that a target shall be gone; one that is not there is not found."""
+    if old is None:
+        raise Declined(NOT_FOUND)
 
 
 async def plan(targets: Sequence[Target[T]], choose: Choose[T]) -> list[Step[T]]:

@@ -29,6 +29,11 @@ class Place(NamedTuple):
     broker_id: int
     address: str
 
+    @property
+    def role(self) -> str:
+        """Return ``master`` or ``slave``, as it is registered."""
+        return "master" if self.broker_id == MASTER else "slave"
+
 
 async def all_brokers(admin: "TopicCalls", *, namesrv: str | None = None) -> list[Place]:
     """Return every broker that the name server knows, or this one of several, sorted.

@@ -23,6 +23,7 @@ from difflib import get_close_matches
 from typing import Final, Generic, TypeVar
 
 from mqadmin.errors import Usage
+from mqadmin.output.rows import Row
 from mqadmin.output.topic_kinds import parse_perm, perm_text
 from remoting.bodies import PlainAccessConfig
 from storefmt.config.tables import SubscriptionGroup, TopicConfig
@@ -230,8 +231,8 @@ def read_document(document: object, *, source: str) -> State:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """One setting that two states do not have alike; None where a side lacks the entry."""
+class Difference(Row):
+    """One difference; ``setting`` is None where a side lacks the whole thing."""
 
     kind: str
     name: str

@@ -4,7 +4,7 @@ Rule: the message there is a copy; where it was sent to is its property RETRY_TO
 brokers also write DLQ_ORIGIN_TOPIC), and its first id is ORIGIN_MESSAGE_ID.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -116,9 +116,8 @@ def letter_row(group: str, message: "MessageExt", *, warn: Warn, body: bool) -> 
 
 def letter_of(group: str, made: MessageRow) -> LetterRow:
     """Return the row of a dead letter, made of the row of a message."""
-    known = {spot.name: getattr(made, spot.name) for spot in fields(MessageRow)}
-    return LetterRow(
-        **known,
+    return LetterRow.of(
+        made,
         group=group,
         origin_topic=origin_topic(made),
         origin_msg_id=made.properties.get(ORIGIN_MESSAGE_ID),

@@ -110,15 +110,16 @@ async def apply(call: Call, *, file: str, prune: bool, cluster: str | None) -> O
         steps += rest
     done = await carry_out(call, steps, title=f"apply {file}", question=question)
     rows = [
-        AppliedRow(
-            ORDER if isinstance(one.step.target, KvEntry) else one.step.target.kind,
-            one.step.target.names[-1],
-            one.step.target.place.broker,
-            _shown(one.step.old),
-            _shown(one.value),
-            _changes(_shown(one.step.old), _shown(one.step.new)) if one.step.is_write else (),
-            one.result,
-            one.remark,
+        AppliedRow.of(
+            one,
+            kind=ORDER if isinstance(one.target, KvEntry) else one.kind,
+            name=one.target.names[-1],
+            server=one.broker,
+            was=_shown(one.step.old),
+            now=_shown(one.value),
+            changes=_changes(_shown(one.step.old), _shown(one.step.new))
+            if one.step.is_write
+            else (),
         )
         for one in done
     ]

@@ -26,7 +26,7 @@ from mqadmin.messages.dead_letters import (
     topic_of,
 )
 from mqadmin.messages.rate import RateLimit
-from mqadmin.messages.resend import Again, send_again
+from mqadmin.messages.resend import Again, not_sent, send_again
 from mqadmin.output.rows import PARTLY, WOULD_CHANGE, Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.errors import ClientError
@@ -92,7 +92,7 @@ async def resend_dead_letters(
         )
     if call.dry_run:
         return Outcome(
-            [Again.of(one, _target(letters.group, into, one), status=WOULD_CHANGE) for one in found]
+            [not_sent(one, _target(letters.group, into, one), status=WOULD_CHANGE) for one in found]
         )
     where = into or f"group {letters.group} alone"
     await call.confirm(f"send {len(found)} dead letters of group {letters.group} to {where}?")
@@ -144,7 +144,7 @@ async def _send(
             row = await send_again(producer, message, topic=target, system=system)
         except ClientError as error:
             tally.failed += 1
-            row = Again.of(message, target, status="failed", error=str(error))
+            row = not_sent(message, target, status="failed", error=str(error))
         else:
             tally.sent += 1
         yield row

@@ -7,7 +7,7 @@ With ``--watch`` a row also says how fast the queue is read and when it will be 
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import KW_ONLY, dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
 
 import click
@@ -90,10 +90,9 @@ class Trends:
             place = (row.group, row.topic, row.broker, row.queue_id)
             trend = self.queues.setdefault(place, Trend())
             trend.add(now_ms, lag=row.lag, consumer_offset=row.consumer_offset)
-            same = {spot.name: getattr(row, spot.name) for spot in fields(row)}
             made.append(
-                WatchedLag(
-                    **same,
+                WatchedLag.of(
+                    row,
                     rate=trend.rate,
                     lag_rate=trend.lag_rate,
                     drain_s=trend.drain_s,
@@ -196,13 +195,9 @@ def _stored(call: Call, group: str | None, topic: str | None) -> list[QueueLag]:
     from mqadmin.store.offline import stored_lag
 
     return [
-        QueueLag(
-            group=one.group,
-            topic=one.topic,
+        QueueLag.of(
+            one,
             broker=None,
-            queue_id=one.queue_id,
-            broker_offset=one.broker_offset,
-            consumer_offset=one.consumer_offset,
             lag=one.broker_offset - one.consumer_offset,
             client_id=None,
             last_consumed_ms=0,
@@ -247,13 +242,12 @@ async def _rows(admin: "Admin", place: Place, group: str, wanted: WantedLag) -> 
         members = await admin.consumer_ids(place.address, group)
         reader = await owners(admin, place, group, members)
     return [
-        QueueLag(
+        QueueLag.of(
+            at,
             group=group,
             topic=queue.topic,
             broker=queue.broker_name,
             queue_id=queue.queue_id,
-            broker_offset=at.broker_offset,
-            consumer_offset=at.consumer_offset,
             lag=at.broker_offset - at.consumer_offset,
             client_id=reader.get(queue),
             last_consumed_ms=at.last_timestamp,

@@ -127,14 +127,12 @@ def _offline(call: Call, topic: str, queue: str, *, start: int | None, count: in
         first = start if start is not None else view.min_offset
         return Outcome(
             [
-                QueueEntry(
+                QueueEntry.of(
+                    entry,
                     topic=topic,
                     broker=None,
                     queue_id=int(number),
                     queue_offset=queue_offset,
-                    log_offset=entry.log_offset,
-                    size=entry.size,
-                    tags_code=entry.tags_code,
                     taken=None,
                     min_offset=view.min_offset,
                     max_offset=view.max_offset,

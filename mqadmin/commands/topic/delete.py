@@ -89,14 +89,7 @@ async def delete_topic(call: Call, *, topic: str, cluster: str | None) -> Outcom
         in_order=True,
     )
     rows = [
-        TopicRemoval(
-            topic,
-            one.step.target.place.broker,
-            one.step.target.place.address,
-            one.result,
-            one.remark,
-            one.step.target.place.cluster,
-        )
+        TopicRemoval.of(one, topic=topic, server=one.broker, cluster=one.target.place.cluster)
         for one in done
     ]
     sent = [row.result for row in rows if row.result != UNCHANGED]

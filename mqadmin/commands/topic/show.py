@@ -58,22 +58,19 @@ async def show_topic(call: Call, *, topic: str) -> Outcome:
         # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.store.offline import stored_queues
 
-        queues = stored_queues(call, topic)
         return Outcome(
             [
-                TopicQueue(
+                TopicQueue.of(
+                    one,
                     topic=topic,
                     broker=None,
-                    queue_id=one.queue_id,
-                    min_offset=one.min_offset,
-                    max_offset=one.max_offset,
                     message_count=one.max_offset - one.min_offset,
                     last_updated_ms=one.last_ms,
                     perm=perm_text(one.perm),
                     cluster=None,
                     address=None,
                 )
-                for one in queues
+                for one in stored_queues(call, topic)
             ]
         )
     admin = await call.topics()
@@ -85,12 +82,11 @@ async def show_topic(call: Call, *, topic: str) -> Outcome:
     for queue, ends in (await admin.topic_stats(topic, on_silent=answers.miss)).items():
         data = brokers[queue.broker_name]
         rows.append(
-            TopicQueue(
+            TopicQueue.of(
+                ends,
                 topic=topic,
                 broker=queue.broker_name,
                 queue_id=queue.queue_id,
-                min_offset=ends.min_offset,
-                max_offset=ends.max_offset,
                 message_count=ends.max_offset - ends.min_offset,
                 last_updated_ms=ends.last_update_timestamp,
                 perm=perm_text(perms.get(queue.broker_name, 0)),

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import click
 
-from mqadmin.changes.targets.base import Target
 from mqadmin.changes.targets.kinds import target_of
 from mqadmin.changes.targets.topic import TopicTarget
 from mqadmin.changes.write import Step, carry_out, plan, shortened
@@ -89,9 +88,9 @@ async def undo(call: Call, *, entry_id: int | None, list_: bool) -> Outcome:
         replace(
             _listed(entry),
             things=1,
-            kind=one.step.target.kind,
-            broker=one.step.target.place.broker,
-            name=_name(one.step.target),
+            kind=one.kind,
+            broker=one.broker,
+            name=" ".join(one.target.names),
             result=one.result,
             remark=one.remark,
         )
@@ -101,9 +100,9 @@ async def undo(call: Call, *, entry_id: int | None, list_: bool) -> Outcome:
     if exit_code == 0 and not call.dry_run:
         journal.mark_undone(entry, at_ms=call.now_ms())
     made = [
-        one.step.target.names[0]
+        one.target.names[0]
         for one in done
-        if isinstance(one.step.target, TopicTarget) and one.step.old is None and one.step.is_write
+        if isinstance(one.target, TopicTarget) and one.step.old is None and one.step.is_write
     ]
     notes = (f"the messages of {shortened(made)} do not come back",) if made else ()
     return Outcome(rows, exit_code=exit_code, notes=notes)
@@ -135,24 +134,16 @@ def _aimed(call: Call, entry: Entry) -> Call:
 
 
 def _listed(entry: Entry) -> UndoRow:
-    kinds = sorted({saved.kind for saved in entry.saved})
     if entry.undoes is not None:
         result = PUT_BACK
     else:
         result = KEPT if entry.undone_ms is None else UNDONE
-    return UndoRow(
-        id=entry.id,
-        at_ms=entry.at_ms,
-        command=entry.command,
-        namesrv=entry.namesrv,
+    return UndoRow.of(
+        entry,
         things=len(entry.saved),
-        kind=", ".join(kinds),
+        kind=", ".join(sorted({saved.kind for saved in entry.saved})),
         broker=None,
         name=None,
         result=result,
         remark=None,
     )
-
-
-def _name(target: Target[object]) -> str:
-    return " ".join(target.names)
