@@ -110,6 +110,35 @@ def if_there(old: T | None) -> None:
         raise Declined(NOT_FOUND)
 
 
+def settings_over(
+    over: Callable[[T | None], T], names: Sequence[str], *, update: bool, create: bool
+) -> Choose[T]:
+    """Return the choice of settings that are worked out of those that are there.
+
+    Args:
+        names: the settings that count.
+        update: change what is there with other settings; else that is refused.
+        create: make what is not there; else it is not found.
+    """
+
+    def choose(old: T | None) -> T:
+        new = over(old)
+        if old is None and not create:
+            raise Declined(NOT_FOUND)
+        if not update and differing(old, new, names):
+            raise Declined(REFUSED, "it is there with other settings")
+        return new
+
+    return choose
+
+
+def differing(old: object, new: object, names: Sequence[str]) -> dict[str, object]:
+    """Return the old values of the settings that differ; none where one side is not there."""
+    if old is None or new is None:
+        return {}
+    return {name: getattr(old, name) for name in names if getattr(old, name) != getattr(new, name)}
+
+
 async def plan(targets: Sequence[Target[T]], choose: Choose[T]) -> list[Step[T]]:
     """Read every target and work out what it shall be: see ``plan_each``."""
     return await plan_each([(target, choose) for target in targets])

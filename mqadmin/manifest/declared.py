@@ -18,10 +18,11 @@ Rule: pure; a setting that is not named is left as it is, one that nobody knows 
 
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Final, Generic, TypeVar
 
+from mqadmin.changes.group_change import SETTINGS
 from mqadmin.errors import Usage
 from mqadmin.output.rows import Row
 from mqadmin.output.topic_kinds import parse_perm, perm_text
@@ -42,11 +43,7 @@ TOPIC_FIELDS: Final = {
 }
 """Our name of a setting, and the field of ``TopicConfig``."""
 
-GROUP_FIELDS: Final = {
-    spot.name: spot.name
-    for spot in fields(SubscriptionGroup)
-    if spot.name not in {"group_name", "extra"}
-}
+GROUP_FIELDS: Final = {name: name for name in SETTINGS}
 
 
 ACCOUNT_FIELDS: Final = {
