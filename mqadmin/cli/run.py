@@ -81,7 +81,7 @@ def tell(error: BaseException, console: Console, *, as_json: bool, verbose: bool
         console.err.write(printable_lines("".join(traceback.format_exception(error))))
     if as_json:
         said = {"code": failure.code, "message": failure.message, "hint": failure.hint}
-        console.warn(json_text({"error": said}))
+        console.warn(json_text({"error": said}), as_is=True)
     else:
         console.warn(f"error: {failure.line}")
 

@@ -156,6 +156,18 @@ def _nearest(wanted: str, known: list[str]) -> str:
     return "there are " + ", ".join(known) if known else "the name server knows none"
 
 
+def queue_number(text: str) -> int:
+    """Return the id of a queue, ``3`` or ``broker-a:3``.
+
+    Raises:
+        Usage: it is no queue.
+    """
+    number = text.rpartition(":")[2]
+    if not number.isdecimal():
+        raise Usage(f"{text!r} is no queue", hint="as 3 or broker-a:3")
+    return int(number)
+
+
 def choose_queue(queues: list[MessageQueue], text: str, broker: str | None) -> MessageQueue:
     """Return the one queue that ``ID`` or ``BROKER:ID`` names.
 
@@ -163,14 +175,12 @@ def choose_queue(queues: list[MessageQueue], text: str, broker: str | None) -> M
         Usage: the text is no queue, or several brokers have this id.
         NotFound: the topic has no such queue.
     """
-    named, colon, number = text.rpartition(":")
-    wanted_broker = named if colon else broker
-    if not number.isdecimal():
-        raise Usage(f"{text!r} is no queue", hint="as 3 or broker-a:3")
+    named, colon, _ = text.rpartition(":")
+    number, wanted_broker = queue_number(text), named if colon else broker
     found = [
         queue
         for queue in queues
-        if queue.queue_id == int(number) and wanted_broker in (None, queue.broker_name)
+        if queue.queue_id == number and wanted_broker in (None, queue.broker_name)
     ]
     if len(found) > 1:
         names = ", ".join(f"{queue.broker_name}:{number}" for queue in found)

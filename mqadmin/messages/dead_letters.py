@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from mqadmin.cli.decorators import gathered, group_argument, limit_option, with_key, with_tags
-from mqadmin.cli.times import TIME
+from mqadmin.cli.times import TIME, bound_ms
 from mqadmin.cli.types import TOPIC
 from mqadmin.errors import NotFound
 from mqadmin.messages.broker_reader import Span
 from mqadmin.messages.browse import Wish, parts
 from mqadmin.messages.filter import Filter
 from mqadmin.messages.message_rows import MessageRow, Warn, row_of
-from mqadmin.messages.stored_time import bound_ms
 from mqadmin.output.rows import EpochMs
 from mqadmin.output.times import When
 from mqadmin.session.call import Call

@@ -58,10 +58,26 @@ class Console:
             env=os.environ,
         )
 
-    def warn(self, text: str) -> None:
-        """Print one line on standard error."""
+    def warn(self, text: str, *, as_is: bool = False) -> None:
+        """Print one line on standard error; a terminal breaks it between words.
+
+        Args:
+            as_is: it is for a program, and never broken.
+        """
+        line = printable(" ".join(text.split()))
+        if self.err.isatty() and not as_is:
+            # Only a terminal breaks lines.
+            import textwrap
+
+            line = textwrap.fill(
+                line,
+                _width_of(self.err),
+                subsequent_indent="  ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
         self.out.flush()
-        self.err.write(printable(" ".join(text.split())) + "\n")
+        self.err.write(line + "\n")
         self.err.flush()
 
     def ask(self, question: str) -> bool:
@@ -75,6 +91,14 @@ class Console:
         """Return all of standard input."""
         binary: BinaryIO | None = getattr(self.stdin, "buffer", None)
         return binary.read() if binary is not None else self.stdin.read().encode()
+
+
+def _width_of(terminal: TextIO) -> int:
+    """Return the columns of a terminal, 80 where it does not say."""
+    try:
+        return os.get_terminal_size(terminal.fileno()).columns or 80
+    except OSError:
+        return 80
 
 
 def _nothing(mode: str) -> TextIO:

@@ -242,14 +242,13 @@ class Shell:
         return 0
 
     def _watch(self, words: list[str], console: Console) -> int:
-        """Run a command as ``--watch`` does; Ctrl-C ends it and is no error."""
+        """Run a command as ``--watch`` does, until Ctrl-C."""
         seconds = [words.pop(0)] if words and words[0].replace(".", "", 1).isdecimal() else []
         if not words:
             raise Usage("watch what?", hint="as in `watch 2 group lag G`")
         if words[0].lower() in self._own:
             raise Usage(f"`{words[0]}` is a word of the shell", hint="watch a command")
-        exit_code = self._words([*words, "--watch", *seconds], console)
-        return 0 if exit_code == Interrupted.exit_code else exit_code
+        return self._words([*words, "--watch", *seconds], console)
 
 
 def _only(words: Sequence[str], usage: str) -> str:

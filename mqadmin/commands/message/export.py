@@ -21,7 +21,8 @@ from mqadmin.cli.decorators import (
     tag_expression,
     topic_argument,
 )
-from mqadmin.cli.types import FILE_PATH, QUEUE, Choice, Integer
+from mqadmin.cli.times import bound_ms
+from mqadmin.cli.types import FILE_PATH, QUEUE, Choice
 from mqadmin.errors import Usage
 from mqadmin.messages.broker_reader import Span, read
 from mqadmin.messages.browse import Wish, parts, stored
@@ -36,7 +37,6 @@ from mqadmin.messages.export_file import (
 )
 from mqadmin.messages.filter import Filter
 from mqadmin.messages.message_rows import row_of
-from mqadmin.messages.stored_time import bound_ms
 from mqadmin.output.progress import Progress
 from mqadmin.output.rows import Outcome, one
 from mqadmin.output.times import When
@@ -66,7 +66,7 @@ from mqadmin.session.call import Call
 @stored_from()
 @stored_until
 @tag_expression
-@limit_option(type=Integer(min=0))
+@limit_option()
 @no_bodies_option
 async def export_messages(
     call: Call,

@@ -7,6 +7,7 @@ import click
 
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import stored_until
+from mqadmin.cli.times import bound_ms
 from mqadmin.cli.types import FILE_PATH, Choice
 from mqadmin.errors import Usage
 from mqadmin.messages.export_file import (
@@ -18,7 +19,6 @@ from mqadmin.messages.export_file import (
     writer_for,
 )
 from mqadmin.messages.record_rows import OffsetRange, Selection, message_rows, selection_options
-from mqadmin.messages.stored_time import bound_ms
 from mqadmin.output.progress import Progress
 from mqadmin.output.rows import Outcome, one
 from mqadmin.output.times import When
@@ -59,7 +59,6 @@ def export_messages(
         Usage: the file is there, lies in the store, or was begun with another question.
         NotAStore: the directory is no store.
     """
-    selection.check()
     kind = format_of(to, format_)
     now_ms = call.now_ms()
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "export") as progress:
