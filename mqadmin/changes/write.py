@@ -63,15 +63,16 @@ class Step(Generic[T]):
     remark: str | None = None
     is_blind: bool = False
 
-    def untyped(self) -> "Step[object]":
-        """Return the step for a list with steps of other targets."""
-        return cast("Step[object]", self)
-
     @property
     def is_write(self) -> bool:
         """Return whether something has to be written."""
         differs = self.is_blind or not self.target.same(self.old, self.new)
         return differs and not self.verdict
+
+
+def untyped(steps: Sequence[Step[T]]) -> list[Step[object]]:
+    """Return the steps for a list with steps of other targets."""
+    return cast("list[Step[object]]", list(steps))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ sent to a broker.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from mqadmin.errors import NotFound, Usage
+from mqadmin.errors import NotFound, Usage, did_you_mean
 from remoting.bodies import MessageQueue
 
 if TYPE_CHECKING:
@@ -147,13 +147,8 @@ def _broker(known: list[Place], wanted: str) -> Place:
 
 
 def _nearest(wanted: str, known: list[str]) -> str:
-    # Only a wrong name needs the one that is meant.
-    from difflib import get_close_matches
-
-    near = get_close_matches(wanted, known, n=1)
-    if near:
-        return f"did you mean {near[0]}?"
-    return "there are " + ", ".join(known) if known else "the name server knows none"
+    otherwise = "there are " + ", ".join(known) if known else "the name server knows none"
+    return did_you_mean(wanted, known, otherwise)
 
 
 def queue_number(text: str) -> int:

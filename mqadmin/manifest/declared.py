@@ -19,11 +19,10 @@ Rule: pure; a setting that is not named is left as it is, one that nobody knows 
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import Final, Generic, TypeVar
 
 from mqadmin.changes.group_change import SETTINGS
-from mqadmin.errors import Usage
+from mqadmin.errors import Usage, did_you_mean
 from mqadmin.output.rows import Row
 from mqadmin.output.topic_kinds import parse_perm, perm_text
 from remoting.bodies import PlainAccessConfig
@@ -109,8 +108,7 @@ class Section(Generic[T]):
         checked: dict[str, Setting] = {}
         for key, value in settings.items():
             if key not in example:
-                near = get_close_matches(str(key), list(example), n=1)
-                hint = f"did you mean {near[0]}?" if near else "one of " + ", ".join(example)
+                hint = did_you_mean(str(key), example, "one of " + ", ".join(example))
                 raise Usage(f"{where}: no setting {key!r}", hint=hint)
             if type(value) is not type(example[key]):
                 wanted = type(example[key]).__name__

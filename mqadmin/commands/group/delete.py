@@ -19,7 +19,7 @@ from mqadmin.changes.targets.group import GroupTarget
 from mqadmin.changes.targets.offset import OffsetTarget
 from mqadmin.changes.targets.route import RouteTarget
 from mqadmin.changes.targets.topic import TopicTarget
-from mqadmin.changes.write import Step, carry_out, if_there, plan
+from mqadmin.changes.write import Step, carry_out, if_there, plan, untyped
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import group_argument
 from mqadmin.cli.types import BROKER, CLUSTER
@@ -82,7 +82,7 @@ async def delete_group(
     )
     if all(step.verdict == NOT_FOUND for step in groups):
         raise NotFound(f"no broker has group {group}", hint="`group list` shows them")
-    steps = [step.untyped() for step in groups]
+    steps = untyped(groups)
     if topics and broker is None:
         steps += await _topics(call, admin, group, places)
     members = await asyncio.gather(*(admin.consumer_ids(place.address, group) for place in places))
@@ -117,9 +117,8 @@ async def _topics(
         at_namesrvs = await plan(
             [RouteTarget(admin, place, (topic,)) for place in await namesrvs(call)], lambda _: None
         )
-        steps += [step.untyped() for step in at_brokers if step.old is not None]
-        steps += [step.untyped() for step in at_namesrvs if step.old is not None]
-    return steps
+        steps += [*untyped(at_brokers), *untyped(at_namesrvs)]
+    return [step for step in steps if step.old is not None]
 
 
 async def _offsets(admin: "Admin", group: str, places: list[Place]) -> list[Saved]:
