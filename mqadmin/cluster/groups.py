@@ -32,8 +32,6 @@ SYSTEM_GROUPS: Final = frozenset(
         "SELF_TEST_CONSUMER_GROUP",
     }
 )
-PARALLEL_MAX: Final = 32
-"""Requests on their way at the same time in a command that asks for every group."""
 
 
 @dataclass(slots=True)

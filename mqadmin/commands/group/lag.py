@@ -17,7 +17,7 @@ from mqadmin.cli.decorators import group_argument, topic_argument
 from mqadmin.cluster.bounded_gather import bounded_gather
 from mqadmin.cluster.brokers import Place, masters
 from mqadmin.cluster.group_summaries import summaries
-from mqadmin.cluster.groups import PARALLEL_MAX, find_group, is_system, owners
+from mqadmin.cluster.groups import find_group, is_system, owners
 from mqadmin.cluster.partial_answers import Answers, address_of
 from mqadmin.errors import NotFound
 from mqadmin.output.rows import Course, EpochMs, Outcome, Row
@@ -220,7 +220,7 @@ async def _in_order(
         rows = [row for _, part in parts for row in part]
         return sorted(rows, key=lambda row: (row.topic, row.broker, row.queue_id))
 
-    async for rows in bounded_gather(groups, of_group, width=PARALLEL_MAX):
+    async for rows in bounded_gather(groups, of_group):
         for row in rows:
             found = True
             yield row
