@@ -13,7 +13,7 @@ nothing is asked, kept or written.
 """
 
 import asyncio
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Generic, TypeVar, cast
@@ -306,6 +306,18 @@ async def _read(targets: Sequence[Target[T]]) -> list[T | ServerFailure | None]:
 
     await asyncio.gather(*(read_shelf(indexes) for indexes in shelves.values()))
     return found
+
+
+async def attempt(
+    call: Call, ask: Callable[[], Awaitable[str | None]], *, done: str = CHANGED
+) -> tuple[str, str | None]:
+    """Send a request that is no plan, and return result and remark of it."""
+    if call.dry_run:
+        return WOULD_CHANGE, None
+    try:
+        return done, await ask()
+    except ClientError as error:
+        return result_of(error)
 
 
 def shortened(names: Sequence[str]) -> str:

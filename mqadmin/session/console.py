@@ -9,7 +9,10 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import BinaryIO, Final, TextIO, cast
+from typing import TYPE_CHECKING, BinaryIO, Final, TextIO, cast
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 JOINER: Final = "\u200d"
 """Joins emoji into one; the only invisible character that is harmless and wanted."""
@@ -86,6 +89,14 @@ class Console:
         self.err.write(f"{question} [y/N] ")
         self.err.flush()
         return self.stdin.readline().strip().lower() in {"y", "yes"}
+
+    def text_of(self, file: "Path") -> str:
+        """Return the text of a file; ``-`` is standard input.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        return self.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
 
     def read_bytes(self) -> bytes:
         """Return all of standard input."""

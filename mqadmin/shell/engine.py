@@ -9,7 +9,7 @@ and is what a prompt shows and a script stops at.
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, TextIO, cast, get_args
@@ -22,7 +22,7 @@ from mqadmin.session.call import Workplace
 from mqadmin.session.console import Console
 from mqadmin.session.settings import Format
 from mqadmin.shell.filters import INPUT_OF, stage_of
-from mqadmin.shell.lines import ShellCommand, parse_line
+from mqadmin.shell.lines import Quote, ShellCommand, parse_line, split
 from mqadmin.shell.pipe import Enough, Pipe
 
 CLEAR: Final = "\x1b[2J\x1b[3J\x1b[H"
@@ -255,3 +255,30 @@ def _only(words: Sequence[str], usage: str) -> str:
     if len(words) != 1 or not words[0]:
         raise Usage(f"as in `{usage}`")
     return words[0]
+
+
+def run_script(shell: Shell, lines: Iterable[str], *, keep_going: bool = False) -> int:
+    """Run the lines of a script and return its exit code.
+
+    A backslash at the end of a line joins it with the next one. The first command that fails ends
+    the script with its exit code, unless ``keep_going``; then the exit code is that of the last
+    one that failed.
+    """
+    failed = 0
+    text = ""
+    try:
+        for piece in lines:
+            text += piece
+            if split(text.removesuffix("\n")).inside is Quote.BACKSLASH:
+                continue
+            exit_code = shell.run(text, keep_going=keep_going)
+            text = ""
+            if exit_code:
+                failed = exit_code
+                if not keep_going:
+                    return failed
+        if text:
+            failed = shell.run(text, keep_going=keep_going) or failed
+    except Leave as leave:
+        return leave.exit_code
+    return failed

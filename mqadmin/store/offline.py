@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
-from mqadmin.cluster.offset_rows import GroupOffset
+from mqadmin.cluster.groups import GroupOffset
 from mqadmin.cluster.topic_queues import TopicQueue
 from mqadmin.errors import NotFound
 from mqadmin.messages.message_rows import BodyForm, MessageRow

@@ -19,8 +19,7 @@ from mqadmin.errors import Usage
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
 from mqadmin.session.console import Console
-from mqadmin.shell.engine import Shell
-from mqadmin.shell.script import run_script
+from mqadmin.shell.engine import Shell, run_script
 from mqadmin.shell.server import EmbeddedServer
 
 
