@@ -21,7 +21,7 @@ class AccountRow(Row):
     broker: str
     address: str
     access_key: str
-    admin: bool
+    admin: bool | None
     default_topic_perm: str | None
     default_group_perm: str | None
     topic_perms: tuple[str, ...]
@@ -39,18 +39,9 @@ class WhiteAddresses(Row):
 
 
 @dataclass(frozen=True, slots=True)
-class AccountChange(Row):
+class AccountChange(AccountRow):
     """An account at one broker after the call; ``was`` has the old values of what differs."""
 
-    broker: str
-    address: str
-    access_key: str
-    admin: bool | None
-    default_topic_perm: str | None
-    default_group_perm: str | None
-    topic_perms: tuple[str, ...]
-    group_perms: tuple[str, ...]
-    white_remote_address: str | None
     was: dict[str, object]
     result: str
     remark: str | None
@@ -96,15 +87,13 @@ def change_row(done: Done[PlainAccessConfig]) -> AccountChange:
             for name in FIELDS
             if (getattr(step.old, name) or None) != (getattr(step.new, name) or None)
         }
+    shown = account_row(
+        step.target.place, now or PlainAccessConfig(access_key=step.target.names[0])
+    )
     return AccountChange.of(
-        done,
-        access_key=done.target.names[0],
+        shown,
         admin=now.admin if now else None,
-        default_topic_perm=now.default_topic_perm if now else None,
-        default_group_perm=now.default_group_perm if now else None,
-        topic_perms=tuple(now.topic_perms or ()) if now else (),
-        group_perms=tuple(now.group_perms or ()) if now else (),
-        white_remote_address=(now.white_remote_address or None) if now else None,
         was=was,
+        result=done.result,
         remark=remark,
     )

@@ -273,6 +273,9 @@ def _print(outcome: Outcome, parsed: Parsed, call: Call) -> None:
                 if chosen == "table" and (told := row.in_table()):
                     record |= {name: text for name, text in told.items() if name in look.names}
                 printer.row(record)
+                if look.follow:
+                    # A person is waiting for it.
+                    call.console.out.flush()
     except BrokenPipeError:
         raise
     except BaseException:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from math import isfinite
+from math import isfinite, nan
 from typing import Any, Final, cast
 
 import click
@@ -197,35 +197,15 @@ def falsehood(text: str) -> bool:
     return not truth(text)
 
 
-def positive_seconds(text: str) -> float:
-    """Read a number of seconds above zero.
-
-    Raises:
-        ValueError: it is no number, or not above zero.
-    """
-    try:
-        value = float(text)
-    except ValueError:
-        raise ValueError(f"{text!r} is not a number of seconds") from None
-    if not 0 < value < float("inf"):
-        raise ValueError(f"{text!r} is not above zero")
-    return value
-
-
 def non_negative(text: str) -> float:
     """Read a number, with a fraction or without, that is not below zero.
 
     Raises:
         ValueError: it is none.
     """
-    try:
-        value = float(text)
-    except ValueError:
-        raise ValueError(f"{text!r} is not a number") from None
+    value = _number(text)
     if value < 0:
         raise ValueError(f"{text} is below 0")
-    if not isfinite(value):
-        raise ValueError(f"{text!r} is not a number")
     return value
 
 
@@ -235,9 +215,19 @@ def positive(text: str) -> float:
     Raises:
         ValueError: it is none.
     """
-    value = non_negative(text)
-    if not value:
-        raise ValueError(f"{text} is not above zero")
+    value = _number(text)
+    if value <= 0:
+        raise ValueError(f"{text!r} is not above zero")
+    return value
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = nan
+    if not isfinite(value):
+        raise ValueError(f"{text!r} is not a number")
     return value
 
 
@@ -280,5 +270,5 @@ BOOLEAN: Final = Choice(("true", "false"), truth)
 PORT: Final = Integer(min=0, max=65535)
 NUMBER: Final = Word(read=non_negative, metavar="NUMBER")
 POSITIVE: Final = Word(read=positive, metavar="NUMBER")
-SECONDS: Final = Word(read=positive_seconds, metavar="SECONDS")
+SECONDS: Final = Word(read=positive, metavar="SECONDS")
 NAME_VALUE: Final = Word(read=parse_name_value, metavar="NAME=VALUE")

@@ -10,7 +10,7 @@ from typing import Final
 from mqadmin.cli.java.names import Branch, Java, JavaOption
 from mqadmin.cli.positions import parse_force, parse_timestamp
 from mqadmin.cli.tree import fold
-from mqadmin.cli.types import falsehood, positive_seconds
+from mqadmin.cli.types import falsehood, positive
 
 NOT_IN_4: Final = "brokers of 4.9 have no such thing; leave it out"
 KEYS_ONLY: Final = "brokers of 4.9 index keys only; `message print TOPIC --tag TAG` finds tags"
@@ -20,7 +20,7 @@ EXACT: Final = "as `offset reset GROUP TOPIC --to N --queue BROKER:ID`, for an o
 
 def _of_ms(text: str) -> object:
     """Read the ms of Java's flag as the seconds of ``--timeout``."""
-    return positive_seconds(text) / 1000
+    return positive(text) / 1000
 
 
 BROKER: Final = JavaOption("b", "brokerAddr", "broker")

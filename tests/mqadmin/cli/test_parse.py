@@ -134,7 +134,7 @@ def test_flags_of_one_letter_join() -> None:
         (("message", "query", "offset", "T", "0", "-1"), "OFFSET: -1 is below 0", ""),
         (("message", "bench", "T", "--rate", "x"), "--rate: 'x' is not a number", ""),
         (("message", "bench", "T", "--rate", "nan"), "--rate: 'nan' is not a number", ""),
-        (("message", "bench", "T", "--rate", "0"), "--rate: 0 is not above zero", ""),
+        (("message", "bench", "T", "--rate", "0"), "--rate: '0' is not above zero", ""),
         (("message", "bench", "T", "--threads", "0"), "--threads: 0 is below 1", ""),
         (("message", "print", "T", "--limit", "-1"), "--limit: -1 is below 0", ""),
         (("message", "tail", "T", "--bytes", "-1"), "--bytes: -1 is below 0", ""),
