@@ -19,7 +19,7 @@ from typing import Final, Protocol
 
 from remoting.errors import BadCall
 from server.runtime.event_loop import new_loop
-from server.runtime.limits import raise_descriptor_limit
+from server.runtime.limits import keep_freed_memory, raise_descriptor_limit
 from server.runtime.settings import SettingsError
 
 SWITCH_S: Final = 0.001
@@ -89,6 +89,7 @@ def serve(
     # While a thread encodes a large answer, the event loop soon gets its turn.
     sys.setswitchinterval(SWITCH_S)
     raise_descriptor_limit()
+    keep_freed_memory()
     # A BadCall means that the TLS files cannot be used.
     told: tuple[type[Exception], ...] = (StartFailed, OSError, BadCall, *expected)
     try:

@@ -49,7 +49,7 @@ def runtime_info(broker: Broker, *, now_ms: int) -> dict[str, str]:
         **_disk_numbers(broker),
         **_delay_numbers(broker),
         "kernels": kernels_in_use(),
-        **broker.ha_numbers(),
+        **broker.ha.numbers(),
     }
 
 

@@ -30,6 +30,7 @@ from server.broker.serving.answers import SendAnswers, with_code
 from server.broker.serving.overload import STALE_FOR_S, Overload, store_refuses
 from server.broker.stats.counters import PutTimes
 from server.runtime.clock import Clock
+from server.runtime.observers import Observers
 from server.store.commitlog.flush import FlushJob
 from server.store.errors import StoreFailed, StoreFull
 from server.store.store import MessageStore
@@ -106,8 +107,8 @@ class Turn:
         self.overload = overload
         self.hold: Hold | None = None
         """Makes answers wait for a slave; set only with SYNC_MASTER."""
-        self.on_written: Callable[[], None] = lambda: None
-        """Called when the log has grown."""
+        self.written = Observers[[]]()
+        """Told when the log has grown."""
         self._times = times
         self._store = store
         self._clock = clock
@@ -196,7 +197,7 @@ class Turn:
         elapsed_ms = self._clock.now_ms() - now_ms
         if elapsed_ms > 0 and self.overload.written(elapsed_ms, count=_count(acks) + len(done)):
             self._end_stale_soon()
-        self.on_written()
+        self.written()
         if self.hold is not None and acks:
             acks = self.hold(acks, begin, self._store.written_offset, now_ms)
         if self._hasty_acks:
