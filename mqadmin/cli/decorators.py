@@ -83,6 +83,13 @@ more_stores = click.argument(
     "more", nargs=-1, type=DIR, metavar="DIR", help="further store directories"
 )
 of_topic = partial(click.option, "--topic", type=TOPIC, help="of this topic")
+message_ids_argument = click.argument(
+    "message_ids",
+    nargs=-1,
+    required=True,
+    metavar="ID",
+    help="an offset id, or with --topic a unique id",
+)
 topic_of_id = click.option("--topic", type=TOPIC, help="where to look for a unique id")
 producer_group = click.option(
     "--group", type=GROUP, default="MQADMIN", help="as this producer group"

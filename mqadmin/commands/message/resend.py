@@ -6,7 +6,7 @@ Requests: those that find it, then SEND_MESSAGE_V2.
 import click
 
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import producer_group, topic_of_id
+from mqadmin.cli.decorators import message_ids_argument, producer_group, topic_of_id
 from mqadmin.cli.types import TOPIC
 from mqadmin.messages.find import find_message, split_ids
 from mqadmin.messages.resend import Again, not_sent, send_again
@@ -29,13 +29,7 @@ from storefmt.errors import StoreError
     rows=Again,
     writes=True,
 )
-@click.argument(
-    "message_ids",
-    nargs=-1,
-    required=True,
-    metavar="ID",
-    help="an offset id, or with --topic a unique id",
-)
+@message_ids_argument
 @topic_of_id
 @click.option("--to", type=TOPIC, metavar="TOPIC", help="to this topic instead of its own")
 @producer_group
