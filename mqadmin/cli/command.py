@@ -10,7 +10,7 @@ the program, the shell, scripts and every tick of ``--watch`` alike.
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Final, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import click
 from click.parser import _ParsingState as State
@@ -96,24 +96,29 @@ class Told:
     exit_code: int = 0
 
 
-class Declared(TypedDict, total=False):
-    """What a command is declared with besides its name and its parameters."""
+if TYPE_CHECKING:
+    from typing import TypedDict, Unpack
 
-    details: str
-    """Paragraphs of the help, after the examples."""
-    examples: tuple[tuple[str, str], ...]
-    """(command line, what it does) pairs; help shows them first."""
-    rows: type[Row]
-    """Class of the rows, for the header of an empty table."""
-    columns: tuple[str, ...]
-    """What a table shows; all of the fields where left out."""
-    needs: Needs
-    """What it works on; servers where left out."""
-    writes: bool
-    """It changes something on a server."""
-    direct: bool
-    """It asks one thing after another, so it needs no event loop, see ``mqadmin.session.link``;
-    rows of an async generator go through the loop all the same."""
+    # Every call would pay for making the class, and only a checker reads it.
+
+    class Declared(TypedDict, total=False):
+        """What a command is declared with besides its name and its parameters."""
+
+        details: str
+        """Paragraphs of the help, after the examples."""
+        examples: tuple[tuple[str, str], ...]
+        """(command line, what it does) pairs; help shows them first."""
+        rows: type[Row]
+        """Class of the rows, for the header of an empty table."""
+        columns: tuple[str, ...]
+        """What a table shows; all of the fields where left out."""
+        needs: Needs
+        """What it works on; servers where left out."""
+        writes: bool
+        """It changes something on a server."""
+        direct: bool
+        """It asks one thing after another, so it needs no event loop, see ``mqadmin.session.link``;
+        rows of an async generator go through the loop all the same."""
 
 
 class Command(click.Command):
@@ -131,7 +136,7 @@ class Command(click.Command):
         *,
         run: Run,
         params: Sequence[click.Parameter],
-        **declared: Unpack[Declared],
+        **declared: "Unpack[Declared]",
     ) -> None:
         self.summary = COMMANDS[name]
         self.details = declared.get("details", "")

@@ -44,14 +44,19 @@ Java's names and flags are in ``mqadmin.cli.java.table``.
 """
 
 from collections.abc import Callable
-from typing import Unpack
+from typing import TYPE_CHECKING
 
-from mqadmin.cli.command import Command, Declared, Needs, Run
+from mqadmin.cli.command import Command, Needs, Run
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from mqadmin.cli.command import Declared
 
 __all__ = ["Command", "Needs", "command"]
 
 
-def command(name: str, **declared: Unpack[Declared]) -> Callable[[Run], Command]:
+def command(name: str, **declared: "Unpack[Declared]") -> Callable[[Run], Command]:
     """Make the decorated function the command ``name``.
 
     Args:

@@ -8,8 +8,7 @@ standard input and standard error are a terminal.
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO, Final, TextIO, cast
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, TextIO, cast
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,9 +17,8 @@ JOINER: Final = "\u200d"
 """Joins emoji into one; the only invisible character that is harmless and wanted."""
 
 
-@dataclass(slots=True)
-class Console:
-    """The three streams and what is known about them.
+class Console(NamedTuple):
+    """The three streams and what is known about them; no dataclass, which costs the version most.
 
     Attributes:
         out_is_tty: rows are read by a person: colour, and cutting to the width.
@@ -70,15 +68,9 @@ class Console:
         line = printable(" ".join(text.split()))
         if self.err.isatty() and not as_is:
             # Only a terminal breaks lines.
-            import textwrap
+            from mqadmin.session.line_breaks import broken
 
-            line = textwrap.fill(
-                line,
-                _width_of(self.err),
-                subsequent_indent="  ",
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
+            line = broken(line, self.err)
         self.out.flush()
         self.err.write(line + "\n")
         self.err.flush()
@@ -102,14 +94,6 @@ class Console:
         """Return all of standard input."""
         binary: BinaryIO | None = getattr(self.stdin, "buffer", None)
         return binary.read() if binary is not None else self.stdin.read().encode()
-
-
-def _width_of(terminal: TextIO) -> int:
-    """Return the columns of a terminal, 80 where it does not say."""
-    try:
-        return os.get_terminal_size(terminal.fileno()).columns or 80
-    except OSError:
-        return 80
 
 
 def _nothing(mode: str) -> TextIO:

@@ -11,7 +11,7 @@ import os
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, TextIO, cast, get_args
 
 from mqadmin.cli.command import Told
@@ -151,12 +151,12 @@ class Shell:
         stages = [stage_of(words) for words in line.filters]
         with self._target(line) as out:
             if not stages:
-                return self._words(line.words, replace(self.console, out=out, out_is_tty=False))
+                return self._words(line.words, self.console._replace(out=out, out_is_tty=False))
             output = self.workplace.output
             self.workplace.output = INPUT_OF.get(line.filters[0][0], output)
             is_shown = self.console.out_is_tty and line.file is None
             with closing(Pipe(stages, out, out_is_tty=is_shown)) as pipe:
-                console = replace(self.console, out=cast(TextIO, pipe), out_is_tty=False)
+                console = self.console._replace(out=cast(TextIO, pipe), out_is_tty=False)
                 try:
                     exit_code = self._words(line.words, console)
                 except Enough:

@@ -8,7 +8,6 @@ import io
 import sys
 from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -92,4 +91,4 @@ def _script(
     if from_stdin and console.stdin is sys.stdin and sys.stdin.isatty():
         return None, console
     # The lines are standard input, so a command must not read it away.
-    return console.stdin, replace(console, stdin=io.StringIO(""), can_ask=False)
+    return console.stdin, console._replace(stdin=io.StringIO(""), can_ask=False)
