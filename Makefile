@@ -42,7 +42,8 @@ short: $(VENV)/.dev
 full: $(VENV)/.dev
 	$(PYTEST) -m "full and not soak"
 
-# The short tests of what has kernels, without them. `make test` runs them with the kernels.
+# The short tests of what has kernels, without them and on the event loop of asyncio. `make test`
+# runs them with the kernels and on uvloop.
 pure: $(VENV)/.dev
 	MQ_PURE=1 $(PYTEST) -m "not full and not soak" \
 		tests/remoting tests/server tests/storefmt
