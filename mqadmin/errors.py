@@ -13,6 +13,7 @@ Rule: a command raises one of these or lets an error of a lower package through;
 ``describe`` turns both into a ``Failure``, and nothing else prints an error.
 """
 
+from collections.abc import Iterable
 from typing import ClassVar, NamedTuple
 
 from storefmt.errors import (
@@ -82,6 +83,15 @@ class Interrupted(CommandError):
 
     code = "interrupted"
     exit_code = 130
+
+
+def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
+    """Return the hint for a word that is not known: the nearest one, or what to do else."""
+    # Only a wrong word needs the one that is meant.
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, list(known), n=1)
+    return f"did you mean {near[0]}?" if near else otherwise
 
 
 class Failure(NamedTuple):

@@ -21,7 +21,7 @@ class AccountRow(Row):
     broker: str
     address: str
     access_key: str
-    admin: bool
+    admin: bool | None
     default_topic_perm: str | None
     default_group_perm: str | None
     topic_perms: tuple[str, ...]
@@ -39,18 +39,9 @@ class WhiteAddresses(Row):
 
 
 @dataclass(frozen=True, slots=True)
-class AccountChange(Row):
+class AccountChange(AccountRow):
     """An account at one broker after the call; ``was`` has the old values of what differs."""
 
-    broker: str
-    address: str
-    access_key: str
-    admin: bool | None
-    default_topic_perm: str | None
-    default_group_perm: str | None
-    topic_perms: tuple[str, ...]
-    group_perms: tuple[str, ...]
-    white_remote_address: str | None
     was: dict[str, object]
     result: str
     remark: str | None
@@ -71,13 +62,11 @@ async def acl_places(call: Call, broker: str | None, cluster: str | None) -> lis
 
 def account_row(place: Place, account: PlainAccessConfig) -> AccountRow:
     """Return the row of an account."""
-    return AccountRow(
+    return AccountRow.of(
+        account,
         broker=place.broker,
         address=place.address,
         access_key=account.access_key or "",
-        admin=account.admin,
-        default_topic_perm=account.default_topic_perm,
-        default_group_perm=account.default_group_perm,
         topic_perms=tuple(account.topic_perms or ()),
         group_perms=tuple(account.group_perms or ()),
         white_remote_address=account.white_remote_address or None,
@@ -98,16 +87,12 @@ def change_row(done: Done[PlainAccessConfig]) -> AccountChange:
             for name in FIELDS
             if (getattr(step.old, name) or None) != (getattr(step.new, name) or None)
         }
-    return AccountChange(
-        broker=step.target.place.broker,
-        address=step.target.place.address,
-        access_key=step.target.names[0],
+    shown = account_row(
+        step.target.place, now or PlainAccessConfig(access_key=step.target.names[0])
+    )
+    return AccountChange.of(
+        shown,
         admin=now.admin if now else None,
-        default_topic_perm=now.default_topic_perm if now else None,
-        default_group_perm=now.default_group_perm if now else None,
-        topic_perms=tuple(now.topic_perms or ()) if now else (),
-        group_perms=tuple(now.group_perms or ()) if now else (),
-        white_remote_address=(now.white_remote_address or None) if now else None,
         was=was,
         result=done.result,
         remark=remark,

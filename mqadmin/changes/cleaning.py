@@ -6,17 +6,17 @@ nothing here claims more.
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from mqadmin.changes.write import result_of
+from mqadmin.changes.write import attempt
 from mqadmin.cli.decorators import on_broker, together
 from mqadmin.cli.types import CLUSTER
 from mqadmin.cluster.brokers import masters
-from mqadmin.output.rows import WOULD_CHANGE, Outcome, Row, exit_code_of
+from mqadmin.output.rows import Outcome, Row, exit_code_of
 from mqadmin.session.call import Call
-from mqclient.errors import ClientError
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
@@ -62,13 +62,6 @@ async def clean(
     await call.confirm(f"delete {what} on {len(places)} broker(s)?")
     rows = []
     for place in places:
-        result, remark = DONE, None
-        if call.dry_run:
-            result = WOULD_CHANGE
-        else:
-            try:
-                await ask(admin, place.address)
-            except ClientError as error:
-                result, remark = result_of(error)
+        result, remark = await attempt(call, partial(ask, admin, place.address), done=DONE)
         rows.append(Cleaned(place.broker, place.address, result, remark))
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

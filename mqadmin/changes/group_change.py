@@ -6,18 +6,22 @@ updateSubGroup does; a row says what each broker has afterwards, and what it had
 Source: tools/command/consumer/UpdateSubGroupSubCommand.java (4.9.7).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
-from typing import Final
+from typing import Any, Final
+
+import click
 
 from mqadmin.changes.targets.group import GroupTarget
-from mqadmin.changes.write import Declined, Done, carry_out, plan_each, shortened
+from mqadmin.changes.write import carry_out, differing, plan_each, settings_over, shortened
+from mqadmin.cli.decorators import gathered
+from mqadmin.cli.types import BOOLEAN, INTEGER
 from mqadmin.cluster.brokers import masters
 from mqadmin.errors import Usage
-from mqadmin.output.rows import NOT_FOUND, REFUSED, Row
+from mqadmin.output.rows import Outcome, Row, exit_code_of
 from mqadmin.session.call import Call
 from storefmt.config.tables import SubscriptionGroup
+from storefmt.paths import check_group_name
 
 SETTINGS: Final = tuple(
     spot.name for spot in fields(SubscriptionGroup) if spot.name not in {"group_name", "extra"}
@@ -27,35 +31,74 @@ SETTINGS: Final = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedGroup:
-    """The settings that are named; None leaves one as it is.
+    """The settings that a group should have.
 
     Attributes:
         base: the group's name, and what it has if it is made new, or replaced.
+        named: by name what it should have in any case; None leaves one as it is.
     """
 
     base: SubscriptionGroup
-    consume_enable: bool | None = None
-    consume_from_min_enable: bool | None = None
-    consume_broadcast_enable: bool | None = None
-    retry_queue_nums: int | None = None
-    retry_max_times: int | None = None
-    broker_id: int | None = None
-    which_broker_when_consume_slowly: int | None = None
-    notify_consumer_ids_changed_enable: bool | None = None
+    named: Mapping[str, Any]
     replace: bool = False
 
     def over(self, old: SubscriptionGroup | None) -> SubscriptionGroup:
         """Return the settings that a group with ``old`` ones should have."""
         start = self.base if old is None or self.replace else old
-        named = {name: getattr(self, name) for name in SETTINGS}
-        return replace(start, **{name: one for name, one in named.items() if one is not None})
+        said = {name: value for name, value in self.named.items() if value is not None}
+        return replace(start, **said)
+
+
+named_settings = gathered(
+    "named",
+    dict,
+    click.option(
+        "--consume", "consume_enable", type=BOOLEAN, help="its members may consume, or not"
+    ),
+    click.option(
+        "--from-min",
+        "consume_from_min_enable",
+        type=BOOLEAN,
+        help="a member that is new may read from the first message",
+    ),
+    click.option(
+        "--broadcast",
+        "consume_broadcast_enable",
+        type=BOOLEAN,
+        help="its members may broadcast",
+    ),
+    click.option(
+        "--retry-max",
+        "retry_max_times",
+        type=INTEGER,
+        help="deliveries before a message is a dead letter",
+    ),
+    click.option(
+        "--retry-queues", "retry_queue_nums", type=INTEGER, help="queues of its retry topic"
+    ),
+    click.option("--broker-id", type=INTEGER, help="id of the broker that members read from"),
+    click.option(
+        "--slow-broker-id",
+        "which_broker_when_consume_slowly",
+        type=INTEGER,
+        help="id of the broker that members read old messages from",
+    ),
+    click.option(
+        "--notify",
+        "notify_consumer_ids_changed_enable",
+        type=BOOLEAN,
+        help="members hear at once who comes and goes",
+    ),
+)
+"""The settings by the names of their fields; None for one that is not on the line."""
 
 
 @dataclass(frozen=True, slots=True)
-class GroupChange(Row):
-    """A group on one broker after the call; ``was`` has the old values of what differs."""
+class GroupSettings(Row):
+    """A group's settings on one broker; None where it is not there."""
 
     group: str
+    cluster: str
     broker: str
     address: str
     consume_enable: bool | None
@@ -66,6 +109,12 @@ class GroupChange(Row):
     broker_id: int | None
     which_broker_when_consume_slowly: int | None
     notify_consumer_ids_changed_enable: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupChange(GroupSettings):
+    """A group on one broker after the call; ``was`` has the old values of what differs."""
+
     was: dict[str, object]
     result: str
     remark: str | None
@@ -90,7 +139,7 @@ async def change_groups(
     broker: str | None,
     update: bool,
     create: bool,
-) -> list[GroupChange]:
+) -> Outcome:
     """Bring groups to the wanted settings on each broker and return a row for each of both.
 
     Args:
@@ -99,64 +148,48 @@ async def change_groups(
         create: make a group that is not there; else it is not found.
 
     Raises:
+        BadCall: a name is none for a group.
         Usage: a number is below zero, or none of 32 bits.
         NotFound: there is no such cluster or broker.
     """
     for one in wanted:
-        _check(one)
+        check_group_name(one.base.group_name)
+        _check(one.over(None))
     admin = await call.admin()
     places = await masters(admin, cluster=cluster, broker=broker)
-
-    def choose(wish: WantedGroup, old: SubscriptionGroup | None) -> SubscriptionGroup:
-        new = wish.over(old)
-        if old is None and not create:
-            raise Declined(NOT_FOUND)
-        if old is not None and not update and _difference(old, new):
-            raise Declined(REFUSED, "it is there with other settings")
-        return new
-
     wishes = [(one, place) for one in wanted for place in places]
     steps = await plan_each(
         [
-            (GroupTarget(admin, place, (one.base.group_name,)), partial(choose, one))
+            (
+                GroupTarget(admin, place, (one.base.group_name,)),
+                settings_over(one.over, SETTINGS, update=update, create=create),
+            )
             for one, place in wishes
         ]
     )
     verb = "update" if update else "create"
     names = shortened([one.base.group_name for one in wanted])
     done = await carry_out(call, steps, title=f"group {verb} {names}")
-    return [_row(one, wish.over(one.step.old)) for (wish, _), one in zip(wishes, done, strict=True)]
+    rows = [
+        GroupChange.of(
+            one,
+            group=wish.base.group_name,
+            cluster=place.cluster,
+            **{name: getattr(one.value, name, None) for name in SETTINGS},
+            was=differing(one.step.old, wish.over(one.step.old), SETTINGS),
+        )
+        for (wish, place), one in zip(wishes, done, strict=True)
+    ]
+    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 
 
-def _check(wanted: WantedGroup) -> None:
+def _check(wanted: SubscriptionGroup) -> None:
     for name in ("retry_queue_nums", "broker_id", "which_broker_when_consume_slowly"):
         value = getattr(wanted, name)
-        if value is not None and value < 0:
+        if value < 0:
             raise Usage(f"{name.replace('_', ' ')}: {value} is below 0")
     for name in ("retry_queue_nums", "retry_max_times"):
         # A Java broker holds them in an int.
         value = getattr(wanted, name)
-        if value is not None and not -(2**31) <= value < 2**31:
+        if not -(2**31) <= value < 2**31:
             raise Usage(f"{name.replace('_', ' ')}: {value} does not fit 32 bits")
-
-
-def _difference(old: SubscriptionGroup | None, new: SubscriptionGroup) -> dict[str, object]:
-    """Return the old values of the settings that differ."""
-    if old is None:
-        return {}
-    return {
-        name: getattr(old, name) for name in SETTINGS if getattr(old, name) != getattr(new, name)
-    }
-
-
-def _row(done: Done[SubscriptionGroup], wanted: SubscriptionGroup) -> GroupChange:
-    target, now = done.step.target, done.value
-    return GroupChange(
-        group=target.names[0],
-        broker=target.place.broker,
-        address=target.place.address,
-        **{name: getattr(now, name) if now else None for name in SETTINGS},
-        was=_difference(done.step.old, wanted),
-        result=done.result,
-        remark=done.remark,
-    )

@@ -3,6 +3,7 @@
 Rule: every entry is read before anything is changed; the first that is none is told by its number.
 """
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -12,7 +13,6 @@ import click
 from mqadmin.cli.types import FILE_PATH
 from mqadmin.errors import Usage
 from mqadmin.session.call import Call
-from mqadmin.session.input_file import objects_of
 from storefmt.config.fastjson import Json
 from storefmt.errors import StoreError
 
@@ -33,7 +33,7 @@ def entries_of(
         OSError: it cannot be read.
     """
     found: dict[str, T] = {}
-    for number, entry in enumerate(objects_of(call, file), start=1):
+    for number, entry in enumerate(_objects_of(call, file), start=1):
         try:
             one = read(entry)
         except StoreError as error:
@@ -42,3 +42,21 @@ def entries_of(
             raise Usage(f"{file} entry {number}: {name(one)} is there twice", hint="keep one")
         found[name(one)] = one
     return [*found.values()]
+
+
+def _objects_of(call: Call, file: Path) -> list[Json]:
+    """Return the objects of a JSON array.
+
+    Raises:
+        Usage: it is no such array, or an empty one.
+        OSError: it cannot be read.
+    """
+    try:
+        found: Json = json.loads(call.console.text_of(file))
+    except (ValueError, RecursionError) as error:
+        raise Usage(f"{file}: no JSON ({error})") from None
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise Usage(f"{file}: expected an array of objects, as [{{...}}, {{...}}]")
+    if not found:
+        raise Usage(f"{file}: an empty array")
+    return found

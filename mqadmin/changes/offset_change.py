@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 
 OFFSET_COLUMNS: Final = (
-    *("topic", "broker", "queue_id", "old_offset", "new_offset", "skipped", "replayed"),
-    *("how", "first_msg_id"),
+    *("topic", "broker", "queue_id", "old_offset", "new_offset", "skipped", "replayed", "how"),
 )
 """What a table shows."""
 

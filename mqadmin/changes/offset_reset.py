@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mqadmin.changes.offset_change import Move, OffsetChange, keep, known_offsets, row_of, store
+from mqadmin.changes.offset_change import (
+    OFFSET_COLUMNS,
+    Move,
+    OffsetChange,
+    keep,
+    known_offsets,
+    row_of,
+    store,
+)
 from mqadmin.cli.decorators import gathered, group_argument, only_on_broker, topic_argument
 from mqadmin.cli.positions import POSITION, Mark, Position
 from mqadmin.cli.types import QUEUE
@@ -112,7 +120,8 @@ async def move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
     )
     if call.dry_run:
         rows = await _preview(call, reset, list(moves))
-        return Outcome(rows, exit_code=answers.exit_code)
+        columns = (*OFFSET_COLUMNS, "first_msg_id")
+        return Outcome(rows, exit_code=answers.exit_code, columns=columns)
     await call.confirm(
         f"move group {reset.group} in topic {reset.topic} to {reset.to.text} ({len(moves)} queues)?"
     )

@@ -6,11 +6,10 @@ words that are known. Servers of Java take anything and say nothing.
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Final
 
 from mqadmin.changes.write import Declined, Done
-from mqadmin.errors import Usage
+from mqadmin.errors import Usage, did_you_mean
 from mqadmin.output.rows import NOT_FOUND, Row
 
 WORDS: Final[dict[str, tuple[str, ...]]] = {
@@ -52,20 +51,15 @@ def checked(key: str, old: str, value: str) -> str:
 
 def unknown_key(key: str, known: Collection[str]) -> Declined:
     """Return that a server has no such setting, with the nearest one that it has."""
-    near = get_close_matches(key, list(known), n=1)
-    remark = f"did you mean {near[0]}?" if near else None
-    return Declined(NOT_FOUND, remark)
+    return Declined(NOT_FOUND, did_you_mean(key, known, "") or None)
 
 
 def row_of(done: Done[str], remark: str | None = None) -> SettingChange:
     """Return the row of a step whose target is text."""
-    target = done.step.target
-    return SettingChange(
-        server=target.place.broker,
-        address=target.place.address,
-        key=target.names[-1],
+    return SettingChange.of(
+        done,
+        server=done.broker,
+        key=done.target.names[-1],
         old_value=done.step.old,
-        value=done.value,
-        result=done.result,
         remark=done.remark or remark,
     )

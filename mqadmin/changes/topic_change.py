@@ -7,27 +7,28 @@ updateTopic does; a row says what each broker has afterwards, and what it had be
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from mqadmin.changes.targets.topic import TopicTarget
 from mqadmin.changes.topic_order import OrderWish, plan_order
-from mqadmin.changes.write import Declined, Done, carry_out, plan_each, shortened
+from mqadmin.changes.write import Done, carry_out, differing, plan_each, settings_over, shortened
 from mqadmin.cluster.brokers import masters
 from mqadmin.errors import Usage
 from mqadmin.output.rows import (
     CHANGED,
-    NOT_FOUND,
     REFUSED,
     UNCHANGED,
     UNREACHABLE,
     WOULD_CHANGE,
+    Outcome,
     Row,
+    exit_code_of,
 )
 from mqadmin.output.topic_kinds import perm_text
 from mqadmin.session.call import Call
 from mqclient.errors import NoRoute
 from storefmt.config.tables import TopicConfig
+from storefmt.paths import check_topic_name
 
 if TYPE_CHECKING:
     from mqclient.admin.topic import TopicCalls
@@ -103,7 +104,7 @@ async def change_topics(
     update: bool,
     create: bool,
     asks: bool = False,
-) -> list[TopicChange]:
+) -> Outcome:
     """Bring topics to the wanted settings on each broker and return a row for each of both.
 
     Args:
@@ -113,27 +114,27 @@ async def change_topics(
         asks: taking a permission away is asked for first.
 
     Raises:
+        BadCall: a name is none for a topic.
         Usage: a number of queues is out of range.
         NotFound: there is no such cluster or broker.
     """
     for one in wanted:
+        check_topic_name(one.topic)
         for count in (one.read_queues, one.write_queues):
             if count is not None and not 1 <= count <= QUEUES_MAX:
                 raise Usage(f"{count} queues: expected 1 to {QUEUES_MAX}")
     admin = await call.admin()
     places = await masters(admin, cluster=cluster, broker=broker)
 
-    def choose(wish: Wanted, old: TopicConfig | None) -> TopicConfig:
-        new = wish.over(old)
-        if old is None and not create:
-            raise Declined(NOT_FOUND)
-        if old is not None and not update and difference(old, new):
-            raise Declined(REFUSED, "it is there with other settings")
-        return new
-
     wishes = [(one, place) for one in wanted for place in places]
     steps = await plan_each(
-        [(TopicTarget(admin, place, (one.topic,)), partial(choose, one)) for one, place in wishes]
+        [
+            (
+                TopicTarget(admin, place, (one.topic,)),
+                settings_over(one.over, SETTINGS, update=update, create=create),
+            )
+            for one, place in wishes
+        ]
     )
     takes = sum(bool(step.old and step.new and step.old.perm & ~step.new.perm) for step in steps)
     names = shortened([one.topic for one in wanted])
@@ -148,7 +149,8 @@ async def change_topics(
     changed = dict.fromkeys(row.topic for row in rows if row.result == CHANGED)
     for topic in changed if admin.has_namesrv else ():
         await _wait_for_route(admin, topic)
-    return await _ordered(call, {one.topic: one for one in wanted}, rows)
+    rows = await _ordered(call, {one.topic: one for one in wanted}, rows)
+    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 
 
 async def _ordered(
@@ -207,32 +209,18 @@ async def _wait_for_route(admin: "TopicCalls", topic: str) -> None:
             return
 
 
-def difference(old: TopicConfig | None, new: TopicConfig | None) -> dict[str, object]:
-    """Return the old values of the settings that differ."""
-    if old is None or new is None:
-        return {}
-    return {
-        name: getattr(old, name) for name in SETTINGS if getattr(old, name) != getattr(new, name)
-    }
-
-
 def _row(wanted: Wanted, done: Done[TopicConfig]) -> TopicChange:
     config = done.value
-    place = done.step.target.place
     # Where a change was refused, `was` says what it would have changed.
-    new = wanted.over(done.step.old) if done.step.old is not None else None
-    return TopicChange(
+    return TopicChange.of(
+        done,
         topic=wanted.topic,
-        broker=place.broker,
-        address=place.address,
         read_queues=config.read_queue_nums if config else None,
         write_queues=config.write_queue_nums if config else None,
         perm=perm_text(config.perm) if config else None,
         order=config.order if config else None,
         sys_flag=config.topic_sys_flag if config else None,
-        was=difference(done.step.old, new),
-        result=done.result,
-        remark=done.remark,
+        was=differing(done.step.old, wanted.over(done.step.old), SETTINGS),
     )
 
 

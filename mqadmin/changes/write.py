@@ -13,7 +13,7 @@ nothing is asked, kept or written.
 """
 
 import asyncio
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Generic, TypeVar, cast
@@ -21,7 +21,7 @@ from typing import Generic, TypeVar, cast
 from mqadmin.changes.targets.base import Listed, Target
 from mqadmin.cluster.bounded_gather import bounded_gather
 from mqadmin.errors import CommandError, Unreachable
-from mqadmin.output.rows import CHANGED, REFUSED, UNCHANGED, UNREACHABLE, WOULD_CHANGE
+from mqadmin.output.rows import CHANGED, NOT_FOUND, REFUSED, UNCHANGED, UNREACHABLE, WOULD_CHANGE
 from mqadmin.session.call import Call
 from mqadmin.session.journal import Saved
 from mqclient.errors import ClientError, TimedOut
@@ -63,15 +63,16 @@ class Step(Generic[T]):
     remark: str | None = None
     is_blind: bool = False
 
-    def untyped(self) -> "Step[object]":
-        """Return the step for a list with steps of other targets."""
-        return cast("Step[object]", self)
-
     @property
     def is_write(self) -> bool:
         """Return whether something has to be written."""
         differs = self.is_blind or not self.target.same(self.old, self.new)
         return differs and not self.verdict
+
+
+def untyped(steps: Sequence[Step[T]]) -> list[Step[object]]:
+    """Return the steps for a list with steps of other targets."""
+    return cast("list[Step[object]]", list(steps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,61 @@ class Done(Generic[T]):
     result: str
     value: T | None
     remark: str | None = None
+
+    @property
+    def target(self) -> Target[T]:
+        """Return what was written."""
+        return self.step.target
+
+    @property
+    def broker(self) -> str:
+        """Return the name of the broker, or ``namesrv``."""
+        return self.target.place.broker
+
+    @property
+    def address(self) -> str:
+        """Return the address of the server."""
+        return self.target.place.address
+
+    @property
+    def kind(self) -> str:
+        """Return what kind of target it is."""
+        return self.target.kind
+
+
+def if_there(old: T | None) -> None:
+    """Choose that a target shall be gone; one that is not there is not found."""
+    if old is None:
+        raise Declined(NOT_FOUND)
+
+
+def settings_over(
+    over: Callable[[T | None], T], names: Sequence[str], *, update: bool, create: bool
+) -> Choose[T]:
+    """Return the choice of settings that are worked out of those that are there.
+
+    Args:
+        names: the settings that count.
+        update: change what is there with other settings; else that is refused.
+        create: make what is not there; else it is not found.
+    """
+
+    def choose(old: T | None) -> T:
+        new = over(old)
+        if old is None and not create:
+            raise Declined(NOT_FOUND)
+        if not update and differing(old, new, names):
+            raise Declined(REFUSED, "it is there with other settings")
+        return new
+
+    return choose
+
+
+def differing(old: object, new: object, names: Sequence[str]) -> dict[str, object]:
+    """Return the old values of the settings that differ; none where one side is not there."""
+    if old is None or new is None:
+        return {}
+    return {name: getattr(old, name) for name in names if getattr(old, name) != getattr(new, name)}
 
 
 async def plan(targets: Sequence[Target[T]], choose: Choose[T]) -> list[Step[T]]:
@@ -250,6 +306,18 @@ async def _read(targets: Sequence[Target[T]]) -> list[T | ServerFailure | None]:
 
     await asyncio.gather(*(read_shelf(indexes) for indexes in shelves.values()))
     return found
+
+
+async def attempt(
+    call: Call, ask: Callable[[], Awaitable[str | None]], *, done: str = CHANGED
+) -> tuple[str, str | None]:
+    """Send a request that is no plan, and return result and remark of it."""
+    if call.dry_run:
+        return WOULD_CHANGE, None
+    try:
+        return done, await ask()
+    except ClientError as error:
+        return result_of(error)
 
 
 def shortened(names: Sequence[str]) -> str:

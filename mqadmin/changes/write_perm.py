@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from mqadmin.changes.targets.writeperm import WritePerm
 from mqadmin.changes.write import Declined, carry_out, plan
 from mqadmin.cluster.brokers import namesrvs
-from mqadmin.output.rows import NOT_FOUND, UNCHANGED, Row
+from mqadmin.output.rows import NOT_FOUND, UNCHANGED, Outcome, Row, exit_code_of
 from mqadmin.session.call import Call
 
 
@@ -25,7 +25,7 @@ class WritePermChange(Row):
     topics: int
 
 
-async def change_write_perm(call: Call, broker: str, *, writable: bool) -> list[WritePermChange]:
+async def change_write_perm(call: Call, broker: str, *, writable: bool) -> Outcome:
     """Give or take the permission everywhere and return a row a name server."""
 
     def choose(old: bool | None) -> bool:
@@ -47,16 +47,16 @@ async def change_write_perm(call: Call, broker: str, *, writable: bool) -> list[
         # Java's tool prints how many topics there are, which only the answer to a write says.
         for one in done:
             if one.result == UNCHANGED:
-                await one.step.target.write(writable)
-    return [
-        WritePermChange(
-            broker,
-            one.step.target.place.address,
-            one.step.old,
-            one.value,
-            one.result,
-            one.remark,
-            changed.get(one.step.target.place.address, 0),
+                await one.target.write(writable)
+    rows = [
+        WritePermChange.of(
+            one,
+            broker=broker,
+            namesrv=one.address,
+            was_writable=one.step.old,
+            writable=one.value,
+            topics=changed.get(one.address, 0),
         )
         for one in done
     ]
+    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

@@ -10,7 +10,7 @@ the program, the shell, scripts and every tick of ``--watch`` alike.
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import click
 from click.parser import _ParsingState as State
@@ -18,6 +18,7 @@ from click.shell_completion import CompletionItem
 
 from mqadmin.cli.globals import GLOBALS, settings_of
 from mqadmin.cli.options import LineParser, complete_options, kind_of
+from mqadmin.cli.tree import COMMANDS
 from mqadmin.cli.types import DIR, Kind, Session
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.session.settings import Settings
@@ -95,16 +96,36 @@ class Told:
     exit_code: int = 0
 
 
+if TYPE_CHECKING:
+    from typing import TypedDict, Unpack
+
+    # Every call would pay for making the class, and only a checker reads it.
+
+    class Declared(TypedDict, total=False):
+        """What a command is declared with besides its name and its parameters."""
+
+        details: str
+        """Paragraphs of the help, after the examples."""
+        examples: tuple[tuple[str, str], ...]
+        """(command line, what it does) pairs; help shows them first."""
+        rows: type[Row]
+        """Class of the rows, for the header of an empty table."""
+        columns: tuple[str, ...]
+        """What a table shows; all of the fields where left out."""
+        needs: Needs
+        """What it works on; servers where left out."""
+        writes: bool
+        """It changes something on a server."""
+        direct: bool
+        """It asks one thing after another, so it needs no event loop, see ``mqadmin.session.link``;
+        rows of an async generator go through the loop all the same."""
+
+
 class Command(click.Command):
     """One command.
 
-    Attributes:
+    Args:
         run: what is called with a ``Call`` and the values of the parameters.
-        examples: (command line, what it does) pairs; help shows them first.
-        rows: class of the rows, for the header of an empty table.
-        columns: what a table shows; all of the fields where left out.
-        writes: it changes something on a server.
-        direct: it asks one thing after another, so it needs no event loop.
     """
 
     name: str
@@ -115,25 +136,21 @@ class Command(click.Command):
         *,
         run: Run,
         params: Sequence[click.Parameter],
-        summary: str,
-        details: str = "",
-        examples: tuple[tuple[str, str], ...] = (),
-        rows: type[Row] | None = None,
-        columns: tuple[str, ...] = (),
-        needs: Needs = Needs.NAMESRV,
-        writes: bool = False,
-        direct: bool = False,
+        **declared: "Unpack[Declared]",
     ) -> None:
-        super().__init__(name, params=list(params), short_help=summary, help=details or None)
+        self.summary = COMMANDS[name]
+        self.details = declared.get("details", "")
+        super().__init__(
+            name, params=list(params), short_help=self.summary, help=self.details or None
+        )
         self.run = run
-        self.summary = summary
-        self.details = details
-        self.examples = examples
-        self.rows = rows
-        self.columns = columns
-        self.needs = needs
-        self.writes = writes
-        self.direct = direct
+        self.declared = declared
+        self.examples = declared.get("examples", ())
+        self.rows = declared.get("rows")
+        self.columns = declared.get("columns", ())
+        self.needs = declared.get("needs", Needs.NAMESRV)
+        self.writes = declared.get("writes", False)
+        self.direct = declared.get("direct", False)
 
     @property
     def native(self) -> "Command":

@@ -44,52 +44,28 @@ Java's names and flags are in ``mqadmin.cli.java.table``.
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from mqadmin.cli.command import Command, Needs, Run
-from mqadmin.cli.tree import COMMANDS
-from mqadmin.output.rows import Row
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from mqadmin.cli.command import Declared
 
 __all__ = ["Command", "Needs", "command"]
 
 
-def command(
-    name: str,
-    *,
-    details: str = "",
-    examples: tuple[tuple[str, str], ...] = (),
-    rows: type[Row] | None = None,
-    columns: tuple[str, ...] = (),
-    needs: Needs = Needs.NAMESRV,
-    writes: bool = False,
-    direct: bool = False,
-) -> Callable[[Run], Command]:
+def command(name: str, **declared: "Unpack[Declared]") -> Callable[[Run], Command]:
     """Make the decorated function the command ``name``.
 
     Args:
         name: noun and verb as ``mqadmin.cli.tree`` has them, with what the command does.
-        details: paragraphs of the help, after the examples.
-        examples: (command line, what it does) pairs; help shows them first.
-        rows: class of the rows, for the header of an empty table.
-        columns: what a table shows; all of the fields where left out.
-        writes: the command changes something on a server.
-        direct: it asks one thing after another, so it needs no event loop, see
-            ``mqadmin.session.link``; rows of an async generator go through the loop all the same.
     """
 
     def declare(run: Run) -> Command:
-        return Command(
-            name,
-            run=run,
-            # Where click's decorators leave them, the last one first.
-            params=[*reversed(getattr(run, "__click_params__", []))],
-            summary=COMMANDS[name],
-            details=details,
-            examples=examples,
-            rows=rows,
-            columns=columns,
-            needs=needs,
-            writes=writes,
-            direct=direct,
-        )
+        # Where click's decorators leave them, the last one first.
+        params = [*reversed(getattr(run, "__click_params__", []))]
+        return Command(name, run=run, params=params, **declared)
 
     return declare

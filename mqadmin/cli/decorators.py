@@ -21,14 +21,10 @@ from mqadmin.cli.types import (
     CLUSTER,
     DIR,
     GROUP,
-    INTEGER,
-    NUMBER,
+    POSITIVE,
     TOPIC,
     Integer,
-    Kind,
-    Word,
 )
-from mqadmin.output.times import parse_start
 
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
@@ -87,6 +83,13 @@ more_stores = click.argument(
     "more", nargs=-1, type=DIR, metavar="DIR", help="further store directories"
 )
 of_topic = partial(click.option, "--topic", type=TOPIC, help="of this topic")
+message_ids_argument = click.argument(
+    "message_ids",
+    nargs=-1,
+    required=True,
+    metavar="ID",
+    help="an offset id, or with --topic a unique id",
+)
 topic_of_id = click.option("--topic", type=TOPIC, help="where to look for a unique id")
 producer_group = click.option(
     "--group", type=GROUP, default="MQADMIN", help="as this producer group"
@@ -119,21 +122,12 @@ stored_until = click.option("--until", type=TIME, help="stored then or before")
 with_key = click.option("--key", "-k", help="with this key or unique key")
 with_tags = partial(click.option, "--tag", multiple=True, help="with one of these tags")
 tag_expression = click.option("--tag", "-t", default="*", help="only these tags, as 'A || B'")
-tail_from = click.option(
-    "--from",
-    "from_",
-    type=Word(Kind.TIME, parse_start),
-    default="latest",
-    metavar="WHERE",
-    help="earliest, latest or a TIME",
-)
-tail_count = click.option("--count", "-c", type=Integer(min=1), help="end after so many")
 no_follow_option = click.option("--no-follow", is_flag=True, help="end at what is there now")
-limit_option = partial(click.option, "--limit", "-c", type=INTEGER, help="so many at most")
+limit_option = partial(click.option, "--limit", "-c", type=Integer(min=0), help="so many at most")
 no_body_option = click.option("--no-body", is_flag=True, help="leave the body out")
 no_bodies_option = click.option("--no-body", is_flag=True, help="leave the bodies out")
 inflate_option = click.option("--inflate", is_flag=True, help="decompress the bodies")
-rate_option = click.option("--rate", type=NUMBER, help="so many a second at most")
+rate_option = click.option("--rate", type=POSITIVE, help="so many a second at most")
 
 # How a store is read
 

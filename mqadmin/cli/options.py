@@ -131,6 +131,8 @@ def metavar_of(parameter: click.Parameter) -> str:
         return "|".join(parameter.type.choices)
     if isinstance(parameter.type, Word) and parameter.type.metavar:
         return parameter.type.metavar
+    if isinstance(parameter, click.Option):
+        return long_of(parameter).lstrip("-").replace("-", "_").upper()
     return parameter.name.rstrip("_").upper()
 
 

@@ -81,7 +81,7 @@ def tell(error: BaseException, console: Console, *, as_json: bool, verbose: bool
         console.err.write(printable_lines("".join(traceback.format_exception(error))))
     if as_json:
         said = {"code": failure.code, "message": failure.message, "hint": failure.hint}
-        console.warn(json_text({"error": said}))
+        console.warn(json_text({"error": said}), as_is=True)
     else:
         console.warn(f"error: {failure.line}")
 
@@ -273,6 +273,9 @@ def _print(outcome: Outcome, parsed: Parsed, call: Call) -> None:
                 if chosen == "table" and (told := row.in_table()):
                     record |= {name: text for name, text in told.items() if name in look.names}
                 printer.row(record)
+                if look.follow:
+                    # A person is waiting for it.
+                    call.console.out.flush()
     except BrokenPipeError:
         raise
     except BaseException:

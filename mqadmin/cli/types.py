@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from math import isfinite
+from math import isfinite, nan
 from typing import Any, Final, cast
 
 import click
@@ -151,12 +151,12 @@ def _columns_of(made: click.Command) -> list[str]:
 
 
 class Integer(click.IntRange):
-    """A whole number as wide as any field of a request or a file; ``min`` is the least one."""
+    """A whole number from ``min`` to ``max``, as wide as any field of a request or a file."""
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:
-        """Return the number of the text; fails where it is none, or too small."""
+        """Return the number of the text; fails where it is none, or out of range."""
         if not isinstance(value, str):
             return value
         if WHOLE.fullmatch(value.strip()) is None:
@@ -167,6 +167,8 @@ class Integer(click.IntRange):
             self.fail(said, param, ctx)
         if self.min is not None and number < self.min:
             self.fail(f"{number} is below {self.min}", param, ctx)
+        if self.max is not None and number > self.max:
+            self.fail(f"{number} is above {self.max}", param, ctx)
         return number
 
 
@@ -195,33 +197,35 @@ def falsehood(text: str) -> bool:
     return not truth(text)
 
 
-def positive_seconds(text: str) -> float:
-    """Read a number of seconds above zero.
-
-    Raises:
-        ValueError: it is no number, or not above zero.
-    """
-    try:
-        value = float(text)
-    except ValueError:
-        raise ValueError(f"{text!r} is not a number of seconds") from None
-    if not 0 < value < float("inf"):
-        raise ValueError(f"{text!r} is not above zero")
-    return value
-
-
 def non_negative(text: str) -> float:
     """Read a number, with a fraction or without, that is not below zero.
 
     Raises:
         ValueError: it is none.
     """
+    value = _number(text)
+    if value < 0:
+        raise ValueError(f"{text} is below 0")
+    return value
+
+
+def positive(text: str) -> float:
+    """Read a number above zero, with a fraction or without.
+
+    Raises:
+        ValueError: it is none.
+    """
+    value = _number(text)
+    if value <= 0:
+        raise ValueError(f"{text!r} is not above zero")
+    return value
+
+
+def _number(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise ValueError(f"{text!r} is not a number") from None
-    if value < 0:
-        raise ValueError(f"{text} is below 0")
+        value = nan
     if not isfinite(value):
         raise ValueError(f"{text!r} is not a number")
     return value
@@ -263,6 +267,8 @@ DIR_PATH: Final = Word(Kind.DIR, path_of)
 INTEGER: Final = Integer()
 BOOLEAN: Final = Choice(("true", "false"), truth)
 """Yes or no where a third answer, nothing, leaves a setting as it is."""
+PORT: Final = Integer(min=0, max=65535)
 NUMBER: Final = Word(read=non_negative, metavar="NUMBER")
-SECONDS: Final = Word(read=positive_seconds, metavar="SECONDS")
+POSITIVE: Final = Word(read=positive, metavar="NUMBER")
+SECONDS: Final = Word(read=positive, metavar="SECONDS")
 NAME_VALUE: Final = Word(read=parse_name_value, metavar="NAME=VALUE")

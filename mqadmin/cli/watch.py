@@ -74,7 +74,7 @@ def _watch_on_terminal(call: Call, tick: Tick, title: str) -> NoReturn:
     with LiveView(call.console.out, color=call.has_color) as view:
         while True:
             text = io.StringIO()
-            console = replace(call.console, out=text, err=text)
+            console = call.console._replace(out=text, err=text)
             _tick(replace(call, console=console), tick, again=told)
             told = True
             head = f"{title}   every {seconds:g} s   {iso_utc(call.now_ms())}   Ctrl-C ends"

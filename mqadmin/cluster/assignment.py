@@ -58,15 +58,9 @@ class QueueOwner(Row):
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedOwner(Row):
+class PlannedOwner(QueueOwner):
     """Who would read one queue, and who does now."""
 
-    group: str
-    topic: str
-    broker: str
-    queue_id: int
-    client_id: str | None
-    strategy: str
     was: str | None
     moves: bool
 

@@ -10,14 +10,23 @@ costs the memory of a screenful. An error ends the iteration and the questions o
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
+PARALLEL_MAX: Final = 32
+"""Requests on their way at the same time in a command that asks about every group or topic."""
+
+
+async def each(items: Iterable[T], ask: Callable[[T], Awaitable[R]]) -> list[R]:
+    """Return ``await ask(item)`` for each item in order, ``PARALLEL_MAX`` of them at a time."""
+    return [one async for one in bounded_gather(items, ask)]
+
+
 async def bounded_gather(
-    items: Iterable[T], ask: Callable[[T], Awaitable[R]], *, width: int
+    items: Iterable[T], ask: Callable[[T], Awaitable[R]], *, width: int = PARALLEL_MAX
 ) -> AsyncIterator[R]:
     """Yield ``await ask(item)`` for each item in order, with ``width`` of them under way."""
     waiting: deque[asyncio.Future[R]] = deque()

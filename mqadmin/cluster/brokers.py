@@ -11,7 +11,7 @@ sent to a broker.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from mqadmin.errors import NotFound, Usage
+from mqadmin.errors import NotFound, Usage, did_you_mean
 from remoting.bodies import MessageQueue
 
 if TYPE_CHECKING:
@@ -28,6 +28,11 @@ class Place(NamedTuple):
     broker: str
     broker_id: int
     address: str
+
+    @property
+    def role(self) -> str:
+        """Return ``master`` or ``slave``, as it is registered."""
+        return "master" if self.broker_id == MASTER else "slave"
 
 
 async def all_brokers(admin: "TopicCalls", *, namesrv: str | None = None) -> list[Place]:
@@ -142,13 +147,20 @@ def _broker(known: list[Place], wanted: str) -> Place:
 
 
 def _nearest(wanted: str, known: list[str]) -> str:
-    # Only a wrong name needs the one that is meant.
-    from difflib import get_close_matches
+    otherwise = "there are " + ", ".join(known) if known else "the name server knows none"
+    return did_you_mean(wanted, known, otherwise)
 
-    near = get_close_matches(wanted, known, n=1)
-    if near:
-        return f"did you mean {near[0]}?"
-    return "there are " + ", ".join(known) if known else "the name server knows none"
+
+def queue_number(text: str) -> int:
+    """Return the id of a queue, ``3`` or ``broker-a:3``.
+
+    Raises:
+        Usage: it is no queue.
+    """
+    number = text.rpartition(":")[2]
+    if not number.isdecimal():
+        raise Usage(f"{text!r} is no queue", hint="as 3 or broker-a:3")
+    return int(number)
 
 
 def choose_queue(queues: list[MessageQueue], text: str, broker: str | None) -> MessageQueue:
@@ -158,14 +170,12 @@ def choose_queue(queues: list[MessageQueue], text: str, broker: str | None) -> M
         Usage: the text is no queue, or several brokers have this id.
         NotFound: the topic has no such queue.
     """
-    named, colon, number = text.rpartition(":")
-    wanted_broker = named if colon else broker
-    if not number.isdecimal():
-        raise Usage(f"{text!r} is no queue", hint="as 3 or broker-a:3")
+    named, colon, _ = text.rpartition(":")
+    number, wanted_broker = queue_number(text), named if colon else broker
     found = [
         queue
         for queue in queues
-        if queue.queue_id == int(number) and wanted_broker in (None, queue.broker_name)
+        if queue.queue_id == number and wanted_broker in (None, queue.broker_name)
     ]
     if len(found) > 1:
         names = ", ".join(f"{queue.broker_name}:{number}" for queue in found)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mqadmin.cluster.bounded_gather import bounded_gather
 from mqadmin.cluster.brokers import Place
-from mqadmin.cluster.groups import PARALLEL_MAX, connection
+from mqadmin.cluster.groups import connection
 from mqadmin.output.rows import Row
 from storefmt.names import RETRY_PREFIX
 
@@ -38,9 +38,7 @@ async def summaries(admin: "Admin", places: list[Place]) -> AsyncIterator[GroupS
     """Yield a row a group."""
     topics = sorted(await admin.topic_list())
     groups = [name.removeprefix(RETRY_PREFIX) for name in topics if name.startswith(RETRY_PREFIX)]
-    async for row in bounded_gather(
-        groups, lambda one: _summary(admin, places, one), width=PARALLEL_MAX
-    ):
+    async for row in bounded_gather(groups, lambda one: _summary(admin, places, one)):
         yield row
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from mqadmin.cluster.brokers import Place, masters
 from mqadmin.errors import NotFound
+from mqadmin.output.rows import Row
 from mqclient.errors import BrokerRefused, ClientError
 from remoting.bodies import ConsumerConnection, MessageQueue
 from storefmt.config.tables import SubscriptionGroup
@@ -32,8 +33,6 @@ SYSTEM_GROUPS: Final = frozenset(
         "SELF_TEST_CONSUMER_GROUP",
     }
 )
-PARALLEL_MAX: Final = 32
-"""Requests on their way at the same time in a command that asks for every group."""
 
 
 @dataclass(slots=True)
@@ -49,6 +48,17 @@ class GroupAt:
     def is_known(self) -> bool:
         """Return whether the broker has heard of the group."""
         return bool(self.settings or self.offsets or self.members)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOffset(Row):
+    """Where a group reads next in one queue, in entries; no broker in a store directory."""
+
+    group: str
+    topic: str
+    broker: str | None
+    queue_id: int
+    consumer_offset: int
 
 
 def is_system(group: str) -> bool:

@@ -5,7 +5,7 @@ Requests: GET_ROUTEINFO_BY_TOPIC, QUERY_TOPIC_CONSUME_BY_WHO.
 
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from mqadmin.cluster.bounded_gather import bounded_gather
 from mqadmin.output.rows import Row
@@ -15,9 +15,6 @@ from mqclient.errors import NoRoute
 if TYPE_CHECKING:
     from mqadmin.session.call import Call
     from mqclient.admin.topic import TopicCalls
-
-PARALLEL_MAX: Final = 32
-"""Topics asked about at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +32,7 @@ async def readers_of(
 ) -> AsyncIterator[Row]:
     """Yield a row for each topic and its kind, in order."""
     admin = await call.topics()
-    async for row in bounded_gather(topics, lambda at: _readers(admin, *at), width=PARALLEL_MAX):
+    async for row in bounded_gather(topics, lambda at: _readers(admin, *at)):
         yield row
 
 

@@ -10,12 +10,13 @@ a broker that does not is a finding of its own.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
+from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.brokers import MASTER, Place, all_brokers, peers_of
-from mqadmin.cluster.groups import PARALLEL_MAX, is_system
+from mqadmin.cluster.groups import is_system
 from mqadmin.health.checkup import BrokerFacts
 from mqadmin.health.checkup_namesrv import NamesrvView, Queues, queues_of
 from mqadmin.output.topic_kinds import kind_of
@@ -26,9 +27,6 @@ from storefmt.names import RETRY_PREFIX
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +63,10 @@ async def brokers(admin: "Admin", now_ms: Callable[[], int]) -> list[BrokerFacts
             return BrokerFacts(place, {}, asked_ms, now_ms(), str(error))
         return BrokerFacts(place, runtime, asked_ms, now_ms())
 
-    found = await _each(await all_brokers(admin), ask)
+    found = await each(await all_brokers(admin), ask)
     listed = {one.place.address for one in found}
     peers = {peer for one in found for peer in peers_of(one.place, one.runtime)}
-    return found + await _each(sorted(peer for peer in peers if peer.address not in listed), ask)
+    return found + await each(sorted(peer for peer in peers if peer.address not in listed), ask)
 
 
 def masters_of(facts: Iterable[BrokerFacts]) -> list[Place]:
@@ -83,7 +81,7 @@ def masters_of(facts: Iterable[BrokerFacts]) -> list[Place]:
 async def topics(admin: "Admin", masters: list[Place]) -> list[TopicFacts]:
     """Return every topic that a person made, as broker and name server see it."""
     listed = await admin.topic_list()
-    tables = await _each(masters, lambda place: admin.topic_configs(place.address))
+    tables = await each(masters, lambda place: admin.topic_configs(place.address))
     own = {place.broker for place in masters} | {place.cluster for place in masters}
     held: dict[str, dict[str, TopicConfig]] = {topic: {} for topic in listed}
     for place, table in zip(masters, tables, strict=True):
@@ -98,13 +96,13 @@ async def topics(admin: "Admin", masters: list[Place]) -> list[TopicFacts]:
             return TopicFacts(name, held[name], None)
         return TopicFacts(name, held[name], route)
 
-    return await _each(names, ask)
+    return await each(names, ask)
 
 
 async def waiting(admin: "Admin", masters: list[Place], group: str) -> dict[str, int]:
     """Return how many messages of each topic wait for a group."""
     found: dict[str, int] = {}
-    for stats in await _each(masters, lambda place: admin.consume_stats(place.address, group)):
+    for stats in await each(masters, lambda place: admin.consume_stats(place.address, group)):
         for queue, at in stats.offset_table.items():
             left = max(0, at.broker_offset - at.consumer_offset)
             found[queue.topic] = found.get(queue.topic, 0) + left
@@ -129,14 +127,14 @@ async def namesrvs(admin: "Admin", addresses: Sequence[str]) -> list[NamesrvView
                 return topic, {}
 
         wanted = [topic for topic in sorted(listed) if kind_of(topic) == "normal"]
-        return NamesrvView(address, frozenset(places), dict(await _each(wanted, route)))
+        return NamesrvView(address, frozenset(places), dict(await each(wanted, route)))
 
-    return await _each(sorted(addresses), ask)
+    return await each(sorted(addresses), ask)
 
 
 async def groups(admin: "Admin", masters: list[Place]) -> list[GroupFacts]:
     """Return every group with a member online that says what it wants."""
-    tables = await _each(masters, lambda place: admin.subscription_groups(place.address))
+    tables = await each(masters, lambda place: admin.subscription_groups(place.address))
     names = sorted({name for table in tables for name in table.groups if not is_system(name)})
 
     async def ask(name: str) -> GroupFacts:
@@ -158,7 +156,7 @@ async def groups(admin: "Admin", masters: list[Place]) -> list[GroupFacts]:
             any(info.properties.get("messageModel") == "BROADCASTING" for info in answers.values()),
         )
 
-    return [facts for facts in await _each(names, ask) if facts.wanted]
+    return [facts for facts in await each(names, ask) if facts.wanted]
 
 
 def _wanted(info: ConsumerRunningInfo) -> dict[str, str]:
@@ -167,14 +165,3 @@ def _wanted(info: ConsumerRunningInfo) -> dict[str, str]:
         for one in info.subscription_set
         if not one.topic.startswith(RETRY_PREFIX)
     }
-
-
-async def _each(things: Iterable[T], ask: Callable[[T], Awaitable[R]]) -> list[R]:
-    """Ask about everything, so many at a time, and return the answers in order."""
-    gate = asyncio.Semaphore(PARALLEL_MAX)
-
-    async def one(thing: T) -> R:
-        async with gate:
-            return await ask(thing)
-
-    return list(await asyncio.gather(*(one(thing) for thing in things)))

@@ -13,6 +13,11 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import click
+
+from mqadmin.cli.decorators import gathered, group_argument, topic_argument
+from mqadmin.cli.times import DURATION
+from mqadmin.cli.types import INTEGER
 from mqadmin.cluster.brokers import all_brokers, masters
 from mqadmin.cluster.groups import find_group
 from mqadmin.errors import CheckFailed, CommandError, NotFound, Unreachable
@@ -203,3 +208,28 @@ def brokers_answer(broker: str | None, *, count: int) -> Condition:
         return Observation(subject, answered >= count, found, f"{count} answers or more")
 
     return look
+
+
+group_condition = gathered(
+    "condition",
+    group_there,
+    group_argument(),
+    click.option("--members", type=INTEGER, help="online, at least"),
+)
+lag_condition = gathered(
+    "condition",
+    lag_at_most,
+    group_argument(),
+    topic_argument(required=False, help="only in this topic"),
+    click.option("--max", "most", type=INTEGER, default=0, help="entries that may be left"),
+)
+topic_condition = gathered(
+    "condition",
+    topic_there,
+    topic_argument(),
+    click.option("--queues", type=INTEGER, help="readable queues, over all brokers"),
+    click.option("--absent", is_flag=True, help="it must not be there"),
+)
+"""What ``assert`` and ``wait`` take, each as ``condition``."""
+assert_within = click.option("--within", type=DURATION, default=0, help="until then")
+wait_within = click.option("--within", type=DURATION, help="give up then")

@@ -12,8 +12,9 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
+from mqadmin.cluster.bounded_gather import PARALLEL_MAX
 from mqadmin.cluster.brokers import MASTER, Place
-from mqadmin.cluster.groups import PARALLEL_MAX, is_system
+from mqadmin.cluster.groups import is_system
 from mqadmin.health.checkup import BrokerFacts, slave_lag
 from mqadmin.health.checkup_facts import brokers, masters_of
 from mqadmin.health.metrics import Families, add_runtime

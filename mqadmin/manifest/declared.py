@@ -18,11 +18,12 @@ Rule: pure; a setting that is not named is left as it is, one that nobody knows 
 
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
-from difflib import get_close_matches
+from dataclasses import dataclass, field, replace
 from typing import Final, Generic, TypeVar
 
-from mqadmin.errors import Usage
+from mqadmin.changes.group_change import SETTINGS
+from mqadmin.errors import Usage, did_you_mean
+from mqadmin.output.rows import Row
 from mqadmin.output.topic_kinds import parse_perm, perm_text
 from remoting.bodies import PlainAccessConfig
 from storefmt.config.tables import SubscriptionGroup, TopicConfig
@@ -41,11 +42,7 @@ TOPIC_FIELDS: Final = {
 }
 """Our name of a setting, and the field of ``TopicConfig``."""
 
-GROUP_FIELDS: Final = {
-    spot.name: spot.name
-    for spot in fields(SubscriptionGroup)
-    if spot.name not in {"group_name", "extra"}
-}
+GROUP_FIELDS: Final = {name: name for name in SETTINGS}
 
 
 ACCOUNT_FIELDS: Final = {
@@ -111,8 +108,7 @@ class Section(Generic[T]):
         checked: dict[str, Setting] = {}
         for key, value in settings.items():
             if key not in example:
-                near = get_close_matches(str(key), list(example), n=1)
-                hint = f"did you mean {near[0]}?" if near else "one of " + ", ".join(example)
+                hint = did_you_mean(str(key), example, "one of " + ", ".join(example))
                 raise Usage(f"{where}: no setting {key!r}", hint=hint)
             if type(value) is not type(example[key]):
                 wanted = type(example[key]).__name__
@@ -230,8 +226,8 @@ def read_document(document: object, *, source: str) -> State:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """One setting that two states do not have alike; None where a side lacks the entry."""
+class Difference(Row):
+    """One difference; ``setting`` is None where a side lacks the whole thing."""
 
     kind: str
     name: str

@@ -93,7 +93,7 @@ def of_file(call: Call, path: str) -> State:
     # Only a document needs the library, which is no quick one to load.
     import yaml
 
-    text = call.console.stdin.read() if path == STDIN else Path(path).read_text(encoding="utf-8")
+    text = call.console.text_of(Path(path))
     source = "standard input" if path == STDIN else path
     try:
         document = _load(text)

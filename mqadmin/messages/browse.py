@@ -52,13 +52,11 @@ async def browse(call: Call, wish: Wish) -> Outcome:
     Raises:
         NoRoute: there is no such topic.
         NotFound: there is no such queue.
-        Usage: a limit is negative.
+        Usage: ``scan`` is of brokers only.
     """
-    if wish.limit is not None and wish.limit < 0:
-        raise Usage(f"limit {wish.limit} is negative")
-    if wish.scan is not None and (wish.scan < 1 or call.is_offline):
-        raise Usage(f"--scan {wish.scan}", hint="above zero, and of brokers only")
-    size = Limit(wish.bytes_max, "--bytes")
+    if wish.scan is not None and call.is_offline:
+        raise Usage(f"--scan {wish.scan}", hint="of brokers only")
+    size = Limit(wish.bytes_max)
     if call.is_offline:
         return Outcome(_within(size, stored(call, wish)))
     consumer, spans = await parts(call, wish)

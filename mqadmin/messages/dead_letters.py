@@ -4,20 +4,19 @@ Rule: the message there is a copy; where it was sent to is its property RETRY_TO
 brokers also write DLQ_ORIGIN_TOPIC), and its first id is ORIGIN_MESSAGE_ID.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
 from mqadmin.cli.decorators import gathered, group_argument, limit_option, with_key, with_tags
-from mqadmin.cli.times import TIME
+from mqadmin.cli.times import TIME, bound_ms
 from mqadmin.cli.types import TOPIC
 from mqadmin.errors import NotFound
 from mqadmin.messages.broker_reader import Span
 from mqadmin.messages.browse import Wish, parts
 from mqadmin.messages.filter import Filter
 from mqadmin.messages.message_rows import MessageRow, Warn, row_of
-from mqadmin.messages.stored_time import bound_ms
 from mqadmin.output.rows import EpochMs
 from mqadmin.output.times import When
 from mqadmin.session.call import Call
@@ -116,9 +115,8 @@ def letter_row(group: str, message: "MessageExt", *, warn: Warn, body: bool) -> 
 
 def letter_of(group: str, made: MessageRow) -> LetterRow:
     """Return the row of a dead letter, made of the row of a message."""
-    known = {spot.name: getattr(made, spot.name) for spot in fields(MessageRow)}
-    return LetterRow(
-        **known,
+    return LetterRow.of(
+        made,
         group=group,
         origin_topic=origin_topic(made),
         origin_msg_id=made.properties.get(ORIGIN_MESSAGE_ID),

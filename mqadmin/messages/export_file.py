@@ -14,14 +14,18 @@ import shutil
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TextIO, get_args
 
+import click
+
+from mqadmin.cli.decorators import gathered
+from mqadmin.cli.types import FILE_PATH, Choice
 from mqadmin.errors import CommandError, Usage
 from mqadmin.messages.message_rows import MessageRow
 from mqadmin.output.columns import columns_of, record_of
 from mqadmin.output.delimited import CsvPrinter
 from mqadmin.output.printer import Look
-from mqadmin.output.rows import Row
+from mqadmin.output.rows import Outcome, Row, one
 from mqadmin.output.structured import json_text
 
 if TYPE_CHECKING:
@@ -44,6 +48,7 @@ class ExportState:
         queue: the queue of the last row as ``BROKER:ID``, and ``next_queue_offset`` behind it:
             where to go on with a topic that is read from brokers.
         size: bytes of the file (jsonl, csv), or parts (Parquet), that are complete.
+        resumed: this run goes on with one that broke.
     """
 
     asked: dict[str, str]
@@ -54,6 +59,7 @@ class ExportState:
     next_queue_offset: int = -1
     rows: int = 0
     size: int = 0
+    resumed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,22 +73,50 @@ class Exported(Row):
     resumed: bool
 
 
-def format_of(path: Path, wanted: FileFormat | None) -> FileFormat:
-    """Return the format: the one asked for, else what the file's suffix says.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportTarget:
+    """Where an export goes: the options of `message export` and `store export`."""
 
-    Raises:
-        Usage: neither says.
-    """
-    if wanted is not None:
-        return wanted
-    known: dict[str, FileFormat] = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
-    found = known.get(path.suffix.lower())
-    if found is None:
-        raise Usage(
-            f"{path.name}: which format?", hint="end the name in .jsonl, .csv or .parquet, or "
-            "use --format",
-        )  # fmt: skip
-    return found
+    to: Path
+    format_: FileFormat | None
+    resume: bool
+
+    @property
+    def kind(self) -> FileFormat:
+        """Return the format: the one asked for, else what the file's suffix says.
+
+        Raises:
+            Usage: neither says.
+        """
+        if self.format_ is not None:
+            return self.format_
+        known: dict[str, FileFormat] = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+        found = known.get(self.to.suffix.lower())
+        if found is None:
+            raise Usage(
+                f"{self.to.name}: which format?",
+                hint="end the name in .jsonl, .csv or .parquet, or use --format",
+            )
+        return found
+
+    def writer(self, state: ExportState) -> "Writer":
+        """Return what writes rows behind those that ``state`` knows."""
+        makers: dict[FileFormat, type[Writer]] = {"jsonl": LinesWriter, "csv": CsvWriter}
+        return makers.get(self.kind, ParquetWriter)(self.to, state)
+
+
+export_options = gathered(
+    "target",
+    ExportTarget,
+    click.option("--to", "-f", type=FILE_PATH, required=True, metavar="FILE", help="file to write"),
+    click.option(
+        "--format",
+        "format_",
+        type=Choice(get_args(FileFormat)),
+        help="instead of what the suffix says",
+    ),
+    click.option("--resume", is_flag=True, help="go on with a broken export"),
+)
 
 
 def queue_of(broker: str, queue_id: int) -> str:
@@ -95,15 +129,16 @@ def state_path(path: Path) -> Path:
     return path.with_name(path.name + ".state")
 
 
-def begin(path: Path, fresh: ExportState, *, resume: bool) -> tuple[ExportState, bool]:
-    """Return where to begin, and whether that is in the middle.
+def begin(target: ExportTarget, fresh: ExportState) -> ExportState:
+    """Return where to begin: at the beginning, or in the middle where rows are there.
 
     Raises:
         Usage: the file is there already, or was made with another question.
         CommandError: the state cannot be read.
     """
+    path = target.to
     held = state_path(path)
-    if not resume or not held.exists():
+    if not target.resume or not held.exists():
         if path.exists():
             raise Usage(
                 f"{path} is there already",
@@ -113,7 +148,7 @@ def begin(path: Path, fresh: ExportState, *, resume: bool) -> tuple[ExportState,
             )
         if held.exists():
             raise Usage(f"{held} is left of a broken export", hint="add --resume, or remove it")
-        return fresh, False
+        return fresh
     try:
         state = ExportState(**json.loads(held.read_text("utf-8")))
     except (ValueError, TypeError, RecursionError) as error:
@@ -130,14 +165,7 @@ def begin(path: Path, fresh: ExportState, *, resume: bool) -> tuple[ExportState,
             f"{path} was begun with another {', '.join(differ)}",
             hint="ask for the same, or export to another file",
         )
-    return state, True
-
-
-def writer_for(path: Path, kind: FileFormat, state: ExportState) -> "Writer":
-    """Return what writes rows behind those that ``state`` knows."""
-    if kind == "parquet":
-        return ParquetWriter(path, state)
-    return LinesWriter(path, state) if kind == "jsonl" else CsvWriter(path, state)
+    return replace(state, resumed=True)
 
 
 class Writer(ABC):
@@ -178,12 +206,22 @@ class Writer(ABC):
             os.fsync(file.fileno())
         temporary.replace(held)
 
-    def finish(self) -> int:
-        """Complete the file, drop the state, and return the size of the file."""
+    def __enter__(self) -> Self:
+        self.note()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def finish(self, target: ExportTarget) -> Outcome:
+        """Complete the file, drop the state, and return what was written."""
         self.save()
         self._complete()
         state_path(self.path).unlink()
-        return self.path.stat().st_size
+        row = Exported.of(
+            self.state, file=str(self.path), format=target.kind, size=self.path.stat().st_size
+        )
+        return one(row)
 
     @abstractmethod
     def _write(self, row: MessageRow) -> None: ...

@@ -3,7 +3,11 @@
 import re
 from dataclasses import dataclass
 
-from mqadmin.messages.json_condition import JsonCondition
+import click
+
+from mqadmin.cli.decorators import together
+from mqadmin.cli.types import NAME_VALUE, Word
+from mqadmin.messages.json_condition import JsonCondition, parse_json_condition
 from mqadmin.messages.message_rows import BODY_SIZE_MAX
 from storefmt.errors import StoreError
 from storefmt.formats.message import Record
@@ -73,3 +77,23 @@ def parse_pattern(text: str) -> re.Pattern[str]:
         return re.compile(text)
     except re.error as error:
         raise ValueError(f"{text!r} is no pattern: {error}") from None
+
+
+body_conditions = together(
+    click.option(
+        "--property", "-p", "properties", type=NAME_VALUE, multiple=True, help="with this property"
+    ),
+    click.option(
+        "--grep",
+        type=Word(read=parse_pattern),
+        metavar="PATTERN",
+        help="with this pattern in the body",
+    ),
+    click.option(
+        "--json",
+        type=Word(read=parse_json_condition),
+        metavar="PATH[=VALUE]",
+        help="with this in a JSON body",
+    ),
+)
+"""Conditions on what the user gave a message besides tags and keys."""

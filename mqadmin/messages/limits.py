@@ -1,21 +1,17 @@
-"""How much a command may show or look at before it ends by itself."""
+"""How much a command may show or look at before it ends by itself, and how fast it may send.
 
-from mqadmin.errors import Usage
+Rule: turns of ``--rate`` are spread evenly, and a pause is not caught up with: a broker that was
+slow for a minute is not hit by that minute's messages at once.
+"""
+
+import asyncio
+from time import perf_counter
 
 
 class Limit:
-    """So much may be taken, any amount where it is None.
+    """So much may be taken, any amount where it is None."""
 
-    Args:
-        option: what the user typed it for.
-
-    Raises:
-        Usage: it is below zero.
-    """
-
-    def __init__(self, amount: int | None, option: str) -> None:
-        if amount is not None and amount < 0:
-            raise Usage(f"{option} {amount} is negative")
+    def __init__(self, amount: int | None) -> None:
         self._left = amount
 
     def take(self, amount: int = 1) -> bool:
@@ -25,3 +21,23 @@ class Limit:
         is_enough = amount <= self._left
         self._left = self._left - amount if is_enough else -1
         return is_enough
+
+
+class RateLimit:
+    """Holds whoever awaits ``turn`` back.
+
+    Args:
+        rate: turns a second; None does not hold back.
+    """
+
+    def __init__(self, rate: float | None) -> None:
+        self._pause_s = 1 / rate if rate else 0.0
+        self._next_s = 0.0
+
+    async def turn(self) -> None:
+        """Wait for the next turn."""
+        if not self._pause_s:
+            return
+        at_s = max(self._next_s, perf_counter())
+        self._next_s = at_s + self._pause_s
+        await asyncio.sleep(at_s - perf_counter())

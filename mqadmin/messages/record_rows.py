@@ -22,7 +22,6 @@ from mqadmin.cli.decorators import (
     with_tags,
 )
 from mqadmin.cli.types import INTEGER, Word
-from mqadmin.errors import Usage
 from mqadmin.messages.filter import Filter
 from mqadmin.messages.message_rows import BodyForm, MessageRow, Warn, message_row
 from mqadmin.output.times import When
@@ -89,15 +88,6 @@ class Selection:
         return {
             name.rstrip("_"): str(getattr(self, name)) for name in (*names, "no_body", "inflate")
         }
-
-    def check(self) -> None:
-        """Refuse what cannot be meant.
-
-        Raises:
-            Usage: the limit is negative.
-        """
-        if self.limit is not None and self.limit < 0:
-            raise Usage(f"limit {self.limit} is negative; leave it out for all")
 
     def wanted(self, begin_ms: int | None, end_ms: int | None) -> Filter:
         """Return the filter, for times that were worked out."""

@@ -5,7 +5,7 @@ clients wrote into it does not, or the new message would claim to be the old one
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from mqadmin.output.rows import Row
 from mqclient.message import Message
@@ -28,32 +28,17 @@ class Again(Row):
     keys: tuple[str, ...]
     topic: str
     to: str
-    broker: str | None
+    broker: str | None = None
     queue_id: int | None
-    new_offset: int | None
-    new_msg_id: str | None
-    new_unique_key: str | None
+    new_offset: int | None = None
+    new_msg_id: str | None = None
+    new_unique_key: str | None = None
     error: str | None = None
 
-    @classmethod
-    def of(
-        cls, message: "MessageExt", target: str, *, status: str, error: str | None = None
-    ) -> Self:
-        """Return the row of a message that was not sent."""
-        return cls(
-            status=status,
-            msg_id=message.msg_id,
-            unique_key=message.unique_key,
-            keys=tuple(message.keys),
-            topic=message.topic,
-            to=target,
-            broker=None,
-            queue_id=None,
-            new_offset=None,
-            new_msg_id=None,
-            new_unique_key=None,
-            error=error,
-        )
+
+def not_sent(message: "MessageExt", to: str, *, status: str, error: str | None = None) -> Again:
+    """Return the row of a message that was not sent."""
+    return Again.of(message, status=status, to=to, queue_id=None, error=error)
 
 
 def copy_of(
@@ -84,12 +69,9 @@ async def send_again(
         system: properties of RocketMQ's own that the new message needs.
     """
     done = await producer.send(copy_of(message, topic=topic), system=system)
-    return Again(
+    return Again.of(
+        message,
         status=str(done.status),
-        msg_id=message.msg_id,
-        unique_key=message.unique_key,
-        keys=tuple(message.keys),
-        topic=message.topic,
         to=topic,
         broker=done.queue.broker_name,
         queue_id=done.queue.queue_id,

@@ -18,7 +18,7 @@ from operator import attrgetter
 from os import PathLike
 from typing import Annotated, Final, NamedTuple, TypeAlias, get_args, get_origin, get_type_hints
 
-from mqadmin.errors import Usage
+from mqadmin.errors import Usage, did_you_mean
 from mqadmin.output.rows import BAR, INSTANT, OMIT, SPARK, Row
 from mqadmin.output.times import iso_utc
 
@@ -87,11 +87,7 @@ def choose(row_class: type[Row], names: Iterable[str]) -> tuple[Column, ...]:
     for name in names:
         column = by_name.get(name.strip().lower())
         if column is None:
-            # Only a wrong name needs the one that is meant.
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, list(by_name), n=1)
-            hint = f"did you mean {near[0]}?" if near else "there are " + ", ".join(by_name)
+            hint = did_you_mean(name, by_name, "there are " + ", ".join(by_name))
             raise Usage(f"no column {name!r}", hint=hint)
         chosen.append(column)
     return tuple(chosen)

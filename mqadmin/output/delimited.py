@@ -39,10 +39,6 @@ class CsvPrinter(Printer):
 
     def row(self, record: Record) -> None:
         self._writer.writerow([_cell(record.get(name), self.look) for name in self.look.names])
-        self.flush_followed()
-
-    def end(self) -> None:
-        self.out.flush()
 
 
 class NamePrinter(Printer):
@@ -50,7 +46,3 @@ class NamePrinter(Printer):
 
     def row(self, record: Record) -> None:
         self.out.write(_cell(next(iter(record.values()), None), self.look) + "\n")
-        self.flush_followed()
-
-    def end(self) -> None:
-        self.out.flush()

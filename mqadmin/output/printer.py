@@ -47,14 +47,9 @@ class Printer(ABC):
     def row(self, record: Record) -> None:
         """Print one record, now or at the end."""
 
-    @abstractmethod
     def end(self) -> None:
         """Print what is left and close the document."""
-
-    def flush_followed(self) -> None:
-        """Push the row out where a person is waiting for it."""
-        if self.look.follow:
-            self.out.flush()
+        self.out.flush()
 
 
 def binary_of(out: TextIO) -> BinaryIO:

@@ -13,8 +13,8 @@ no colour. What a table shows is decided in ``mqadmin.output``.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Final
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Final, Self
 
 INSTANT: Final = "epoch ms"
 EpochMs = Annotated[int, INSTANT]
@@ -34,6 +34,17 @@ OMIT: Final = "omit"
 @dataclass(frozen=True, slots=True)
 class Row:
     """Base of every row."""
+
+    @classmethod
+    def of(cls, source: object, **others: object) -> Self:
+        """Return the row of something that has fields of the same names.
+
+        Args:
+            others: the fields that it has not, or that the row has otherwise.
+        """
+        names = (spot.name for spot in fields(cls) if spot.name not in others)
+        same = {name: getattr(source, name) for name in names if hasattr(source, name)}
+        return cls(**same, **others)
 
     def in_table(self) -> Mapping[str, str]:
         """Return what a table shows in a column instead of the value, by column name."""

@@ -44,7 +44,6 @@ class JsonPrinter(Printer):
         # Before it is written: Ctrl-C mostly comes in a write, and the end has to know of this row.
         self._count += 1
         self.out.write(text)
-        self.flush_followed()
 
     def end(self) -> None:
         if not self.look.single:
@@ -56,10 +55,6 @@ class JsonLinesPrinter(Printer):
 
     def row(self, record: Record) -> None:
         self.out.write(json_text(record) + "\n")
-        self.flush_followed()
-
-    def end(self) -> None:
-        self.out.flush()
 
 
 class YamlPrinter(Printer):
@@ -80,7 +75,6 @@ class YamlPrinter(Printer):
             self._yaml.safe_dump(shown, sort_keys=False, allow_unicode=not steers, width=1000)
         )
         self._count += 1
-        self.flush_followed()
 
     def end(self) -> None:
         if not self._count and not self.look.single:

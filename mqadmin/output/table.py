@@ -50,7 +50,6 @@ class TablePrinter(Printer):
             self._waiting.append(cells)
             if self.look.follow or len(self._waiting) >= ROWS_BUFFERED:
                 self._fix()
-        self.flush_followed()
 
     def end(self) -> None:
         """Write what is left."""

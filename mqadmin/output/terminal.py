@@ -163,7 +163,6 @@ class TerminalPrinter(Printer):
             for column, first in zip(columns, self._followed, strict=True):
                 column.follow(first)
         self._draw(self._table(columns, [0], headers=headers and self.look.headers))
-        self.flush_followed()
 
     def _tree(self, columns: Sequence[FittedColumn], count: int) -> RenderableType:
         """Return the rows below the values of the columns that they are nested by."""

@@ -8,16 +8,17 @@ standard input and standard error are a terminal.
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import BinaryIO, Final, TextIO, cast
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, TextIO, cast
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 JOINER: Final = "\u200d"
 """Joins emoji into one; the only invisible character that is harmless and wanted."""
 
 
-@dataclass(slots=True)
-class Console:
-    """The three streams and what is known about them.
+class Console(NamedTuple):
+    """The three streams and what is known about them; no dataclass, which costs the version most.
 
     Attributes:
         out_is_tty: rows are read by a person: colour, and cutting to the width.
@@ -58,10 +59,20 @@ class Console:
             env=os.environ,
         )
 
-    def warn(self, text: str) -> None:
-        """Print one line on standard error."""
+    def warn(self, text: str, *, as_is: bool = False) -> None:
+        """Print one line on standard error; a terminal breaks it between words.
+
+        Args:
+            as_is: it is for a program, and never broken.
+        """
+        line = printable(" ".join(text.split()))
+        if self.err.isatty() and not as_is:
+            # Only a terminal breaks lines.
+            from mqadmin.session.line_breaks import broken
+
+            line = broken(line, self.err)
         self.out.flush()
-        self.err.write(printable(" ".join(text.split())) + "\n")
+        self.err.write(line + "\n")
         self.err.flush()
 
     def ask(self, question: str) -> bool:
@@ -70,6 +81,14 @@ class Console:
         self.err.write(f"{question} [y/N] ")
         self.err.flush()
         return self.stdin.readline().strip().lower() in {"y", "yes"}
+
+    def text_of(self, file: "Path") -> str:
+        """Return the text of a file; ``-`` is standard input.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        return self.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
 
     def read_bytes(self) -> bytes:
         """Return all of standard input."""

@@ -1,9 +1,8 @@
 """The interactive shell and its scripts.
 
     lines.py        a line -> stages, pipe filters, redirection
-    engine.py       runs a line: own words (set, use, connect...) or a command
+    engine.py       runs a line, own words (set, use, connect...) or a command, and a script
     filters.py      | grep | head | json ...
-    script.py       many lines from text
     names.py        live topics, groups, brokers, fetched in the background
     complete.py     what could come next at the cursor; pure
     interactive.py  the terminal; the only module that imports prompt_toolkit

@@ -9,9 +9,9 @@ and is what a prompt shows and a script stops at.
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, TextIO, cast, get_args
 
 from mqadmin.cli.command import Told
@@ -22,7 +22,7 @@ from mqadmin.session.call import Workplace
 from mqadmin.session.console import Console
 from mqadmin.session.settings import Format
 from mqadmin.shell.filters import INPUT_OF, stage_of
-from mqadmin.shell.lines import ShellCommand, parse_line
+from mqadmin.shell.lines import Quote, ShellCommand, parse_line, split
 from mqadmin.shell.pipe import Enough, Pipe
 
 CLEAR: Final = "\x1b[2J\x1b[3J\x1b[H"
@@ -151,12 +151,12 @@ class Shell:
         stages = [stage_of(words) for words in line.filters]
         with self._target(line) as out:
             if not stages:
-                return self._words(line.words, replace(self.console, out=out, out_is_tty=False))
+                return self._words(line.words, self.console._replace(out=out, out_is_tty=False))
             output = self.workplace.output
             self.workplace.output = INPUT_OF.get(line.filters[0][0], output)
             is_shown = self.console.out_is_tty and line.file is None
             with closing(Pipe(stages, out, out_is_tty=is_shown)) as pipe:
-                console = replace(self.console, out=cast(TextIO, pipe), out_is_tty=False)
+                console = self.console._replace(out=cast(TextIO, pipe), out_is_tty=False)
                 try:
                     exit_code = self._words(line.words, console)
                 except Enough:
@@ -242,17 +242,43 @@ class Shell:
         return 0
 
     def _watch(self, words: list[str], console: Console) -> int:
-        """Run a command as ``--watch`` does; Ctrl-C ends it and is no error."""
+        """Run a command as ``--watch`` does, until Ctrl-C."""
         seconds = [words.pop(0)] if words and words[0].replace(".", "", 1).isdecimal() else []
         if not words:
             raise Usage("watch what?", hint="as in `watch 2 group lag G`")
         if words[0].lower() in self._own:
             raise Usage(f"`{words[0]}` is a word of the shell", hint="watch a command")
-        exit_code = self._words([*words, "--watch", *seconds], console)
-        return 0 if exit_code == Interrupted.exit_code else exit_code
+        return self._words([*words, "--watch", *seconds], console)
 
 
 def _only(words: Sequence[str], usage: str) -> str:
     if len(words) != 1 or not words[0]:
         raise Usage(f"as in `{usage}`")
     return words[0]
+
+
+def run_script(shell: Shell, lines: Iterable[str], *, keep_going: bool = False) -> int:
+    """Run the lines of a script and return its exit code.
+
+    A backslash at the end of a line joins it with the next one. The first command that fails ends
+    the script with its exit code, unless ``keep_going``; then the exit code is that of the last
+    one that failed.
+    """
+    failed = 0
+    text = ""
+    try:
+        for piece in lines:
+            text += piece
+            if split(text.removesuffix("\n")).inside is Quote.BACKSLASH:
+                continue
+            exit_code = shell.run(text, keep_going=keep_going)
+            text = ""
+            if exit_code:
+                failed = exit_code
+                if not keep_going:
+                    return failed
+        if text:
+            failed = shell.run(text, keep_going=keep_going) or failed
+    except Leave as leave:
+        return leave.exit_code
+    return failed

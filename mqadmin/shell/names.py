@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from mqadmin.cli.types import Kind
 from mqadmin.cluster.bounded_gather import bounded_gather
 from mqadmin.cluster.brokers import Place, all_brokers
-from mqadmin.cluster.groups import PARALLEL_MAX
 from mqadmin.errors import CommandError
 from mqadmin.output.topic_kinds import kind_of
 from mqadmin.session.call import Call
@@ -90,7 +89,7 @@ async def fetch(call: Call) -> Names:
             groups.update(table.groups)
     asked = [(place, group) for place in masters for group in sorted(groups)[:CLIENT_GROUPS_MAX]]
     clients: set[str] = set()
-    async for members in bounded_gather(asked, lambda at: _members(admin, at), width=PARALLEL_MAX):
+    async for members in bounded_gather(asked, lambda at: _members(admin, at)):
         clients.update(members)
     clusters = sorted({place.cluster for place in brokers})
     own = {*clusters, *(place.broker for place in brokers)}

@@ -14,7 +14,6 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import IO, Final, TextIO, cast
 
 from mqadmin.session.console import Console
@@ -105,7 +104,7 @@ def paged(console: Console) -> Iterator[Console]:
         return
     text = PagedText(console.out, command, height=shutil.get_terminal_size().lines - FRAME_LINES)
     try:
-        yield replace(console, out=cast(TextIO, text))
+        yield console._replace(out=cast(TextIO, text))
     except BrokenPipeError:
         console.out.flush()
     finally:

@@ -12,12 +12,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
-from mqadmin.cluster.offset_rows import GroupOffset
+from mqadmin.cluster.groups import GroupOffset
+from mqadmin.cluster.topic_queues import TopicQueue
 from mqadmin.errors import NotFound
 from mqadmin.messages.message_rows import BodyForm, MessageRow
 from mqadmin.messages.record_rows import body_form, row_at
 from mqadmin.messages.trace import LifeRow, position_text
 from mqadmin.output.rows import Outcome, one
+from mqadmin.output.topic_kinds import perm_text
 from mqadmin.session.call import Call
 from storefmt.config.tables import SubscriptionGroup
 from storefmt.errors import StoreError
@@ -121,8 +123,8 @@ def queue_topics(call: Call) -> list[str]:
         return sorted({topic for topic, _ in store.queues()})
 
 
-def stored_ends(call: Call, topic: str) -> list[tuple[int, int, int]]:
-    """Return (queue id, first, next queue offset) of each queue of a topic.
+def stored_queues(call: Call, topic: str) -> list[TopicQueue]:
+    """Return the queues of a topic with what its settings allow.
 
     Raises:
         NotFound: the store has no queue of the topic.
@@ -131,39 +133,20 @@ def stored_ends(call: Call, topic: str) -> list[tuple[int, int, int]]:
         numbers = sorted(number for name, number in store.queues() if name == topic)
         if not numbers:
             raise NotFound(f"no topic {topic} in {store.root}", hint="`topic list` shows them")
-        views = [(number, store.queue(topic, number)) for number in numbers]
-        return [(number, view.min_offset, view.max_offset) for number, view in views]
-
-
-@dataclass(frozen=True, slots=True)
-class StoredQueue:
-    """One queue of a store; ``last_ms`` when its last message was stored, 0 for none."""
-
-    queue_id: int
-    min_offset: int
-    max_offset: int
-    last_ms: int
-    perm: int
-
-
-def stored_queues(call: Call, topic: str) -> list[StoredQueue]:
-    """Return the queues of a topic with what its settings allow.
-
-    Raises:
-        NotFound: the store has no queue of the topic.
-    """
-    ends = stored_ends(call, topic)
-    with StoreDir.open(call.store_dir) as store:
         settings = store.topics().topics.get(topic)
         return [
-            StoredQueue(
-                queue_id,
-                low,
-                high,
-                _last_ms(store, topic, queue_id),
-                settings.perm if settings else 0,
+            TopicQueue.of(
+                view := store.queue(topic, number),
+                topic=topic,
+                broker=None,
+                queue_id=number,
+                message_count=view.max_offset - view.min_offset,
+                last_updated_ms=_last_ms(store, topic, number),
+                perm=perm_text(settings.perm if settings else 0),
+                cluster=None,
+                address=None,
             )
-            for queue_id, low, high in ends
+            for number in numbers
         ]
 
 

@@ -23,7 +23,6 @@ shape_options = together(
             "index_slot_count",
             type=INTEGER,
             default=0,
-            metavar="INDEX_SLOTS",
             help="slots of an index file; 0 for those of the old ones, or 5000000",
         ),
         click.option(
@@ -31,7 +30,6 @@ shape_options = together(
             "index_entry_count",
             type=INTEGER,
             default=0,
-            metavar="INDEX_ENTRIES",
             help="entries of an index file; 0 for those of the old ones, or 20000000",
         ),
         click.option(

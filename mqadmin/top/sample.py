@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.brokers import MASTER, Place
-from mqadmin.cluster.groups import PARALLEL_MAX, is_system
+from mqadmin.cluster.groups import is_system
 from mqadmin.health.checkup import BrokerFacts, slave_lag
 from mqadmin.health.checkup_facts import brokers, masters_of
 from mqadmin.output.rows import Row
@@ -93,14 +94,11 @@ async def look(admin: "Admin", now_ms: Callable[[], int]) -> Snapshot:
 
 
 async def _count_members(admin: "Admin", made: Snapshot, masters: list[Place]) -> None:
-    gate = asyncio.Semaphore(PARALLEL_MAX)
-
     async def count(group: str) -> None:
-        async with gate:
-            listed = [await admin.consumer_ids(place.address, group) for place in masters]
+        listed = [await admin.consumer_ids(place.address, group) for place in masters]
         made.groups[group].members = len({who for part in listed for who in part})
 
-    await asyncio.gather(*(count(group) for group in made.groups))
+    await each(made.groups, count)
 
 
 async def _look_at_quiet_topics(admin: "Admin", made: Snapshot, masters: list[Place]) -> None:

@@ -96,7 +96,7 @@ def shown(command: str, env: dict[str, str], workplace: Workplace) -> list[str]:
     """Return what a line prints, the same in every run."""
     console, out, _ = console_of(env)
     both = io.TextIOWrapper(out, encoding="utf-8", write_through=True)
-    console.err = both
+    console = console._replace(err=both)
     exit_code = Shell(console, workplace).run(command)
     console.out.flush()
     text = out.getvalue().decode()

@@ -57,10 +57,6 @@ class AccountTarget(Listed[PlainAccessConfig, Mapping[str | None, PlainAccessCon
         found = (await read_acl(self.admin, self.place.address)).plain_access_configs
         return {one.access_key: one for one in found or ()}
 
-    def find(self, listing: Mapping[str | None, PlainAccessConfig]) -> PlainAccessConfig | None:
-        """Return the account."""
-        return listing.get(self.names[0])
-
     async def write(self, value: PlainAccessConfig | None) -> None:
         """Create, change or delete it."""
         address = self.place.address

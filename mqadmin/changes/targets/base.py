@@ -7,9 +7,9 @@ Rule: targets of equal shelves are read by one request, however many they are.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar, cast
 
 from mqadmin.cluster.brokers import Place
 from mqadmin.session.journal import Saved
@@ -54,13 +54,13 @@ class Target(ABC, Generic[T]):
             Refused: this kind of server cannot do that.
         """
 
-    @abstractmethod
     def encode(self, value: T) -> Json:
-        """Return a value as json."""
+        """Return a value as json; one that json has is left as it is."""
+        return cast(Json, value)
 
-    @abstractmethod
     def decode(self, value: Json) -> T:
         """Return the value that ``encode`` made json of."""
+        return cast(T, value)
 
     def same(self, one: T | None, other: T | None) -> bool:
         """Return whether two values mean the same to the server."""
@@ -92,9 +92,9 @@ class Listed(Target[T], Generic[T, L]):
     async def listing(self) -> L:
         """Return all of the kind that the server has."""
 
-    @abstractmethod
     def find(self, listing: L) -> T | None:
-        """Return what a listing has of this target, None where it has none."""
+        """Return what a listing has of this target by its name, None where it has none."""
+        return cast("Mapping[str, T]", listing).get(self.names[0])
 
     async def read(self) -> T | None:
         """Return what the server has, None where it has none."""

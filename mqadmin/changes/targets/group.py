@@ -26,10 +26,6 @@ class GroupTarget(Listed[SubscriptionGroup, Mapping[str, SubscriptionGroup]]):
         """Return the groups of the broker."""
         return (await self.admin.subscription_groups(self.place.address)).groups
 
-    def find(self, listing: Mapping[str, SubscriptionGroup]) -> SubscriptionGroup | None:
-        """Return its settings."""
-        return listing.get(self.names[0])
-
     async def write(self, value: SubscriptionGroup | None) -> None:
         """Create, replace or delete it."""
         if value is None:

@@ -11,7 +11,6 @@ from typing import ClassVar
 from mqadmin.changes.targets.base import Listed
 from mqadmin.errors import Refused
 from remoting.bodies import MessageQueue
-from storefmt.config.fastjson import Json
 
 Offsets = Mapping[tuple[str, str], Mapping[int, int]]
 """By topic and group; the next offset by queue id."""
@@ -46,11 +45,3 @@ class OffsetTarget(Listed[int, Offsets]):
         if await self.admin.consumer_ids(self.place.address, group):
             raise Refused("members are online and would overwrite it", hint="stop them")
         await self.admin.update_consumer_offset(self.place.address, group, self.queue, value)
-
-    def encode(self, value: int) -> Json:
-        """Return the number."""
-        return value
-
-    def decode(self, value: Json) -> int:
-        """Read a number."""
-        return int(str(value))

@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from mqadmin.changes.targets.base import Listed
 from mqadmin.errors import Refused
-from storefmt.config.fastjson import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +46,3 @@ class RouteTarget(Listed[bool, Collection[str]]):
         await self.admin.delete_topic_in_namesrv(
             self.place.address, topic, cluster=clusters[0] if clusters else None
         )
-
-    def encode(self, value: bool) -> Json:
-        """Return it as it is."""
-        return value
-
-    def decode(self, value: Json) -> bool:
-        """Read true or false."""
-        return bool(value)

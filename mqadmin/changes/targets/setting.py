@@ -9,24 +9,10 @@ from typing import ClassVar
 
 from mqadmin.changes.targets.base import MANY, Listed, Target
 from mqadmin.errors import Refused
-from storefmt.config.fastjson import Json
 
 
 @dataclass(frozen=True, slots=True)
-class TextTarget(Target[str]):
-    """A target whose value is text."""
-
-    def encode(self, value: str) -> Json:
-        """Return the text."""
-        return value
-
-    def decode(self, value: Json) -> str:
-        """Read text."""
-        return str(value)
-
-
-@dataclass(frozen=True, slots=True)
-class BrokerSettingTarget(TextTarget):
+class BrokerSettingTarget(Target[str]):
     """Named by the key."""
 
     kind: ClassVar[str] = "broker setting"
@@ -43,7 +29,7 @@ class BrokerSettingTarget(TextTarget):
 
 
 @dataclass(frozen=True, slots=True)
-class NamesrvSettingTarget(TextTarget):
+class NamesrvSettingTarget(Target[str]):
     """Named by the key."""
 
     kind: ClassVar[str] = "namesrv setting"
@@ -60,7 +46,7 @@ class NamesrvSettingTarget(TextTarget):
 
 
 @dataclass(frozen=True, slots=True)
-class KvEntry(TextTarget, Listed[str, Mapping[str, str]]):
+class KvEntry(Listed[str, Mapping[str, str]]):
     """Named by namespace and key."""
 
     kind: ClassVar[str] = "kv"

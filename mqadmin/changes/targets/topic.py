@@ -24,10 +24,6 @@ class TopicTarget(Listed[TopicConfig, Mapping[str, TopicConfig]]):
         """Return the topics of the broker."""
         return (await self.admin.topic_configs(self.place.address)).topics
 
-    def find(self, listing: Mapping[str, TopicConfig]) -> TopicConfig | None:
-        """Return its settings."""
-        return listing.get(self.names[0])
-
     async def write(self, value: TopicConfig | None) -> None:
         """Create, replace or delete it."""
         if value is None:

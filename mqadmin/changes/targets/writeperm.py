@@ -15,7 +15,6 @@ from typing import ClassVar, Final
 from mqadmin.changes.targets.base import Target
 from mqadmin.output.topic_kinds import WRITE
 from mqclient.errors import NotFound
-from storefmt.config.fastjson import Json
 
 FALLBACK: Final = "SELF_TEST_TOPIC"
 """A system topic for a cluster where topics of broker names are switched off."""
@@ -50,11 +49,3 @@ class WritePerm(Target[bool]):
         """Give or take the permission."""
         change = self.admin.add_write_perm if value else self.admin.wipe_write_perm
         self.changed[self.place.address] = await change(self.place.address, self.names[0])
-
-    def encode(self, value: bool) -> Json:
-        """Return it as it is."""
-        return value
-
-    def decode(self, value: Json) -> bool:
-        """Read true or false."""
-        return bool(value)

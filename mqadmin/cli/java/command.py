@@ -39,14 +39,7 @@ class JavaCommand(Command):
             native.name,
             run=native.run,
             params=[*(o for o in native.options if o.name not in filled), *self._flags.values()],
-            summary=native.summary,
-            details=native.details,
-            examples=native.examples,
-            rows=native.rows,
-            columns=native.columns,
-            needs=native.needs,
-            writes=native.writes,
-            direct=native.direct,
+            **native.declared,
         )
         self._native = native
         self.spelling = java

@@ -10,7 +10,7 @@ from typing import Final
 from mqadmin.cli.java.names import Branch, Java, JavaOption
 from mqadmin.cli.positions import parse_force, parse_timestamp
 from mqadmin.cli.tree import fold
-from mqadmin.cli.types import falsehood, positive_seconds
+from mqadmin.cli.types import falsehood, positive
 
 NOT_IN_4: Final = "brokers of 4.9 have no such thing; leave it out"
 KEYS_ONLY: Final = "brokers of 4.9 index keys only; `message print TOPIC --tag TAG` finds tags"
@@ -20,20 +20,33 @@ EXACT: Final = "as `offset reset GROUP TOPIC --to N --queue BROKER:ID`, for an o
 
 def _of_ms(text: str) -> object:
     """Read the ms of Java's flag as the seconds of ``--timeout``."""
-    return positive_seconds(text) / 1000
+    return positive(text) / 1000
 
 
 BROKER: Final = JavaOption("b", "brokerAddr", "broker")
 ONE_BROKER: Final = BROKER._replace(required=True)
 CLUSTER: Final = JavaOption("c", "clusterName", "cluster")
 TOPIC: Final = JavaOption("t", "topic", "topic", required=True)
+ONE_CLUSTER: Final = CLUSTER._replace(required=True)
+GROUP: Final = JavaOption("g", "groupName", "group", required=True)
+BROKER_NAME: Final = JavaOption("b", "brokerName", "broker", required=True)
+SHORT_CLUSTER: Final = JavaOption("c", "cluster", "cluster")
+CLUSTER_OF_5: Final = JavaOption("c", "cluster", since_5=True)
+DIRECTORY: Final = JavaOption("f", "filePath", "directory")
+ANY_GROUP: Final = JavaOption("g", "consumerGroup")
+ANY_CLIENT: Final = JavaOption("d", "clientId")
+SEND_AGAIN: Final = JavaOption("s", "sendMessage")
+UNIT: Final = JavaOption("u", "unitName")
+KEY: Final = JavaOption("k", "key", "key", required=True)
+VALUE: Final = JavaOption("v", "value", "value", required=True)
+"""Flags that many names have."""
+SERVERS: Final = ("broker", "cluster")
+"""Of which many names want one."""
+EXPORTS: Final = (("directory", "/tmp/rocketmq/export"),)
+"""Where Java's tool writes what it exports."""
 
 JAVA: Final = (
-    Java(
-        "addWritePerm",
-        "broker write-perm add",
-        (JavaOption("b", "brokerName", "broker", required=True),),
-    ),
+    Java("addWritePerm", "broker write-perm add", (BROKER_NAME,)),
     Java(
         "allocateMQ",
         "rebalance plan",
@@ -50,23 +63,15 @@ JAVA: Final = (
             JavaOption("o", "order", "order"),
         ),
     ),
-    Java("brokerStatus", "broker status", (BROKER, CLUSTER), any_of=("broker", "cluster")),
+    Java("brokerStatus", "broker status", (BROKER, CLUSTER), any_of=SERVERS),
     Java(
         "checkMsgSendRT",
         "message bench",
         (TOPIC, JavaOption("a", "amount", "count"), JavaOption("s", "size", "size")),
         preset=(("count", "100"), ("threads", "1"), ("each", "")),
     ),
-    Java(
-        "cleanExpiredCQ",
-        "broker clean expired-queues",
-        (BROKER, JavaOption("c", "cluster", "cluster")),
-    ),
-    Java(
-        "cleanUnusedTopic",
-        "broker clean unused-topics",
-        (BROKER, JavaOption("c", "cluster", "cluster")),
-    ),
+    Java("cleanExpiredCQ", "broker clean expired-queues", (BROKER, SHORT_CLUSTER)),
+    Java("cleanUnusedTopic", "broker clean unused-topics", (BROKER, SHORT_CLUSTER)),
     Java(
         "cloneGroupOffset",
         "offset clone",
@@ -77,7 +82,7 @@ JAVA: Final = (
             JavaOption("o", "offline"),
         ),
     ),
-    Java("clusterAclConfigVersion", "acl version", (BROKER, CLUSTER), any_of=("broker", "cluster")),
+    Java("clusterAclConfigVersion", "acl version", (BROKER, CLUSTER), any_of=SERVERS),
     Java(
         "clusterList",
         "cluster list",
@@ -93,7 +98,7 @@ JAVA: Final = (
         (
             JavaOption("a", "amount", "count"),
             JavaOption("s", "size", "size"),
-            JavaOption("c", "cluster", "cluster"),
+            SHORT_CLUSTER,
             JavaOption("p", "print log", "log"),
             JavaOption("m", "machine room", "room"),
             JavaOption("i", "interval", "every"),
@@ -111,7 +116,7 @@ JAVA: Final = (
             JavaOption("c", "MessageNumber", "limit"),
             JavaOption("s", "beginTimestamp", "from_"),
             JavaOption("e", "endTimestamp", "to"),
-            JavaOption("g", "consumerGroup"),
+            ANY_GROUP,
         ),
         preset=(("limit", "128"),),
     ),
@@ -127,7 +132,7 @@ JAVA: Final = (
             JavaOption("g", "groupName", "group"),
             JavaOption("s", "showClientIP", "no_clients", parse=falsehood),
             JavaOption("t", "topicName", "topic", since_5=True),
-            JavaOption("c", "cluster", since_5=True),
+            CLUSTER_OF_5,
         ),
         preset=(("no_clients", ""),),
     ),
@@ -146,81 +151,47 @@ JAVA: Final = (
         "acl delete",
         (BROKER, CLUSTER, JavaOption("a", "accessKey", "account", required=True)),
         aliases=("deleteAccessConfig",),
-        any_of=("broker", "cluster"),
+        any_of=SERVERS,
     ),
-    Java(
-        "deleteExpiredCommitLog",
-        "broker clean expired-log",
-        (BROKER, JavaOption("c", "cluster", "cluster")),
-    ),
+    Java("deleteExpiredCommitLog", "broker clean expired-log", (BROKER, SHORT_CLUSTER)),
     Java(
         "deleteKvConfig",
         "namesrv kv delete",
-        (
-            JavaOption("s", "namespace", "namespace", required=True),
-            JavaOption("k", "key", "key", required=True),
-        ),
+        (JavaOption("s", "namespace", "namespace", required=True), KEY),
     ),
     Java(
         "deleteSubGroup",
         "group delete",
-        (
-            JavaOption("g", "groupName", "group", required=True),
-            BROKER,
-            CLUSTER,
-            JavaOption("r", "removeOffset", "offsets"),
-        ),
+        (GROUP, BROKER, CLUSTER, JavaOption("r", "removeOffset", "offsets")),
         preset=(("topics", "true"),),
-        any_of=("broker", "cluster"),
+        any_of=SERVERS,
     ),
-    Java(
-        "deleteTopic",
-        "topic delete",
-        (JavaOption("c", "clusterName", "cluster", required=True), TOPIC),
-    ),
-    Java(
-        "exportConfigs",
-        "export configs",
-        (
-            JavaOption("c", "clusterName", "cluster", required=True),
-            JavaOption("f", "filePath", "directory"),
-        ),
-        preset=(("directory", "/tmp/rocketmq/export"),),
-    ),
+    Java("deleteTopic", "topic delete", (ONE_CLUSTER, TOPIC)),
+    Java("exportConfigs", "export configs", (ONE_CLUSTER, DIRECTORY), preset=EXPORTS),
     Java(
         "exportMetadata",
         "export metadata",
         (
             CLUSTER,
             BROKER,
-            JavaOption("f", "filePath", "directory"),
+            DIRECTORY,
             JavaOption("t", "topic", "only", has_arg=False, value="topics"),
             JavaOption("g", "subscriptionGroup", "only", has_arg=False, value="groups"),
             JavaOption("s", "specialTopic", "special", has_arg=False),
         ),
-        preset=(("directory", "/tmp/rocketmq/export"),),
+        preset=EXPORTS,
         any_of=("cluster", "broker"),
     ),
-    Java(
-        "exportMetrics",
-        "export metrics",
-        (
-            JavaOption("c", "clusterName", "cluster", required=True),
-            JavaOption("f", "filePath", "directory"),
-        ),
-        preset=(("directory", "/tmp/rocketmq/export"),),
-    ),
+    Java("exportMetrics", "export metrics", (ONE_CLUSTER, DIRECTORY), preset=EXPORTS),
     Java(
         "getAclConfig",
         "acl list",
         (BROKER, CLUSTER),
         aliases=("getAccessConfigSubCommand",),
-        any_of=("broker", "cluster"),
+        any_of=SERVERS,
     ),
-    Java("getBrokerConfig", "broker config get", (BROKER, CLUSTER), any_of=("broker", "cluster")),
-    Java(
-        "getConsumerConfig", "group config", (JavaOption("g", "groupName", "group", required=True),)
-    ),
+    Java("getBrokerConfig", "broker config get", (BROKER, CLUSTER), any_of=SERVERS),
+    Java("getConsumerConfig", "group config", (GROUP,)),
     Java("getNamesrvConfig", "namesrv config get", ()),
     Java("haStatus", "ha status", (BROKER, CLUSTER, JavaOption("i", "interval"))),
     Java(
@@ -281,12 +252,12 @@ JAVA: Final = (
         "message query id",
         (
             JavaOption("i", "msgId", "message_ids", required=True),
-            JavaOption("g", "consumerGroup"),
-            JavaOption("d", "clientId"),
-            JavaOption("s", "sendMessage"),
-            JavaOption("u", "unitName"),
+            ANY_GROUP,
+            ANY_CLIENT,
+            SEND_AGAIN,
+            UNIT,
             JavaOption("t", "topic", "topic", since_5=True),
-            JavaOption("c", "cluster", since_5=True),
+            CLUSTER_OF_5,
             JavaOption("f", "bodyFormat", since_5=True),
         ),
         branches=(Branch(("g", "d"), "message consume-direct"), Branch(("s",), "message resend")),
@@ -298,8 +269,8 @@ JAVA: Final = (
             JavaOption("i", "msgId", "message_id", required=True),
             JavaOption("g", "consumerGroup", "group"),
             JavaOption("d", "clientId", "client"),
-            JavaOption("s", "sendMessage"),
-            JavaOption("u", "unitName"),
+            SEND_AGAIN,
+            UNIT,
         ),
         is_branch=True,
     ),
@@ -308,10 +279,10 @@ JAVA: Final = (
         "message resend",
         (
             JavaOption("i", "msgId", "message_ids", required=True),
-            JavaOption("g", "consumerGroup"),
-            JavaOption("d", "clientId"),
-            JavaOption("s", "sendMessage"),
-            JavaOption("u", "unitName"),
+            ANY_GROUP,
+            ANY_CLIENT,
+            SEND_AGAIN,
+            UNIT,
         ),
         is_branch=True,
     ),
@@ -324,7 +295,7 @@ JAVA: Final = (
             JavaOption("b", "beginTimestamp", "from_", since_5=True),
             JavaOption("e", "endTimestamp", "to", since_5=True),
             JavaOption("m", "maxNum", "count", since_5=True),
-            JavaOption("c", "cluster", since_5=True),
+            CLUSTER_OF_5,
             JavaOption("p", "keyType", since_5=True, refused=KEYS_ONLY),
             JavaOption("l", "lastKey", since_5=True, refused="--from starts further on"),
         ),
@@ -333,7 +304,7 @@ JAVA: Final = (
         "queryMsgByOffset",
         "message query offset",
         (
-            JavaOption("b", "brokerName", "broker", required=True),
+            BROKER_NAME,
             TOPIC,
             JavaOption("i", "queueId", "queue", required=True),
             JavaOption("o", "offset", "queue_offset", required=True),
@@ -347,9 +318,9 @@ JAVA: Final = (
             TOPIC,
             JavaOption("i", "msgId", "message_id", required=True),
             JavaOption("a", "showAll", "all_", has_arg=False),
-            JavaOption("g", "consumerGroup"),
-            JavaOption("d", "clientId"),
-            JavaOption("c", "cluster", since_5=True),
+            ANY_GROUP,
+            ANY_CLIENT,
+            CLUSTER_OF_5,
             JavaOption("s", "startTime", "from_", since_5=True),
             JavaOption("e", "endTime", "to", since_5=True),
         ),
@@ -423,7 +394,7 @@ JAVA: Final = (
             JavaOption("g", "group", "group", required=True),
             TOPIC,
             JavaOption("f", "force", parse=parse_force),
-            JavaOption("c", "cluster", since_5=True),
+            CLUSTER_OF_5,
         ),
     ),
     Java("startMonitoring", "doctor", (), preset=(("watch", "60"), ("backlog", "0"))),
@@ -438,7 +409,7 @@ JAVA: Final = (
     Java("topicClusterList", "topic clusters", (TOPIC,)),
     Java("topicList", "topic list", (JavaOption("c", "clusterModel", "groups", has_arg=False),)),
     Java("topicRoute", "topic route", (TOPIC, JavaOption("l", "list", "brief", has_arg=False))),
-    Java("topicStatus", "topic status", (TOPIC, JavaOption("c", "cluster", since_5=True))),
+    Java("topicStatus", "topic status", (TOPIC, CLUSTER_OF_5)),
     Java(
         "updateAclConfig",
         "acl set",
@@ -454,7 +425,7 @@ JAVA: Final = (
             JavaOption("g", "groupPerms", "group_perm"),
             JavaOption("m", "admin", "admin"),
         ),
-        any_of=("broker", "cluster"),
+        any_of=SERVERS,
     ),
     Java(
         "updateBrokerConfig",
@@ -464,10 +435,10 @@ JAVA: Final = (
             CLUSTER,
             # Slaves are always meant with a cluster.
             JavaOption("a", "updateAllBroker", since_5=True),
-            JavaOption("k", "key", "key", required=True),
-            JavaOption("v", "value", "value", required=True),
+            KEY,
+            VALUE,
         ),
-        any_of=("broker", "cluster"),
+        any_of=SERVERS,
     ),
     Java(
         "updateGlobalWhiteAddr",
@@ -478,25 +449,14 @@ JAVA: Final = (
             JavaOption("g", "globalWhiteRemoteAddresses", "patterns", required=True),
             JavaOption("p", "aclFileFullPath", "file"),
         ),
-        any_of=("broker", "cluster"),
+        any_of=SERVERS,
     ),
     Java(
         "updateKvConfig",
         "namesrv kv set",
-        (
-            JavaOption("s", "namespace", "namespace", required=True),
-            JavaOption("k", "key", "key", required=True),
-            JavaOption("v", "value", "value", required=True),
-        ),
+        (JavaOption("s", "namespace", "namespace", required=True), KEY, VALUE),
     ),
-    Java(
-        "updateNamesrvConfig",
-        "namesrv config set",
-        (
-            JavaOption("k", "key", "key", required=True),
-            JavaOption("v", "value", "value", required=True),
-        ),
-    ),
+    Java("updateNamesrvConfig", "namesrv config set", (KEY, VALUE)),
     Java(
         "updateOrderConf",
         "topic order-conf",
@@ -510,23 +470,23 @@ JAVA: Final = (
         "updateSubGroup",
         "group update",
         (
-            JavaOption("g", "groupName", "group", required=True),
+            GROUP,
             BROKER,
             CLUSTER,
-            JavaOption("s", "consumeEnable", "consume"),
-            JavaOption("m", "consumeFromMinEnable", "from_min"),
-            JavaOption("d", "consumeBroadcastEnable", "broadcast"),
-            JavaOption("q", "retryQueueNums", "retry_queues"),
-            JavaOption("r", "retryMaxTimes", "retry_max"),
+            JavaOption("s", "consumeEnable", "consume_enable"),
+            JavaOption("m", "consumeFromMinEnable", "consume_from_min_enable"),
+            JavaOption("d", "consumeBroadcastEnable", "consume_broadcast_enable"),
+            JavaOption("q", "retryQueueNums", "retry_queue_nums"),
+            JavaOption("r", "retryMaxTimes", "retry_max_times"),
             JavaOption("i", "brokerId", "broker_id"),
-            JavaOption("w", "whichBrokerWhenConsumeSlowly", "slow_broker_id"),
-            JavaOption("a", "notifyConsumerIdsChanged", "notify"),
+            JavaOption("w", "whichBrokerWhenConsumeSlowly", "which_broker_when_consume_slowly"),
+            JavaOption("a", "notifyConsumerIdsChanged", "notify_consumer_ids_changed_enable"),
             JavaOption("", "consumeMessageOrderly", since_5=True, refused=NOT_IN_4),
             JavaOption("p", "groupRetryPolicy", since_5=True, refused=NOT_IN_4),
             JavaOption("", "attributes", since_5=True, refused=NOT_IN_4),
         ),
         preset=(("create", "true"),),
-        any_of=("broker", "cluster"),
+        any_of=SERVERS,
     ),
     Java(
         "updateSubGroupList",
@@ -549,7 +509,7 @@ JAVA: Final = (
             JavaOption("a", "attributes", since_5=True, refused=NOT_IN_4),
         ),
         preset=(("create", "true"),),
-        any_of=("broker", "cluster"),
+        any_of=SERVERS,
     ),
     Java(
         "updateTopicList",
@@ -560,13 +520,9 @@ JAVA: Final = (
         "updateTopicPerm",
         "topic perm",
         (TOPIC, JavaOption("p", "perm", "perm", required=True), BROKER, CLUSTER),
-        any_of=("broker", "cluster"),
+        any_of=SERVERS,
     ),
-    Java(
-        "wipeWritePerm",
-        "broker write-perm wipe",
-        (JavaOption("b", "brokerName", "broker", required=True),),
-    ),
+    Java("wipeWritePerm", "broker write-perm wipe", (BROKER_NAME,)),
 )
 
 

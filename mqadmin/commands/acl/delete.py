@@ -6,12 +6,11 @@ and the first two again to read it back.
 
 from mqadmin.changes.accounts import AccountChange, acl_places, change_row
 from mqadmin.changes.targets.account import HIDDEN, AccountTarget
-from mqadmin.changes.write import Declined, carry_out, plan
+from mqadmin.changes.write import carry_out, if_there, plan
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import account_argument, on_brokers
-from mqadmin.output.rows import NOT_FOUND, Outcome, exit_code_of
+from mqadmin.output.rows import Outcome, exit_code_of
 from mqadmin.session.call import Call
-from remoting.bodies import PlainAccessConfig
 
 
 @command(
@@ -30,7 +29,7 @@ async def delete_account(
     """Return one row a broker; exit code 3 where none has the account."""
     admin = await call.admin()
     places = await acl_places(call, broker, cluster)
-    steps = await plan([AccountTarget(admin, place, (account,)) for place in places], _gone)
+    steps = await plan([AccountTarget(admin, place, (account,)) for place in places], if_there)
     hidden = any(step.old is not None and step.old.secret_key == HIDDEN for step in steps)
     done = await carry_out(
         call,
@@ -41,8 +40,3 @@ async def delete_account(
     )
     rows = [change_row(one) for one in done]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
-
-
-def _gone(old: PlainAccessConfig | None) -> None:
-    if old is None:
-        raise Declined(NOT_FOUND)

@@ -62,15 +62,5 @@ async def white_addresses(
         title="acl white-addr",
         question=f"have {', '.join(wanted)} need no account on {len(places)} broker(s)?",
     )
-    rows = [
-        WhiteChange(
-            one.step.target.place.broker,
-            one.step.target.place.address,
-            one.value or (),
-            one.step.old or (),
-            one.result,
-            one.remark,
-        )
-        for one in done
-    ]
+    rows = [WhiteChange.of(one, patterns=one.value or (), was=one.step.old or ()) for one in done]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

@@ -13,6 +13,7 @@ DELETE_TOPIC_IN_NAMESRV and DELETE_SUBSCRIPTIONGROUP.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
@@ -24,7 +25,7 @@ from mqadmin.changes.targets.route import RouteTarget
 from mqadmin.changes.targets.setting import KvEntry
 from mqadmin.changes.targets.topic import TopicTarget
 from mqadmin.changes.topic_order import OrderWish, plan_order
-from mqadmin.changes.write import Step, carry_out, plan, plan_each
+from mqadmin.changes.write import Choose, Step, carry_out, plan, plan_each, untyped
 from mqadmin.cli.declare import command
 from mqadmin.cli.types import CLUSTER, FILE
 from mqadmin.cluster.brokers import Place, masters, namesrvs
@@ -110,15 +111,16 @@ async def apply(call: Call, *, file: str, prune: bool, cluster: str | None) -> O
         steps += rest
     done = await carry_out(call, steps, title=f"apply {file}", question=question)
     rows = [
-        AppliedRow(
-            ORDER if isinstance(one.step.target, KvEntry) else one.step.target.kind,
-            one.step.target.names[-1],
-            one.step.target.place.broker,
-            _shown(one.step.old),
-            _shown(one.value),
-            _changes(_shown(one.step.old), _shown(one.step.new)) if one.step.is_write else (),
-            one.result,
-            one.remark,
+        AppliedRow.of(
+            one,
+            kind=ORDER if isinstance(one.target, KvEntry) else one.kind,
+            name=one.target.names[-1],
+            server=one.broker,
+            was=_shown(one.step.old),
+            now=_shown(one.value),
+            changes=_changes(_shown(one.step.old), _shown(one.step.new))
+            if one.step.is_write
+            else (),
         )
         for one in done
     ]
@@ -146,42 +148,36 @@ async def _wanted_steps(
     call: Call, wanted: State, places: Mapping[str, Place]
 ) -> list[Step[object]]:
     """Return a step for everything that the document names."""
-    admin = await call.admin()
-    topics = await plan_each(
-        [
-            _wish(TopicTarget(admin, places[broker], (name,)), TOPICS, settings)
-            for name, broker, settings in _each(wanted, TOPICS.name)
-        ]
-    )
+    topics, others = await _steps_of(await call.admin(), wanted, places)
     order = await plan_order(call, _order_wishes(wanted, topics))
-    groups = await plan_each(
-        [
-            _wish(GroupTarget(admin, places[broker], (name,)), GROUPS, settings)
-            for name, broker, settings in _each(wanted, GROUPS.name)
-        ]
-    )
-    accounts = await plan_each(
-        [
-            _wish(
-                AccountTarget(admin, places[broker], (name,), secret=_secret(settings)),
-                ACCOUNTS,
-                settings,
-            )
-            for name, broker, settings in _each(wanted, ACCOUNTS.name)
-        ]
-    )
-    return [
-        *(step.untyped() for step in topics),
-        *(step.untyped() for step in order),
-        *(step.untyped() for step in groups),
-        *(step.untyped() for step in accounts),
-    ]
+    return [*untyped(topics), *untyped(order), *others]
 
 
-def _wish(
-    target: Target[T], section: Section[T], settings: Settings
-) -> tuple[Target[T], Callable[[T | None], T]]:
-    return target, lambda old: section.over(old, target.names[0], settings)
+async def _steps_of(
+    admin: "Admin", state: State, places: Mapping[str, Place], *, gone: bool = False
+) -> tuple[list[Step[TopicConfig]], list[Step[object]]]:
+    """Return the steps for the topics of a state, and those for its groups and accounts.
+
+    Args:
+        gone: what the state names is deleted; else it is brought to its settings.
+    """
+
+    async def steps(
+        section: Section[T], target: Callable[[Place, str, Settings], Target[T]]
+    ) -> list[Step[T]]:
+        wishes: list[tuple[Target[T], Choose[T]]] = []
+        for name, broker, settings in _each(state, section.name):
+            over = partial(section.over, name=name, settings=settings)
+            wishes.append((target(places[broker], name, settings), _gone if gone else over))
+        return await plan_each(wishes)
+
+    topics = await steps(TOPICS, lambda place, name, _: TopicTarget(admin, place, (name,)))
+    groups = await steps(GROUPS, lambda place, name, _: GroupTarget(admin, place, (name,)))
+    accounts = await steps(
+        ACCOUNTS,
+        lambda place, name, settings: AccountTarget(admin, place, (name,), _secret(settings)),
+    )
+    return topics, [*untyped(groups), *untyped(accounts)]
 
 
 def _order_wishes(wanted: State, topics: Sequence[Step[TopicConfig]]) -> list[OrderWish]:
@@ -235,40 +231,17 @@ async def _prune_steps(
     call: Call, admin: "Admin", having: State, *, wanted: State, places: Mapping[str, Place]
 ) -> list[Step[object]]:
     """Return the deletions: from the brokers first, which would register a topic again."""
-    beyond = _beyond(having, wanted)
-    topics = [(name, broker) for name, broker, _ in _each(beyond, TOPICS.name)]
-    named = wanted.sections.get(TOPICS.name, {})
-    on_brokers = await plan(
-        [TopicTarget(admin, places[broker], (name,)) for name, broker in topics], _gone
-    )
+    topics, others = await _steps_of(admin, _beyond(having, wanted), places, gone=True)
+    names = {step.target.names[0] for step in topics} - set(wanted.sections.get(TOPICS.name, {}))
     routes = await plan(
         [
             RouteTarget(admin, place, (name,))
-            for name in sorted({name for name, _ in topics} - set(named))
+            for name in sorted(names)
             for place in await namesrvs(call)
         ],
         _gone,
     )
-    groups = await plan(
-        [
-            GroupTarget(admin, places[broker], (name,))
-            for name, broker, _ in _each(beyond, GROUPS.name)
-        ],
-        _gone,
-    )
-    accounts = await plan(
-        [
-            AccountTarget(admin, places[broker], (name,))
-            for name, broker, _ in _each(beyond, ACCOUNTS.name)
-        ],
-        _gone,
-    )
-    return [
-        *(step.untyped() for step in on_brokers),
-        *(step.untyped() for step in routes),
-        *(step.untyped() for step in groups),
-        *(step.untyped() for step in accounts),
-    ]
+    return [*untyped(topics), *untyped(routes), *others]
 
 
 def _gone(_: object) -> None:

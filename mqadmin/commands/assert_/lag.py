@@ -3,13 +3,8 @@
 Requests: GET_CONSUME_STATS on each master, again until it holds or ``--within`` is over.
 """
 
-import click
-
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import group_argument, topic_argument
-from mqadmin.cli.times import DURATION
-from mqadmin.cli.types import INTEGER
-from mqadmin.health.conditions import Verdict, asserted, lag_at_most
+from mqadmin.health.conditions import Condition, Verdict, assert_within, asserted, lag_condition
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
 
@@ -22,17 +17,12 @@ from mqadmin.session.call import Call
     ),
     rows=Verdict,
 )
-@group_argument()
-@topic_argument(required=False, help="only in this topic")
-@click.option("--max", "max_", type=INTEGER, default=0, help="entries that may be left")
-@click.option("--within", type=DURATION, default=0, help="until then")
-async def assert_lag(
-    call: Call, *, group: str, topic: str | None, max_: int, within: int
-) -> Outcome:
+@lag_condition
+@assert_within
+async def assert_lag(call: Call, *, condition: Condition, within: int) -> Outcome:
     """Return the verdict.
 
     Raises:
         NotFound: no broker knows the group.
     """
-    condition = lag_at_most(group, topic, most=max_)
     return await asserted(call, condition, within_ms=within)

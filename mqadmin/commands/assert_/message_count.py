@@ -7,10 +7,9 @@ import click
 
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import topic_argument
-from mqadmin.cli.times import DURATION
 from mqadmin.cli.types import INTEGER
 from mqadmin.errors import Usage
-from mqadmin.health.conditions import Verdict, asserted, messages_between
+from mqadmin.health.conditions import Verdict, assert_within, asserted, messages_between
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
 
@@ -28,7 +27,7 @@ from mqadmin.session.call import Call
 @click.argument("count", type=INTEGER, required=False, help="exactly so many")
 @click.option("--min", "min_", type=INTEGER, help="so many or more")
 @click.option("--max", "max_", type=INTEGER, help="so many or fewer")
-@click.option("--within", type=DURATION, default=0, help="until then")
+@assert_within
 async def assert_message_count(
     call: Call, *, topic: str, count: int | None, min_: int | None, max_: int | None, within: int
 ) -> Outcome:

@@ -4,7 +4,6 @@ Requests on each broker: GET_ALL_PRODUCER_INFO, or GET_PRODUCER_CONNECTION_LIST 
 GET_ALL_SUBSCRIPTIONGROUP_CONFIG, and GET_CONSUMER_CONNECTION_LIST for each group.
 """
 
-import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -13,8 +12,9 @@ import click
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import of_masters
 from mqadmin.cli.types import GROUP, TOPIC, Choice
+from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.brokers import MASTER, Place, masters
-from mqadmin.cluster.groups import PARALLEL_MAX, connection
+from mqadmin.cluster.groups import connection
 from mqadmin.errors import NotFound
 from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.session.call import Call
@@ -114,7 +114,6 @@ async def _producers(admin: "Admin", place: Place, group: str | None) -> list[Cl
 
 
 async def _consumers(admin: "Admin", place: Place, group: str | None) -> list[ClientConnection]:
-    gate = asyncio.Semaphore(PARALLEL_MAX)
     names = (
         sorted((await admin.subscription_groups(place.address)).groups)
         if group is None
@@ -122,13 +121,11 @@ async def _consumers(admin: "Admin", place: Place, group: str | None) -> list[Cl
     )
 
     async def one_group(name: str) -> list[ClientConnection]:
-        async with gate:
-            found = await connection(admin, place, name)
+        found = await connection(admin, place, name)
         members = found.connection_set if found is not None else []
         return [_row(place, "consumer", name, one) for one in members]
 
-    parts = await asyncio.gather(*(one_group(name) for name in names))
-    return [row for part in parts for row in part]
+    return [row for part in await each(names, one_group) for row in part]
 
 
 def _row(place: Place, kind: str, group: str, one: Connection) -> ClientConnection:

@@ -56,13 +56,12 @@ async def broker_consume_stats(
         *(admin.broker_consume_stats(place.address, order=order) for place in places)
     )
     rows = [
-        GroupQueue(
+        GroupQueue.of(
+            at,
             topic=queue.topic,
             group=group,
             broker=queue.broker_name,
             queue_id=queue.queue_id,
-            broker_offset=at.broker_offset,
-            consumer_offset=at.consumer_offset,
             lag=at.broker_offset - at.consumer_offset,
             last_consumed_ms=at.last_timestamp,
         )

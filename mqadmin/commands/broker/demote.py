@@ -3,29 +3,14 @@
 Requests: GET_BROKER_RUNTIME_INFO and DEMOTE_MASTER on the one, GET_BROKER_CLUSTER_INFO.
 """
 
-from dataclasses import dataclass
-
 import click
 
-from mqadmin.changes.write import result_of
+from mqadmin.changes.role_change import RoleChange, change_role
 from mqadmin.cli.declare import command
 from mqadmin.cli.types import BROKER, Integer
-from mqadmin.cluster.brokers import all_brokers
-from mqadmin.output.rows import CHANGED, WOULD_CHANGE, Outcome, Row, exit_code_of
+from mqadmin.cluster.brokers import Place, all_brokers
+from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
-from mqclient.errors import ClientError
-
-
-@dataclass(frozen=True, slots=True)
-class Demoted(Row):
-    """One master; ``log_end`` is where its log ended before."""
-
-    broker: str
-    broker_id: int
-    address: str
-    log_end: int
-    result: str
-    remark: str | None
 
 
 @command(
@@ -38,7 +23,7 @@ class Demoted(Row):
     "A slave whose log parts from the new master's takes nothing and says so in `ha status`; "
     "--cut-tail, now or then, copies the end of its log into tails/ of its store directory, where "
     "`store log` reads it, and cuts it. Only brokers of ours can do this.",
-    rows=Demoted,
+    rows=RoleChange,
     writes=True,
 )
 @click.argument("address", type=BROKER, help="the old master: HOST:PORT")
@@ -62,19 +47,13 @@ async def demote(
     numbers = await admin.broker_runtime(address)
     name = numbers.get("haBrokerName", "")
     taken = {place.broker_id for place in await all_brokers(admin) if place.broker == name}
-    free = next(number for number in range(1, len(taken) + 2) if number not in taken)
-    broker_id = broker_id or free
+    free = next(one for one in range(1, len(taken) + 2) if one not in taken)
+    number = broker_id or free
     cut = ", and cut what it alone has" if cut_tail else ""
-    await call.confirm(f"make {address} slave {broker_id} of {name or 'its name'}{cut}?")
-    result, remark = WOULD_CHANGE, None
-    if not call.dry_run:
-        try:
-            remark = await admin.demote_master(
-                address, broker_id=broker_id, cut_tail=cut_tail, force=force
-            )
-            result = CHANGED
-        except ClientError as error:
-            result, remark = result_of(error)
-    end = int(numbers["commitLogMaxOffset"])
-    row = Demoted(name, broker_id, address, end, result, remark)
-    return Outcome([row], exit_code=exit_code_of([result]))
+    await call.confirm(f"make {address} slave {number} of {name or 'its name'}{cut}?")
+    return await change_role(
+        call,
+        Place("", name, number, address),
+        lambda: admin.demote_master(address, broker_id=number, cut_tail=cut_tail, force=force),
+        log_end=int(numbers["commitLogMaxOffset"]),
+    )

@@ -9,7 +9,7 @@ import click
 
 from mqadmin.cli.declare import command
 from mqadmin.cli.types import CLUSTER
-from mqadmin.cluster.brokers import MASTER, all_brokers
+from mqadmin.cluster.brokers import all_brokers
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.session.call import Call
 
@@ -33,15 +33,5 @@ async def list_brokers(call: Call, *, cluster: str | None) -> Outcome:
     """Return one row a broker process."""
     places = await all_brokers(await call.topics())
     return Outcome(
-        [
-            BrokerAddress(
-                place.broker,
-                place.broker_id,
-                "master" if place.broker_id == MASTER else "slave",
-                place.address,
-                place.cluster,
-            )
-            for place in places
-            if cluster in (None, place.cluster)
-        ]
+        [BrokerAddress.of(place) for place in places if cluster in (None, place.cluster)]
     )

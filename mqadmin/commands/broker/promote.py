@@ -4,34 +4,21 @@ Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on the slaves of its 
 PROMOTE_SLAVE on the one.
 """
 
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import click
 
-from mqadmin.changes.write import result_of
+from mqadmin.changes.role_change import RoleChange, change_role
 from mqadmin.cli.declare import command
 from mqadmin.cli.types import BROKER, Choice
 from mqadmin.cluster.brokers import MASTER, Place, all_brokers
 from mqadmin.errors import CommandError, NotFound, Usage
-from mqadmin.output.rows import CHANGED, WOULD_CHANGE, Outcome, Row, exit_code_of
+from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
 from mqclient.admin.admin import Admin
 from mqclient.errors import ClientError
 
 Role = Literal["ASYNC_MASTER", "SYNC_MASTER"]
-
-
-@dataclass(frozen=True, slots=True)
-class Promoted(Row):
-    """One slave; ``log_end`` is where its log ended before."""
-
-    broker: str
-    broker_id: int
-    address: str
-    log_end: int
-    result: str
-    remark: str | None
 
 
 @command(
@@ -46,7 +33,7 @@ class Promoted(Row):
     "broker name: an old master of ours that hears of it takes no messages any more, and `broker "
     "demote` makes it a slave. Stop a Java master first, and start it as a slave. An old master "
     "whose log is to be kept leads again with --force.",
-    rows=Promoted,
+    rows=RoleChange,
     writes=True,
 )
 @click.argument(
@@ -80,15 +67,12 @@ async def promote(call: Call, *, slave: str, role: Role | None, force: bool) -> 
             )
     becomes = role or "master"
     await call.confirm(f"make {place.address} the {becomes} of {place.broker}?")
-    result, remark = WOULD_CHANGE, None
-    if not call.dry_run:
-        try:
-            remark = await admin.promote_slave(place.address, role=role, force=force)
-            result = CHANGED
-        except ClientError as error:
-            result, remark = result_of(error)
-    row = Promoted(place.broker, place.broker_id, place.address, end, result, remark)
-    return Outcome([row], exit_code=exit_code_of([result]))
+    return await change_role(
+        call,
+        place,
+        lambda: admin.promote_slave(place.address, role=role, force=force),
+        log_end=end,
+    )
 
 
 async def _choose(admin: Admin, wanted: str) -> tuple[Place, list[Place]]:

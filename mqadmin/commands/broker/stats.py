@@ -5,7 +5,6 @@ Request on each master: VIEW_BROKER_STATS_DATA.
 
 import asyncio
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -13,7 +12,7 @@ import click
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import of_masters
 from mqadmin.cluster.brokers import Place, masters
-from mqadmin.errors import NotFound, Usage
+from mqadmin.errors import NotFound, Usage, did_you_mean
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.errors import BrokerRefused
@@ -75,8 +74,7 @@ async def broker_stats(
     """
     names = OF_BROKER if name is None else (name.upper(),)
     if names[0] not in NAMES:
-        near = get_close_matches(names[0], NAMES, n=1)
-        hint = f"did you mean {near[0]}?" if near else "-h lists them"
+        hint = did_you_mean(names[0], NAMES, "-h lists them")
         raise Usage(f"no statistic {name!r}", hint=hint)
     if key is None and not names[0].startswith("BROKER_"):
         raise Usage(f"{names[0]} of what?", hint="a topic, or TOPIC@GROUP for those of groups")

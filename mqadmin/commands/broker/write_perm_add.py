@@ -9,7 +9,7 @@ import click
 from mqadmin.changes.write_perm import WritePermChange, change_write_perm
 from mqadmin.cli.declare import command
 from mqadmin.cli.types import BROKER
-from mqadmin.output.rows import Outcome, exit_code_of
+from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
 
 
@@ -23,5 +23,4 @@ from mqadmin.session.call import Call
 @click.argument("broker", type=BROKER, help="name of the broker")
 async def add_write_perm(call: Call, *, broker: str) -> Outcome:
     """Return one row a name server; exit code 3 where none knows the broker."""
-    rows = await change_write_perm(call, broker, writable=True)
-    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
+    return await change_write_perm(call, broker, writable=True)

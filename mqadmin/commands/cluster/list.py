@@ -100,11 +100,8 @@ async def _row(call: Call, admin: "Admin", place: Place) -> BrokerRow:
         runtime = await admin.broker_runtime(place.address)
     except ClientError as refused:
         error = str(refused)
-    return BrokerRow(
-        cluster=place.cluster,
-        broker=place.broker,
-        broker_id=place.broker_id,
-        address=place.address,
+    return BrokerRow.of(
+        place,
         version=runtime.get("brokerVersionDesc"),
         in_tps=_first_number(runtime.get("putTps")),
         out_tps=_first_number(runtime.get("getTransferedTps") or runtime.get("getTransferredTps")),

@@ -156,10 +156,8 @@ async def _measure(producer: Producer, place: Place, *, count: int, size: int) -
         if number:
             # The first one opens the connection.
             times.append((now() - start) * 1000)
-    return RoundTrip(
-        cluster=place.cluster,
-        broker=place.broker,
-        address=place.address,
+    return RoundTrip.of(
+        place,
         sent=len(times),
         failed=failed,
         rt_ms=round(sum(times) / len(times), 3) if times else None,

@@ -11,7 +11,7 @@ import click
 
 from mqadmin.cli.declare import command
 from mqadmin.cli.types import CLUSTER
-from mqadmin.cluster.brokers import MASTER, Place, all_brokers
+from mqadmin.cluster.brokers import Place, all_brokers
 from mqadmin.errors import NotFound
 from mqadmin.output.rows import PARTLY, EpochMs, Outcome, Row
 from mqadmin.session.call import Call
@@ -86,12 +86,8 @@ async def _row(admin: "Admin", place: Place) -> BrokerStatus:
         return None if low is None or high is None else high - low
 
     ratio = runtime.get("commitLogDiskRatio")
-    return BrokerStatus(
-        cluster=place.cluster,
-        broker=place.broker,
-        broker_id=place.broker_id,
-        role="master" if place.broker_id == MASTER else "slave",
-        address=place.address,
+    return BrokerStatus.of(
+        place,
         version=runtime.get("brokerVersionDesc"),
         started_ms=number("bootTimestamp") or 0,
         in_today=between("msgPutTotalTodayMorning", "msgPutTotalTodayNow"),

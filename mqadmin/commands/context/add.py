@@ -1,16 +1,17 @@
 """``context add``: name a cluster, or change what a name means. No request is sent."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import get_args
 
 import click
 
+from mqadmin.changes.context_change import ContextChange, change_contexts
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.types import ADDRESS, CONTEXT, FILE, SECONDS, Choice, Word
 from mqadmin.errors import Usage
-from mqadmin.output.rows import CHANGED, UNCHANGED, WOULD_CHANGE, Outcome, Row
+from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
-from mqadmin.session.contexts import Context, ContextFile, Contexts
+from mqadmin.session.contexts import Context, Contexts
 from mqadmin.session.settings import Format
 from mqadmin.session.tls_files import TlsFiles
 
@@ -25,15 +26,6 @@ def parse_pair(text: str) -> tuple[str, str]:
     if not equals or ":" not in advertised or ":" not in real:
         raise ValueError(f"{text!r} is no pair, as in 172.17.0.2:10911=127.0.0.1:10911")
     return advertised, real
-
-
-@dataclass(frozen=True, slots=True)
-class ContextChange(Row):
-    """What became of the context."""
-
-    context: str
-    namesrv: str
-    result: str
 
 
 @command(
@@ -61,6 +53,7 @@ class ContextChange(Row):
         ),
     ),
     rows=ContextChange,
+    columns=("context", "namesrv", "result"),
     needs=Needs.NONE,
 )
 @click.argument("name", type=CONTEXT, help="the name")
@@ -111,33 +104,30 @@ def add_context(
     Raises:
         Usage: no address is given for a new name, or options contradict each other.
     """
-    file = ContextFile.of(call.console.env)
-    known = file.load()
     settings = call.settings
-    old = known.contexts.get(name)
-    namesrv = address or settings.namesrv or (old.namesrv if old else None)
-    if not namesrv:
-        raise Usage("no address given", hint="as in `context add dev 127.0.0.1:9876`")
-    base = old or Context(name, namesrv)
     files = TlsFiles(ca=tls_ca, cert=tls_cert, key=tls_key)
-    fresh = replace(
-        base,
-        namesrv=namesrv,
-        access_key=settings.access_key or base.access_key,
-        secret_key=settings.secret_key or base.secret_key,
-        protected=(protected or base.protected) and not unprotected,
-        address_map=tuple(dict((*base.address_map, *addresses)).items()),
-        tls=_tls(base.tls, files if tls or files != TlsFiles() else None, off=no_tls),
-        output=default_output or base.output,
-        timeout_s=default_timeout or base.timeout_s,
-    )
-    current = name if use or not known.contexts else known.current
-    if fresh == old and current == known.current:
-        return Outcome((ContextChange(name, namesrv, UNCHANGED),))
-    if call.dry_run:
-        return Outcome((ContextChange(name, namesrv, WOULD_CHANGE),))
-    file.save(Contexts(current, {**known.contexts, name: fresh}))
-    return Outcome((ContextChange(name, namesrv, CHANGED),))
+
+    def choose(known: Contexts) -> Contexts:
+        old = known.contexts.get(name)
+        namesrv = address or settings.namesrv or (old.namesrv if old else None)
+        if not namesrv:
+            raise Usage("no address given", hint="as in `context add dev 127.0.0.1:9876`")
+        base = old or Context(name, namesrv)
+        fresh = replace(
+            base,
+            namesrv=namesrv,
+            access_key=settings.access_key or base.access_key,
+            secret_key=settings.secret_key or base.secret_key,
+            protected=(protected or base.protected) and not unprotected,
+            address_map=tuple(dict((*base.address_map, *addresses)).items()),
+            tls=_tls(base.tls, files if tls or files != TlsFiles() else None, off=no_tls),
+            output=default_output or base.output,
+            timeout_s=default_timeout or base.timeout_s,
+        )
+        current = name if use or not known.contexts else known.current
+        return Contexts(current, {**known.contexts, name: fresh})
+
+    return change_contexts(call, name, choose)
 
 
 def _tls(old: TlsFiles | None, given: TlsFiles | None, *, off: bool) -> TlsFiles | None:

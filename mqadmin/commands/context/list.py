@@ -30,13 +30,6 @@ def list_contexts(call: Call) -> Outcome:
     """Return one row a context, sorted by name."""
     known = ContextFile.of(call.console.env).load()
     return Outcome(
-        ContextRow(
-            name,
-            name == known.current,
-            one.namesrv,
-            one.access_key,
-            one.protected,
-            one.tls is not None,
-        )
+        ContextRow.of(one, context=name, current=name == known.current, tls=one.tls is not None)
         for name, one in sorted(known.contexts.items())
     )

@@ -51,17 +51,13 @@ def show_context(call: Call, *, name: str | None, show_secrets: bool) -> Outcome
     if found is None:
         raise NotFound("no current context", hint="`context use NAME` sets it")
     return one(
-        ContextDetail(
+        ContextDetail.of(
+            found,
             context=found.name,
             current=found.name == known.current,
-            namesrv=found.namesrv,
-            access_key=found.access_key,
             secret_key=found.secret_key if show_secrets else _hidden(found.secret_key),
-            protected=found.protected,
             map=dict(found.address_map),
             tls=found.tls.given() if found.tls is not None else None,
-            output=found.output,
-            timeout_s=found.timeout_s,
             file=str(file.path),
         )
     )

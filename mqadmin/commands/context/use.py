@@ -1,29 +1,22 @@
 """``context use``: make a context the current one. No request is sent."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import click
 
+from mqadmin.changes.context_change import ContextChange, change_contexts
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.types import CONTEXT
-from mqadmin.output.rows import CHANGED, UNCHANGED, WOULD_CHANGE, Outcome, Row
+from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
-from mqadmin.session.contexts import ContextFile
-
-
-@dataclass(frozen=True, slots=True)
-class ContextUse(Row):
-    """What became of the choice."""
-
-    context: str
-    was: str | None
-    result: str
+from mqadmin.session.contexts import Contexts
 
 
 @command(
     "context use",
     examples=(("mqadmin context use dev", "later commands talk to dev"),),
-    rows=ContextUse,
+    rows=ContextChange,
+    columns=("context", "was", "result"),
     needs=Needs.NONE,
 )
 @click.argument("name", type=CONTEXT, help="the name")
@@ -33,12 +26,9 @@ def use_context(call: Call, *, name: str) -> Outcome:
     Raises:
         NotFound: there is no such context.
     """
-    file = ContextFile.of(call.console.env)
-    known = file.load()
-    known.get(name)
-    if known.current == name:
-        return Outcome((ContextUse(name, known.current, UNCHANGED),))
-    if call.dry_run:
-        return Outcome((ContextUse(name, known.current, WOULD_CHANGE),))
-    file.save(replace(known, current=name))
-    return Outcome((ContextUse(name, known.current, CHANGED),))
+
+    def choose(known: Contexts) -> Contexts:
+        known.get(name)
+        return replace(known, current=name)
+
+    return change_contexts(call, name, choose)

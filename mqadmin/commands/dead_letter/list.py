@@ -4,16 +4,16 @@ Requests: GET_ALL_TOPIC_LIST_FROM_NAMESERVER, then per dead letter topic
 GET_ROUTEINFO_BY_TOPIC and GET_TOPIC_STATS_INFO.
 """
 
-import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import group_argument
-from mqadmin.cluster.groups import PARALLEL_MAX
+from mqadmin.cluster.bounded_gather import each
 from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.errors import NoRoute
@@ -53,13 +53,12 @@ async def list_dead_letters(call: Call, *, group: str | None, all_: bool) -> Out
     if call.is_offline:
         return Outcome([row for row in _stored(call, group) if all_ or row.message_count])
     admin = await call.admin()
-    gate = asyncio.Semaphore(PARALLEL_MAX)
     topics = [
         topic
         for topic in await admin.topic_list()
         if topic.startswith(DLQ_PREFIX) and group in (None, topic[len(DLQ_PREFIX) :])
     ]
-    found = await asyncio.gather(*(_rows(admin, gate, topic) for topic in topics))
+    found = await each(topics, partial(_rows, admin))
     return Outcome([row for rows in found for row in rows if all_ or row.message_count])
 
 
@@ -74,21 +73,20 @@ def _stored(call: Call, only: str | None) -> Iterator[DeadLetters]:
             yield DeadLetters(
                 group=group,
                 broker=None,
-                message_count=sum(one.max_offset - one.min_offset for one in queues),
+                message_count=sum(one.message_count for one in queues),
                 min_offset=min(one.min_offset for one in queues),
                 max_offset=max(one.max_offset for one in queues),
-                last_ms=max(one.last_ms for one in queues),
+                last_ms=max(one.last_updated_ms for one in queues),
                 topic=topic,
             )
 
 
-async def _rows(admin: "Admin", gate: asyncio.Semaphore, topic: str) -> list[DeadLetters]:
-    async with gate:
-        try:
-            stats = await admin.topic_stats(topic)
-        except NoRoute:
-            # Deleted since the list was asked for.
-            return []
+async def _rows(admin: "Admin", topic: str) -> list[DeadLetters]:
+    try:
+        stats = await admin.topic_stats(topic)
+    except NoRoute:
+        # Deleted since the list was asked for.
+        return []
     brokers = sorted({queue.broker_name for queue in stats})
     rows = []
     for broker in brokers:

@@ -15,7 +15,7 @@ import click
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import rate_option
 from mqadmin.cli.types import GROUP, TOPIC
-from mqadmin.errors import NotFound, Usage
+from mqadmin.errors import NotFound
 from mqadmin.messages.broker_reader import read
 from mqadmin.messages.browse import Wish
 from mqadmin.messages.dead_letters import (
@@ -25,8 +25,8 @@ from mqadmin.messages.dead_letters import (
     origin_topic,
     topic_of,
 )
-from mqadmin.messages.rate import RateLimit
-from mqadmin.messages.resend import Again, send_again
+from mqadmin.messages.limits import RateLimit
+from mqadmin.messages.resend import Again, not_sent, send_again
 from mqadmin.output.rows import PARTLY, WOULD_CHANGE, Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.errors import ClientError
@@ -81,10 +81,7 @@ async def resend_dead_letters(
 
     Raises:
         NotFound: none of its dead letters is wanted, or it has never given up a message.
-        Usage: the rate is not positive.
     """
-    if rate is not None and rate <= 0:
-        raise Usage(f"--rate {rate} is not positive")
     found = await _wanted(call, letters)
     if not found:
         raise NotFound(
@@ -92,7 +89,7 @@ async def resend_dead_letters(
         )
     if call.dry_run:
         return Outcome(
-            [Again.of(one, _target(letters.group, into, one), status=WOULD_CHANGE) for one in found]
+            [not_sent(one, _target(letters.group, into, one), status=WOULD_CHANGE) for one in found]
         )
     where = into or f"group {letters.group} alone"
     await call.confirm(f"send {len(found)} dead letters of group {letters.group} to {where}?")
@@ -144,7 +141,7 @@ async def _send(
             row = await send_again(producer, message, topic=target, system=system)
         except ClientError as error:
             tally.failed += 1
-            row = Again.of(message, target, status="failed", error=str(error))
+            row = not_sent(message, target, status="failed", error=str(error))
         else:
             tally.sent += 1
         yield row

@@ -7,8 +7,8 @@ from typing import Final
 import click
 
 from mqadmin.cli.declare import Needs, command
-from mqadmin.cli.types import DIR, INTEGER
-from mqadmin.errors import CommandError, Usage
+from mqadmin.cli.types import DIR, PORT
+from mqadmin.errors import CommandError
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.session.call import Call
 from mqadmin.shell.server import EmbeddedServer
@@ -36,20 +36,15 @@ BROKER_PORT: Final = 10911
     needs=Needs.NONE,
 )
 @click.option("--store", type=DIR, metavar="DIR", help="keep the data here")
-@click.option(
-    "--port", type=INTEGER, default=9876, help="port of the name server; 0 takes a free one"
-)
+@click.option("--port", type=PORT, default=9876, help="port of the name server; 0 takes a free one")
 @click.option(
     "--broker-port",
-    type=INTEGER,
+    type=PORT,
     default=BROKER_PORT,
     help="port of the broker; 0 takes a free one",
 )
 def embedded(call: Call, *, store: str | None, port: int, broker_port: int) -> Outcome:
     """Return one row when they are ready, and end when they end."""
-    for one in (port, broker_port):
-        if not 0 <= one <= 65535:
-            raise Usage(f"{one} is no port", hint="0 to 65535; 0 takes a free one")
     if port == 0 and broker_port == BROKER_PORT:
         broker_port = 0
     return Outcome(_run(store, port, broker_port), follow=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from mqadmin.cli.declare import command
-from mqadmin.cli.types import INTEGER
+from mqadmin.cli.types import PORT
 from mqadmin.errors import CommandError, Interrupted, Usage, describe
 from mqadmin.health.metrics import Families
 from mqadmin.health.scrape import Scrape
@@ -24,7 +24,7 @@ from mqadmin.session.call import Call
 if TYPE_CHECKING:
     from prometheus_client.core import GaugeMetricFamily
 
-PORT: Final = 5557
+PORT_DEFAULT: Final = 5557
 """The port of rocketmq-exporter."""
 SCRAPE_MAX_S: Final = 60.0
 
@@ -50,7 +50,9 @@ Names and labels are those of rocketmq-exporter, so its dashboards and alerts wo
 prometheus-client: pip install 'mqadmin[exporter]'.""",
     rows=MetricRow,
 )
-@click.option("--port", "-p", type=INTEGER, default=PORT, help="to listen on; 0 takes a free one")
+@click.option(
+    "--port", "-p", type=PORT, default=PORT_DEFAULT, help="to listen on; 0 takes a free one"
+)
 @click.option("--host", default="127.0.0.1", help="address to listen on")
 @click.option("--once", is_flag=True, help="print one scrape, and end")
 def exporter(call: Call, *, port: int, host: str, once: bool) -> Outcome:
@@ -88,7 +90,7 @@ def _serve(call: Call, host: str, port: int) -> Callable[[], None]:
     registry.register(ClusterCollector(call))
     try:
         server, thread = start_http_server(port, host, registry)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise CommandError(f"cannot listen on {host}:{port}: {error}") from None
     call.warn(f"serving http://{host}:{server.server_port}/metrics")
 

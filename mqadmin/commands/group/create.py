@@ -10,10 +10,9 @@ from mqadmin.changes.group_change import COLUMNS, GroupChange, WantedGroup, chan
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import group_argument, on_masters
 from mqadmin.cli.types import INTEGER
-from mqadmin.output.rows import Outcome, exit_code_of
+from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
 from storefmt.config.tables import SubscriptionGroup
-from storefmt.paths import check_group_name
 
 
 @command(
@@ -53,15 +52,13 @@ async def create_group(
         BadCall: the name is none for a group.
         NotFound: there is no such cluster or broker.
     """
-    check_group_name(group)
-    wanted = WantedGroup(
-        base=SubscriptionGroup(group),
-        consume_enable=not disabled,
-        consume_broadcast_enable=not no_broadcast,
-        retry_max_times=retry_max,
-        retry_queue_nums=retry_queues,
-    )
-    rows = await change_groups(
+    named = {
+        "consume_enable": not disabled,
+        "consume_broadcast_enable": not no_broadcast,
+        "retry_max_times": retry_max,
+        "retry_queue_nums": retry_queues,
+    }
+    wanted = WantedGroup(base=SubscriptionGroup(group), named=named)
+    return await change_groups(
         call, [wanted], cluster=cluster, broker=broker, update=False, create=True
     )
-    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

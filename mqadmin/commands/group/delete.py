@@ -19,7 +19,7 @@ from mqadmin.changes.targets.group import GroupTarget
 from mqadmin.changes.targets.offset import OffsetTarget
 from mqadmin.changes.targets.route import RouteTarget
 from mqadmin.changes.targets.topic import TopicTarget
-from mqadmin.changes.write import Declined, Step, carry_out, plan
+from mqadmin.changes.write import Step, carry_out, if_there, plan, untyped
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import group_argument
 from mqadmin.cli.types import BROKER, CLUSTER
@@ -28,7 +28,6 @@ from mqadmin.errors import NotFound
 from mqadmin.output.rows import NOT_FOUND, UNCHANGED, Outcome, Row, exit_code_of
 from mqadmin.session.call import Call
 from mqadmin.session.journal import Saved
-from storefmt.config.tables import SubscriptionGroup
 from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
 from storefmt.paths import check_group_name
 
@@ -78,10 +77,12 @@ async def delete_group(
     check_group_name(group)
     admin = await call.admin()
     places = await masters(admin, cluster=cluster, broker=broker)
-    groups = await plan([GroupTarget(admin, place, (group,), offsets) for place in places], _gone)
+    groups = await plan(
+        [GroupTarget(admin, place, (group,), offsets) for place in places], if_there
+    )
     if all(step.verdict == NOT_FOUND for step in groups):
         raise NotFound(f"no broker has group {group}", hint="`group list` shows them")
-    steps = [step.untyped() for step in groups]
+    steps = untyped(groups)
     if topics and broker is None:
         steps += await _topics(call, admin, group, places)
     members = await asyncio.gather(*(admin.consumer_ids(place.address, group) for place in places))
@@ -97,17 +98,7 @@ async def delete_group(
         + (f", while {online} member(s) are online?" if online else "?"),
         in_order=True,
     )
-    rows = [
-        GroupRemoval(
-            one.step.target.kind,
-            one.step.target.names[0],
-            one.step.target.place.broker,
-            one.step.target.place.address,
-            one.result,
-            one.remark,
-        )
-        for one in done
-    ]
+    rows = [GroupRemoval.of(one, name=one.target.names[0], server=one.broker) for one in done]
     # What is not sent after a refusal is no part that went well.
     sent = [row.result for row in rows if row.result != UNCHANGED]
     return Outcome(rows, exit_code=exit_code_of(sent))
@@ -126,9 +117,8 @@ async def _topics(
         at_namesrvs = await plan(
             [RouteTarget(admin, place, (topic,)) for place in await namesrvs(call)], lambda _: None
         )
-        steps += [step.untyped() for step in at_brokers if step.old is not None]
-        steps += [step.untyped() for step in at_namesrvs if step.old is not None]
-    return steps
+        steps += [*untyped(at_brokers), *untyped(at_namesrvs)]
+    return [step for step in steps if step.old is not None]
 
 
 async def _offsets(admin: "Admin", group: str, places: list[Place]) -> list[Saved]:
@@ -141,8 +131,3 @@ async def _offsets(admin: "Admin", group: str, places: list[Place]) -> list[Save
         if name == group
         for queue_id, offset in queues.items()
     ]
-
-
-def _gone(old: SubscriptionGroup | None) -> None:
-    if old is None:
-        raise Declined(NOT_FOUND)

@@ -12,10 +12,9 @@ from mqadmin.changes.group_change import COLUMNS, SETTINGS, GroupChange, WantedG
 from mqadmin.changes.import_list import entries_of, list_argument
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import on_masters
-from mqadmin.output.rows import Outcome, exit_code_of
+from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
 from storefmt.config.tables import SubscriptionGroup
-from storefmt.paths import check_group_name
 
 
 @command(
@@ -43,17 +42,10 @@ async def import_groups(
         NotFound: there is no such cluster or broker.
     """
     groups = entries_of(call, file, SubscriptionGroup.from_json, name=lambda one: one.group_name)
-    for group in groups:
-        check_group_name(group.group_name)
-    rows = await change_groups(
-        call,
-        [
-            WantedGroup(base=group, **{name: getattr(group, name) for name in SETTINGS})
-            for group in groups
-        ],
-        cluster=cluster,
-        broker=broker,
-        update=True,
-        create=True,
+    wanted = [
+        WantedGroup(base=group, named={name: getattr(group, name) for name in SETTINGS})
+        for group in groups
+    ]
+    return await change_groups(
+        call, wanted, cluster=cluster, broker=broker, update=True, create=True
     )
-    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

@@ -7,7 +7,7 @@ With ``--watch`` a row also says how fast the queue is read and when it will be 
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import KW_ONLY, dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
 
 import click
@@ -17,7 +17,7 @@ from mqadmin.cli.decorators import group_argument, topic_argument
 from mqadmin.cluster.bounded_gather import bounded_gather
 from mqadmin.cluster.brokers import Place, masters
 from mqadmin.cluster.group_summaries import summaries
-from mqadmin.cluster.groups import PARALLEL_MAX, find_group, is_system, owners
+from mqadmin.cluster.groups import find_group, is_system, owners
 from mqadmin.cluster.partial_answers import Answers, address_of
 from mqadmin.errors import NotFound
 from mqadmin.output.rows import Course, EpochMs, Outcome, Row
@@ -90,10 +90,9 @@ class Trends:
             place = (row.group, row.topic, row.broker, row.queue_id)
             trend = self.queues.setdefault(place, Trend())
             trend.add(now_ms, lag=row.lag, consumer_offset=row.consumer_offset)
-            same = {spot.name: getattr(row, spot.name) for spot in fields(row)}
             made.append(
-                WatchedLag(
-                    **same,
+                WatchedLag.of(
+                    row,
                     rate=trend.rate,
                     lag_rate=trend.lag_rate,
                     drain_s=trend.drain_s,
@@ -196,13 +195,9 @@ def _stored(call: Call, group: str | None, topic: str | None) -> list[QueueLag]:
     from mqadmin.store.offline import stored_lag
 
     return [
-        QueueLag(
-            group=one.group,
-            topic=one.topic,
+        QueueLag.of(
+            one,
             broker=None,
-            queue_id=one.queue_id,
-            broker_offset=one.broker_offset,
-            consumer_offset=one.consumer_offset,
             lag=one.broker_offset - one.consumer_offset,
             client_id=None,
             last_consumed_ms=0,
@@ -225,7 +220,7 @@ async def _in_order(
         rows = [row for _, part in parts for row in part]
         return sorted(rows, key=lambda row: (row.topic, row.broker, row.queue_id))
 
-    async for rows in bounded_gather(groups, of_group, width=PARALLEL_MAX):
+    async for rows in bounded_gather(groups, of_group):
         for row in rows:
             found = True
             yield row
@@ -247,13 +242,12 @@ async def _rows(admin: "Admin", place: Place, group: str, wanted: WantedLag) -> 
         members = await admin.consumer_ids(place.address, group)
         reader = await owners(admin, place, group, members)
     return [
-        QueueLag(
+        QueueLag.of(
+            at,
             group=group,
             topic=queue.topic,
             broker=queue.broker_name,
             queue_id=queue.queue_id,
-            broker_offset=at.broker_offset,
-            consumer_offset=at.consumer_offset,
             lag=at.broker_offset - at.consumer_offset,
             client_id=reader.get(queue),
             last_consumed_ms=at.last_timestamp,

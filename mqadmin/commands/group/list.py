@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from mqadmin.cli.declare import Needs, command
+from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.brokers import Place, masters
-from mqadmin.cluster.groups import PARALLEL_MAX, is_system
+from mqadmin.cluster.groups import is_system
 from mqadmin.cluster.partial_answers import Answers, address_of
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.session.call import Call
@@ -91,8 +92,7 @@ async def list_groups(call: Call, *, all_: bool) -> Outcome:
             at.setdefault(group, set()).add(place)
             topics.setdefault(group, set()).add(topic)
     shown = sorted(group for group in at if all_ or not is_system(group))
-    gate = asyncio.Semaphore(PARALLEL_MAX)
-    counts = await asyncio.gather(*(_members(admin, gate, group, at[group]) for group in shown))
+    counts = await each(shown, lambda group: _members(admin, group, at[group]))
     settings = {name: one for _, (table, _) in told for name, one in table.groups.items()}
     rows = []
     for group, members in zip(shown, counts, strict=True):
@@ -112,10 +112,9 @@ async def list_groups(call: Call, *, all_: bool) -> Outcome:
     return Outcome(rows, exit_code=answers.exit_code)
 
 
-async def _members(admin: "Admin", gate: asyncio.Semaphore, group: str, places: set[Place]) -> int:
+async def _members(admin: "Admin", group: str, places: set[Place]) -> int:
     """Return how many clients are in a group; each is connected to every broker."""
     found: set[str] = set()
     for place in places:
-        async with gate:
-            found.update(await admin.consumer_ids(place.address, group))
+        found.update(await admin.consumer_ids(place.address, group))
     return len(found)

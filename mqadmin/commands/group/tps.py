@@ -4,7 +4,6 @@ Requests on each master of a topic: QUERY_TOPIC_CONSUME_BY_WHO, VIEW_BROKER_STAT
 (TOPIC_PUT_NUMS, GROUP_GET_NUMS), GET_CONSUME_STATS.
 """
 
-import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +12,8 @@ import click
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import group_argument
 from mqadmin.cli.types import TOPIC
-from mqadmin.cluster.groups import PARALLEL_MAX, find_group
+from mqadmin.cluster.bounded_gather import each
+from mqadmin.cluster.groups import find_group
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.client import routes
@@ -68,42 +68,38 @@ async def group_tps(call: Call, *, group: str | None, topic: str | None, active:
         topics = [topic]
     else:
         topics = [name for name in await admin.topic_list() if not name.startswith(OWN_TOPICS)]
-    gate = asyncio.Semaphore(PARALLEL_MAX)
-    parts = await asyncio.gather(*(_topic(admin, gate, one, group) for one in topics))
+    parts = await each(topics, lambda one: _topic(admin, one, group))
     rows = [row for part in parts for row in part]
     if active:
         rows = [row for row in rows if row.in_24h or row.out_24h]
     return Outcome(rows)
 
 
-async def _topic(
-    admin: "Admin", gate: asyncio.Semaphore, topic: str, only: str | None
-) -> list[GroupPace]:
-    async with gate:
-        try:
-            at = routes.masters(await admin.topic_route(topic)).values()
-        except NoRoute:
-            # It was deleted since it was listed.
-            return []
-        groups: set[str] = set()
-        for address in at:
-            groups.update(await admin.groups_of_topic(address, topic))
-        if only is not None:
-            groups &= {only}
-            if not groups:
-                return []
-        puts = [await _counted(admin, address, "TOPIC_PUT_NUMS", topic) for address in at]
-        in_tps, in_24h = _tps(puts), _day(puts)
+async def _topic(admin: "Admin", topic: str, only: str | None) -> list[GroupPace]:
+    try:
+        at = routes.masters(await admin.topic_route(topic)).values()
+    except NoRoute:
+        # It was deleted since it was listed.
+        return []
+    groups: set[str] = set()
+    for address in at:
+        groups.update(await admin.groups_of_topic(address, topic))
+    if only is not None:
+        groups &= {only}
         if not groups:
-            return [GroupPace(topic, None, None, in_tps, None, in_24h, None)]
-        rows = []
-        for group in sorted(groups):
-            key = f"{topic}@{group}"
-            gets = [await _counted(admin, address, "GROUP_GET_NUMS", key) for address in at]
-            lags = [await admin.consume_stats(address, group, topic) for address in at]
-            lag = sum(one.total_diff() for one in lags)
-            rows.append(GroupPace(topic, group, lag, in_tps, _tps(gets), in_24h, _day(gets)))
-        return rows
+            return []
+    puts = [await _counted(admin, address, "TOPIC_PUT_NUMS", topic) for address in at]
+    in_tps, in_24h = _tps(puts), _day(puts)
+    if not groups:
+        return [GroupPace(topic, None, None, in_tps, None, in_24h, None)]
+    rows = []
+    for group in sorted(groups):
+        key = f"{topic}@{group}"
+        gets = [await _counted(admin, address, "GROUP_GET_NUMS", key) for address in at]
+        lags = [await admin.consume_stats(address, group, topic) for address in at]
+        lag = sum(one.total_diff() for one in lags)
+        rows.append(GroupPace(topic, group, lag, in_tps, _tps(gets), in_24h, _day(gets)))
+    return rows
 
 
 async def _counted(admin: "Admin", address: str, name: str, key: str) -> BrokerStatsData:

@@ -96,31 +96,22 @@ async def ha_status(call: Call, *, broker: str | None, cluster: str | None) -> O
     return Outcome(rows, exit_code=exit_code_of(results) if any(results) else 0)
 
 
-def _role(place: Place) -> str:
-    return "master" if place.broker_id == MASTER else "slave"
-
-
 def _silent(place: Place, why: str) -> HaRow:
-    return HaRow(
-        place.cluster, place.broker, place.broker_id, _role(place), place.address,
-        None, None, "", None, None, why,
-    )  # fmt: skip
+    return HaRow.of(place, log_end=None, lag=None, state="", slaves=None, epoch=None, remark=why)
 
 
 def _row(place: Place, numbers: dict[str, str], master_end: int | None) -> HaRow:
     end = int(numbers["commitLogMaxOffset"])
     is_master = place.broker_id == MASTER
     slaves = numbers.get("haConnectedSlaves") if is_master else None
-    return HaRow(
-        place.cluster,
-        place.broker,
-        place.broker_id,
-        numbers.get("haRole", _role(place)),
-        place.address,
-        end,
-        None if is_master or master_end is None else master_end - end,
-        numbers.get("haState") or ("FENCED" if numbers.get("haFence") else ""),
-        None if slaves is None else int(slaves),
-        int(numbers["haEpoch"]) if "haEpoch" in numbers else None,
-        numbers.get("haFence") or numbers.get("haDivergence") or numbers.get("haProblem", ""),
+    problems = (numbers.get(key) for key in ("haFence", "haDivergence", "haProblem"))
+    return HaRow.of(
+        place,
+        role=numbers.get("haRole", place.role),
+        log_end=end,
+        lag=None if is_master or master_end is None else master_end - end,
+        state=numbers.get("haState") or ("FENCED" if numbers.get("haFence") else ""),
+        slaves=None if slaves is None else int(slaves),
+        epoch=int(numbers["haEpoch"]) if "haEpoch" in numbers else None,
+        remark=next(filter(None, problems), ""),
     )

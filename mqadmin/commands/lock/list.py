@@ -96,14 +96,11 @@ async def list_locks(
         notes += [f"no answer from {text}" for text in view.unanswered]
         now_ms = call.now_ms()
         rows += [
-            LockRow(
-                group=lock.group,
+            LockRow.of(
+                lock,
                 topic=lock.queue.topic,
                 broker=lock.queue.broker_name,
                 queue_id=lock.queue.queue_id,
-                client_id=lock.client_id,
-                locked_ms=lock.locked_ms,
-                expires_ms=lock.expires_ms,
                 left_ms=lock.expires_ms - now_ms,
                 waiting=(),
                 exact=view.exact,

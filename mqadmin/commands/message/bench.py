@@ -16,10 +16,9 @@ import click
 
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import producer_group, rate_option, topic_argument
-from mqadmin.cli.times import DURATION
-from mqadmin.cli.types import INTEGER
-from mqadmin.errors import Usage
-from mqadmin.messages.rate import RateLimit
+from mqadmin.cli.times import SPAN
+from mqadmin.cli.types import Integer
+from mqadmin.messages.limits import RateLimit
 from mqadmin.output.rows import PARTLY, Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.errors import ClientError
@@ -101,11 +100,16 @@ class Run:
     writes=True,
 )
 @topic_argument()
-@click.option("--count", "-c", type=INTEGER, help="so many messages; 1000 if neither is given")
-@click.option("--duration", type=DURATION, help="so long")
-@click.option("--size", "-s", type=INTEGER, default=128, help="bytes of a body")
 @click.option(
-    "--threads", type=INTEGER, default=8, help="sends that wait for an answer at the same time"
+    "--count", "-c", type=Integer(min=1), help="so many messages; 1000 if neither is given"
+)
+@click.option("--duration", type=SPAN, help="so long")
+@click.option("--size", "-s", type=Integer(min=1), default=128, help="bytes of a body")
+@click.option(
+    "--threads",
+    type=Integer(min=1),
+    default=8,
+    help="sends that wait for an answer at the same time",
 )
 @rate_option
 @click.option("--tag", "-t", help="their tag")
@@ -127,15 +131,8 @@ async def bench(
     """Return one row for all sends, or one a send.
 
     Raises:
-        Usage: a number is not positive.
         NoRoute: there is no such topic, and no broker makes it.
     """
-    for name, value in (
-        *(("count", count), ("duration", duration), ("size", size)),
-        *(("threads", threads), ("rate", rate)),
-    ):
-        if value is not None and value <= 0:
-            raise Usage(f"--{name} {value} is not positive")
     producer = Producer(await call.client(), group)
     await producer.queues(topic)
     if count is None and duration is None:

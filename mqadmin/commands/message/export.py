@@ -5,10 +5,7 @@
 Requests: as ``message print``. ``store export`` does the same with a store directory.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import get_args
 
 import click
 
@@ -21,24 +18,23 @@ from mqadmin.cli.decorators import (
     tag_expression,
     topic_argument,
 )
-from mqadmin.cli.types import FILE_PATH, QUEUE, Choice, Integer
+from mqadmin.cli.times import bound_ms
+from mqadmin.cli.types import QUEUE
 from mqadmin.errors import Usage
 from mqadmin.messages.broker_reader import Span, read
 from mqadmin.messages.browse import Wish, parts, stored
 from mqadmin.messages.export_file import (
     Exported,
     ExportState,
-    FileFormat,
+    ExportTarget,
     begin,
-    format_of,
+    export_options,
     queue_of,
-    writer_for,
 )
 from mqadmin.messages.filter import Filter
 from mqadmin.messages.message_rows import row_of
-from mqadmin.messages.stored_time import bound_ms
 from mqadmin.output.progress import Progress
-from mqadmin.output.rows import Outcome, one
+from mqadmin.output.rows import Outcome
 from mqadmin.output.times import When
 from mqadmin.session.call import Call
 
@@ -57,24 +53,18 @@ from mqadmin.session.call import Call
     needs=Needs.EITHER,
 )
 @topic_argument()
-@click.option("--to", "-f", type=FILE_PATH, required=True, metavar="FILE", help="file to write")
-@click.option(
-    "--format", "format_", type=Choice(get_args(FileFormat)), help="instead of what the suffix says"
-)
-@click.option("--resume", is_flag=True, help="go on with a broken export")
+@export_options
 @click.option("--queue", type=QUEUE, help="only this queue")
 @stored_from()
 @stored_until
 @tag_expression
-@limit_option(type=Integer(min=0))
+@limit_option()
 @no_bodies_option
 async def export_messages(
     call: Call,
     *,
     topic: str,
-    to: Path,
-    format_: FileFormat | None,
-    resume: bool,
+    target: ExportTarget,
     queue: str | None,
     from_: When | None,
     until: When | None,
@@ -88,65 +78,45 @@ async def export_messages(
         Usage: the file is there, or was begun with another question.
         NoRoute: there is no such topic.
     """
-    kind = format_of(to, format_)
-    if resume and call.is_offline:
+    if target.resume and call.is_offline:
         # There is no state of a store to go on with.
         raise Usage("--resume with --store", hint="`store export --resume` goes on")
-    asked = {"topic": topic, "format": format_, "queue": queue, "tag": tag, "no_body": no_body}
-    fresh = _fresh(from_, until, asked, now_ms=call.now_ms())
-    state, resumed = begin(to, fresh, resume=resume)
-    wanted = Filter(begin_ms=state.begin_ms, end_ms=state.end_ms)
-    wish = Wish(topic=topic, filter=wanted, queue=queue, tags=tag)
-    if call.is_offline:
-        wanted = replace(wanted, topic=topic)
-        wish = replace(wish, filter=wanted, limit=limit, no_body=no_body)
-        return _stored(call, wish, to, kind, state)
-    consumer, spans = await parts(call, wish)
-    left = _left(spans, state)
-    count_max = None if limit is None else max(0, limit - state.rows)
-    writer = writer_for(to, kind, state)
-    total = sum(span.end - span.start for span in spans)
-    before = total - sum(span.end - span.start for span in left)
-    with Progress(call.console, "export") as progress:
-        try:
-            writer.note()
-            found = read(consumer, left, wanted, tags=tag, count_max=count_max)
-            async for message in found:
-                writer.add(row_of(message, warn=call.warn, body=not no_body))
-                before += 1
-                progress(before, total)
-            size = writer.finish()
-        finally:
-            writer.close()
-    return one(
-        Exported(file=str(to), format=kind, rows=writer.state.rows, size=size, resumed=resumed)
-    )
-
-
-def _fresh(
-    from_: When | None, until: When | None, asked: Mapping[str, object], *, now_ms: int
-) -> ExportState:
-    asked = {**asked, "from": from_, "until": until}
-    return ExportState(
+    asked = {
+        "topic": topic,
+        "format": target.format_,
+        "queue": queue,
+        "tag": tag,
+        "no_body": no_body,
+        "from": from_,
+        "until": until,
+    }
+    now_ms = call.now_ms()
+    fresh = ExportState(
         asked={name: str(value) for name, value in asked.items()},
         begin_ms=bound_ms(from_, now_ms),
         # The same end when it goes on: queues that are done must stay done.
         end_ms=until.ms(now_ms) if until else now_ms,
     )
-
-
-def _stored(call: Call, wish: Wish, to: Path, kind: FileFormat, state: ExportState) -> Outcome:
-    """Write what a store has of the topic."""
-    writer = writer_for(to, kind, state)
-    try:
-        for row in stored(call, wish):
-            writer.add(row)
-        size = writer.finish()
-    finally:
-        writer.close()
-    return one(
-        Exported(file=str(to), format=kind, rows=writer.state.rows, size=size, resumed=False)
-    )
+    state = begin(target, fresh)
+    wanted = Filter(begin_ms=state.begin_ms, end_ms=state.end_ms)
+    wish = Wish(topic=topic, filter=wanted, queue=queue, tags=tag)
+    if call.is_offline:
+        wanted = replace(wanted, topic=topic)
+        with target.writer(state) as writer:
+            for row in stored(call, replace(wish, filter=wanted, limit=limit, no_body=no_body)):
+                writer.add(row)
+            return writer.finish(target)
+    consumer, spans = await parts(call, wish)
+    left = _left(spans, state)
+    count_max = None if limit is None else max(0, limit - state.rows)
+    total = sum(span.end - span.start for span in spans)
+    before = total - sum(span.end - span.start for span in left)
+    with target.writer(state) as writer, Progress(call.console, "export") as progress:
+        async for message in read(consumer, left, wanted, tags=tag, count_max=count_max):
+            writer.add(row_of(message, warn=call.warn, body=not no_body))
+            before += 1
+            progress(before, total)
+        return writer.finish(target)
 
 
 def _left(spans: list[Span], state: ExportState) -> list[Span]:

@@ -20,7 +20,7 @@ from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import limit_option, producer_group, rate_option
 from mqadmin.cli.types import FILE_PATH, TOPIC
 from mqadmin.errors import CommandError, Usage
-from mqadmin.messages.rate import RateLimit
+from mqadmin.messages.limits import RateLimit
 from mqadmin.output.progress import Progress
 from mqadmin.output.rows import Outcome, Row, one
 from mqadmin.session.call import Call

@@ -18,13 +18,13 @@ from mqadmin.cli.decorators import (
     topic_argument,
     with_key,
 )
-from mqadmin.cli.types import BROKER, INTEGER, NAME_VALUE, QUEUE, Word
+from mqadmin.cli.times import bound_ms
+from mqadmin.cli.types import BROKER, INTEGER, QUEUE, Integer
 from mqadmin.messages.browse import Wish, browse
-from mqadmin.messages.filter import Filter, parse_pattern
-from mqadmin.messages.json_condition import JsonCondition, parse_json_condition
+from mqadmin.messages.filter import Filter, body_conditions
+from mqadmin.messages.json_condition import JsonCondition
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow
 from mqadmin.messages.pulls import pulls
-from mqadmin.messages.stored_time import bound_ms
 from mqadmin.output.rows import Outcome
 from mqadmin.output.times import When
 from mqadmin.session.call import Call
@@ -51,21 +51,12 @@ from mqadmin.session.call import Call
 @click.option("--start", type=INTEGER, metavar="OFFSET", help="from this queue offset on")
 @tag_expression
 @with_key
-@click.option(
-    "--property", "-p", "properties", type=NAME_VALUE, multiple=True, help="with this property"
-)
-@click.option(
-    "--grep", type=Word(read=parse_pattern), metavar="PATTERN", help="with this pattern in the body"
-)
-@click.option(
-    "--json",
-    type=Word(read=parse_json_condition),
-    metavar="PATH[=VALUE]",
-    help="with this in a JSON body",
-)
+@body_conditions
 @limit_option()
-@click.option("--bytes", "bytes_", type=INTEGER, help="bodies of so many bytes in all at most")
-@click.option("--scan", type=INTEGER, help="look at so many of each queue at most")
+@click.option(
+    "--bytes", "bytes_", type=Integer(min=0), help="bodies of so many bytes in all at most"
+)
+@click.option("--scan", type=Integer(min=1), help="look at so many of each queue at most")
 @click.option("--count-tags", is_flag=True, help="say at the end how many there are of each tag")
 @no_bodies_option
 async def print_messages(

@@ -5,10 +5,8 @@ Requests: VIEW_MESSAGE_BY_ID, or QUERY_MESSAGE in ``--topic``.
 
 from collections.abc import AsyncIterator
 
-import click
-
 from mqadmin.cli.declare import Needs, command
-from mqadmin.cli.decorators import no_body_option, topic_of_id
+from mqadmin.cli.decorators import message_ids_argument, no_body_option, topic_of_id
 from mqadmin.messages.find import find_message, split_ids
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.output.rows import Outcome, Row, one
@@ -27,13 +25,7 @@ from mqadmin.session.call import Call
     needs=Needs.EITHER,
     direct=True,
 )
-@click.argument(
-    "message_ids",
-    nargs=-1,
-    required=True,
-    metavar="ID",
-    help="an offset id, or with --topic a unique id",
-)
+@message_ids_argument
 @topic_of_id
 @no_body_option
 async def query_id(

@@ -7,11 +7,11 @@ import click
 
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import no_bodies_option, stored_from, stored_to, topic_argument
+from mqadmin.cli.times import END_OF_TIME, START_OF_TIME
 from mqadmin.cli.types import INTEGER
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import NotFound
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
-from mqadmin.messages.stored_time import END_OF_TIME, START_OF_TIME
 from mqadmin.output.rows import Outcome
 from mqadmin.output.times import When
 from mqadmin.session.call import Call

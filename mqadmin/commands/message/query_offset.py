@@ -8,8 +8,8 @@ import click
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import no_body_option, topic_argument
 from mqadmin.cli.types import BROKER, QUEUE, Integer
-from mqadmin.cluster.brokers import choose_queue
-from mqadmin.errors import NotFound, Usage
+from mqadmin.cluster.brokers import choose_queue, queue_number
+from mqadmin.errors import NotFound
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.messages.track import with_tracks
 from mqadmin.output.rows import Outcome, one
@@ -45,10 +45,7 @@ async def query_offset(
         # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.store.offline import stored_at
 
-        number = queue.rpartition(":")[2]
-        if not number.isdecimal():
-            raise Usage(f"{queue!r} is no queue", hint="as 3")
-        return stored_at(call, topic, int(number), queue_offset, no_body=no_body)
+        return stored_at(call, topic, queue_number(queue), queue_offset, no_body=no_body)
     consumer = PullConsumer(await call.client(), TOOLS_GROUP)
     at = choose_queue(await consumer.queues(topic), queue, broker)
     pulled = await consumer.pull(at, queue_offset=queue_offset, count_max=1)

@@ -7,9 +7,9 @@ import click
 
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import no_body_option, stored_from, stored_to, topic_argument
+from mqadmin.cli.times import END_OF_TIME, START_OF_TIME
 from mqadmin.errors import NotFound
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
-from mqadmin.messages.stored_time import END_OF_TIME, START_OF_TIME
 from mqadmin.messages.track import with_tracks
 from mqadmin.output.rows import Outcome
 from mqadmin.output.times import When

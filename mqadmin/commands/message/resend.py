@@ -6,10 +6,10 @@ Requests: those that find it, then SEND_MESSAGE_V2.
 import click
 
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import producer_group, topic_of_id
+from mqadmin.cli.decorators import message_ids_argument, producer_group, topic_of_id
 from mqadmin.cli.types import TOPIC
 from mqadmin.messages.find import find_message, split_ids
-from mqadmin.messages.resend import Again, send_again
+from mqadmin.messages.resend import Again, not_sent, send_again
 from mqadmin.output.rows import PARTLY, WOULD_CHANGE, Outcome
 from mqadmin.session.call import Call
 from mqclient.errors import ClientError
@@ -29,13 +29,7 @@ from storefmt.errors import StoreError
     rows=Again,
     writes=True,
 )
-@click.argument(
-    "message_ids",
-    nargs=-1,
-    required=True,
-    metavar="ID",
-    help="an offset id, or with --topic a unique id",
-)
+@message_ids_argument
 @topic_of_id
 @click.option("--to", type=TOPIC, metavar="TOPIC", help="to this topic instead of its own")
 @producer_group
@@ -52,7 +46,7 @@ async def resend(
     producer = Producer(await call.client(), group)
     pairs = [(one, to or one.topic) for one in found]
     if call.dry_run:
-        return Outcome([Again.of(one, target, status=WOULD_CHANGE) for one, target in pairs])
+        return Outcome([not_sent(one, target, status=WOULD_CHANGE) for one, target in pairs])
     for one, target in pairs:
         await call.confirm(f"send {one.msg_id} to topic {target} once more?")
     done = [await _send(producer, one, target) for one, target in pairs]
@@ -65,4 +59,4 @@ async def _send(producer: Producer, message: MessageExt, target: str) -> Again:
     try:
         return await send_again(producer, message, topic=target)
     except (ClientError, StoreError) as error:
-        return Again.of(message, target, status="failed", error=str(error))
+        return not_sent(message, target, status="failed", error=str(error))

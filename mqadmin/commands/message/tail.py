@@ -7,30 +7,20 @@ again. No offset is committed: a tail is no consumer that anybody else would not
 """
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Final
-
-import click
 
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import (
-    no_bodies_option,
-    no_follow_option,
     tag_expression,
-    tail_count,
-    tail_from,
     topic_argument,
-    with_key,
 )
-from mqadmin.cli.types import INTEGER, NAME_VALUE, QUEUE, Word
 from mqadmin.cluster.brokers import choose_queue
-from mqadmin.errors import Usage
-from mqadmin.messages.filter import Filter, parse_pattern
-from mqadmin.messages.json_condition import JsonCondition, parse_json_condition
+from mqadmin.messages.filter import Filter
 from mqadmin.messages.limits import Limit
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
+from mqadmin.messages.tail import TailWish, tail_options
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.times import parse_time
 from mqadmin.session.call import Call
@@ -62,95 +52,42 @@ AHEAD_MAX: Final = 256
     needs=Needs.EITHER,
 )
 @topic_argument()
-@tail_from
-@tail_count
-@click.option("--bytes", "bytes_", type=INTEGER, help="end before bodies of more bytes in all")
-@click.option("--scan", type=INTEGER, help="end after so many were looked at")
 @tag_expression
-@click.option(
-    "--grep", type=Word(read=parse_pattern), metavar="PATTERN", help="with this pattern in the body"
-)
-@with_key
-@click.option(
-    "--property", "-p", "properties", type=NAME_VALUE, multiple=True, help="with this property"
-)
-@click.option(
-    "--json",
-    type=Word(read=parse_json_condition),
-    metavar="PATH[=VALUE]",
-    help="with this in a JSON body",
-)
-@click.option("--queue", type=QUEUE, help="only this queue")
-@no_follow_option
-@no_bodies_option
-async def tail(
-    call: Call,
-    *,
-    topic: str,
-    from_: str,
-    count: int | None,
-    bytes_: int | None,
-    scan: int | None,
-    tag: str,
-    grep: re.Pattern[str] | None,
-    key: str | None,
-    properties: tuple[tuple[str, str], ...],
-    json: JsonCondition | None,
-    queue: str | None,
-    no_follow: bool,
-    no_body: bool,
-) -> Outcome:
+@tail_options
+async def tail_topic(call: Call, *, topic: str, tag: str, tail: TailWish) -> Outcome:
     """Return rows that go on until ``--count`` or Ctrl-C.
 
     Raises:
         NoRoute: there is no such topic.
         NotFound: there is no such queue.
     """
-    wanted = Filter(key=key, body=grep, property=properties, json=json)
     if call.is_offline:
         # A store is read by numpy, which nobody should wait for who asks a broker.
-        from mqadmin.store.follow import Follow, follow
+        from mqadmin.store.follow import follow
 
-        wish = Follow(
-            start=from_,
-            wanted=replace(wanted, topic=topic, tags=_tags(tag)),
-            count=count,
-            bytes_max=bytes_,
-            scan=scan,
-            follow=not no_follow,
-            body="none" if no_body else "inflated",
-            queue_id=_queue_id(queue),
-        )
-        return follow(call, wish)
+        wanted = tail.filter(topic=topic, tags=_tags(tag))
+        return follow(call, tail, wanted, body="none" if tail.no_body else "inflated")
     consumer = PullConsumer(await call.client(), TOOLS_GROUP)
     queues = await consumer.queues(topic)
-    if queue is not None:
-        queues = [choose_queue(queues, queue, None)]
-    starts = await asyncio.gather(*(_start(consumer, one, from_, call.now_ms()) for one in queues))
+    if tail.queue is not None:
+        queues = [choose_queue(queues, tail.queue, None)]
+    now_ms = call.now_ms()
+    starts = await asyncio.gather(*(_start(consumer, one, tail.from_, now_ms) for one in queues))
     ends: Sequence[int | None] = [None] * len(queues)
-    if no_follow:
+    if tail.no_follow:
         ends = await asyncio.gather(*(consumer.max_offset(one) for one in queues))
-    looks, size = Limit(scan, "--scan"), Limit(bytes_, "--bytes")
+    looks = Limit(tail.scan)
     followers = [
-        Follower(call, consumer, one, start, end=end, tag=tag, wanted=wanted, scan=looks)
+        Follower(call, consumer, one, start, end=end, tag=tag, wanted=tail.filter(), scan=looks)
         for one, start, end in zip(queues, starts, ends, strict=True)
     ]
-    return Outcome(_rows(call, followers, size, count=count, no_body=no_body), follow=True)
+    return Outcome(_rows(call, followers, tail), follow=True)
 
 
 def _tags(expression: str) -> tuple[str, ...]:
     """Return the tags of ``A || B``; none where all are wanted."""
     tags = tuple(one.strip() for one in expression.split("||"))
     return () if "*" in tags else tags
-
-
-def _queue_id(queue: str | None) -> int | None:
-    if queue is None:
-        return None
-    number = queue.rpartition(":")[2]
-    if not number.isdecimal():
-        raise Usage(f"{queue!r} is no queue", hint="as 3")
-    return int(number)
 
 
 async def _start(consumer: PullConsumer, queue: MessageQueue, start: str, now_ms: int) -> int:
@@ -226,13 +163,11 @@ class Follower:
         return pulled
 
 
-async def _rows(
-    call: Call, followers: list[Follower], size: Limit, *, count: int | None, no_body: bool
-) -> AsyncIterator[Row]:
+async def _rows(call: Call, followers: list[Follower], tail: TailWish) -> AsyncIterator[Row]:
     """Yield the messages of all queues as they come."""
     out: asyncio.Queue[MessageExt | Exception | None] = asyncio.Queue(AHEAD_MAX)
     tasks = [asyncio.create_task(follower.run(out)) for follower in followers]
-    left = count
+    left, size = tail.count, Limit(tail.bytes_)
     running = len(tasks)
     try:
         while running and left != 0:
@@ -244,7 +179,7 @@ async def _rows(
             elif isinstance(found, Exception):
                 raise found
             else:
-                row = row_of(found, warn=call.warn, body=not no_body)
+                row = row_of(found, warn=call.warn, body=not tail.no_body)
                 if not size.take(row.body_size):
                     break
                 yield row

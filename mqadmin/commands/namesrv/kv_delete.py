@@ -7,10 +7,10 @@ import click
 
 from mqadmin.changes.setting_change import SettingChange, row_of
 from mqadmin.changes.targets.setting import KvEntry
-from mqadmin.changes.write import Declined, carry_out, plan
+from mqadmin.changes.write import carry_out, if_there, plan
 from mqadmin.cli.declare import command
 from mqadmin.cluster.brokers import namesrvs
-from mqadmin.output.rows import NOT_FOUND, Outcome, exit_code_of
+from mqadmin.output.rows import Outcome, exit_code_of
 from mqadmin.session.call import Call
 
 
@@ -29,14 +29,9 @@ async def delete_kv(call: Call, *, namespace: str, key: str) -> Outcome:
     entries = [KvEntry(admin, place, (namespace, key)) for place in await namesrvs(call)]
     done = await carry_out(
         call,
-        await plan(entries, _gone),
+        await plan(entries, if_there),
         title=f"namesrv kv delete {namespace} {key}",
         question=f"delete key {key} of namespace {namespace}?",
     )
     rows = [row_of(one) for one in done]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
-
-
-def _gone(old: str | None) -> None:
-    if old is None:
-        raise Declined(NOT_FOUND)

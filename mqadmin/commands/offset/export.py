@@ -11,7 +11,7 @@ import click
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.types import FILE_PATH, GROUP, TOPIC
 from mqadmin.cluster.brokers import masters
-from mqadmin.cluster.offset_rows import GroupOffset
+from mqadmin.cluster.groups import GroupOffset
 from mqadmin.errors import NotFound, Usage
 from mqadmin.output.rows import Outcome, Row, one
 from mqadmin.output.structured import json_text

@@ -24,11 +24,10 @@ from mqadmin.changes.offset_change import (
 from mqadmin.cli.declare import command
 from mqadmin.cli.types import BROKER, FILE_PATH, GROUP
 from mqadmin.cluster.brokers import masters
-from mqadmin.cluster.offset_rows import GroupOffset
+from mqadmin.cluster.groups import GroupOffset
 from mqadmin.errors import Usage
 from mqadmin.output.rows import PARTLY, WOULD_CHANGE, Outcome
 from mqadmin.session.call import Call
-from mqadmin.session.input_file import text_of
 from storefmt.paths import check_group_name
 
 Wanted = dict[tuple[str, str], dict[tuple[str, int], int]]
@@ -64,7 +63,7 @@ async def import_offsets(
         NoRoute: a topic is not there.
         Refused: members of a group are online.
     """
-    wanted = _wanted(file, text_of(call, file), groups=group, broker=broker)
+    wanted = _wanted(file, call.console.text_of(file), groups=group, broker=broker)
     admin = await call.admin()
     addresses = [place.address for place in await masters(admin, every=True)]
     planned: list[tuple[str, Move]] = []

@@ -6,8 +6,7 @@ GET_CONSUMER_LIST_BY_GROUP.
 
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import group_argument, topic_argument
-from mqadmin.cluster.groups import find_group
-from mqadmin.cluster.offset_rows import GroupOffset
+from mqadmin.cluster.groups import GroupOffset, find_group
 from mqadmin.errors import NotFound
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call

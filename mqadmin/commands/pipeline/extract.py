@@ -7,8 +7,8 @@ import click
 
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import more_stores, stored_from, stored_until, with_tags
+from mqadmin.cli.times import bound_ms
 from mqadmin.cli.types import DIR, TOPIC, Choice
-from mqadmin.messages.stored_time import bound_ms
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.times import When
 from mqadmin.session.call import Call

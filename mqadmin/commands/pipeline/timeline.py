@@ -2,7 +2,7 @@
 
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import every_span, of_topic, stored_from, stored_to
-from mqadmin.messages.stored_time import bound_ms
+from mqadmin.cli.times import bound_ms
 from mqadmin.output.rows import Outcome
 from mqadmin.output.times import When
 from mqadmin.session.call import Call

@@ -11,8 +11,8 @@ import click
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import topic_argument
 from mqadmin.cli.types import BROKER, GROUP, INTEGER, QUEUE, Integer
-from mqadmin.cluster.brokers import choose_queue, masters
-from mqadmin.errors import NotFound, Usage
+from mqadmin.cluster.brokers import choose_queue, masters, queue_number
+from mqadmin.errors import NotFound
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.client import routes
@@ -117,24 +117,20 @@ def _offline(call: Call, topic: str, queue: str, *, start: int | None, count: in
     # A store is read by numpy, which nobody should wait for who asks a broker.
     from storefmt.offline.views.storedir import StoreDir
 
-    number = queue.rpartition(":")[2]
-    if not number.isdecimal():
-        raise Usage(f"{queue!r} is no queue", hint="as 3")
+    number = queue_number(queue)
     with StoreDir.open(call.store_dir) as store:
-        if (topic, int(number)) not in set(store.queues()):
+        if (topic, number) not in set(store.queues()):
             raise NotFound(f"no queue {number} of topic {topic} in {store.root}")
-        view = store.queue(topic, int(number))
+        view = store.queue(topic, number)
         first = start if start is not None else view.min_offset
         return Outcome(
             [
-                QueueEntry(
+                QueueEntry.of(
+                    entry,
                     topic=topic,
                     broker=None,
-                    queue_id=int(number),
+                    queue_id=number,
                     queue_offset=queue_offset,
-                    log_offset=entry.log_offset,
-                    size=entry.size,
-                    tags_code=entry.tags_code,
                     taken=None,
                     min_offset=view.min_offset,
                     max_offset=view.max_offset,

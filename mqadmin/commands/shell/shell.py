@@ -8,7 +8,6 @@ import io
 import sys
 from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -19,8 +18,7 @@ from mqadmin.errors import Usage
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
 from mqadmin.session.console import Console
-from mqadmin.shell.engine import Shell
-from mqadmin.shell.script import run_script
+from mqadmin.shell.engine import Shell, run_script
 from mqadmin.shell.server import EmbeddedServer
 
 
@@ -93,4 +91,4 @@ def _script(
     if from_stdin and console.stdin is sys.stdin and sys.stdin.isatty():
         return None, console
     # The lines are standard input, so a command must not read it away.
-    return console.stdin, replace(console, stdin=io.StringIO(""), can_ask=False)
+    return console.stdin, console._replace(stdin=io.StringIO(""), can_ask=False)

@@ -1,7 +1,7 @@
 """``store carve``: records out of damaged, cut, overwritten or orphan files."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import click
 
@@ -18,7 +18,6 @@ from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.carve import (
     LOG_FILE_SIZE,
     CarveCount,
-    Carved,
     CarvedLog,
     Carver,
     files_to_carve,
@@ -108,7 +107,7 @@ def _rows(call: Call, form: BodyForm, carver: Carver, log: CarvedLog | None) -> 
                     body=form,
                     warn=call.warn,
                 )
-                yield _carved(row, found, written)
+                yield CarvedRow.of(row, pos=found.pos, in_place=found.in_place, written=written)
         if log is not None:
             log.finish()
     finally:
@@ -116,11 +115,6 @@ def _rows(call: Call, form: BodyForm, carver: Carver, log: CarvedLog | None) -> 
             log.close()
             log.out.sync()
     call.warn(_told(carver.count, log))
-
-
-def _carved(row: MessageRow, found: Carved, written: bool) -> CarvedRow:
-    values = {each.name: getattr(row, each.name) for each in fields(row)}
-    return CarvedRow(**values, pos=found.pos, in_place=found.in_place, written=written)
 
 
 def _told(count: CarveCount, log: CarvedLog | None) -> str:

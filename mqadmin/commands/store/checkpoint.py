@@ -42,12 +42,4 @@ def show_checkpoint(call: Call) -> Outcome:
             raise NotFound(
                 f"no checkpoint in {store.root}", hint="a broker makes one when it starts"
             )
-        return one(
-            CheckpointRow(
-                physic_ms=found.physic_ms,
-                logics_ms=found.logics_ms,
-                index_ms=found.index_ms,
-                recover_from_ms=found.recover_from_ms,
-                aborted=store.aborted,
-            )
-        )
+        return one(CheckpointRow.of(found, aborted=store.aborted))

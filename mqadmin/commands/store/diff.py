@@ -53,20 +53,7 @@ def diff_stores(call: Call, *, other: str) -> Outcome:
             )
         ]
         rows += [
-            DiffRow(
-                kind="queue",
-                same=False,
-                topic=queue.topic,
-                queue_id=queue.queue_id,
-                a_min=queue.a_min,
-                a_max=queue.a_max,
-                b_min=queue.b_min,
-                b_max=queue.b_max,
-                only_a=queue.only_a,
-                only_b=queue.only_b,
-                changed=queue.changed,
-                first=queue.first_changed,
-            )
+            DiffRow.of(queue, kind="queue", same=False, first=queue.first_changed)
             for queue in compare_queues(a, b, log)
         ]
     different = len(rows) > 1 or not log.same or rows[0].only_a + rows[0].only_b > 0

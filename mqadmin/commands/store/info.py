@@ -106,34 +106,20 @@ def show_info(call: Call, *, whole: bool) -> Outcome:
     longest = max(len(topics), len(groups))
     geometry = info.geometry
     made = one(
-        InfoRow(
+        InfoRow.of(
+            info,
             path=str(store.root),
-            version=info.version,
             health=_health(info),
-            aborted=info.aborted,
-            min_log_offset=info.min_log_offset,
-            end_log_offset=info.end_log_offset,
-            first_ms=info.first_ms,
-            last_ms=info.last_ms,
             kept_hours=round(max(0, info.last_ms - info.first_ms) / 3_600_000, 3),
             deleted_size=info.min_log_offset,
-            topic_count=info.topic_count,
             queue_count=len(info.queues),
             group_count=len(groups),
-            message_count=info.message_count,
-            size=info.size,
-            used_size=info.used_size,
-            log_file_count=info.log_file_count,
             log_file_size=geometry.log_file_size,
             queue_file_size=geometry.queue_file_size,
-            index_file_count=info.index_file_count,
             index_slot_count=geometry.index_slot_count,
             index_entry_count=geometry.index_entry_count,
-            behind_size=info.behind_size,
-            producers=tuple(info.producers),
             topics=topics[:shown],
             groups=groups[:shown],
-            notes=tuple(info.notes),
         ),
         notes=(f"the largest {shown} of {longest} are listed; --whole lists them all",)
         if shown is not None and longest > shown

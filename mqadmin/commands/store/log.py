@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import stored_to
+from mqadmin.cli.times import bound_ms
 from mqadmin.messages.filter import Filter
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow
 from mqadmin.messages.record_rows import Selection, message_rows, selection_options
-from mqadmin.messages.stored_time import bound_ms
 from mqadmin.output.rows import Outcome
 from mqadmin.output.times import When
 from mqadmin.session.call import Call
@@ -31,10 +31,8 @@ def list_log(call: Call, *, selection: Selection, to: When | None) -> Outcome:
     """Return one row a record, in log order.
 
     Raises:
-        Usage: the limit is negative.
         NotAStore: the directory is no store.
     """
-    selection.check()
     now_ms = call.now_ms()
     wanted = selection.wanted(bound_ms(selection.from_, now_ms), bound_ms(to, now_ms))
     return Outcome(_rows(call, selection, wanted, StoreDir.open(call.store_dir)))

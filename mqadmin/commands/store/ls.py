@@ -36,18 +36,4 @@ def list_files(call: Call) -> Outcome:
         NotAStore: the directory is no store.
     """
     with StoreDir.open(call.store_dir) as store:
-        return Outcome(
-            [
-                FileRow(
-                    kind=view.kind,
-                    file=view.name,
-                    size=view.size,
-                    fill_size=view.fill_size,
-                    start=view.start,
-                    end=view.end,
-                    first_ms=view.first_ms,
-                    last_ms=view.last_ms,
-                )
-                for view in store.files()
-            ]
-        )
+        return Outcome([FileRow.of(view, file=view.name) for view in store.files()])

@@ -37,14 +37,7 @@ def list_offsets(call: Call, *, group: str | None, topic: str | None) -> Outcome
     """Return one row for each group and queue; light queues are queue 0 of their topic."""
     with StoreDir.open(call.store_dir) as store:
         rows = [
-            OffsetRow(
-                group=at.group,
-                topic=at.topic,
-                queue_id=at.queue_id,
-                offset=at.queue_offset,
-                max_offset=at.max_offset,
-                lag=at.lag,
-            )
+            OffsetRow.of(at, offset=at.queue_offset)
             for at in store.group_offsets()
             if group in (None, at.group) and topic in (None, at.topic)
         ]

@@ -14,10 +14,10 @@ from mqadmin.cli.decorators import (
     stored_to,
     topic_argument,
 )
+from mqadmin.cli.times import END_OF_TIME, START_OF_TIME
 from mqadmin.cli.types import Integer
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow
 from mqadmin.messages.record_rows import body_form
-from mqadmin.messages.stored_time import END_OF_TIME, START_OF_TIME
 from mqadmin.output.rows import Outcome
 from mqadmin.output.times import When
 from mqadmin.session.call import Call

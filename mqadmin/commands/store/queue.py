@@ -72,12 +72,10 @@ def _rows(
             view = store.queue(topic, queue_id)
             for queue_offset, entry in view.entries(start, limit):
                 span = view.file_of(queue_offset)
-                yield EntryRow(
+                yield EntryRow.of(
+                    entry,
                     topic=topic,
                     queue_id=queue_id,
                     queue_offset=queue_offset,
-                    log_offset=entry.log_offset,
-                    size=entry.size,
-                    tags_code=entry.tags_code,
                     file=store.span_name(span) if span else "",
                 )

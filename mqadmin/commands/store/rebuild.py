@@ -60,18 +60,7 @@ def rebuild_store(call: Call, *, to: str, shape: StoreShape, no_index: bool) -> 
         out = OutputDirectory.make(to, source=call.store_dir)
         done = rebuild(store, out, shape=shape, with_index=not no_index, progress=progress)
         out.sync()
-    rows = [
-        RebuiltRow(
-            kind="queue",
-            topic=queue.topic,
-            queue_id=queue.queue_id,
-            min_offset=queue.min_offset,
-            max_offset=queue.max_offset,
-            filler_count=queue.filler_count,
-            files=queue.file_count,
-        )
-        for queue in done.queues
-    ]
+    rows = [RebuiltRow.of(queue, kind="queue", files=queue.file_count) for queue in done.queues]
     if not no_index:
         rows.append(
             RebuiltRow(

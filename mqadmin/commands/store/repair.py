@@ -65,23 +65,9 @@ def repair_store(call: Call, *, to: str, shape: StoreShape) -> Outcome:
         out = OutputDirectory.make(to, source=call.store_dir)
         done = repair(store, out, shape=shape, progress=progress)
         out.sync()
-    rows = [
-        RepairRow(
-            action=each.action,
-            file=each.file,
-            log_offset=each.log_offset,
-            size=each.size,
-            topic=each.topic,
-            queue_id=each.queue_id,
-            queue_offset=each.queue_offset,
-            count=each.count,
-            reason=each.reason,
-        )
-        for each in done.actions
-    ]
     records = done.rebuilt.record_count
     note = (
         f"{records} records in {len(done.rebuilt.queues)} queues; {done.lost_count} messages "
         f"lost, {done.lost_size} bytes of the log replaced or cut"
     )
-    return Outcome(rows, notes=(note,))
+    return Outcome([RepairRow.of(each) for each in done.actions], notes=(note,))

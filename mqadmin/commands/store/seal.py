@@ -63,10 +63,4 @@ def _rows(call: Call, to: str | None, jobs: int | None) -> Iterator[SealRow]:
     target = Path(to) if to else call.store_dir / CHECKSUMS
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "seal") as progress:
         for done in seal(store, target, jobs=jobs, progress=progress):
-            yield SealRow(
-                file=done.file,
-                result=done.result,
-                segments=done.segment_count,
-                size=done.size,
-                damaged=done.damage_count,
-            )
+            yield SealRow.of(done, segments=done.segment_count, damaged=done.damage_count)

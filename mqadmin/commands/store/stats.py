@@ -7,8 +7,8 @@ import click
 
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import jobs_option, limit_option, of_topic, stored_from, stored_to
-from mqadmin.cli.types import Choice, Integer
-from mqadmin.messages.stored_time import bound_ms
+from mqadmin.cli.times import bound_ms
+from mqadmin.cli.types import Choice
 from mqadmin.output.progress import Progress
 from mqadmin.output.rows import EpochMs, Outcome, Row, Share
 from mqadmin.output.times import When, iso_utc
@@ -65,7 +65,7 @@ class StatRow(Row):
 @of_topic("-t")
 @stored_from()
 @stored_to()
-@limit_option(type=Integer(min=0), help="so many rows at most")
+@limit_option(help="so many rows at most")
 @jobs_option
 def show_stats(
     call: Call,

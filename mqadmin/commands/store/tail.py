@@ -3,20 +3,15 @@
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import (
     inflate_option,
-    no_bodies_option,
-    no_follow_option,
     of_topic,
-    tail_count,
-    tail_from,
-    with_key,
     with_tags,
 )
-from mqadmin.messages.filter import Filter
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow
 from mqadmin.messages.record_rows import body_form
+from mqadmin.messages.tail import TailWish, tail_options
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
-from mqadmin.store.follow import Follow, follow
+from mqadmin.store.follow import follow
 
 
 @command(
@@ -32,37 +27,16 @@ from mqadmin.store.follow import Follow, follow
     needs=Needs.STORE,
 )
 @of_topic("-t")
-@with_key
 @with_tags()
-@tail_from
-@tail_count
-@no_follow_option
-@no_bodies_option
+@tail_options
 @inflate_option
 def tail_store(
-    call: Call,
-    *,
-    topic: str | None,
-    key: str | None,
-    tag: tuple[str, ...],
-    from_: str,
-    count: int | None,
-    no_follow: bool,
-    no_body: bool,
-    inflate: bool,
+    call: Call, *, topic: str | None, tag: tuple[str, ...], tail: TailWish, inflate: bool
 ) -> Outcome:
     """Return rows that go on until ``--count`` or Ctrl-C.
 
     Raises:
-        Usage: the count is not positive.
         NotAStore: the directory is no store.
     """
-    wanted = Filter(topic=topic, key=key, tags=tag)
-    wish = Follow(
-        start=from_,
-        wanted=wanted,
-        count=count,
-        follow=not no_follow,
-        body=body_form(no_body=no_body, inflate=inflate),
-    )
-    return follow(call, wish)
+    body = body_form(no_body=tail.no_body, inflate=inflate)
+    return follow(call, tail, tail.filter(topic=topic, tags=tag), body=body)

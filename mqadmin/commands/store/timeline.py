@@ -5,8 +5,8 @@ from typing import Final
 
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import every_span, jobs_option, of_topic, stored_from, stored_to
+from mqadmin.cli.times import bound_ms
 from mqadmin.errors import Usage
-from mqadmin.messages.stored_time import bound_ms
 from mqadmin.output.progress import Progress
 from mqadmin.output.rows import Outcome
 from mqadmin.output.times import When

@@ -1,7 +1,7 @@
 """``store trace``: the whole life of a message, out of a store directory."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 
 import click
 
@@ -96,25 +96,27 @@ def _message(call: Call, store: StoreDir, step: LifeStep, body: BodyForm) -> Mes
 
 
 def _trace_row(message: MessageRow, step: LifeStep, *, group: GroupInfo | None) -> TraceRow:
-    known = {spot.name: getattr(message, spot.name) for spot in fields(MessageRow)}
     topic, queue_id, queue_offset = step.queue
-    known |= {"topic": topic, "queue_id": queue_id, "queue_offset": queue_offset}
+    row = TraceRow.of(
+        message,
+        topic=topic,
+        queue_id=queue_id,
+        queue_offset=queue_offset,
+        step=step.step.value,
+        step_ms=step.at_ms,
+        due_ms=step.due_ms,
+        group=None,
+        group_offset=None,
+        detail=step.detail,
+    )
     if group is None:
-        return TraceRow(
-            **known,
-            step=step.step.value,
-            step_ms=step.at_ms,
-            due_ms=step.due_ms,
-            group=None,
-            group_offset=None,
-            detail=step.detail,
-        )
+        return row
     behind = queue_offset - group.queue_offset
     told = "has read it" if behind < 0 else "reads it next"
     if behind > 0:
         told = f"has {behind} to read before it"
-    return TraceRow(
-        **known,
+    return replace(
+        row,
         step=Step.GROUP.value,
         step_ms=0,
         due_ms=0,

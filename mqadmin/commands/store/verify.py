@@ -60,26 +60,9 @@ def verify_store(call: Call, *, deep: bool, checksums: str | None, jobs: int | N
         raise NotFound(f"{sums}: no directory of checksums", hint="`store seal` makes one")
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "verify") as progress:
         report = verify(store, deep=deep, checksums=sums, jobs=jobs, progress=progress)
-    row = ReportRow(
-        ok=report.ok,
-        files=report.files,
-        records=report.records,
-        bytes=report.bytes,
-        seconds=report.seconds,
-        findings=tuple(
-            FindingRow(
-                kind=finding.kind,
-                severity=finding.severity.value,
-                file=finding.file,
-                offset=finding.pos,
-                field=finding.field,
-                found=finding.found,
-                expected=finding.expected,
-                hint=finding.hint,
-                size=finding.size,
-                count=finding.count,
-            )
-            for finding in report.findings
-        ),
+    findings = tuple(
+        FindingRow.of(finding, severity=finding.severity.value, offset=finding.pos)
+        for finding in report.findings
     )
+    row = ReportRow.of(report, findings=findings)
     return one(row, exit_code=0 if report.ok else Damaged.exit_code)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import topic_argument
-from mqadmin.cluster.groups import PARALLEL_MAX
+from mqadmin.cluster.bounded_gather import each
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.client import routes
@@ -51,23 +51,17 @@ async def topic_consumers(call: Call, *, topic: str) -> Outcome:
     for broker, groups in zip(masters, lists, strict=True):
         for group in groups:
             at.setdefault(group, []).append(broker)
-    gate = asyncio.Semaphore(PARALLEL_MAX)
-    rows = await asyncio.gather(
-        *(
-            _row(admin, gate, topic, group, {name: masters[name] for name in at[group]})
-            for group in sorted(at)
-        )
+    rows = await each(
+        sorted(at),
+        lambda group: _row(admin, topic, group, {name: masters[name] for name in at[group]}),
     )
     return Outcome(rows)
 
 
-async def _row(
-    admin: "Admin", gate: asyncio.Semaphore, topic: str, group: str, at: dict[str, str]
-) -> TopicConsumer:
+async def _row(admin: "Admin", topic: str, group: str, at: dict[str, str]) -> TopicConsumer:
     members: set[str] = set()
     lag = 0
     for address in at.values():
-        async with gate:
-            members.update(await admin.consumer_ids(address, group))
-            lag += (await admin.consume_stats(address, group, topic)).total_diff()
+        members.update(await admin.consumer_ids(address, group))
+        lag += (await admin.consume_stats(address, group, topic)).total_diff()
     return TopicConsumer(topic, group, len(members), lag, tuple(sorted(at)))

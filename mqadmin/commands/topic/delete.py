@@ -13,7 +13,7 @@ import click
 
 from mqadmin.changes.targets.route import RouteTarget
 from mqadmin.changes.targets.topic import TopicTarget
-from mqadmin.changes.write import carry_out, plan
+from mqadmin.changes.write import carry_out, plan, untyped
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import topic_argument
 from mqadmin.cli.types import CLUSTER
@@ -72,9 +72,9 @@ async def delete_topic(call: Call, *, topic: str, cluster: str | None) -> Outcom
     at_namesrvs = await plan(
         [RouteTarget(admin, place, names) for place in await namesrvs(call)], _gone
     )
-    having = [step.untyped() for step in on_brokers if step.is_write or step.verdict]
+    having = [step for step in untyped(on_brokers) if step.is_write or step.verdict]
     # Brokers first: one that still has the topic would have it registered again.
-    known_at = [step.untyped() for step in at_namesrvs if step.is_write or step.verdict]
+    known_at = [step for step in untyped(at_namesrvs) if step.is_write or step.verdict]
     if not having and not known_at:
         raise NotFound(f"topic {topic} is on no broker", hint="`topic list` shows them")
     online = await _online(admin, [step.target.place for step in having], topic)
@@ -89,14 +89,7 @@ async def delete_topic(call: Call, *, topic: str, cluster: str | None) -> Outcom
         in_order=True,
     )
     rows = [
-        TopicRemoval(
-            topic,
-            one.step.target.place.broker,
-            one.step.target.place.address,
-            one.result,
-            one.remark,
-            one.step.target.place.cluster,
-        )
+        TopicRemoval.of(one, topic=topic, server=one.broker, cluster=one.target.place.cluster)
         for one in done
     ]
     sent = [row.result for row in rows if row.result != UNCHANGED]

@@ -18,10 +18,9 @@ from mqadmin.changes.topic_change import (
 )
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import on_masters
-from mqadmin.output.rows import Outcome, exit_code_of
+from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
 from storefmt.config.tables import TopicConfig
-from storefmt.paths import check_topic_name
 
 
 @command(
@@ -49,9 +48,7 @@ async def import_topics(
         NotFound: there is no such cluster or broker.
     """
     topics = entries_of(call, file, TopicConfig.from_json, name=lambda one: one.topic_name)
-    for topic in topics:
-        check_topic_name(topic.topic_name)
-    rows = await change_topics(
+    return await change_topics(
         call,
         [_wanted(topic) for topic in topics],
         cluster=cluster,
@@ -59,7 +56,6 @@ async def import_topics(
         update=True,
         create=True,
     )
-    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 
 
 def _wanted(topic: TopicConfig) -> Wanted:

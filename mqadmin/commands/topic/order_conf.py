@@ -13,7 +13,7 @@ from typing import Final, Literal
 import click
 
 from mqadmin.changes.topic_order import order_entries
-from mqadmin.changes.write import Declined, Done, carry_out, plan
+from mqadmin.changes.write import Declined, carry_out, plan
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import topic_argument
 from mqadmin.cli.types import Choice
@@ -88,12 +88,14 @@ async def order_conf(
     )
     if method == "get" and all(one.result == NOT_FOUND for one in done):
         raise NotFound(f"topic {topic} has no order configuration", hint="`topic order-conf -h`")
-    rows = [_row(topic, one) for one in done]
+    rows = [
+        OrderConf.of(
+            one,
+            topic=topic,
+            namesrv=one.address,
+            order_conf=one.value,
+            was=None if one.result == UNCHANGED else one.step.old,
+        )
+        for one in done
+    ]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
-
-
-def _row(topic: str, done: Done[str]) -> OrderConf:
-    was = None if done.result == UNCHANGED else done.step.old
-    return OrderConf(
-        topic, done.step.target.place.address, done.value, was, done.result, done.remark
-    )

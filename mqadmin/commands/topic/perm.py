@@ -3,16 +3,17 @@
 Requests: as ``topic update``.
 """
 
+from dataclasses import replace
+
 import click
 
 from mqadmin.changes.topic_change import TopicChange, Wanted, change_topics
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import on_masters, topic_argument
 from mqadmin.cli.types import Word
-from mqadmin.output.rows import Outcome, exit_code_of
+from mqadmin.output.rows import Outcome
 from mqadmin.output.topic_kinds import parse_perm
 from mqadmin.session.call import Call
-from storefmt.paths import check_topic_name
 
 
 @command(
@@ -38,8 +39,7 @@ async def set_topic_perm(
         BadCall: the name is none for a topic.
         NotFound: there is no such cluster or broker.
     """
-    check_topic_name(topic)
-    rows = await change_topics(
+    done = await change_topics(
         call,
         [Wanted(topic=topic, perm=perm)],
         cluster=cluster,
@@ -48,5 +48,4 @@ async def set_topic_perm(
         create=False,
         asks=True,
     )
-    exit_code = exit_code_of(row.result for row in rows)
-    return Outcome(rows, exit_code=exit_code, layout="--broker" if broker else "")
+    return replace(done, layout="--broker" if broker else "")

@@ -10,10 +10,9 @@ from mqadmin.changes.topic_change import TopicChange, Wanted, change_topics
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import on_masters, topic_argument
 from mqadmin.cli.types import BOOLEAN, INTEGER, Word
-from mqadmin.output.rows import Outcome, exit_code_of
+from mqadmin.output.rows import Outcome
 from mqadmin.output.topic_kinds import parse_perm
 from mqadmin.session.call import Call
-from storefmt.paths import check_topic_name
 
 
 @command(
@@ -59,7 +58,6 @@ async def update_topic(
         BadCall: the name is none for a topic.
         NotFound: there is no such cluster or broker.
     """
-    check_topic_name(topic)
     wanted = Wanted(
         topic=topic,
         read_queues=queues if read_queues is None else read_queues,
@@ -70,7 +68,6 @@ async def update_topic(
         unit_sub=unit_sub,
         replace=replace,
     )
-    rows = await change_topics(
+    return await change_topics(
         call, [wanted], cluster=cluster, broker=broker, update=True, create=create
     )
-    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

@@ -77,18 +77,7 @@ async def list_transactions(call: Call, *, topic: str | None) -> Outcome:
         if not view.is_complete:
             notes.append(f"{place.broker} has more open transactions than it lists at once")
         rows += [
-            TransactionRow(
-                broker=place.broker,
-                topic=half.topic,
-                queue_id=half.queue_id,
-                producer_group=half.producer_group,
-                unique_key=half.unique_key,
-                check_times=half.check_times,
-                born_ms=half.born_ms,
-                msg_id=half.msg_id,
-                half_offset=half.half_offset,
-                log_offset=half.log_offset,
-            )
+            TransactionRow.of(half, broker=place.broker)
             for half in view.transactions
             if topic in (None, half.topic)
         ]

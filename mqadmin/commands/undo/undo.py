@@ -4,21 +4,45 @@ Requests: for each target that was kept, those that read it, write it and read i
 """
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from mqadmin.changes.targets.account import AccountTarget, WhiteList
 from mqadmin.changes.targets.base import Target
-from mqadmin.changes.targets.kinds import target_of
+from mqadmin.changes.targets.group import GroupTarget
+from mqadmin.changes.targets.offset import OffsetTarget
+from mqadmin.changes.targets.setting import BrokerSettingTarget, KvEntry, NamesrvSettingTarget
 from mqadmin.changes.targets.topic import TopicTarget
+from mqadmin.changes.targets.writeperm import WritePerm
 from mqadmin.changes.write import Step, carry_out, plan, shortened
 from mqadmin.cli.declare import command
 from mqadmin.cli.types import INTEGER
-from mqadmin.errors import Usage
+from mqadmin.cluster.brokers import Place
+from mqadmin.errors import CommandError, Usage
 from mqadmin.output.rows import EpochMs, Outcome, Row, exit_code_of
 from mqadmin.session.call import Call
 from mqadmin.session.contexts import ContextFile
-from mqadmin.session.journal import Entry, Journal
+from mqadmin.session.journal import Entry, Journal, Saved
 
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
+
+KINDS: Final[dict[str, type[Target[object]]]] = {
+    kind.kind: kind  # type: ignore[misc]
+    for kind in (
+        TopicTarget,
+        GroupTarget,
+        OffsetTarget,
+        BrokerSettingTarget,
+        NamesrvSettingTarget,
+        KvEntry,
+        WritePerm,
+        AccountTarget,
+        WhiteList,
+    )
+}
+"""Which class reads and writes a kind that was kept."""
 KEPT, UNDONE, PUT_BACK = "kept", "undone", "an undo"
 
 
@@ -75,7 +99,7 @@ async def undo(call: Call, *, entry_id: int | None, list_: bool) -> Outcome:
     admin = await there.admin()
     steps: list[Step[object]] = []
     for saved in entry.saved:
-        target = target_of(admin, saved)
+        target = _target_of(admin, saved)
         before = None if saved.before is None else target.decode(saved.before)
         steps += await plan([target], lambda _, before=before: before)  # type: ignore[misc]
     done = await carry_out(
@@ -89,9 +113,9 @@ async def undo(call: Call, *, entry_id: int | None, list_: bool) -> Outcome:
         replace(
             _listed(entry),
             things=1,
-            kind=one.step.target.kind,
-            broker=one.step.target.place.broker,
-            name=_name(one.step.target),
+            kind=one.kind,
+            broker=one.broker,
+            name=" ".join(one.target.names),
             result=one.result,
             remark=one.remark,
         )
@@ -101,9 +125,9 @@ async def undo(call: Call, *, entry_id: int | None, list_: bool) -> Outcome:
     if exit_code == 0 and not call.dry_run:
         journal.mark_undone(entry, at_ms=call.now_ms())
     made = [
-        one.step.target.names[0]
+        one.target.names[0]
         for one in done
-        if isinstance(one.step.target, TopicTarget) and one.step.old is None and one.step.is_write
+        if isinstance(one.target, TopicTarget) and one.step.old is None and one.step.is_write
     ]
     notes = (f"the messages of {shortened(made)} do not come back",) if made else ()
     return Outcome(rows, exit_code=exit_code, notes=notes)
@@ -135,18 +159,14 @@ def _aimed(call: Call, entry: Entry) -> Call:
 
 
 def _listed(entry: Entry) -> UndoRow:
-    kinds = sorted({saved.kind for saved in entry.saved})
     if entry.undoes is not None:
         result = PUT_BACK
     else:
         result = KEPT if entry.undone_ms is None else UNDONE
-    return UndoRow(
-        id=entry.id,
-        at_ms=entry.at_ms,
-        command=entry.command,
-        namesrv=entry.namesrv,
+    return UndoRow.of(
+        entry,
         things=len(entry.saved),
-        kind=", ".join(kinds),
+        kind=", ".join(sorted({saved.kind for saved in entry.saved})),
         broker=None,
         name=None,
         result=result,
@@ -154,5 +174,17 @@ def _listed(entry: Entry) -> UndoRow:
     )
 
 
-def _name(target: Target[object]) -> str:
-    return " ".join(target.names)
+def _target_of(admin: "Admin", saved: Saved) -> Target[object]:
+    """Return the target that was kept.
+
+    Raises:
+        CommandError: a newer version of this program kept it.
+    """
+    kind = KINDS.get(saved.kind)
+    if kind is None:
+        raise CommandError(
+            f"the journal has a {saved.kind!r}, which this version does not know",
+            hint="known are " + ", ".join(sorted(KINDS)),
+        )
+    place = Place(saved.cluster, saved.broker, saved.broker_id, saved.address)
+    return kind(admin, place, saved.names)

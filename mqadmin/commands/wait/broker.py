@@ -6,9 +6,8 @@ Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on each broker, again
 import click
 
 from mqadmin.cli.declare import command
-from mqadmin.cli.times import DURATION
 from mqadmin.cli.types import BROKER, INTEGER
-from mqadmin.health.conditions import LIMIT, Verdict, awaited, brokers_answer
+from mqadmin.health.conditions import LIMIT, Verdict, awaited, brokers_answer, wait_within
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
 
@@ -23,7 +22,7 @@ from mqadmin.session.call import Call
     "broker", type=BROKER, required=False, help="its name or HOST:PORT; any where left out"
 )
 @click.option("--count", type=INTEGER, default=1, help="brokers that must answer")
-@click.option("--within", type=DURATION, help="give up then")
+@wait_within
 async def wait_broker(call: Call, *, broker: str | None, count: int, within: int | None) -> Outcome:
     """Return the verdict."""
     condition = brokers_answer(broker, count=count)

@@ -3,13 +3,8 @@
 Requests: GET_CONSUME_STATS on each master, again and again.
 """
 
-import click
-
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import group_argument, topic_argument
-from mqadmin.cli.times import DURATION
-from mqadmin.cli.types import INTEGER
-from mqadmin.health.conditions import LIMIT, Verdict, awaited, lag_at_most
+from mqadmin.health.conditions import LIMIT, Condition, Verdict, awaited, lag_condition, wait_within
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
 
@@ -20,13 +15,8 @@ from mqadmin.session.call import Call
     details=LIMIT,
     rows=Verdict,
 )
-@group_argument()
-@topic_argument(required=False, help="only in this topic")
-@click.option("--max", "max_", type=INTEGER, default=0, help="entries that may be left")
-@click.option("--within", type=DURATION, help="give up then")
-async def wait_lag(
-    call: Call, *, group: str, topic: str | None, max_: int, within: int | None
-) -> Outcome:
+@lag_condition
+@wait_within
+async def wait_lag(call: Call, *, condition: Condition, within: int | None) -> Outcome:
     """Return the verdict."""
-    condition = lag_at_most(group, topic, most=max_)
     return await awaited(call, condition, limit_ms=within)

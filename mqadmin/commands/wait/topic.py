@@ -3,13 +3,15 @@
 Requests: GET_ROUTEINFO_BY_TOPIC, again and again.
 """
 
-import click
-
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import topic_argument
-from mqadmin.cli.times import DURATION
-from mqadmin.cli.types import INTEGER
-from mqadmin.health.conditions import LIMIT, Verdict, awaited, topic_there
+from mqadmin.health.conditions import (
+    LIMIT,
+    Condition,
+    Verdict,
+    awaited,
+    topic_condition,
+    wait_within,
+)
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
 
@@ -20,13 +22,8 @@ from mqadmin.session.call import Call
     details=LIMIT,
     rows=Verdict,
 )
-@topic_argument()
-@click.option("--queues", type=INTEGER, help="readable queues, over all brokers")
-@click.option("--absent", is_flag=True, help="wait until it is gone")
-@click.option("--within", type=DURATION, help="give up then")
-async def wait_topic(
-    call: Call, *, topic: str, queues: int | None, absent: bool, within: int | None
-) -> Outcome:
+@topic_condition
+@wait_within
+async def wait_topic(call: Call, *, condition: Condition, within: int | None) -> Outcome:
     """Return the verdict."""
-    condition = topic_there(topic, queues=queues, absent=absent)
     return await awaited(call, condition, limit_ms=within)

@@ -4,6 +4,7 @@ Source: tools/command/consumer/*.java, connection/*.java, stats/StatsAllSubComma
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from typing import Final
 
 from mqadmin.errors import NotFound
@@ -22,19 +23,15 @@ from mqadmin.output.compat.java_text import (
     truth,
 )
 from mqadmin.output.versions import version_name
+from remoting.header import camel_case
+from storefmt.config.tables import SubscriptionGroup
 from storefmt.formats.javahash import string_hash
 from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
 
-SETTINGS: Final = {
-    "groupName": "group",
-    "consumeEnable": "consume_enable",
-    "consumeFromMinEnable": "consume_from_min_enable",
-    "consumeBroadcastEnable": "consume_broadcast_enable",
-    "retryQueueNums": "retry_queue_nums",
-    "retryMaxTimes": "retry_max_times",
-    "brokerId": "broker_id",
-    "whichBrokerWhenConsumeSlowly": "which_broker_when_consume_slowly",
-    "notifyConsumerIdsChangedEnable": "notify_consumer_ids_changed_enable",
+SETTINGS: Final = {"groupName": "group"} | {
+    camel_case(spot.name): spot.name
+    for spot in fields(SubscriptionGroup)
+    if spot.name not in {"group_name", "extra"}
 }
 PUSHED: Final = "CONSUME_PASSIVELY"
 OVERVIEW: Final = "%-64s  %-6s  %-24s %-5s  %-14s  %-7s  %s\n"

@@ -1,7 +1,6 @@
 """``--watch``: how the option is read, what is drawn, and how it ends."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from rich.text import Text
@@ -79,7 +78,7 @@ def watched(
     workplace = Workplace(pause=pause)
     console, out, err = console_of(env)
     line = [*words, "--watch", "3", "-n", servers.namesrv]
-    exit_code = run_line(line, replace(console, out_is_tty=tty), workplace)
+    exit_code = run_line(line, console._replace(out_is_tty=tty), workplace)
     workplace.link.close()
     console.out.flush()
     assert err.getvalue() == ""

@@ -4,7 +4,6 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import pytest
 
@@ -198,7 +197,7 @@ def test_round_trips_go_on_as_lines_for_a_log_until_interrupted(
     servers: Addresses, env: dict[str, str]
 ) -> None:
     out, workplace = StopsAfter(2), Workplace()
-    console = replace(console_of(env)[0], out=out)
+    console = console_of(env)[0]._replace(out=out)
     java = ["clusterRT", "-a", "1", "-s", "1", "-i", "0.01", "-p", "true", "-m", "here"]
 
     exit_code = run_line([*java, "-n", servers.namesrv], console, workplace)

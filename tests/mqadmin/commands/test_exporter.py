@@ -63,5 +63,5 @@ def test_it_serves_until_it_is_interrupted(at: Run, servers: Addresses) -> None:
 
 def test_exit_codes(at: Run, run: Run) -> None:
     assert run("exporter", "-n", "127.0.0.1:1").exit_code == 4
-    assert at("exporter", "-p", "99999").exit_code == 1
+    assert at("exporter", "-p", "99999").exit_code == 2
     assert at("exporter", "--watch").exit_code == 2

@@ -50,6 +50,16 @@ def test_a_dry_reset_tells_what_is_skipped_and_what_comes_first(at: Run, topic: 
     assert moved(at("offset", "reset", "DryG", topic, "--to", "1", "-y", "-ojson")) == [(1, 1)] * 2
 
 
+def test_a_table_has_a_column_for_the_first_message_where_it_is_looked_at(
+    at: Run, topic: str
+) -> None:
+    dry = at("offset", "reset", "TableG", topic, "--to", "0", "--dry-run").out
+    real = at("offset", "reset", "TableG", topic, "--to", "0", "-y").out
+
+    assert "FIRST_MSG_ID" in dry.splitlines()[0]
+    assert real.splitlines()[0].split()[-1] == "HOW"
+
+
 def test_messages_are_skipped(at: Run, topic: str) -> None:
     at("offset", "reset", "SkipG", topic, "--to", "0", "-y")
 

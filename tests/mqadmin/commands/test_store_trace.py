@@ -59,6 +59,22 @@ def test_tail_filters_and_counts(golden: Golden) -> None:
     assert [(row["topic"], row["tags"]) for row in rows] == [("tiny", "odd")] * 3
 
 
+def test_tail_takes_the_conditions_of_message_tail(golden: Golden) -> None:
+    path = golden.store("basic")
+    words = ("--from", "earliest", "--topic", "tiny", "--no-follow")
+    found = run("store", "tail", path, *words).rows
+    name, value = next(iter(found[0]["properties"].items()))
+
+    rows = run("store", "tail", path, *words, "-p", f"{name}={value}", "--queue", "0").rows
+    scanned = run("store", "tail", path, "--from", "earliest", "--scan", "2").rows
+
+    assert rows == [
+        row for row in found if row["properties"].get(name) == value and row["queue_id"] == 0
+    ]
+    assert len(rows) in range(1, len(found))
+    assert len(scanned) == 2
+
+
 def test_tail_from_a_time_begins_there(golden: Golden) -> None:
     lines = [line for line in golden.jsonl("basic", "records") if line["kind"] == "msg"]
     at = lines[1300]["storeTimestamp"]

@@ -5,7 +5,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -146,7 +146,7 @@ def on_terminal(env: dict[str, str], *words: str) -> str:
 
     console, out, err = console_of(env)
     workplace = Workplace(pause=stop)
-    run_line(words, replace(console, out_is_tty=True), workplace)
+    run_line(words, console._replace(out_is_tty=True), workplace)
     workplace.link.close()
     console.out.flush()
     return out.getvalue().decode() + err.getvalue()

@@ -3,7 +3,7 @@
 import io
 import json
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
@@ -86,7 +86,7 @@ def test_what_json_finds_does_not_steer_the_terminal(
     path: str, store: Path, env: dict[str, str]
 ) -> None:
     console, out, err = console_of(env)
-    shell = Shell(replace(console, out_is_tty=True), Workplace())
+    shell = Shell(console._replace(out_is_tty=True), Workplace())
     file = store / "found"
 
     shell.run(f"store offsets {store} --group G | json{path}")
@@ -107,7 +107,7 @@ def test_a_layout_of_java_is_printable_on_a_terminal_only(
 
     run_line(
         words if by_variable else (*words, "--compat"),
-        replace(console, out_is_tty=is_tty),
+        console._replace(out_is_tty=is_tty),
         Workplace(),
     )
 

@@ -2,7 +2,6 @@
 
 import io
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,7 +56,7 @@ def test_leaving_the_pager_early_ends_the_command_quietly(
     tmp_path: Path, env: dict[str, str]
 ) -> None:
     env["PAGER"] = "true"
-    console = replace(console_of(env)[0], out_is_tty=True)
+    console = console_of(env)[0]._replace(out_is_tty=True)
 
     with paged(console) as shown:
         for number in range(200_000):

@@ -117,7 +117,7 @@ def test_watch_is_the_commands_own(env: dict[str, str], servers: Addresses) -> N
     workplace.link.close()
     console.out.flush()
 
-    assert (watched, ticks) == (0, [0.5, 0.5])
+    assert (watched, shell.last_exit, ticks) == (130, 2, [0.5, 0.5])
     assert out.getvalue().decode().count("ADDRESS") == 2
     assert refused == [2, 2, 2], err.getvalue()
 

@@ -1,6 +1,6 @@
 """Times of storing as options: open ends, and the widest range."""
 
-from mqadmin.messages.stored_time import END_OF_TIME, START_OF_TIME, bound_ms
+from mqadmin.cli.times import END_OF_TIME, START_OF_TIME, bound_ms
 from mqadmin.output.times import When
 
 NOW_MS = 1_700_000_000_000

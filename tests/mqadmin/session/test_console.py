@@ -1,0 +1,40 @@
+"""Lines for people on standard error: broken between words, and only on a terminal."""
+
+import io
+
+from mqadmin.session.console import Console
+
+SENTENCE = "error: no name server given; use -n HOST:PORT, NAMESRV_ADDR or `context use`, " * 2
+
+
+class Terminal(io.StringIO):
+    """A terminal that does not say how wide it is."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def told(err: io.StringIO, text: str, *, as_is: bool = False) -> list[str]:
+    console = Console(io.StringIO(), io.StringIO(), err, out_is_tty=False, can_ask=False, env={})
+    console.warn(text, as_is=as_is)
+    return err.getvalue().splitlines()
+
+
+def test_a_terminal_gets_whole_words_in_each_line() -> None:
+    lines = told(Terminal(), SENTENCE)
+
+    assert " ".join(line.strip() for line in lines) == SENTENCE.strip()
+    assert all(len(line) <= 80 for line in lines)
+    assert len(lines) > 1
+
+
+def test_a_word_that_is_wider_than_the_terminal_stays_whole() -> None:
+    assert told(Terminal(), f"no topic {'x' * 100}")[1].strip() == "x" * 100
+
+
+def test_a_pipe_gets_one_line() -> None:
+    assert told(io.StringIO(), SENTENCE) == [SENTENCE.strip()]
+
+
+def test_what_is_for_a_program_is_one_line_on_a_terminal_too() -> None:
+    assert told(Terminal(), SENTENCE, as_is=True) == [SENTENCE.strip()]
