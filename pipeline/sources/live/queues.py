@@ -12,6 +12,7 @@ Source: mqclient.client.offsets, mqclient.admin.topic, mqclient.admin.message.
 import asyncio
 import heapq
 import re
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
@@ -20,12 +21,13 @@ from mqclient.admin.topic import TopicCalls
 from mqclient.client import offsets, routes
 from mqclient.client.instance import MQClient
 from mqclient.consumer.pull.pull_request import Puller, PullRequest
-from mqclient.consumer.subscription import Subscription
-from mqclient.errors import ClientError, NotFound
+from mqclient.consumer.subscription import TAG, Subscription, TopicSubscription
+from mqclient.errors import BrokerRefused, ClientError, NotFound
 from pipeline.errors import BadOption
 from pipeline.sources.live.options import EARLIEST, Edge, Live, Wanted, queue_text
 from pipeline.sources.live.plan import Ends, Task, admitted, backlog_of, ranges_of, tasks_of
 from remoting.bodies import MessageQueue
+from remoting.codes import ResponseCode
 from storefmt.formats.message import Record, decode_records
 from storefmt.names import TOOLS_GROUP
 
@@ -59,7 +61,7 @@ def ask(live: Live, question: Callable[[MQClient, Live], Coroutine[Any, Any, _T]
 
 async def batch_tasks(client: MQClient, live: Live) -> list[Task]:
     """Return the tasks of a batch read; raises as ``queues_of``, ``ends``, ``positions``."""
-    found = await span(client, live)
+    found = await checked_span(client, live)
     first, last = [
         await positions(client, edge, found, late_is_latest=live.late_is_latest, side=side)
         for edge, side in ((live.starting, "starting"), (live.ending, "ending"))
@@ -83,6 +85,36 @@ async def starting(client: MQClient, live: Live) -> Positions:
 async def span(client: MQClient, live: Live) -> dict[MessageQueue, Ends]:
     """Return all queues that are wanted, with their ends; raises as ``batch_tasks``."""
     return await ends(client, await queues_of(client, live.wanted))
+
+
+async def checked_span(client: MQClient, live: Live) -> dict[MessageQueue, Ends]:
+    """Return what ``span`` does, after every broker has read the filter expression.
+
+    A broker ignores an SQL92 expression that it cannot read, so a pull would return all messages.
+
+    Raises:
+        BadOption: a broker cannot read the expression, or filters by tags only.
+        ClientError: as ``batch_tasks``.
+    """
+    found = await span(client, live)
+    if live.filter_kind == TAG:
+        return found
+    filter_ = Subscription.parse(live.filter, kind=live.filter_kind)
+
+    async def at_broker(queue: MessageQueue) -> None:
+        wanted = TopicSubscription.of(queue.topic, filter_, version=time.time_ns() // 1_000_000)
+        try:
+            await wanted.check_at(client, await client.master_of(queue), group=TOOLS_GROUP)
+        except BrokerRefused as error:
+            if error.code == ResponseCode.NO_PERMISSION:
+                raise
+            raise BadOption(
+                f"option filterExpression is {live.filter!r}, which {error.address} refuses as "
+                f"{live.filter_kind}: {error.remark}"
+            ) from error
+
+    await _each({queue.broker_name: queue for queue in found}.values(), at_broker)
+    return found
 
 
 async def queues_of(client: MQClient, wanted: Wanted) -> list[MessageQueue]:
