@@ -23,9 +23,17 @@ from mqclient.client.instance import MQClient
 from mqclient.consumer.pull.pull_request import Puller, PullRequest
 from mqclient.consumer.subscription import TAG, Subscription, TopicSubscription
 from mqclient.errors import BrokerRefused, ClientError, NotFound
-from pipeline.errors import BadOption
+from pipeline.errors import BadOption, DataLost
 from pipeline.sources.live.options import EARLIEST, Edge, Live, Wanted, queue_text
-from pipeline.sources.live.plan import Ends, Task, admitted, backlog_of, ranges_of, tasks_of
+from pipeline.sources.live.plan import (
+    GO_ON,
+    Ends,
+    Task,
+    admitted,
+    backlog_of,
+    ranges_of,
+    tasks_of,
+)
 from remoting.bodies import MessageQueue
 from remoting.codes import ResponseCode
 from storefmt.formats.message import Record, decode_records
@@ -62,10 +70,8 @@ def ask(live: Live, question: Callable[[MQClient, Live], Coroutine[Any, Any, _T]
 async def batch_tasks(client: MQClient, live: Live) -> list[Task]:
     """Return the tasks of a batch read; raises as ``queues_of``, ``ends``, ``positions``."""
     found = await checked_span(client, live)
-    first, last = [
-        await positions(client, edge, found, late_is_latest=live.late_is_latest, side=side)
-        for edge, side in ((live.starting, "starting"), (live.ending, "ending"))
-    ]
+    first = await _first(client, live, found)
+    last = await positions(client, live.ending, found, late_is_latest=True, side="ending")
     return tasks_of(
         ranges_of(first, last), min_partitions=live.min_partitions, max_records=live.max_records
     )
@@ -73,13 +79,20 @@ async def batch_tasks(client: MQClient, live: Live) -> list[Task]:
 
 async def starting(client: MQClient, live: Live) -> Positions:
     """Return where reading begins; raises as ``batch_tasks``."""
-    return await positions(
-        client,
-        live.starting,
-        await span(client, live),
-        late_is_latest=live.late_is_latest,
-        side="starting",
+    return await _first(client, live, await span(client, live))
+
+
+async def _first(client: MQClient, live: Live, found: Mapping[MessageQueue, Ends]) -> Positions:
+    first = await positions(
+        client, live.starting, found, late_is_latest=live.late_is_latest, side="starting"
     )
+    for queue, offset in first.items():
+        if offset > found[queue].high and live.fail_on_data_loss:
+            raise DataLost(
+                f"startingOffsets has {queue_text(queue)} at {offset}, which ends at "
+                f"{found[queue].high}: it was made anew, or its broker lost data; {GO_ON}"
+            )
+    return {queue: min(offset, found[queue].high) for queue, offset in first.items()}
 
 
 async def span(client: MQClient, live: Live) -> dict[MessageQueue, Ends]:

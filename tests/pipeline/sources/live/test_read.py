@@ -1,5 +1,6 @@
 """Reading a live broker without Spark: rows, edges by time, filters, and what is lost."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -179,6 +180,25 @@ def test_messages_that_are_not_there_are_an_error_or_passed_over(pair: RocketMQ)
         list(read_ranges(asked, beyond))
     lenient = asked._replace(fail_on_data_loss=False)
     assert sum(batch.num_rows for batch in read_ranges(lenient, beyond)) == 5
+
+
+def test_a_start_beyond_the_end_of_a_queue_is_lost_data(pair: RocketMQ) -> None:
+    def offsets(first: int) -> dict[str, str]:
+        tree = {"Orders": {"broker-a": {"0": first, "1": 0, "2": 0}}}
+        return {"subscribe": "Orders", "startingOffsets": json.dumps(tree)}
+
+    end = ask(live(pair.namesrv, subscribe="Orders"), span)[MessageQueue("Orders", "broker-a", 0)]
+    said = f"Orders@broker-a@0 at {end.high + 1}, which ends at {end.high}.*failOnDataLoss=false"
+
+    assert read(live(pair.namesrv, **offsets(end.high))).num_rows == COUNT - end.high
+    with pytest.raises(DataLost, match=said):
+        read(live(pair.namesrv, **offsets(end.high + 1)))
+    given = {"namesrv": pair.namesrv, **offsets(end.high + 1)}
+    stream = StreamReader(live_of(given, use=Use.STREAM))
+    with pytest.raises(DataLost, match=said):
+        stream.initialOffset()
+    lenient = live(pair.namesrv, **offsets(end.high + 1), failOnDataLoss="false")
+    assert read(lenient).num_rows == COUNT - end.high
 
 
 def test_offsets_must_name_every_queue_and_no_other(pair: RocketMQ) -> None:
