@@ -93,7 +93,7 @@ def events_of(store: Opened, times: StoreTimes) -> list[StoreEvent]:
 
 def _by_records(store: Opened, pause_ms: int, on_done: Callable[[int], None]) -> StoreTimes:
     def marks() -> Iterator[RecordTime]:
-        for number, record in enumerate(store.log.records()):
+        for number, record in enumerate(store.log.sound_records()):
             if record.store_ms in CALENDAR_MS:
                 yield RecordTime(record.log_offset, record.store_ms)
                 if number % 10_000 == 0:

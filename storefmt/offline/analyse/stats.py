@@ -116,7 +116,7 @@ def _count_one_by_one(
 def _records(store: Opened, wanted: Wanted) -> Iterator[Record]:
     low = wanted.begin_ms if wanted.begin_ms is not None else -(1 << 63)
     high = wanted.end_ms if wanted.end_ms is not None else (1 << 63) - 1
-    for record in store.log.records():
+    for record in store.log.sound_records():
         if low <= record.store_ms <= high and wanted.topic in (None, record.topic):
             yield record
 

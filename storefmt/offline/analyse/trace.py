@@ -205,7 +205,7 @@ def pattern_of(words: Iterable[str]) -> str:
 def _walked(store: Opened, wanted: frozenset[str], ranges: list[LogRange]) -> Iterator[Record]:
     quick = re.compile(pattern_of(wanted).encode("utf-8", "replace"))
     for start, end in ranges:
-        for record in store.log.records(start, end):
+        for record in store.log.sound_records(start, end):
             if quick.search(record.properties_raw):
                 yield record
 

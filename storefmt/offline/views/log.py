@@ -139,7 +139,7 @@ class LogView:
                 if span.start + pos >= low:
                     yield span, pos, item
 
-    def records(self, start: int | None = None, end: int | None = None) -> Iterator[Record]:
+    def sound_records(self, start: int | None = None, end: int | None = None) -> Iterator[Record]:
         """Yield the sound records from ``start`` to ``end``, each once; CRCs are not checked.
 
         A record that lies elsewhere than it says is damage, and a file whose records are also in

@@ -60,7 +60,7 @@ def of_log(stores: dict[str, Path]) -> dict[str, Path]:
 
 
 def records(store: StoreDir) -> list[Record]:
-    return list(store.log.records())
+    return list(store.log.sound_records())
 
 
 def test_only_sound_records_are_counted(stores: dict[str, Path], golden: Golden) -> None:
