@@ -21,14 +21,17 @@ from pipeline.sources.store.conditions import log_range, time_range
 from pipeline.sources.store.inflated import NEEDED, inflated
 from pipeline.sources.store.raft_log import RaftFile, lost_in, plan_raft, raft_files, read_raft
 from pipeline.sources.store.reading import Layout, Reading
+from pipeline.sources.store.skipped import listening, note
 from pipeline.sources.store.stores import file_path
 from storefmt.arrow.columns import iter_batches, place_in_log
 from storefmt.errors import DamageKind, NotAStore, RecordDamaged
-from storefmt.formats.scan import WINDOW_SIZE, Damage, End, LogFile, log_files
+from storefmt.formats.scan import Damage, End, LogFile, log_files
 from storefmt.paths import StorePaths
 from storefmt.store_file import StoreFile
 
 DAMAGE: Final = "damage"
+_LOOK_SIZE: Final = 1 << 16
+"""How many bytes planning looks at to see whether a file has data; it runs in the driver."""
 DAMAGE_SCHEMA: Final = pa.schema(
     [
         pa.field("file", pa.string()),
@@ -107,13 +110,17 @@ def _plain_parts(directory: Path, reading: Reading, low: int, high: int) -> list
     splits: list[Part] = []
     behind: int | None = None
     paths = log_files(commitlog)
-    newest = _newest(paths) if reading.table == DAMAGE else 0
+    newest = _newest(paths)
     # Damage is named by files, rows by what they say: a file may have the wrong name.
     by_rows = (low, high) != log_range(()) and reading.table != DAMAGE
     for path in _in_time(paths, reading):
         with LogFile(path) as file:
-            if reading.table == DAMAGE and behind is not None and behind < file.base:
-                splits.append(Gap(str(commitlog / f"{behind:020d}"), behind, file.base))
+            if behind is not None and behind < file.base:
+                gap = Gap(str(commitlog / f"{behind:020d}"), behind, file.base)
+                if reading.table == DAMAGE:
+                    splits.append(gap)
+                else:
+                    note(gap.path, 0)
             behind = file.base + file.size
             may_end = file.base >= newest
             # A preallocated file is gigabytes of holes. A hole in front of data is lost data, which
@@ -131,7 +138,7 @@ def _newest(paths: list[Path]) -> int:
     """Return the log offset of the newest file that has data, 0 if none has."""
     for path in reversed(paths):
         with LogFile(path) as file:
-            if any(file.read(file.data_after(0), WINDOW_SIZE)):
+            if any(file.read(file.data_after(0), _LOOK_SIZE)):
                 return file.base
     return 0
 
@@ -195,6 +202,15 @@ def _messages(split: Part, reading: Reading, columns: tuple[str, ...]) -> Iterat
     if isinstance(split, RaftFile):
         yield from read_raft(split, reading, columns)
         return
+
+    def pass_over(file_name: str, damage: Damage) -> None:
+        note(split.path, damage.pos)
+
+    def pass_end(file_name: str, end: End) -> None:
+        may_end = isinstance(split, Gap) or split.may_end
+        if listening() and _lost_size(file_path(split.path), end.pos, may_end):
+            note(split.path, end.pos)
+
     yield from iter_batches(
         [file_path(split.path)],
         columns=columns,
@@ -203,7 +219,8 @@ def _messages(split: Part, reading: Reading, columns: tuple[str, ...]) -> Iterat
         rows_max=reading.rows_max,
         bytes_max=reading.bytes_max,
         check_crc=reading.check_crc,
-        on_damage=None if reading.fail_on_damage else _unheard,
+        on_damage=None if reading.fail_on_damage else pass_over,
+        on_end=pass_end,
     )
 
 
