@@ -20,6 +20,7 @@ shell: $(VENV)/.shell
 test: check short
 
 # Everything but soak, as CI runs it: also where the first part fails.
+test-full: export RERUNS = 1
 test-full: $(VENV)/.dev
 	@$(MAKE) test; first=$$?; $(MAKE) pure; second=$$?; $(MAKE) full && exit $$((first + second))
 
@@ -31,15 +32,20 @@ check: $(VENV)/.dev
 
 # A good part of the suite waits for timers of Java: another process works meanwhile. 0 for none.
 TEST_PROCESSES ?= 2
+# How often a test that failed is tried again. The last lines name each such test (RERUN): it is to
+# be mended, but an hour of CI is not lost for it.
+RERUNS ?= 0
+PYTEST = $(BIN)/python -m pytest -n $(TEST_PROCESSES) --reruns $(RERUNS) -r fER
 short: $(VENV)/.dev
-	$(BIN)/python -m pytest -m "not full and not soak" -n $(TEST_PROCESSES)
+	$(PYTEST) -m "not full and not soak"
 
 full: $(VENV)/.dev
-	$(BIN)/python -m pytest -m "full and not soak" -n $(TEST_PROCESSES)
+	$(PYTEST) -m "full and not soak"
 
-# The short tests of what has kernels, without them. `make test` runs them with the kernels.
+# The short tests of what has kernels, without them and on the event loop of asyncio. `make test`
+# runs them with the kernels and on uvloop.
 pure: $(VENV)/.dev
-	MQ_PURE=1 $(BIN)/python -m pytest -m "not full and not soak" -n $(TEST_PROCESSES) \
+	MQ_PURE=1 $(PYTEST) -m "not full and not soak" \
 		tests/remoting tests/server tests/storefmt
 
 # The installations below try this, too, and go on without a C compiler.

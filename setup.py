@@ -23,6 +23,7 @@ KERNELS = (
     "server/store/disk/mapped_kernel",
     "server/broker/send/send_kernel",
     "server/broker/pull/pull_header_kernel",
+    "server/broker/serving/flusher_kernel",
 )
 PROCESSES = os.cpu_count() or 1
 # What a debugger needs, which Python's own flags ask for, takes the compiler long to write.

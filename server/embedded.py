@@ -33,6 +33,7 @@ from server.broker.config import BrokerConfig, broker_config
 from server.namesrv.app import NamesrvApp
 from server.namesrv.config import NamesrvConfig
 from server.runtime.clock import Clock, SystemClock
+from server.runtime.event_loop import run
 from server.runtime.hostaddress import join_address
 from server.runtime.limits import in_flight_size, process_resources, raise_descriptor_limit
 from server.runtime.process import (
@@ -174,10 +175,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     raise_descriptor_limit()
     try:
         if arguments.store is not None:
-            asyncio.run(_serve(arguments.store.absolute(), arguments))
+            run(_serve(arguments.store.absolute(), arguments))
         else:
             with tempfile.TemporaryDirectory(prefix="rocketmq-") as directory:
-                asyncio.run(_serve(Path(directory) / "store", arguments))
+                run(_serve(Path(directory) / "store", arguments))
     except (StartFailed, SettingsError, StoreError, OSError) as error:
         complain(PROGRAM, error)
         return EXIT_FAILED

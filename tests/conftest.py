@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from server.pytest_plugin import RocketMQ
+from server.runtime import event_loop
 from tests.golden import Golden, shared_directory
 from tests.lanes import scheduler
 from tests.tiers import Place, Tier, place_of, summary
@@ -41,10 +42,16 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Run a test that is a coroutine function in an event loop of its own."""
+    """Run a test that is a coroutine function in an event loop of its own.
+
+    Those of remoting and server run in the loop of servers: in uvloop's where it is installed,
+    and with ``make pure`` in asyncio's.
+    """
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
-    asyncio.run(coroutine_of(pyfuncitem))
+    of_server = pyfuncitem.nodeid.startswith(("tests/remoting/", "tests/server/"))
+    run = event_loop.run if of_server else asyncio.run
+    run(coroutine_of(pyfuncitem))
     return True
 
 

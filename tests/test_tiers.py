@@ -37,7 +37,8 @@ def selects(expression: str, marks: frozenset[str]) -> bool:
 def expression_of(target: str) -> str:
     """Return what a target of the Makefile gives to ``pytest -m``."""
     makefile = (REPOSITORY / "Makefile").read_text()
-    found = re.search(rf"^{target}:.*\n\t.*pytest -m \"?([a-z ]+?)\"? -n", makefile, re.MULTILINE)
+    command = rf"^{target}:.*\n\t.*(?:pytest|PYTEST\)) -m \"?([a-z ]+?)\"?(?: -n|$)"
+    found = re.search(command, makefile, re.MULTILINE)
     assert found is not None, target
     return found[1]
 

@@ -192,11 +192,8 @@ class BrokerApp:
             is_fenced=lambda: fence.is_fenced,
         )
 
-        def fenced() -> None:
-            replication.let_go()
-            registration.leave()
-
-        fence.on_fenced = fenced
+        fence.fenced.add(replication.let_go)
+        fence.fenced.add(registration.leave)
         return registration
 
     async def _open(self, store: MessageStore, paths: StorePaths, *, was_used: bool) -> Broker:
@@ -216,11 +213,11 @@ class BrokerApp:
             stored=stored,
             sends=self._server.outbox,
             on_topics_changed=self._topics_changed,
+            when_registered=self._when_registered,
+            expect_deadline=self._expect_deadline,
             settings=self._settings,
         )
-        broker.when_settings_change.append(self._services.intervals_changed)
-        broker.expect_deadline = self._expect_deadline
-        broker.when_registered = self._when_registered
+        broker.changed_settings.add(self._services.intervals_changed)
         broker.turn.open(loop)
         broker.cold.open(loop, broker.turn)
         broker.slices.open(loop)

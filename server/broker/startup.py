@@ -18,6 +18,7 @@ from server.broker.config import BrokerConfig, broker_config, printed
 from server.broker.names import some
 from server.broker.state import Broker
 from server.runtime.commandline import Printing, gather, read_flags
+from server.runtime.event_loop import loop_name
 from server.runtime.hostaddress import join_address
 from server.runtime.kernels import kernels_in_use
 from server.runtime.process import EXIT_OK, Server, print_settings, refuse_settings, serve
@@ -77,7 +78,8 @@ def version_line() -> str:
         version = metadata.version(DISTRIBUTION)
     except metadata.PackageNotFoundError:
         version = "from a checkout that is not installed"
-    return f"{PROGRAM} {version} (RocketMQ 4.9.7), kernels: {kernels_in_use()}"
+    compiled = f"event loop: {loop_name()}, kernels: {kernels_in_use()}"
+    return f"{PROGRAM} {version} (RocketMQ 4.9.7), {compiled}"
 
 
 def log_opening(broker: Broker) -> None:

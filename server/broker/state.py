@@ -48,6 +48,7 @@ from server.broker.topics import LOST_QUEUE_COUNT, Topics, topic_config
 from server.broker.transaction.checks import HOUR_MS, CheckRules, TransactionChecks, run_round
 from server.broker.transaction.last_commit import missing_decision
 from server.runtime.clock import Clock, Times, read_together
+from server.runtime.observers import Observers
 from server.runtime.request import RequestRefused
 from server.runtime.slices import Slices, chunks
 from server.store.config import FlushDiskType
@@ -66,20 +67,24 @@ MEMBERS_PER_SLICE = 256
 """Members of a group that are notified in one slice, before other requests can run."""
 
 
-Promote = Callable[[BrokerRole | None, bool], Awaitable[tuple[int, str]]]
-"""Promotes this broker. Takes the role (None for that of its master) and ``force``; returns code
-and remark of the answer."""
-Demote = Callable[[int, bool, bool], tuple[int, str]]
-"""Demotes this broker. Takes the broker id, ``cut_tail`` and ``force``; returns code and remark of
-the answer."""
+class Ha:
+    """What the broker asks of replication; this class answers until replication takes its place."""
 
+    def numbers(self) -> dict[str, str]:
+        """Return the entries of the runtime information that are about replication."""
+        return {}
 
-async def _no_promotion(role: BrokerRole | None, force: bool) -> tuple[int, str]:
-    return ResponseCode.SYSTEM_ERROR, "the broker does not run yet"
+    def pull_refusal(self) -> str:
+        """Return why this slave serves no pulls; empty when it serves them."""
+        return ""
 
+    async def answer_promotion(self, role: BrokerRole | None, force: bool) -> tuple[int, str]:
+        """Promote this broker to ``role`` (None: that of its master); return code and remark."""
+        return ResponseCode.SYSTEM_ERROR, "the broker does not run yet"
 
-def _no_demotion(broker_id: int, cut_tail: bool, force: bool) -> tuple[int, str]:
-    return ResponseCode.SYSTEM_ERROR, "the broker does not run yet"
+    def answer_demotion(self, broker_id: int, cut_tail: bool, force: bool) -> tuple[int, str]:
+        """Make this broker the slave ``broker_id``; return code and remark of the answer."""
+        return ResponseCode.SYSTEM_ERROR, "the broker does not run yet"
 
 
 class Broker:
@@ -93,6 +98,8 @@ class Broker:
         stored: the content of the state files.
         sends: writes answers to all connections.
         on_topics_changed: called after every change that name servers have to know.
+        when_registered: calls back when the present state is registered with every name server.
+        expect_deadline: called with the deadline (ms) of each pull that is held.
         settings: the changes of settings; None for those of ``config`` without any change.
     """
 
@@ -106,19 +113,23 @@ class Broker:
         stored: StoredTables,
         sends: Sends,
         on_topics_changed: Callable[[], None],
+        when_registered: Callable[[Callable[[], None]], None],
+        expect_deadline: Callable[[int], None],
         settings: LiveSettings | None = None,
     ) -> None:
         now_ms = clock.now_ms()
         self.config = config
         self.settings = settings or LiveSettings(config)
-        self.when_settings_change: list[Callable[[], None]] = []
-        """Functions that are called after each change of settings."""
+        self.changed_settings = Observers[[]]()
+        """Told after each change of settings."""
         self.store = store
         self.clock = clock
         self.files = files
         self.settings_version = DataVersion(timestamp_ms=now_ms, counter=0)
         self.store_host = pack_host(config.broker_ip1, config.listen_port)
         self._on_topics_changed = on_topics_changed
+        self.when_registered = when_registered
+        self._expect_deadline = expect_deadline
         self.stats = Statistics(now_ms=now_ms, cluster=config.broker_cluster_name)
         self.levels = DelayLevels(config.store.delays_ms())
         self.topics = Topics(
@@ -142,19 +153,11 @@ class Broker:
         self.pull_checks = self._make_pull_checks()
         self.puller = self._make_puller()
         self.delay = self._make_delay(stored.delay_offsets)
-        self.promote: Promote = _no_promotion
-        """Promotes this broker; set by replication, as are the next two."""
-        self.demote: Demote = _no_demotion
-        self.ha_numbers: Callable[[], dict[str, str]] = dict
-        """Returns the entries of the runtime information that are about replication."""
+        self.ha = Ha()
         self.access: AccessControl | None = None
         """The access control; None if aclEnable is not set."""
         self.transactions = self._make_checks()
-        self.expect_deadline: Callable[[int], None] = lambda deadline_ms: None
-        """Called with the deadline (ms) of each pull that is held."""
-        self.when_registered: Callable[[Callable[[], None]], None] = lambda told: told()
-        """Calls back when the present state is registered with every name server."""
-        store.on_dispatch = self._dispatched
+        store.dispatched.add(self._dispatched)
         self._set_bit_maps()
 
     def _make_groups(self, stored: GroupTable | None, now_ms: int) -> Groups:
@@ -198,7 +201,7 @@ class Broker:
             when_safe=self.turn.when_safe,
         )
         delay.cold = self.cold
-        delay.skew.on_step = self._clock_set
+        delay.skew.stepped.add(self._clock_set)
         return delay
 
     def _make_sender(self, answers: SendAnswers) -> Sender:
@@ -224,6 +227,7 @@ class Broker:
             groups=self.groups,
             consumers=self.consumers,
             filters=self.filters,
+            slave_refusal=lambda: self.ha.pull_refusal(),
         )
 
     def _make_puller(self) -> Puller:
@@ -236,7 +240,7 @@ class Broker:
             stats=self.stats,
             store_host=self.store_host,
             put_event=self.put_unanswered,
-            on_hold=lambda deadline_ms: self.expect_deadline(deadline_ms),
+            on_hold=self._expect_deadline,
             cold=self.cold,
         )
 
@@ -454,8 +458,7 @@ class Broker:
         self._set_bit_maps()
         self.store.settings_changed()
         self.sender.settings_changed()
-        for told in self.when_settings_change:
-            told()
+        self.changed_settings()
 
     def _set_bit_maps(self) -> None:
         config, store = self.config, self.store
@@ -500,7 +503,7 @@ class Broker:
         ):  # fmt: skip
             timed.clock_set(step_ms)
         # Let the timer of held pulls fire now, so that it is set to the shifted deadline.
-        self.expect_deadline(0)
+        self._expect_deadline(0)
 
     def _after_write(self, now_ms: int) -> None:
         self.puller.answer_woken(now_ms)

@@ -79,7 +79,9 @@ def read_flags(
     )
     if version is not None:
         printing.add_argument(
-            "--version", action="store_true", help="print the version and the kernels in use, exit"
+            "--version",
+            action="store_true",
+            help="print the version, the kernels and the event loop in use, exit",
         )
     found = parser.parse_args(argv)
     if version is not None and found.version:

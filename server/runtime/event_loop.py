@@ -1,17 +1,32 @@
-"""The event loop of a server, which polls the sockets once per turn.
+"""The event loop of a server: uvloop's, or asyncio's own with fewer polls.
+
+    uvloop      where it is installed (the extra ``fast``): sockets and timers in C
+    ServerLoop  wherever it is not, or ``MQ_PURE`` is set; the reference
 
     poll ── callbacks of what was read ── (no poll) ── the turn's commit ── poll …
 
-Rule: asyncio polls between any two rounds of callbacks. The work that a read schedules for the
-end of its turn has to run before anything else is read, so a poll between the two would be
-useless. The selector answers it with "nothing ready" without asking the system, but never twice
-in a row, so that sockets are polled however many callbacks there are. A long callback may ask
-whether a socket is waiting.
+Rule: servers use only what both loops have. Work that a read schedules for the end of its turn has
+to run before anything else is read, so a poll between the two would be useless. uvloop does not
+poll there. asyncio polls between any two rounds of callbacks; the selector of ``ServerLoop``
+answers it with "nothing ready" without asking the system, but never twice in a row, so that
+sockets are polled however many callbacks there are.
 """
 
 import asyncio
+import os
 import select
 import selectors
+from collections.abc import Callable, Coroutine
+from typing import TypeVar, cast
+
+from storefmt.formats.kernels import PURE
+
+try:
+    import uvloop
+except ImportError:
+    uvloop = None
+
+T = TypeVar("T")
 
 
 class TurnSelector(selectors.DefaultSelector):
@@ -20,12 +35,6 @@ class TurnSelector(selectors.DefaultSelector):
     def __init__(self) -> None:
         super().__init__()
         self._found = False
-        self._peek = select.poll()
-        self._peek.register(self.fileno(), select.POLLIN)
-
-    def is_waited_for(self) -> bool:
-        """Tell whether a socket is ready; the next ``select`` still reports it."""
-        return bool(self._peek.poll(0))
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Return what is ready; nothing if ``timeout`` is 0 and the last call found something."""
@@ -38,14 +47,53 @@ class TurnSelector(selectors.DefaultSelector):
 
 
 class ServerLoop(asyncio.SelectorEventLoop):
-    """The event loop of a server."""
+    """The event loop of a server where uvloop is not used."""
 
     def __init__(self) -> None:
         selector = TurnSelector()
         super().__init__(selector)
-        self.is_waited_for = selector.is_waited_for
+        self.poll_fd = selector.fileno()
+        """Is readable while a socket is ready."""
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
     """Return an event loop for a server."""
-    return ServerLoop()
+    return ServerLoop() if _is_plain() else uvloop.new_event_loop()
+
+
+def run(main: Coroutine[object, object, T]) -> T:
+    """Run a coroutine in such a loop, as ``asyncio.run`` does, and return its result."""
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        return runner.run(main)
+
+
+def loop_name(loop: asyncio.AbstractEventLoop | None = None) -> str:
+    """Return the name of a loop: ``uvloop 0.23.0``, ``asyncio``; without one, of ``new_loop``'s."""
+    is_plain = _is_plain() if loop is None else not _is_of_uvloop(loop)
+    return "asyncio" if is_plain else f"uvloop {uvloop.__version__}"
+
+
+def waits_of(loop: asyncio.AbstractEventLoop) -> Callable[[], bool]:
+    """Return what tells a long callback whether a socket of ``loop`` is ready meanwhile.
+
+    The loop still finds that socket at its next poll. Of another kind of loop nothing is known,
+    and nothing is said to wait.
+    """
+    if isinstance(loop, ServerLoop):
+        poll_fd = loop.poll_fd
+    elif _is_of_uvloop(loop):
+        # libuv documents it for this use; uvloop passes it on for its own tests.
+        poll_fd = cast(uvloop.Loop, loop)._get_backend_id()
+    else:
+        return lambda: False
+    peek = select.poll()
+    peek.register(poll_fd, select.POLLIN)
+    return lambda: bool(peek.poll(0))
+
+
+def _is_plain() -> bool:
+    return uvloop is None or bool(os.environ.get(PURE))
+
+
+def _is_of_uvloop(loop: asyncio.AbstractEventLoop) -> bool:
+    return uvloop is not None and isinstance(loop, uvloop.Loop)

@@ -10,6 +10,7 @@ Rule: limits are read once, at the start. A limit that cannot be read counts as 
 Source: getrlimit(2), cgroups(7), Documentation/admin-guide/cgroup-v2.rst of Linux.
 """
 
+import ctypes
 import logging
 import os
 import resource
@@ -26,7 +27,11 @@ CONNECTION_SIZE: Final = 16 << 10
 """Bytes that a connection takes in this process and in the kernel with nothing in flight."""
 IN_FLIGHT_SIZE_MIN: Final = 32 << 20
 """The size of two frames of the largest size."""
+HEAP_KEPT_SIZE: Final = 32 << 20
+"""Freed bytes at the end of the heap that stay with this process."""
 _PROC: Final = Path("/proc/self")
+_M_TRIM_THRESHOLD: Final = -1
+_M_MMAP_THRESHOLD: Final = -3
 
 
 def raise_descriptor_limit() -> int:
@@ -44,6 +49,22 @@ def descriptor_limit() -> int:
     """Return how many files this process may have open."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return 1 << 31 if limit == resource.RLIM_INFINITY else limit
+
+
+def keep_freed_memory() -> bool:
+    """Let the allocator keep what large frames took; return whether it can be told so.
+
+    By default glibc gives freed memory back to the system at a bound that it moves itself. About
+    every second broker then got and gave back the memory of each read: half a page fault a message
+    with batches, and twice the CPU of a broker that kept it.
+
+    Source: mallopt(3).
+    """
+    tell = getattr(ctypes.CDLL(None), "mallopt", None)
+    if tell is None:
+        return False
+    kept = tell(_M_TRIM_THRESHOLD, HEAP_KEPT_SIZE), tell(_M_MMAP_THRESHOLD, HEAP_KEPT_SIZE // 8)
+    return all(kept)
 
 
 def memory_limit(*, proc: Path = _PROC, cgroups: Path = Path("/sys/fs/cgroup")) -> int:

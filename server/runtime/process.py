@@ -18,9 +18,11 @@ from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
 from remoting.errors import BadCall
-from server.runtime.event_loop import new_loop
-from server.runtime.limits import raise_descriptor_limit
+from server.runtime.event_loop import loop_name, run
+from server.runtime.limits import keep_freed_memory, raise_descriptor_limit
 from server.runtime.settings import SettingsError
+
+LOG = logging.getLogger(__name__)
 
 SWITCH_S: Final = 0.001
 """Time (s) after which a running thread yields to a waiting one; Python's default is 5 ms."""
@@ -89,11 +91,11 @@ def serve(
     # While a thread encodes a large answer, the event loop soon gets its turn.
     sys.setswitchinterval(SWITCH_S)
     raise_descriptor_limit()
+    keep_freed_memory()
     # A BadCall means that the TLS files cannot be used.
     told: tuple[type[Exception], ...] = (StartFailed, OSError, BadCall, *expected)
     try:
-        with asyncio.Runner(loop_factory=new_loop) as runner:
-            runner.run(_serve(make, address=address, ready=ready, again=again or asyncio.Event()))
+        run(_serve(make, address=address, ready=ready, again=again or asyncio.Event()))
     except told as error:
         complain(program, error)
         return EXIT_FAILED
@@ -145,6 +147,7 @@ def refuse_settings(program: str, error: SettingsError) -> int:
 async def _serve(
     make: Callable[[], Server], *, address: str, ready: Callable[[int], str], again: asyncio.Event
 ) -> None:
+    LOG.info("event loop: %s", loop_name(asyncio.get_running_loop()))
     # Created before the start, so that a signal during a long recovery is not lost.
     stop = stop_event()
     while not stop.is_set():

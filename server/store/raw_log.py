@@ -15,9 +15,9 @@ Source: store/CommitLog.java#getData, #appendData, store/DefaultMessageStore.jav
 
 import logging
 import struct
-from collections.abc import Callable
 from typing import Final
 
+from server.runtime.observers import Observers
 from server.store.commitlog.append import Appender
 from server.store.commitlog.dispatch_requests import Entries
 from server.store.commitlog.log_scan import Found, candidates, parse_record, parse_records
@@ -59,8 +59,8 @@ class RawLog:
         appender: Appender,
         safe_file: SafePointFile,
     ) -> None:
-        self.topic_remade: Callable[[str, int], None] = lambda topic, log_offset: None
-        """Called when a topic's queues have to be removed because its records start again at 0.
+        self.topic_remade = Observers[[str, int]]()
+        """Told when a topic's queues have to be removed because its records start again at 0.
 
         The arguments are the topic and the log offset of its first new record."""
         self._config = config

@@ -1,7 +1,7 @@
 """A message store: the commit log, its consume queues and its index behind one class.
 
     put ─> pending ─write─> log ──ASYNC_FLUSH──────────────> dispatch ─> queues, index,
-                             └── SYNC_FLUSH ─ flush job ───> dispatch     on_dispatch
+                             └── SYNC_FLUSH ─ flush job ───> dispatch     dispatched
 
 Rule: one thread calls everything here; only ``run`` of a job may be called in another thread.
 A put is stored when the next ``write`` has returned (ASYNC_FLUSH), or when ``end_flush`` has
@@ -13,10 +13,11 @@ puts since the last write are undone and new ones may follow.
 Source: store/DefaultMessageStore.java, store/CommitLog.java#asyncPutMessage (4.9.7).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from errno import ENOMEM
 from typing import Final
 
+from server.runtime.observers import Observers
 from server.store.cleanup.cleaner import Cleaner
 from server.store.commitlog.append import Appender
 from server.store.commitlog.flush import NOT_OPENED, OVERLOADED, FlushJob, QueueSyncJob, SyncJob
@@ -64,8 +65,8 @@ class MessageStore:
 
     def __init__(self, config: StoreConfig, opened: OpenedStore) -> None:
         self.recovery: RecoveryReport = opened.report
-        self.on_dispatch: Callable[[list[DispatchEntry]], None] = lambda entries: None
-        """Called with the entries that became readable, after each write or flush."""
+        self.dispatched = Observers[[list[DispatchEntry]]]()
+        """Told of the entries that became readable, after each write or flush."""
         self.failure = ""
         """Why puts are refused, permanently or until there is space; empty if they are not."""
         self.is_read_only = False
@@ -294,7 +295,7 @@ class MessageStore:
         self, entries: list[DispatchEntry], handles: list[QueueHandle], now_ms: int
     ) -> None:
         self._dispatcher.dispatch(entries, handles, now_ms=now_ms)
-        self.on_dispatch(entries)
+        self.dispatched(entries)
 
     def _fail(self, what: str, error: OSError) -> StoreFailed:
         """Make the store read-only: only a restart can find out what the disk holds now."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final, TypeVar
 
 PURE: Final = "MQ_PURE"
-"""Environment variable: when set, nothing that is compiled is used."""
+"""Environment variable: when set, nothing that is compiled is used; servers do without uvloop."""
 
 WayT = TypeVar("WayT")
 

@@ -30,9 +30,10 @@ CLUSTER = "TestCluster"
 OURS = {
     *("haRole", "haConnectedSlaves", "haAnsweredOffset", "haDeliveredLogOffset", "haServerAddress"),
     *("haEpoch", "haEpochHeard", "haFence", "haBrokerName", "kernels"),
+    "eventLoop",
 }
 """Keys of ours alone, for `mqadmin ha status`, for slaves and for other masters of the name, and
-the compiled kernels in use."""
+the compiled kernels and the event loop in use."""
 DELAYED = "DELAY\0011"
 SAME = (
     "EndTransactionQueueSize",

@@ -24,7 +24,7 @@ from server.broker import app
 from server.broker.config import BrokerConfig
 from server.broker.files import saves
 from server.broker.serving import cold_reads as cold
-from server.broker.serving import group_commit as turn
+from server.broker.serving import flusher
 from storefmt.errors import StoreError
 from tests.server.broker.desk import GROUP, TOPIC, Desk, broker_settings, create, running
 from tests.server.nursery import Nursery, nursery
@@ -73,8 +73,9 @@ def body(number: int) -> bytes:
 
 def scripted_run(root: Path, said: memoryview) -> None:
     """Send as many messages as the directory's name says; every refused one again."""
-    for module in (app, cold, saves, turn):
+    for module in (app, cold, saves, flusher):
         module.ThreadPoolExecutor = _Here  # type: ignore[attr-defined]
+    flusher.sync_each = None
     app.HOUSEKEEPING_MS = 20  # type: ignore[misc]
     for _ in range(STARTS_MAX):
         try:

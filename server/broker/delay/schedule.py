@@ -40,6 +40,7 @@ from remoting.codes import ResponseCode
 from server.broker.delay.delivered import DeliveredTail, restored
 from server.broker.serving.cold_reads import ColdReads
 from server.runtime.clock import Times
+from server.runtime.observers import Observers
 from server.runtime.request import RequestRefused
 from server.store.disk.nowait import ColdRead
 from server.store.results import GetResult, GetStatus, PutMessage, PutResult
@@ -63,8 +64,8 @@ class ClockSkew:
     """The skews (wall clock minus steady clock, ms) of a running broker, the present one last."""
 
     def __init__(self, times: Times) -> None:
-        self.on_step: Callable[[int], None] = lambda step_ms: None
-        """Called with the ms by which the wall clock was changed."""
+        self.stepped = Observers[[int]]()
+        """Told of the ms by which the wall clock was changed."""
         self._skews = [times.now_ms - times.steady_ms]
         self._ended_ms: list[int] = []
         """When each skew except the last one ended, by the steady clock."""
@@ -81,7 +82,7 @@ class ClockSkew:
         if abs(step_ms) >= STEP_MS:
             self._ended_ms.append(times.steady_ms)
             self._skews.append(skew_ms)
-            self.on_step(step_ms)
+            self.stepped(step_ms)
         while self._ended_ms and times.steady_ms - self._ended_ms[0] > LATELY_MS:
             del self._ended_ms[0], self._skews[0]
 

@@ -17,7 +17,7 @@ Source: none, RocketMQ 4.9 has no fencing.
 import asyncio
 import dataclasses
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from remoting.aio.client import RemotingClient
@@ -27,6 +27,7 @@ from server.broker.ha.receiving import tell_epoch
 from server.broker.ha.slave_synchronize import MasterCalls
 from server.broker.registration import cluster_info
 from server.broker.state import Broker
+from server.runtime.observers import Observers
 
 LOG = logging.getLogger(__name__)
 
@@ -86,8 +87,8 @@ class Fence:
         keys: tuple[str, str] | None,
     ) -> None:
         self.file = file
-        self.on_fenced: Callable[[], None] = lambda: None
-        """Called when this broker must stop acting as a master and being registered as one."""
+        self.fenced = Observers[[]]()
+        """Told when this broker must stop acting as a master and being registered as one."""
         self.peers: list[Peer] = []
         """The other masters of this name that answered in the last round."""
         self.standing = START[not broker.config.is_slave, file.is_outranked]
@@ -122,7 +123,7 @@ class Fence:
             was_fenced, self.standing = self.is_fenced, step(self.standing, EpochEvent.HIGHER)
             if self.is_fenced and not was_fenced:
                 self._close(f"{source} told it")
-                self.on_fenced()
+                self.fenced()
 
     def asked(self) -> None:
         """Accept messages, after the other brokers were asked, unless this broker is fenced."""

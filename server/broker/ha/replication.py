@@ -42,7 +42,7 @@ from server.broker.ha.slave_synchronize import MasterCalls, MasterRange, SlaveSy
 from server.broker.ha.sync_master_wait import hold
 from server.broker.ports import open_fast_port
 from server.broker.serving.group_commit import Ack
-from server.broker.state import Broker
+from server.broker.state import Broker, Ha
 from server.runtime.admin_gate import address_list
 from server.runtime.hostaddress import is_loopback
 from server.runtime.request import RequestRefused
@@ -57,7 +57,7 @@ SYNC_FIRST_MS: Final = 1_000
 EXPIRE_MS: Final = 100
 
 
-class Replication:
+class Replication(Ha):
     """Replication of one broker.
 
     Args:
@@ -102,12 +102,10 @@ class Replication:
         broker.store.is_copy = config.is_slave
         self.fence = Fence(broker, client=client, file=epochs, keys=self._keys)
         self._letting_go: asyncio.Task[None] | None = None
-        broker.ha_numbers = self.numbers
-        broker.promote = self._answer_promotion
-        broker.when_settings_change.append(self._settings_changed)
-        broker.demote = self._answer_demotion
-        broker.pull_checks.slave_refusal = self._pull_refusal
-        broker.store.raw.topic_remade = self._topic_remade
+        broker.ha = self
+        broker.turn.written.add(self._notify)
+        broker.changed_settings.add(self._settings_changed)
+        broker.store.raw.topic_remade.add(self._topic_remade)
 
     def _read_keys(self) -> tuple[str, str] | None:
         try:
@@ -175,7 +173,10 @@ class Replication:
                 raise OSError(error.errno, f"port {port}, where slaves connect: {error}") from error
             config.ha_listen_port = await server.start(config.bind_address, 0)
         self._server = server
-        broker.turn.on_written = server.notify
+
+    def _notify(self) -> None:
+        if self._server is not None:
+            self._server.notify()
 
     def let_go(self) -> None:
         """Disconnect all slaves and close the HA port, so that they follow the new master."""
@@ -366,7 +367,7 @@ class Replication:
 
     # Becoming a master.
 
-    def _pull_refusal(self) -> str:
+    def pull_refusal(self) -> str:
         """Return why this slave serves no pulls; empty when it serves them."""
         receiver = self.receiver
         # This stays set while the logs are compared again, until they are found to be the same.
@@ -526,7 +527,7 @@ class Replication:
         self._restart()
         return f"{text}, and starts anew; set brokerRole=SLAVE and brokerId={broker_id} in its file"
 
-    def _answer_demotion(self, broker_id: int, cut_tail: bool, force: bool) -> tuple[int, str]:
+    def answer_demotion(self, broker_id: int, cut_tail: bool, force: bool) -> tuple[int, str]:
         """Return code and remark of the answer to an order to demote."""
         try:
             return ResponseCode.SUCCESS, self.demote(broker_id, cut_tail=cut_tail, force=force)
@@ -536,7 +537,7 @@ class Replication:
             LOG.exception("demotion")
             return ResponseCode.SYSTEM_ERROR, f"not demoted: {error}"
 
-    async def _answer_promotion(self, role: BrokerRole | None, force: bool) -> tuple[int, str]:
+    async def answer_promotion(self, role: BrokerRole | None, force: bool) -> tuple[int, str]:
         """Return code and remark of the answer to an order to promote."""
         try:
             return ResponseCode.SUCCESS, await self.promote(role, force=force)

@@ -26,7 +26,7 @@ def promote_slave(broker: Broker, request: Request) -> Command | None:
         return request.command.response(ResponseCode.SYSTEM_ERROR, remark=text)
 
     async def promote() -> None:
-        code, remark = await broker.promote(role, fields.force)
+        code, remark = await broker.ha.answer_promotion(role, fields.force)
         request.reply(request.command.response(code, remark=remark))
 
     task = asyncio.get_running_loop().create_task(promote(), name="promotion")
@@ -39,5 +39,5 @@ def promote_slave(broker: Broker, request: Request) -> Command | None:
 def demote_master(broker: Broker, request: Request) -> Command:
     """Demote this master, which was replaced by another one, to a slave, and restart it."""
     fields = request.command.header(DemoteMaster)
-    code, remark = broker.demote(fields.broker_id, fields.cut_tail, fields.force)
+    code, remark = broker.ha.answer_demotion(fields.broker_id, fields.cut_tail, fields.force)
     return request.command.response(code, remark=remark)

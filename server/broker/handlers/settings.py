@@ -5,13 +5,14 @@ are kept.
 
 Runtime information has every key of Java's broker. Where this broker has nothing to measure, such
 as thread pools, the value is what an idle Java broker shows. Additional keys are ``storeFailure``,
-which says why messages are refused, ``kernels``, which names the compiled kernels in use, and
-those of replication, which begin with ``ha``.
+which says why messages are refused, ``kernels``, which names the compiled kernels in use,
+``eventLoop``, which names the event loop, and those of replication, which begin with ``ha``.
 
 Source: broker/processor/AdminBrokerProcessor.java#prepareRuntimeInfo,
 store/StoreStatsService.java#getRuntimeInfo, store/DefaultMessageStore.java#getRuntimeInfo.
 """
 
+import asyncio
 import os
 import shutil
 
@@ -24,6 +25,7 @@ from server.broker.files.live_settings import FILE_NAME
 from server.broker.files.saves import answer_when_saved
 from server.broker.ha.slave_synchronize import DELIVERED_KEY, LEVEL_KEY
 from server.broker.state import Broker
+from server.runtime.event_loop import loop_name
 from server.runtime.kernels import kernels_in_use
 from server.runtime.properties import BadProperties, parse_properties
 from server.runtime.registry import handles
@@ -49,7 +51,8 @@ def runtime_info(broker: Broker, *, now_ms: int) -> dict[str, str]:
         **_disk_numbers(broker),
         **_delay_numbers(broker),
         "kernels": kernels_in_use(),
-        **broker.ha_numbers(),
+        "eventLoop": loop_name(asyncio.get_running_loop()),
+        **broker.ha.numbers(),
     }
 
 

@@ -90,6 +90,7 @@ class PullChecks:
         groups: the settings of consumer groups.
         consumers: the subscriptions of heartbeats.
         filters: the SQL92 filters of heartbeats.
+        slave_refusal: returns why a slave serves no pulls; empty when it serves them.
     """
 
     def __init__(
@@ -100,14 +101,14 @@ class PullChecks:
         groups: Groups,
         consumers: Consumers,
         filters: FilterTable,
+        slave_refusal: Callable[[], str],
     ) -> None:
-        self.slave_refusal: Callable[[], str] = str
-        """Returns why a slave serves no pulls; empty when it serves them."""
         self._config = config
         self._topics = topics
         self._groups = groups
         self._consumers = consumers
         self._filters = filters
+        self._slave_refusal = slave_refusal
         # The filter of a group's subscription; it holds while the group has the same object.
         self._tests: dict[tuple[str, str], tuple[SubscriptionData, MessageFilter]] = {}
         self._warned: set[tuple[str, str]] = set()
@@ -130,7 +131,7 @@ class PullChecks:
             RequestRefused: a check failed; code and text are Java's.
         """
         config, name = self._config, pull.consumer_group
-        if config.is_slave and (why := self.slave_refusal()):
+        if config.is_slave and (why := self._slave_refusal()):
             raise RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, why)
         if not is_readable(config.broker_permission):
             text = f"the broker[{config.broker_ip1}] pulling message is forbidden"

@@ -20,7 +20,7 @@ from typing import Final
 
 from server.broker.serving.group_commit import Turn
 from server.runtime.clock import Clock
-from server.runtime.event_loop import ServerLoop
+from server.runtime.event_loop import waits_of
 from server.store.commitlog.log_read import Begun, ReadSlices
 from server.store.disk.nowait import ColdRead
 
@@ -56,9 +56,8 @@ class ColdReads:
     def open(self, loop: asyncio.AbstractEventLoop, turn: Turn) -> None:
         """Start the threads; ``again`` is called on this loop from now on."""
         self._loop = loop
-        if isinstance(loop, ServerLoop):
-            is_waited_for = loop.is_waited_for
-            self.slices.is_waited_for = lambda: turn.is_due or is_waited_for()
+        is_waited_for = waits_of(loop)
+        self.slices.is_waited_for = lambda: turn.is_due or is_waited_for()
         self._workers = ThreadPoolExecutor(THREADS, thread_name_prefix="cold-read")
 
     def warm(self, cold: ColdRead, again: Again) -> None:

@@ -22,14 +22,15 @@ Source: store/CommitLog.java#handleDiskFlush; performance notes of this project.
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final, Protocol
 
 from remoting.codes import ResponseCode
 from server.broker.serving.answers import SendAnswers, with_code
+from server.broker.serving.flusher import Flusher
 from server.broker.serving.overload import STALE_FOR_S, Overload, store_refuses
 from server.broker.stats.counters import PutTimes
 from server.runtime.clock import Clock
+from server.runtime.observers import Observers
 from server.store.commitlog.flush import FlushJob
 from server.store.errors import StoreFailed, StoreFull
 from server.store.store import MessageStore
@@ -106,8 +107,8 @@ class Turn:
         self.overload = overload
         self.hold: Hold | None = None
         """Makes answers wait for a slave; set only with SYNC_MASTER."""
-        self.on_written: Callable[[], None] = lambda: None
-        """Called when the log has grown."""
+        self.written = Observers[[]]()
+        """Told when the log has grown."""
         self._times = times
         self._store = store
         self._clock = clock
@@ -116,7 +117,7 @@ class Turn:
         self._after_write = after_write
         self._sends = sends or NoSends()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._flusher: ThreadPoolExecutor | None = None
+        self._flusher: Flusher | None = None
         self._scheduled = False
         self._acks: list[Ack] = []
         self._done: list[Done] = []
@@ -126,7 +127,8 @@ class Turn:
         self._unsafe_done: list[Done] = []
         self._unsafe_since_ms = 0
         # With SYNC_FLUSH: these wait for the sync that is running.
-        self._flushing: asyncio.Future[None] | None = None
+        self._flushing: FlushJob | None = None
+        self._flush_ended = asyncio.Event()
         self._flushing_acks: list[Ack] = []
         self._flushing_done: list[Done] = []
         self._flush_began_ms = 0
@@ -136,7 +138,7 @@ class Turn:
         """Run commits on this loop from now on."""
         self._loop = loop
         if self._sync_flush:
-            self._flusher = ThreadPoolExecutor(max_workers=1, thread_name_prefix="flush")
+            self._flusher = Flusher(loop, self._flushed)
 
     def ack(
         self,
@@ -196,7 +198,7 @@ class Turn:
         elapsed_ms = self._clock.now_ms() - now_ms
         if elapsed_ms > 0 and self.overload.written(elapsed_ms, count=_count(acks) + len(done)):
             self._end_stale_soon()
-        self.on_written()
+        self.written()
         if self.hold is not None and acks:
             acks = self.hold(acks, begin, self._store.written_offset, now_ms)
         if self._hasty_acks:
@@ -258,13 +260,13 @@ class Turn:
         if self._later is not None:
             self._later.cancel()
         while self._flushing is not None:
-            await asyncio.wait([self._flushing])
-            await asyncio.sleep(0)
+            self._flush_ended.clear()
+            await self._flush_ended.wait()
         if self._flusher is not None:
-            self._flusher.shutdown()
+            self._flusher.close()
 
     def _begin_flush(self, now_ms: int) -> None:
-        if self._flushing is not None or self._loop is None or self._flusher is None:
+        if self._flushing is not None or self._flusher is None:
             return
         acks, self._unsafe_acks = self._unsafe_acks, []
         done, self._unsafe_done = self._unsafe_done, []
@@ -278,15 +280,17 @@ class Turn:
             return
         self._flushing_acks, self._flushing_done = acks, done
         self._flush_began_ms = now_ms
-        self._flushing = self._loop.run_in_executor(self._flusher, job.run)
-        self._flushing.add_done_callback(lambda future: self._flushed(job, future))
+        self._flushing = job
+        self._flusher.begin(job)
 
-    def _flushed(self, job: FlushJob, future: asyncio.Future[None]) -> None:
+    def _flushed(self, job: FlushJob, failure: BaseException | None) -> None:
         self._flushing = None
+        self._flush_ended.set()
         acks, self._flushing_acks = self._flushing_acks, []
         done, self._flushing_done = self._flushing_done, []
         try:
-            future.result()
+            if failure is not None:
+                raise failure
             self._store.end_flush(job)
         except (StoreFailed, OSError) as error:
             LOG.error("messages are written and not known to be on disk: %s", error)
@@ -303,9 +307,10 @@ class Turn:
             return
         now_ms = self._clock.now_ms()
         self._times.add(now_ms - self._flush_began_ms, count=_count(acks))
-        self._release_now(acks, done, now_ms)
+        # Before the answers leave, so that the disk does not wait for them.
         if self._unsafe_acks or self._unsafe_done:
             self._begin_flush(now_ms)
+        self._release_now(acks, done, now_ms)
         self._judge(now_ms)
 
     def _flush_later(self) -> None:

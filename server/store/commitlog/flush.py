@@ -18,7 +18,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, Protocol
 
-from server.store.disk.disk import OUT_OF_SPACE, Disk, DiskFile, FilePath
+from server.store.disk.disk import OUT_OF_SPACE, Disk, DiskFile, FilePath, RealFile
 from server.store.queues.queue import NewNames
 from server.store.queues.queue_ends import QueueEnds
 from storefmt.formats.checkpoint import Checkpoint
@@ -77,6 +77,14 @@ class FlushJob:
         self._disk = disk
         self._files = files
         self._directories = directories
+
+    @property
+    def descriptor(self) -> int | None:
+        """The open file whose sync is all there is to do; None if ``run`` has to be called."""
+        if len(self._files) != 1 or self._directories:
+            return None
+        (file,) = self._files
+        return file.fileno() if isinstance(file, RealFile) else None
 
     def run(self) -> None:
         """Sync the files, then the directories."""

@@ -306,6 +306,10 @@ class RealFile:
     def fdatasync(self) -> None:
         os.fdatasync(self._fd)
 
+    def fileno(self) -> int:
+        """Return the descriptor, for a thread that syncs it."""
+        return self._fd
+
     def allocate(self, size: int) -> None:
         os.posix_fallocate(self._fd, 0, size)
 

@@ -112,7 +112,7 @@ async def test_slave_that_is_behind_shows_in_top_in_status_and_in_its_directory(
         # Nobody listens there: it stays behind.
         slave = await pair.start("s", BrokerRole.SLAVE, ha_master_address="127.0.0.1:1")
         lag = master.app.broker.store.written_offset - had
-        await until(lambda: "1" in slave.app.broker.ha_numbers()["haProblem"], what="no master")
+        await until(lambda: "1" in slave.app.broker.ha.numbers()["haProblem"], what="no master")
 
         code, rows, _ = await mqadmin(run, pair, "top", "--once", "--interval", "0.05")
         brokers = {row["name"]: row["slave_lag"] for row in rows if row["kind"] == "broker"}

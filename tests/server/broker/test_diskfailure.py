@@ -30,6 +30,7 @@ class BreakingDisk:
                 run(job)
 
         monkeypatch.setattr(FlushJob, "run", breaking)
+        monkeypatch.setattr(FlushJob, "descriptor", None)
 
 
 async def state_of(desk: Desk) -> str | None:

@@ -137,15 +137,15 @@ async def test_slave_on_a_full_disk_acknowledges_nothing_says_so_and_goes_on_wit
             ResponseCode.FLUSH_SLAVE_TIMEOUT,
             ResponseCode.SLAVE_NOT_AVAILABLE,
         }
-        store, ha_numbers = slave.app.broker.store, slave.app.broker.ha_numbers
-        await until(lambda: "space" in ha_numbers()["haProblem"], what="it says why")
+        store, ha = slave.app.broker.store, slave.app.broker.ha
+        await until(lambda: "space" in ha.numbers()["haProblem"], what="it says why")
         kept = store.flushed_offset
         assert kept < master.app.broker.store.written_offset
         assert len(await bodies(slave)) >= len(sent)
 
         filler.unlink()
         await equal_ends(master, slave)
-        assert ha_numbers()["haProblem"] == ""
+        assert ha.numbers()["haProblem"] == ""
         await send_until(master, ResponseCode.SUCCESS, sent)
         await equal_ends(master, slave)
         assert await bodies(slave) == await bodies(master)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from server.runtime.event_loop import loop_name
 from server.runtime.kernels import kernels_in_use
 from storefmt.formats.kernels import PURE
 from tests.golden import REPOSITORY
@@ -40,7 +41,10 @@ def built(package: str) -> set[str]:
     }
 
 
-def test_a_broker_names_every_kernel_that_was_built_for_it() -> None:
+def test_a_broker_names_every_kernel_that_was_built_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(PURE, raising=False)
     names = sorted((built("storefmt") | built("server") | built("remoting")) - OFFLINE)
 
     line = version_line()
@@ -48,13 +52,15 @@ def test_a_broker_names_every_kernel_that_was_built_for_it() -> None:
     assert line.startswith("mqbroker ")
     assert line.count("\n") == 1
     if names:
-        assert line.endswith(f"(RocketMQ 4.9.7), kernels: {', '.join(names)}\n")
+        assert line.endswith(f", event loop: {loop_name()}, kernels: {', '.join(names)}\n")
     else:
-        assert line.endswith("kernels: none (not built: no C compiler at the installation)\n")
+        assert line.endswith(", kernels: none (not built: no C compiler at the installation)\n")
 
 
 def test_a_broker_that_leaves_them_out_says_so() -> None:
-    assert version_line(MQ_PURE="1").endswith("kernels: none (left out by MQ_PURE)\n")
+    assert version_line(MQ_PURE="1").endswith(
+        ", event loop: asyncio, kernels: none (left out by MQ_PURE)\n"
+    )
 
 
 def test_without_kernels_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -172,7 +172,7 @@ def test_topic_that_the_master_deleted_and_made_again_begins_anew(tmp_path: Path
         slave.write(START_MS)
         delete_topic(slave, topic)
 
-    slave.raw.topic_remade = remade
+    slave.raw.topic_remade.add(remade)
     put_all(master, range(10))
     flush(master)
     copy(master, slave)
@@ -191,7 +191,7 @@ def test_message_that_names_its_own_queue_does_not_make_the_topic_anew(tmp_path:
         config.enable_multi_dispatch = True
     master, slave = map(open_store, configs)
     remade: list[str] = []
-    slave.raw.topic_remade = lambda topic, log_offset: remade.append(topic)
+    slave.raw.topic_remade.add(lambda topic, log_offset: remade.append(topic))
     one = message(0)
     one.properties += b"\x02INNER_MULTI_DISPATCH\x01topic-a"
 

@@ -28,7 +28,7 @@ from tests.server.store.stores import (
 def test_async_flush_shows_messages_after_the_write(tmp_path: Path) -> None:
     store = open_store(small_config(tmp_path))
     seen: list[list[DispatchEntry]] = []
-    store.on_dispatch = seen.append
+    store.dispatched.add(seen.append)
     store.put(message(1), START_MS)
     assert seen == []
 

@@ -71,7 +71,7 @@ class Machine:
             self.store, LEVELS, times=self.times, stored=self.saved, put=self._put,
             when_safe=self.unsafe.append,
         )  # fmt: skip
-        self.store.on_dispatch = self._dispatched
+        self.store.dispatched.add(self._dispatched)
         # A running broker makes the file when there is none, and saves it in its first round.
         self.saved = self.saved or self.service.durable_offsets()
         self.change_count = -1

@@ -40,7 +40,7 @@ class Life:
             when_safe=self.unsafe.append,
         )  # fmt: skip
         self.saved = saved or self.service.durable_offsets()
-        self.store.on_dispatch = self._dispatched
+        self.store.dispatched.add(self._dispatched)
 
     def _dispatched(self, entries: list[DispatchEntry]) -> None:
         for entry in entries:

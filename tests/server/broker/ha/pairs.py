@@ -92,4 +92,4 @@ async def equal_ends(master: Desk, slave: Desk) -> None:
 
 def state_of(desk: Desk) -> str:
     """Return what a slave says that it is at."""
-    return desk.app.broker.ha_numbers().get("haState", "")
+    return desk.app.broker.ha.numbers().get("haState", "")

@@ -87,7 +87,7 @@ async def assert_fenced(old: Desk) -> None:
             14,
             True,
         )
-    assert "broker demote" in old.app.broker.ha_numbers()["haFence"]
+    assert "broker demote" in old.app.broker.ha.numbers()["haFence"]
     assert replication_of(old)._server is None
 
 
@@ -163,7 +163,7 @@ async def test_old_master_learns_from_the_promoted_broker_which_remembers_it(
         old = await pair.start("m", ASYNC, listen_port=port, namesrv_addr=None)
 
         await assert_fenced(old)
-        assert old.address in pair.running["s"].app.broker.ha_numbers().values()
+        assert old.address in pair.running["s"].app.broker.ha.numbers().values()
 
 
 async def test_old_master_learns_from_a_slave_that_connects(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ async def test_old_master_learns_from_a_slave_that_connects(tmp_path: Path) -> N
         slave = await pair.start("t", SLAVE)
 
         await assert_fenced(old)
-        heard = old.app.broker.ha_numbers()["haEpochHeard"]
+        heard = old.app.broker.ha.numbers()["haEpochHeard"]
         assert heard == str(FUTURE)
         assert slave.app.broker.store.written_offset == 0
 
@@ -315,14 +315,14 @@ async def test_demoted_master_follows_and_has_its_role_again_when_it_is_promoted
         await equal_ends(new, old)
         assert (await new.send(b"both")).code == 0
         assert (await route(pair)) == {0: new.address, 1: old.address}
-        epochs = [desk.app.broker.ha_numbers()["haEpoch"] for desk in (old, new)]
+        epochs = [desk.app.broker.ha.numbers()["haEpoch"] for desk in (old, new)]
         assert epochs[0] == epochs[1] != "0"
         await equal_ends(new, old)
         await pair.stop("s")
         await until(lambda: state_of(old) == "CONNECTING", what="the master is gone")
         assert (await pair.promote("m")).code == 0
         assert old.app.broker.config.broker_role is SYNC
-        assert int(old.app.broker.ha_numbers()["haEpoch"]) > int(epochs[1])
+        assert int(old.app.broker.ha.numbers()["haEpoch"]) > int(epochs[1])
 
 
 async def test_divergent_tail_is_cut_by_an_order_only_and_kept_as_a_copy(tmp_path: Path) -> None:
@@ -344,7 +344,7 @@ async def test_divergent_tail_is_cut_by_an_order_only_and_kept_as_a_copy(tmp_pat
         await pair.stop("m")
         old = await pair.start("m", ASYNC, listen_port=port)
         await until(lambda: state_of(old) == "DIVERGED", what="the difference is found")
-        assert "demote --cut-tail" in old.app.broker.ha_numbers()["haDivergence"]
+        assert "demote --cut-tail" in old.app.broker.ha.numbers()["haDivergence"]
         assert (await demote(old)).code == 1
 
         assert (await demote(old, cut_tail=True)).code == 0

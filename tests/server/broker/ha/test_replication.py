@@ -89,7 +89,7 @@ async def test_synchronous_master_answers_when_the_slave_has_it(tmp_path: Path) 
         assert (await master.send(properties="WAIT\x01false")).code == 0
         await pair.stop("s")
         # Until its end has come through, it counts as a slave that may yet answer.
-        await until(lambda: "haSlave_0" not in master.app.broker.ha_numbers(), what="no slave")
+        await until(lambda: "haSlave_0" not in master.app.broker.ha.numbers(), what="no slave")
         assert (await master.send()).code == 11
         assert (await master.send(properties="WAIT\x01false")).code == 0
 
@@ -103,9 +103,9 @@ async def test_message_that_no_slave_acknowledges_in_time_is_stored_and_answered
             "127.0.0.1", master.app.broker.config.ha_listen_port
         )
         writer.write(bytes(8))
-        await until(lambda: "haSlave_0" in master.app.broker.ha_numbers(), what="a slave")
+        await until(lambda: "haSlave_0" in master.app.broker.ha.numbers(), what="a slave")
         late = asyncio.create_task(master.send())
-        ha_numbers = master.app.broker.ha_numbers
+        ha_numbers = master.app.broker.ha.numbers
         begin = ha_numbers()["haAnsweredOffset"]
         store = master.app.broker.store
         await until(lambda: store.written_offset > int(begin), what="a message that waits")
@@ -257,7 +257,7 @@ async def test_slave_that_wants_everything_of_an_empty_master_gets_what_comes(
         master = await pair.start("m", SYNC)
         slave = await pair.start("s", SLAVE, slave_starts_at=SlaveStart.FIRST_FILE)
         await until(lambda: state_of(slave) == "RECEIVING", what="a slave")
-        await until(lambda: "haSlave_0" in master.app.broker.ha_numbers(), what="its master")
+        await until(lambda: "haSlave_0" in master.app.broker.ha.numbers(), what="its master")
         assert (await master.send()).code == 0
         await equal_ends(master, slave)
 
@@ -320,7 +320,7 @@ async def test_log_that_parts_takes_and_serves_nothing_until_it_is_cut(tmp_path:
         new = await pair.start("s", SLAVE)
         old = await pair.start("m", SLAVE, slave_read_enable=True)
         await until(lambda: state_of(old) == "DIVERGED", what="the difference is found")
-        assert f"the logs part at {end}" in old.app.broker.ha_numbers()["haDivergence"]
+        assert f"the logs part at {end}" in old.app.broker.ha.numbers()["haDivergence"]
         served = await old.pull()
         assert served.code == 14
         assert "the log of this slave is not its master's" in (served.remark or "")

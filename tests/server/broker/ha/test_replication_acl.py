@@ -84,7 +84,7 @@ async def test_slave_without_the_keys_of_an_admin_says_so_and_takes_nothing(
         )
 
         def problem() -> str:
-            return slave.app.broker.ha_numbers()["haProblem"]
+            return slave.app.broker.ha.numbers()["haProblem"]
 
         await until(lambda: "conf/tools.yml" in problem(), what="the reason")
         assert "AclException" in problem()

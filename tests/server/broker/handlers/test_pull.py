@@ -180,6 +180,8 @@ async def test_held_pull_of_a_closed_connection_is_forgotten(tmp_path: Path) -> 
         await filled(desk)
         header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000)
         waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
+        # The task sends its pull first, so that the pull is held when the other one is answered.
+        await asyncio.sleep(0)
         await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
         assert len(desk.app.broker.hold) == 1
         await desk.client.close()

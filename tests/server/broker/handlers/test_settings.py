@@ -8,6 +8,7 @@ from remoting.bodies import KVTable
 from remoting.codes import RequestCode
 from server.broker.config import broker_config
 from server.broker.files.live_settings import FILE_NAME, LiveSettings
+from server.runtime.event_loop import loop_name
 from server.runtime.kernels import kernels_in_use
 from server.runtime.settings import Value
 from tests.golden import Golden
@@ -46,6 +47,7 @@ async def test_runtime_numbers_have_every_key_of_the_java_broker(
     assert table["commitLogMinOffset"] == "0"
     assert int(table["commitLogMaxOffset"]) > 0
     assert table["kernels"] == kernels_in_use()
+    assert table["eventLoop"] == loop_name()
 
 
 async def test_listed_settings_change_at_once(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ ANSWERS = SendAnswers(region="R", trace_on=True, store_host=b"\x7f\0\0\x01\0\0\0
 class Job:
     """A flush that waits until it may run."""
 
+    descriptor = None
+
     def __init__(self, gate: threading.Event) -> None:
         self._gate = gate
 

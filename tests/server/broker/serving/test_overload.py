@@ -1,12 +1,15 @@
 """When sends are refused, and a broker whose disk is too slow for its clients."""
 
 import asyncio
+import os
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 
 from remoting.codes import ResponseCode
+from server.broker.serving import flusher
 from server.broker.serving.overload import (
     DISK_IS_BUSY,
     TOO_MUCH_WAITS,
@@ -65,6 +68,15 @@ class SlowDisk:
             run(job)
 
         monkeypatch.setattr(FlushJob, "run", slow)
+
+        def slow_thread(wanted: int, done: int) -> None:
+            while descriptor := os.read(wanted, 4):
+                assert self.gate.wait(60)
+                os.fdatasync(int.from_bytes(descriptor, sys.byteorder))
+                os.write(done, bytes(4))
+
+        if flusher.sync_each is not None:
+            monkeypatch.setattr(flusher, "sync_each", slow_thread)
 
 
 async def test_pulls_and_heartbeats_go_on_while_the_disk_takes_its_time(

@@ -161,7 +161,7 @@ def test_batch_is_copied_like_single_messages(tmp_path: Path) -> None:
     # What a producer says of queue offsets does not count.
     claim = f"{INNER_MULTI_QUEUE_OFFSET}\x019\x02".encode()
     told: list[DispatchEntry] = []
-    at_once.on_dispatch = told.extend
+    at_once.dispatched.add(told.extend)
 
     several = [copied(number, names, born_ms=7) for number, names in enumerate(NAMED)]
     for one in several:
@@ -275,7 +275,7 @@ def test_message_that_names_its_own_queue_is_there_once_also_after_a_start(
 def test_copies_are_read_counted_and_told_like_messages_of_their_queues(tmp_path: Path) -> None:
     store = open_store(light_config(tmp_path))
     told: list[DispatchEntry] = []
-    store.on_dispatch = told.extend
+    store.dispatched.add(told.extend)
 
     put_copied(store, 1, "%LMQ%a,%LMQ%b,other,%LMQ%a")
     put_copied(store, 2, "%LMQ%a,")
