@@ -24,8 +24,11 @@ from pipeline.cli.process import (
 from pipeline.cli.registry import JOBS, Job, as_plain, options_of
 from pipeline.cli.watching import plan_of
 from pipeline.errors import BadOption, PipelineError
+from pipeline.frames import damage
 from pipeline.session import session
-from pipeline.sources.store.tables import DAMAGE, Reading, default_columns, plan, read
+from pipeline.sources.store.skipped import noting
+from pipeline.sources.store.spread import context_of
+from pipeline.sources.store.tables import plan
 from storefmt.errors import BadCall, NotAStore, NotInStore, StoreError
 
 DESCRIPTION: Final = (
@@ -68,7 +71,9 @@ def _run(options: argparse.Namespace) -> None:
             say({"plan": f"{options.job}: here, in this process, part after part of the store"})
         if options.dry_run:
             return
-        table = job.local(where, **chosen)
+        with noting() as skipped:
+            table = job.local(where, **chosen)
+        skipped_count = skipped.count()
     else:
         hint_at_local(options.master, log_size)
         spark = session(options.master, page=True)
@@ -77,8 +82,12 @@ def _run(options: argparse.Namespace) -> None:
             say({"plan": steps or plan_of(job.spark(spark, where, **chosen))})
         if options.dry_run:
             return
-        with told(spark):
+        with told(spark), noting() as skipped:
             table = job.spark(spark, where, **chosen).toArrow()
+        skipped_count = skipped.count()
+        if job.passes_damage and context_of(spark) is None:
+            # Workers of Spark Connect cannot tell, so they are asked to look.
+            skipped_count = sum(damage(spark, one).count() for one in options.directories)
     if options.parquet is not None:
         write_parquet(table, options.parquet)
     rows = job.rows_of(table, **chosen)
@@ -86,18 +95,8 @@ def _run(options: argparse.Namespace) -> None:
         print(json.dumps(as_plain(row)))
     if exit_code := job.exit_code(rows):
         say({"exit": exit_code})
-    elif job.passes_damage:
-        skipped = sum(_damage_count(directory) for directory in options.directories)
-        if skipped:
-            say({"damage": skipped})
-
-
-def _damage_count(directory: str) -> int:
-    """Count the places that were skipped; this reads sizes, and is much cheaper than the job."""
-    reading = Reading(table=DAMAGE, columns=default_columns(DAMAGE))
-    return sum(
-        batch.num_rows for split in plan(directory, reading) for batch in read(split, reading)
-    )
+    elif job.passes_damage and skipped_count:
+        say({"damage": skipped_count})
 
 
 def _exit_code(error: Exception) -> int:

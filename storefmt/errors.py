@@ -30,6 +30,8 @@ class DamageKind(StrEnum):
     """A compressed body does not decompress, or to more than is allowed."""
     OFFSET_MISMATCH = "offset_mismatch"
     """The record says that it lies elsewhere in the commit log."""
+    WRONG_FILE_NAME = "wrong_file_name"
+    """The records of a file say that it lies elsewhere in the commit log than its name says."""
     ZEROS = "zeros"
     """Zero bytes where a record must be, and data again behind them."""
     BAD_CHAIN = "bad_chain"

@@ -9,8 +9,8 @@ leave. ``push_consumer`` and ``lite_pull_consumer`` add how the application gets
 Rule: whatever changes a running consumer runs in its own event loop (``OwnLoop``), because
 listeners in threads may call methods that are not coroutines, as in Java.
 
-Source: client/impl/consumer/DefaultMQPushConsumerImpl.java, DefaultLitePullConsumerImpl.java,
-client/impl/factory/MQClientInstance.java#checkClientInBroker (4.9.7).
+Source: client/impl/consumer/DefaultMQPushConsumerImpl.java,
+client/impl/consumer/DefaultLitePullConsumerImpl.java (4.9.7).
 """
 
 import asyncio
@@ -40,8 +40,7 @@ from mqclient.consumer.subscription import (
 )
 from mqclient.errors import BadRequest, BrokerRefused, ClientError
 from mqclient.namespace import checked_group, wrap
-from remoting.bodies import CheckClientRequestBody, ConsumerData, ConsumeType, MessageQueue
-from remoting.codes import RequestCode
+from remoting.bodies import ConsumerData, ConsumeType, MessageQueue
 
 LOG = logging.getLogger(__name__)
 
@@ -220,20 +219,10 @@ class GroupConsumer(Queries):
             if subscription.subscription.kind == TAG:
                 continue
             topic = subscription.data.topic
-            body = CheckClientRequestBody(
-                client_id=self._client.client_id,
-                group=self.group,
-                subscription_data=subscription.data,
-            )
             try:
                 readers = routes.readers(await self._client.route(topic))
                 for address in list(readers.values())[:1]:
-                    await self._client.call(
-                        address,
-                        RequestCode.CHECK_CLIENT_CONFIG,
-                        what=f"expression {subscription.data.sub_string!r} for topic {topic}",
-                        body=body.encode(),
-                    )
+                    await subscription.check_at(self._client, address, group=self.group)
             except BrokerRefused:
                 raise
             except ClientError as error:

@@ -10,16 +10,19 @@ the last heartbeat.
 Rule: a broker compares only the hashes of tags, so the consumer compares the tags again.
 
 Source: common/filter/FilterAPI.java#buildSubscriptionData,
-client/impl/consumer/PullAPIWrapper.java#processPullResult (4.9.7).
+client/impl/consumer/PullAPIWrapper.java#processPullResult,
+client/impl/factory/MQClientInstance.java#checkClientInBroker (4.9.7).
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from mqclient.client.instance import MQClient
 from mqclient.errors import BadRequest
 from mqclient.message import MessageExt
-from remoting.bodies import SubscriptionData
+from remoting.bodies import CheckClientRequestBody, SubscriptionData
+from remoting.codes import RequestCode
 from storefmt.errors import StoreError
 from storefmt.formats.javahash import string_hash
 from storefmt.paths import check_topic_name
@@ -127,6 +130,28 @@ class TopicSubscription(NamedTuple):
             expression_type=subscription.kind,
         )
         return cls(subscription, data)
+
+    async def check_at(self, client: MQClient, address: str, *, group: str) -> None:
+        """Ask a broker whether it can read the expression; in a pull it ignores one that it cannot.
+
+        Args:
+            client: the client that asks.
+            address: the broker, ``host:port``.
+            group: the consumer group, which needs the right to read the topic.
+
+        Raises:
+            BrokerRefused: the broker cannot read the expression, or filters by tags only.
+            ClientError: the broker does not answer.
+        """
+        body = CheckClientRequestBody(
+            client_id=client.client_id, group=group, subscription_data=self.data
+        )
+        await client.call(
+            address,
+            RequestCode.CHECK_CLIENT_CONFIG,
+            what=f"expression {self.data.sub_string!r} for topic {self.data.topic}",
+            body=body.encode(),
+        )
 
     def renewed(self, version: int) -> "TopicSubscription":
         """Return the same subscription with a newer version, so that brokers accept it."""

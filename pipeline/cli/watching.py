@@ -10,7 +10,9 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from pipeline.sources.store.spread import context_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -22,14 +24,14 @@ _BUILT_IN: Final = re.compile(r"^\w+(?:Error|Exception): (?P<text>.+)$")
 
 def page_of(spark: "SparkSession") -> str:
     """Return the address of the session's page, or an empty text if it has none."""
-    context = _context_of(spark)
+    context = context_of(spark)
     return (context.uiWebUrl or "") if context is not None else ""
 
 
 @contextmanager
 def watched(spark: "SparkSession", tell: Callable[[int, int], None]) -> Iterator[None]:
     """Call ``tell`` now and then with the numbers of done and known tasks, while the block runs."""
-    context = _context_of(spark)
+    context = context_of(spark)
     if context is None:
         yield
         return
@@ -79,11 +81,3 @@ def cause_of(error: Exception) -> str:
         if raised:
             return raised[-1]
     return next((line for line in lines if line), type(error).__name__)
-
-
-def _context_of(spark: "SparkSession") -> Any:
-    try:
-        return spark.sparkContext
-    except Exception:
-        # Spark Connect refuses the attribute with errors of its own.
-        return None

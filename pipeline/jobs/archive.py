@@ -21,7 +21,7 @@ from pipeline.archive.write import archive_schema, read_rows, write_task
 from pipeline.places import Place
 from pipeline.sources.live.options import Live, Use, live_of
 from pipeline.sources.live.plan import Task, next_positions, ranges_of, tasks_of
-from pipeline.sources.live.queues import Positions, admit, ask, report, span, starting
+from pipeline.sources.live.queues import Positions, admit, ask, checked_span, report, starting
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -161,7 +161,7 @@ def _ends(target: Archive, live: Live) -> tuple[Positions, Positions]:
 
     The end is fixed at the start, so that the run also ends for a topic that is always written to.
     """
-    found = ask(live, span)
+    found = ask(live, checked_span)
     known = target.positions
     if known is None:
         known = ask(live, starting)

@@ -7,14 +7,14 @@ delayed and half messages) keep their key under another topic and are not counte
 Rule: both engines give the same rows, largest first, then by topic and key.
 """
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.frames import commitlog
-from pipeline.sources.store.reading import Reading
-from pipeline.sources.store.tables import plan, read
+from pipeline.sources.store.spread import Rows, gather, spread
+from pipeline.sources.store.tables import COMMITLOG, Reading, plan, read, schema_of
 from storefmt.names import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE_TOPIC
 
 if TYPE_CHECKING:
@@ -54,13 +54,8 @@ def duplicates(spark: "SparkSession", path: str) -> "DataFrame":
     """Return a frame with a row for each key that has copies; see ``SCHEMA``."""
     from pyspark.sql import functions as fn
 
-    key, topic = fn.col("uniq_key"), fn.col("topic")
-    own = topic.isin(*BROKERS_OWN)
-    for prefix in OWN_PREFIXES:
-        own = own | topic.startswith(prefix)
     grouped = (
-        commitlog(spark, path, columns=COLUMNS)
-        .where(key.isNotNull() & ~own)
+        spread(spark, _rows(path))
         .groupBy("topic", "uniq_key")
         .agg(
             fn.count("*").alias("copies"),
@@ -80,15 +75,7 @@ def duplicates_local(path: str) -> Any:
     Every key of the store is in memory once, with some 60 bytes each: above some 10^8 messages
     use Spark.
     """
-    reading = Reading(columns=COLUMNS)
-    parts = [
-        _wanted(pa.Table.from_batches([batch]))
-        for task in plan(path, reading)
-        for batch in read(task, reading)
-    ]
-    if not parts:
-        return SCHEMA.empty_table()
-    grouped = pa.concat_tables(parts).group_by(["topic", "uniq_key"])
+    grouped = gather(_rows(path)).group_by(["topic", "uniq_key"])
     counted = grouped.aggregate(
         [
             ("commit_log_offset", "count"),
@@ -101,12 +88,18 @@ def duplicates_local(path: str) -> Any:
     return counted.filter(pc.greater(counted.column("copies"), 1)).sort_by(_ORDER)
 
 
-def _wanted(table: Any) -> Any:
-    topic = table.column("topic")
-    own = pc.is_in(topic, value_set=pa.array(BROKERS_OWN))
-    for prefix in OWN_PREFIXES:
-        own = pc.or_(own, pc.starts_with(topic, prefix))
-    return table.filter(pc.and_(pc.is_valid(table.column("uniq_key")), pc.invert(own)))
+def _rows(path: str) -> Rows:
+    return Rows(_wanted, plan(path), schema_of(COMMITLOG, COLUMNS))
+
+
+def _wanted(split: Any) -> Iterator[Any]:
+    """Yield the messages of a split that may have copies."""
+    for batch in read(split, Reading(columns=COLUMNS)):
+        topic = batch.column("topic")
+        own = pc.is_in(topic, value_set=pa.array(BROKERS_OWN))
+        for prefix in OWN_PREFIXES:
+            own = pc.or_(own, pc.starts_with(topic, prefix))
+        yield batch.filter(pc.and_(pc.is_valid(batch.column("uniq_key")), pc.invert(own)))
 
 
 def rows_of(table: Any) -> list[Duplicate]:

@@ -6,15 +6,14 @@ bodies are decompressed first. Both engines return the same rows, in log order.
 """
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.frames import commitlog
 from pipeline.sources.store.log_tables import check_expression
-from pipeline.sources.store.reading import Reading
-from pipeline.sources.store.tables import plan, read, schema_of
+from pipeline.sources.store.spread import Rows, gather, spread
+from pipeline.sources.store.tables import COMMITLOG, Reading, plan, read, schema_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,9 +46,7 @@ class Hit(NamedTuple):
 
 def grep(spark: "SparkSession", path: str, *, pattern: str) -> "DataFrame":
     """Return a frame with the messages that match, body and all, in log order."""
-    options = {"bodyMatches": pattern, "decompress": "true"}
-    frame = commitlog(spark, path, columns=COLUMNS, options=options)
-    return frame.orderBy("commit_log_offset")
+    return spread(spark, _rows(path, pattern)).orderBy("commit_log_offset")
 
 
 def grep_local(path: str, *, pattern: str) -> Any:
@@ -58,10 +55,13 @@ def grep_local(path: str, *, pattern: str) -> Any:
     Raises:
         BadOption: the expression is invalid.
     """
+    return gather(_rows(path, pattern))
+
+
+def _rows(path: str, pattern: str) -> Rows:
     check_expression(pattern)
     reading = Reading(columns=COLUMNS, body_matches=pattern, decompress=True)
-    batches = [batch for task in plan(path, reading) for batch in read(task, reading)]
-    return pa.Table.from_batches(batches, schema=schema_of(reading.table, COLUMNS))
+    return Rows(partial(read, reading=reading), plan(path, reading), schema_of(COMMITLOG, COLUMNS))
 
 
 def rows_of(table: Any, *, pattern: str, mask: bool = False) -> list[Hit]:

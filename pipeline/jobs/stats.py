@@ -2,16 +2,18 @@
 
 Rule: both engines return the same rows in the same order: by topic, then by queue, producer or tag
 if wanted, then by hour. Bytes are those of whole records in the commit log, which a topic takes on
-disk without its queues.
+disk without its queues. A split is counted where it is read, so that only sums leave the worker.
 """
 
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.errors import BadOption
-from pipeline.frames import commitlog
+from pipeline.sources.store.spread import Rows, gather, spread
 from pipeline.sources.store.tables import COMMITLOG, Reading, plan, read, schema_of
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 COLUMNS: Final = ("topic", "store_timestamp", "store_size")
 _COLUMN_OF: Final = {"queue": "queue_id", "producer": "born_host", "tag": "tags"}
 WAYS: Final = tuple(_COLUMN_OF)
+_SUMS: Final = ("messages", "bytes")
 
 
 class TopicHour(NamedTuple):
@@ -52,32 +55,47 @@ def stats(spark: "SparkSession", path: str, *, by: str | None = None) -> "DataFr
     """
     from pyspark.sql import functions as fn
 
-    finer = _finer(by)
-    hour = fn.date_trunc("hour", fn.col("store_timestamp")).alias("hour")
-    counted = (
-        commitlog(spark, path, columns=(*COLUMNS, *finer))
-        .groupBy("topic", *finer, hour)
-        .agg(fn.count("*").alias("messages"), fn.sum("store_size").alias("bytes"))
-    )
-    keys = ("topic", *finer, "hour")
-    return counted.orderBy(*(fn.asc_nulls_last(key) for key in keys))
+    keys = _keys(by)
+    counted = spread(spark, _rows(path, keys)).groupBy(*keys)
+    summed = counted.agg(*(fn.sum(name).alias(name) for name in _SUMS))
+    return summed.orderBy(*(fn.asc_nulls_last(key) for key in keys))
 
 
 def stats_local(path: str, *, by: str | None = None) -> Any:
     """Return the same as a ``pyarrow.Table``, counted in this process without Spark."""
-    # Sums of the splits are small, so a store of any size takes little memory.
-    columns = (*COLUMNS, *_finer(by))
-    keys = ["topic", *_finer(by), "hour"]
-    parts = [_count(schema_of(COMMITLOG, columns).empty_table(), keys)]
-    parts += [
+    keys = _keys(by)
+    table = _summed(gather(_rows(path, keys)), keys)
+    return table.sort_by([(key, "ascending") for key in keys])
+
+
+def _rows(path: str, keys: list[str]) -> Rows:
+    """Return the sums of each split, which are small: no message leaves its worker."""
+    return Rows(partial(_counted, keys=keys), plan(path), _schema(keys))
+
+
+def _counted(split: Any, keys: list[str]) -> Iterator[Any]:
+    columns = (*COLUMNS, *keys[1:-1])
+    parts = [
         _count(pa.Table.from_batches([batch]), keys)
-        for split in plan(path)
         for batch in read(split, Reading(columns=columns))
     ]
-    total = pa.concat_tables(parts).group_by(keys)
-    summed = total.aggregate([("messages", "sum"), ("bytes", "sum")])
-    table = summed.rename_columns([*keys, "messages", "bytes"])
-    return table.sort_by([(key, "ascending") for key in keys])
+    if parts:
+        yield from _summed(pa.concat_tables(parts), keys).cast(_schema(keys)).to_batches()
+
+
+def _summed(table: Any, keys: list[str]) -> Any:
+    summed = table.group_by(keys).aggregate([(name, "sum") for name in _SUMS])
+    return summed.rename_columns([*keys, *_SUMS])
+
+
+def _schema(keys: list[str]) -> Any:
+    fields = schema_of(COMMITLOG, keys[:-1])
+    hour = pa.field("hour", pa.timestamp("us", "UTC"))
+    return pa.schema([*fields, hour, *(pa.field(name, pa.int64()) for name in _SUMS)])
+
+
+def _keys(by: str | None) -> list[str]:
+    return ["topic", *_finer(by), "hour"]
 
 
 def _finer(by: str | None) -> tuple[str, ...]:
@@ -92,7 +110,7 @@ def _count(table: Any, keys: list[str]) -> Any:
     hours = pc.floor_temporal(table.column("store_timestamp"), unit="hour")
     grouped = table.append_column("hour", hours).group_by(keys)
     counted = grouped.aggregate([("store_size", "count"), ("store_size", "sum")])
-    return counted.rename_columns([*keys, "messages", "bytes"])
+    return counted.rename_columns([*keys, *_SUMS])
 
 
 def rows_of(table: Any, **_options: object) -> list[TopicHour]:

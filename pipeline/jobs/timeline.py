@@ -4,14 +4,17 @@ Rule: both engines count by the same spans of store time (UTC); empty spans betw
 too.
 """
 
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from pipeline.frames import commitlog
+from pipeline.sources.store.conditions import Condition, time_of
+from pipeline.sources.store.spread import Rows, gather, spread
 from pipeline.sources.store.stores import open_store
-from storefmt.offline.analyse.stats import count_records
-from storefmt.offline.analyse.tally import By, Tally, Wanted, filled, span_of
+from pipeline.sources.store.tables import Reading, plan, read
+from storefmt.offline.analyse.tally import Tally, filled, span_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,6 +29,8 @@ SCHEMA: Final = pa.schema(
         pa.field("last_ms", pa.int64()),
     ]
 )
+_KEYS: Final = ["start_ms", "every_ms"]
+_SUMS: Final = (("count", "sum"), ("bytes", "sum"), ("first_ms", "min"), ("last_ms", "max"))
 
 
 def timeline(
@@ -49,19 +54,8 @@ def timeline(
     from pyspark.sql import functions as fn
 
     every = every_ms or _span(path, begin_ms, end_ms)
-    options = {"topics": topic, "startTime": begin_ms, "endTime": end_ms}
-    given = {name: str(value) for name, value in options.items() if value is not None}
-    frame = commitlog(spark, path, columns=("store_timestamp", "store_size"), options=given)
-    # A damaged time is null, and counts as 0, as in `store timeline`.
-    at_ms = fn.coalesce(fn.unix_millis("store_timestamp"), fn.lit(0))
-    start = (at_ms - fn.pmod(at_ms, fn.lit(every))).alias("start_ms")
-    counted = frame.groupBy(start).agg(
-        fn.lit(every).cast("bigint").alias("every_ms"),
-        fn.count("*").alias("count"),
-        fn.sum("store_size").alias("bytes"),
-        fn.min(at_ms).alias("first_ms"),
-        fn.max(at_ms).alias("last_ms"),
-    )
+    parts = spread(spark, _rows(path, every, topic, begin_ms, end_ms)).groupBy(*_KEYS)
+    counted = parts.agg(*(getattr(fn, how)(name).alias(name) for name, how in _SUMS))
     return counted.orderBy("start_ms")
 
 
@@ -73,27 +67,58 @@ def timeline_local(
     begin_ms: int | None = None,
     end_ms: int | None = None,
 ) -> Any:
-    """Return the same as a ``pyarrow.Table``, by processes of this machine where it pays.
+    """Return the same as a ``pyarrow.Table``, counted in this process without Spark.
 
     Args:
         path, every_ms, topic, begin_ms, end_ms: as of ``timeline``.
     """
-    wanted = Wanted(topic=topic, begin_ms=begin_ms, end_ms=end_ms)
     every = every_ms or _span(path, begin_ms, end_ms)
-    with open_store(path) as store:
-        found = count_records(store, By.TIME, wanted=wanted, bucket_ms=every, jobs=None)
-    rows = [
-        {
-            "start_ms": start,
-            "every_ms": every,
-            "count": tally.count,
-            "bytes": tally.size,
-            "first_ms": tally.first_ms,
-            "last_ms": tally.last_ms,
-        }
-        for (start, *_), tally in found.items()
+    return _summed(gather(_rows(path, every, topic, begin_ms, end_ms))).sort_by("start_ms")
+
+
+def _rows(
+    path: str, every_ms: int, topic: str | None, begin_ms: int | None, end_ms: int | None
+) -> Rows:
+    where = [
+        Condition("topic", "=", topic) if topic is not None else None,
+        Condition("store_timestamp", ">=", time_of(begin_ms)) if begin_ms is not None else None,
+        Condition("store_timestamp", "<=", time_of(end_ms)) if end_ms is not None else None,
     ]
-    return pa.Table.from_pylist(rows, schema=SCHEMA).sort_by("start_ms")
+    reading = Reading(
+        columns=("store_timestamp", "store_size"),
+        where=tuple(each for each in where if each is not None),
+    )
+    return Rows(partial(_counted, reading=reading, every_ms=every_ms), plan(path, reading), SCHEMA)
+
+
+def _counted(split: Any, reading: Reading, every_ms: int) -> Iterator[Any]:
+    """Yield the sums of a split, which are small: no message leaves its worker."""
+    parts = [_count(batch, every_ms) for batch in read(split, reading)]
+    if parts:
+        yield from _summed(pa.concat_tables(parts)).to_batches()
+
+
+def _count(batch: Any, every_ms: int) -> Any:
+    # A damaged time is null, and counts as 0, as in `store timeline`.
+    at_ms = batch.column("store_timestamp").cast(pa.int64()).fill_null(0).to_numpy() // 1000
+    return _summed(
+        pa.Table.from_arrays(
+            [
+                pa.array(at_ms // every_ms * every_ms),
+                pa.repeat(pa.scalar(every_ms, pa.int64()), len(at_ms)),
+                pa.repeat(pa.scalar(1, pa.int64()), len(at_ms)),
+                batch.column("store_size").cast(pa.int64()),
+                pa.array(at_ms),
+                pa.array(at_ms),
+            ],
+            schema=SCHEMA,
+        )
+    )
+
+
+def _summed(table: Any) -> Any:
+    summed = table.group_by(_KEYS).aggregate(list(_SUMS))
+    return summed.rename_columns(SCHEMA.names)
 
 
 def rows_of(table: Any, **_options: object) -> list[dict[str, Any]]:

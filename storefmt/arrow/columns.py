@@ -6,7 +6,11 @@ Rule: every column is nullable and has the type that Spark's Python data source 
 timestamps are UTC microseconds. The default columns leave out what is large (body,
 properties, properties_raw): name them to get them. A reader may be given any byte range
 of the log: a record belongs to the range in which it starts, so ranges that touch give
-every record once. Damage is skipped only where ``on_damage`` is there to hear of it.
+every record once. Damage is skipped only where ``on_damage`` is there to hear of it. It belongs
+to the range in which the record before it starts, so that no range has to know another one.
+
+A record that says that it lies elsewhere is damage, too. A file whose name is wrong is read as its
+records say; if the file of the right name has the same records, it is left out.
 
 Source: as ``storefmt.formats.message`` and ``storefmt.formats.scan``, with which the rows agree.
 """
@@ -22,10 +26,22 @@ import pyarrow as pa
 
 from storefmt.arrow.columns_decode import PAD_SIZE, TIMESTAMP, Bytes, Ints
 from storefmt.arrow.columns_plain import PlainColumns
-from storefmt.errors import BadCall
+from storefmt.errors import BadCall, RecordDamaged
+from storefmt.formats.file_place import HEAD_SIZE, FilePlace, place_of
 from storefmt.formats.kernels import chosen
 from storefmt.formats.message import Record, decode_record
-from storefmt.formats.scan import Damage, Found, LogFile, next_start, scan_items, scan_log
+from storefmt.formats.scan import (
+    Damage,
+    End,
+    Found,
+    LogFile,
+    misnamed,
+    misplaced,
+    next_start,
+    scan_items,
+    scan_log,
+)
+from storefmt.paths import log_file_name
 
 ROWS_MAX: Final = 10_000
 BYTES_MAX: Final = 8 << 20
@@ -73,6 +89,8 @@ DEFAULT_COLUMNS: Final = tuple(name for name in SCHEMA.names if name not in LARG
 
 OnDamage = Callable[[str, Damage], None]
 """Is called with the name of a file and the damage in it."""
+OnEnd = Callable[[str, End], None]
+"""Is called with the name of a file and the end of its data."""
 
 
 class Maker(Protocol):
@@ -82,7 +100,7 @@ class Maker(Protocol):
     def gathers(self) -> bool:
         """Whether more may be added before ``take``; else each slice is a batch."""
 
-    def add(self, data: Bytes, starts: Ints) -> int: ...
+    def add(self, data: Bytes, starts: Ints, at: int | None) -> int: ...
     def take(self) -> Any: ...
 
 
@@ -130,6 +148,7 @@ def iter_batches(
     bytes_max: int = BYTES_MAX,
     check_crc: bool = False,
     on_damage: OnDamage | None = None,
+    on_end: OnEnd | None = None,
 ) -> Iterator[Any]:
     """Yield the records that start in a range of the log as ``pyarrow.RecordBatch``.
 
@@ -142,6 +161,7 @@ def iter_batches(
             has a large column (one record may be larger).
         check_crc: fill ``crc_ok`` (null otherwise).
         on_damage: is called for each damage, which is then skipped.
+        on_end: is called where the zeros begin that no record follows in a file.
 
     Raises:
         BadCall: a column does not exist.
@@ -155,9 +175,32 @@ def iter_batches(
     for path in sorted(paths, key=lambda path: path.name):
         with LogFile(path) as file:
             stop = file.size if end is None else min(end - file.base, file.size)
+            place = place_in_log(path, file)
+            told = _Told(on_damage, on_end)
+            if wrong := misnamed(file, place.base):
+                told.tell(file.name, wrong, is_here=start <= file.base)
+            if place.is_double:
+                continue
             maker = _way.maker(schema, file.name, check_crc, rows_max)
-            scan = _FileScan(file, maker, _Limits(rows_max, bytes_max), on_damage)
+            scan = _FileScan(file, place.base, maker, _Limits(rows_max, bytes_max), told)
             yield from scan.batches(max(start - file.base, 0), stop)
+
+
+def place_in_log(path: Path, file: LogFile) -> FilePlace:
+    """Return where an open log file belongs, as its records and those of the other files say.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+
+    def head_of(base: int) -> bytes:
+        try:
+            with LogFile(path.with_name(log_file_name(base))) as other:
+                return other.read(0, HEAD_SIZE)
+        except FileNotFoundError:
+            return b""
+
+    return place_of(file.read, file.base, file_size=file.size, head_of=head_of)
 
 
 def batch_of(
@@ -178,7 +221,7 @@ def batch_of(
     buffer[: len(data)] = np.frombuffer(data, dtype=np.uint8)
     starts, behind = scan_log(buffer.data, 0, len(data))
     maker = _way.maker(schema, "", check_crc, max(len(starts), 1))
-    good = maker.add(buffer, np.frombuffer(starts, dtype=np.int64)) if len(starts) else 0
+    good = maker.add(buffer, np.frombuffer(starts, dtype=np.int64), None) if len(starts) else 0
     if good < len(starts) or behind < len(data):
         bad = starts[good] if good < len(starts) else behind
         # It cannot be decoded either, and the decoder says why.
@@ -194,16 +237,31 @@ class _Limits(NamedTuple):
     size: int
 
 
+class _Told(NamedTuple):
+    """Who hears of what is no record."""
+
+    damage: OnDamage | None
+    end: OnEnd | None
+
+    def tell(self, file_name: str, damage: Damage, *, is_here: bool = True) -> None:
+        """Tell of damage, or raise it; what is not here is told by who reads another range."""
+        if self.damage is None:
+            raise damage.error
+        if is_here:
+            self.damage(file_name, damage)
+
+
 class _FileScan:
     """One pass over a range of one file, window by window, in one buffer."""
 
     def __init__(
-        self, file: LogFile, maker: Maker, limits: _Limits, on_damage: OnDamage | None
+        self, file: LogFile, base: int, maker: Maker, limits: _Limits, told: _Told
     ) -> None:
         self._file = file
+        self._base = base
         self._maker = maker
         self._limits = limits
-        self._on_damage = on_damage
+        self._told = told
         self._buffer: Bytes = np.empty(0, dtype=np.uint8)
         # Rows that were added to the maker and are not in a batch yet.
         self._rows = self._size = 0
@@ -211,6 +269,8 @@ class _FileScan:
     def batches(self, first: int, stop: int) -> Iterator[Any]:
         """Yield the batches of the records that start from ``first`` up to ``stop``."""
         pos = self._first_start(first, stop)
+        if pos >= stop:
+            return
         window_size = _way.window_size
         while pos < stop:
             starts, behind = self._read(pos, window_size)
@@ -219,12 +279,14 @@ class _FileScan:
                 window_size = WINDOW_SIZE
                 continue
             window_size = _way.window_size
-            del starts[bisect.bisect_left(starts, stop - pos) :]
-            good = yield from self._add(starts, behind)
-            if good < len(starts):
-                behind = starts[good]
-            pos += behind
-            if behind == 0 or good < len(starts):
+            inside = bisect.bisect_left(starts, stop - pos)
+            if inside < len(starts):
+                behind = starts[inside]
+                del starts[inside:]
+            done = yield from self._add_window(starts, behind, pos)
+            good_end = starts[done] if done < len(starts) else behind
+            pos += good_end
+            if good_end == 0 or done < len(starts):
                 # A fresh window that does not begin with a record, or a damaged record.
                 yield from self._take()
                 step = self._step_over(pos)
@@ -235,20 +297,58 @@ class _FileScan:
                 else:
                     window_size = -step
         yield from self._take()
+        self._tell_damage_at(pos)
 
-    def _add(self, starts: "array[int]", behind: int) -> Generator[Any, None, int]:
-        """Add the records of the window that end at ``behind``; return how many are good."""
+    def _add_window(self, starts: "array[int]", behind: int, pos: int) -> Generator[Any, None, int]:
+        """Add the records of the window at ``pos``; return how many are whole.
+
+        Whole records that say that they lie elsewhere are damage, and are passed over here.
+        """
         done = 0
+        while True:
+            done = yield from self._add(starts, done, behind, self._base + pos)
+            passed = done
+            while passed < len(starts):
+                end = starts[passed + 1] if passed + 1 < len(starts) else behind
+                damage = self._misplaced(starts[passed], end, pos)
+                if damage is None:
+                    break
+                yield from self._take()
+                self._told.tell(self._file.name, damage)
+                passed += 1
+            if passed == done:
+                return done
+            done = passed
+
+    def _misplaced(self, start: int, end: int, pos: int) -> Damage | None:
+        """Return the damage that a record of the window is, None if it is not whole or in place."""
+        raw = self._buffer[start:end].tobytes()
+        try:
+            record = decode_record(raw, 0, check_crc=False)
+        except RecordDamaged:
+            return None
+        return misplaced(record, pos + start, base=self._base)
+
+    def _add(
+        self, starts: "array[int]", first: int, behind: int, at: int
+    ) -> Generator[Any, None, int]:
+        """Add the records from the first-th on; return the number of the first that is not good.
+
+        Args:
+            behind: where the last record of the window ends.
+            at: the log offset of the window.
+        """
+        done = first
         while done < len(starts):
             end = self._fitting(starts, done, behind)
             if end == done:
                 yield from self._take()
                 continue
             some = np.frombuffer(starts, dtype=np.int64)[done:end]
-            added = self._maker.add(self._buffer, some)
-            first, done = done, done + added
+            added = self._maker.add(self._buffer, some, at)
+            before, done = done, done + added
             self._rows += added
-            self._size += (starts[done] if done < len(starts) else behind) - starts[first]
+            self._size += (starts[done] if done < len(starts) else behind) - starts[before]
             if done < end:
                 break
             if not self._maker.gathers:
@@ -275,7 +375,7 @@ class _FileScan:
         if first <= 0 or first >= stop:
             return first
         file = self._file
-        found = next_start(file.read, first, base=file.base, end=stop, data_after=file.data_after)
+        found = next_start(file.read, first, base=self._base, end=stop, data_after=file.data_after)
         return stop if found is None else found
 
     def _read(self, pos: int, window_size: int) -> Found:
@@ -295,7 +395,7 @@ class _FileScan:
         item = next(
             scan_items(
                 file.read,
-                base=file.base,
+                base=self._base,
                 size=file.size,
                 start=pos,
                 check_crc=False,
@@ -303,10 +403,26 @@ class _FileScan:
             )
         )
         if isinstance(item, Record):
-            return -item.size
+            damage = misplaced(item, pos, base=self._base)
+            if damage is None:
+                return -item.size
+            item = damage
+        if isinstance(item, End) and self._told.end is not None:
+            self._told.end(file.name, item)
         if not isinstance(item, Damage):
             return 0
-        if self._on_damage is None:
-            raise item.error
-        self._on_damage(file.name, item)
+        self._told.tell(file.name, item)
         return item.size
+
+    def _tell_damage_at(self, pos: int) -> None:
+        """Tell the damage from ``pos`` on, which the next range does not see."""
+        while pos < self._file.size and not self._begins_at(pos):
+            step = self._step_over(pos)
+            if step <= 0:
+                return
+            pos += step
+
+    def _begins_at(self, pos: int) -> bool:
+        """Return whether ``_first_start`` of the next range finds a record here."""
+        file = self._file
+        return next_start(file.read, pos, base=self._base, end=pos + 1) is not None

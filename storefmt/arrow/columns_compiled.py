@@ -60,9 +60,15 @@ class CompiledColumns:
     def _fresh(self, before: Columns | None) -> Columns:
         return Columns(self._ints, self._names, _HOSTS, self._rows_max, before)
 
-    def add(self, data: Bytes, starts: Ints) -> int:
-        """Add the records that start there; return how many are good, before one is not."""
-        return self._columns.add(data, starts)
+    def add(self, data: Bytes, starts: Ints, at: int | None) -> int:
+        """Add the records that start there; return how many are good, before one is not.
+
+        Args:
+            data: the bytes.
+            at: the log offset of the first of them, where records must lie as they say; None if
+                they may say anything.
+        """
+        return self._columns.add(data, starts, at)
 
     def take(self) -> Any:
         """Return what was added since the last time as a record batch."""

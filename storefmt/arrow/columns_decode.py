@@ -77,13 +77,17 @@ class Records:
     Args:
         data: the buffer, with ``PAD_SIZE`` bytes to spare behind the last record.
         starts: where records start, as ``scan.scan_log`` found them.
+        at: the log offset of the first byte of the buffer, where records must lie as they say;
+            None if they may say anything.
     """
 
-    def __init__(self, data: Bytes, starts: Ints) -> None:
+    def __init__(self, data: Bytes, starts: Ints, at: int | None = None) -> None:
         self._data = data
         self._whole = pa.py_buffer(data)
         self._gather(starts)
         good = self._locate(starts)
+        if at is not None:
+            good &= self.ints("log_offset") == starts + at
         if not good.all():
             self._cut(starts, int(good.argmin()))
         raw = self._binary(self._topic_pos, self._topic_end)

@@ -129,9 +129,12 @@ cdef bint find_parts(const uint8_t *head, int64_t left, Row *row) noexcept nogil
 
 
 cdef int find_rows(
-    const Py_buffer *whole, const int64_t *starts, int count, Row *rows
+    const Py_buffer *whole, const int64_t *starts, int count, Row *rows, bint placed, int64_t at
 ) except -1:
-    """Fill ``rows``; return how many there are before the first that does not add up."""
+    """Fill ``rows``; return how many there are before the first that does not add up.
+
+    If ``placed``, a record also has to lie where it says, with the first byte at ``at``.
+    """
     cdef int number
     cdef int64_t start
     for number in range(count):
@@ -141,6 +144,8 @@ cdef int find_rows(
         if not find_parts(<const uint8_t *> whole.buf + start, whole.len - start, &rows[number]):
             return number
         if not is_text(rows[number].topic):
+            return number
+        if placed and i64(rows[number].head + LOG_OFFSET_POS) - start != at:
             return number
     return count
 
@@ -218,21 +223,23 @@ cdef class Columns:
         self.made[name] = kind(self.rows_max, self.rooms.get(name, 0))
         return self.made[name]
 
-    def add(self, data, const int64_t[::1] starts):
+    def add(self, data, const int64_t[::1] starts, at):
         """Add the records that start there; return how many of them.
 
-        Those from the first on that does not add up are left out, and those for which
+        ``at`` is the log offset of the first byte, or None if records may say any. Those from the first on that does not add up are left out, and those for which
         there is no room.
         """
         cdef Py_buffer whole
         cdef Row rows[BLOCK]
         cdef Py_ssize_t done = 0, count = min(starts.shape[0], self.rows_max - self.count)
         cdef int found = BLOCK
+        cdef bint placed = at is not None
+        cdef int64_t log_offset = at if placed else 0
         PyObject_GetBuffer(data, &whole, PyBUF_SIMPLE)
         try:
             # Column by column pays, as long as the records stay in the nearest cache.
             while found == BLOCK and done < count:
-                found = find_rows(&whole, &starts[done], min(BLOCK, count - done), rows)
+                found = find_rows(&whole, &starts[done], min(BLOCK, count - done), rows, placed, log_offset)
                 self._add_ints(rows, found)
                 self._add_texts(rows, found)
                 done += found

@@ -39,13 +39,15 @@ class PlainColumns:
         self._check_crc = check_crc
         self._batch: Any = None
 
-    def add(self, data: Bytes, starts: Ints) -> int:
+    def add(self, data: Bytes, starts: Ints, at: int | None) -> int:
         """Take the records that start there; return how many are good, before one is not.
 
         Args:
             data: with ``PAD_SIZE`` bytes to spare behind the last record.
+            at: the log offset of the first byte of ``data``, where records must lie as they say;
+                None if they may say anything.
         """
-        records = Records(data, starts)
+        records = Records(data, starts, at)
         slice_of = _Slice(records, self._file_name, self._check_crc)
         arrays = [_MAKERS[field.name](slice_of) for field in self._schema]
         self._batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from storefmt.arrow.columns_decode import timestamps
 from storefmt.formats.batchqueue import BATCH_ENTRY
-from storefmt.formats.consumequeue import CQ_ENTRY
+from storefmt.formats.consumequeue import CQ_ENTRY, FILLER, FILLER_SIZE
 from storefmt.formats.index import ENTRY, entry_pos
 from storefmt.store_file import StoreFile
 
@@ -62,6 +62,7 @@ _BCQ: Final = np.dtype(
 _INDEX: Final = np.dtype(
     [("key_hash", ">i4"), ("log_offset", ">i8"), ("time_diff_s", ">i4"), ("previous", ">i4")]
 )
+_FILLER: Final = np.frombuffer(FILLER, dtype=_CQ)[0]
 assert _CQ.itemsize == CQ_ENTRY.size
 assert _BCQ.itemsize == BATCH_ENTRY.size
 assert _INDEX.itemsize == ENTRY.size
@@ -101,17 +102,18 @@ class IndexPart(NamedTuple):
 
 
 _Rows = npt.NDArray[np.void]
-_QUEUE_COLUMNS: Final[dict[str, Callable[[_Rows, QueuePart, int], Any]]] = {
-    "topic": lambda rows, part, first: _same(part.topic, len(rows)),
-    "queue_id": lambda rows, part, first: np.full(len(rows), part.queue_id, np.int32),
-    "queue_offset": lambda rows, part, first: np.arange(first, first + len(rows)),
-    "commit_log_offset": lambda rows, part, first: rows["log_offset"].astype(np.int64),
-    "size": lambda rows, part, first: rows["size"].astype(np.int32),
-    "tags_code": lambda rows, part, first: rows["tags_code"].astype(np.int64),
-    "file": lambda rows, part, first: _same(part.path.name, len(rows)),
-    "kind": lambda rows, part, first: _same("cq", len(rows)),
-    "batch_num": lambda rows, part, first: pa.nulls(len(rows), pa.int16()),
-    "store_timestamp": lambda rows, part, first: pa.nulls(len(rows), pa.timestamp("us", "UTC")),
+_Offsets = npt.NDArray[np.int64]
+_QUEUE_COLUMNS: Final[dict[str, Callable[[_Rows, QueuePart, _Offsets], Any]]] = {
+    "topic": lambda rows, part, offsets: _same(part.topic, len(rows)),
+    "queue_id": lambda rows, part, offsets: np.full(len(rows), part.queue_id, np.int32),
+    "queue_offset": lambda rows, part, offsets: offsets,
+    "commit_log_offset": lambda rows, part, offsets: rows["log_offset"].astype(np.int64),
+    "size": lambda rows, part, offsets: rows["size"].astype(np.int32),
+    "tags_code": lambda rows, part, offsets: rows["tags_code"].astype(np.int64),
+    "file": lambda rows, part, offsets: _same(part.path.name, len(rows)),
+    "kind": lambda rows, part, offsets: _same("cq", len(rows)),
+    "batch_num": lambda rows, part, offsets: pa.nulls(len(rows), pa.int16()),
+    "store_timestamp": lambda rows, part, offsets: pa.nulls(len(rows), pa.timestamp("us", "UTC")),
 }
 _BATCH_COLUMNS: Final[dict[str, Callable[[_Rows, BatchPart], Any]]] = {
     "topic": lambda rows, part: _same(part.topic, len(rows)),
@@ -139,14 +141,23 @@ _INDEX_COLUMNS: Final[dict[str, Callable[[_Rows, IndexPart, int], Any]]] = {
 
 
 def queue_batches(part: QueuePart, *, columns: Sequence[str], rows_max: int) -> Iterator[Any]:
-    """Yield the entries of a part, including unwritten ones between written entries."""
+    """Yield the entries of a part, including unwritten ones between written entries.
+
+    The fillers of a queue that starts late are no entries.
+    """
     with closing(StoreFile(part.path)) as file:
         for first in range(part.first, part.end, rows_max):
             count = min(rows_max, part.end - first)
             data = file.read((first - part.base) * _CQ.itemsize, count * _CQ.itemsize)
             rows = np.frombuffer(data[: len(data) - len(data) % _CQ.itemsize], dtype=_CQ)
+            kept = np.arange(len(rows))
+            if (rows["size"] == FILLER_SIZE).any():
+                kept = np.flatnonzero(rows != _FILLER)
+                rows = rows[kept]
             fields = [QUEUE_SCHEMA.field(name) for name in columns]
-            yield _batch(fields, [_QUEUE_COLUMNS[name](rows, part, first) for name in columns])
+            yield _batch(
+                fields, [_QUEUE_COLUMNS[name](rows, part, first + kept) for name in columns]
+            )
 
 
 def batch_queue_batches(part: BatchPart, *, columns: Sequence[str], rows_max: int) -> Iterator[Any]:

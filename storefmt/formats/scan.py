@@ -44,7 +44,8 @@ WINDOW_SIZE: Final = 1 << 20
 RECORD_SIZE_MAX: Final = 64 << 20
 """A record with a larger size field counts as damaged; RocketMQ itself limits bodies to 4 MiB."""
 
-_HEAD: Final = layout.MESSAGE.part("log_offset").struct()
+RECORD_HEAD: Final = layout.MESSAGE.part("log_offset").struct()
+"""The fields of a record from its size to its own log offset."""
 _SIZE_MAGIC: Final = layout.BLANK.struct()
 # The fields of a head that a look at the CRC needs, everything else as padding.
 _CRC_HEAD: Final = layout.MESSAGE.part("body_size").struct(
@@ -181,16 +182,16 @@ def next_start(
     while pos < end:
         pos = data_after(pos)
         # Windows overlap by a head, so that none is cut at the end of its window.
-        window = read(pos, WINDOW_SIZE + _HEAD.size)
-        if len(window) < _HEAD.size:
+        window = read(pos, WINDOW_SIZE + RECORD_HEAD.size)
+        if len(window) < RECORD_HEAD.size:
             return None
         for found in _MAGIC.finditer(window):
             start = found.start() - _MAGIC_POS
-            if 0 <= start <= len(window) - _HEAD.size:
-                size, *_, log_offset = _HEAD.unpack_from(window, start)
+            if 0 <= start <= len(window) - RECORD_HEAD.size:
+                size, *_, log_offset = RECORD_HEAD.unpack_from(window, start)
                 if log_offset == base + pos + start and size >= RECORD_SIZE_MIN:
                     return pos + start if pos + start < end else None
-        pos += len(window) - _HEAD.size + 1
+        pos += len(window) - RECORD_HEAD.size + 1
     return None
 
 
@@ -245,6 +246,33 @@ def scan_items(
         if not isinstance(item, Record):
             return
         pos += item.size
+
+
+def misplaced(record: Record, pos: int, *, base: int) -> Damage | None:
+    """Return the damage that a record is which says that it lies elsewhere, else None.
+
+    Args:
+        pos: its position in the file.
+        base: log offset of the file's first byte.
+    """
+    if record.log_offset == base + pos:
+        return None
+    error = _damaged(DamageKind.OFFSET_MISMATCH, pos, "log_offset", record.log_offset, base + pos)
+    return Damage(pos, record.size, error)
+
+
+def misnamed(file: "LogFile", base: int) -> Damage | None:
+    """Return the damage that a whole file is whose records lie at ``base``, else None."""
+    if base == file.base:
+        return None
+    error = RecordDamaged(
+        f"{file.name} has the records of the file at {base:020d}; rename it on a copy of the store",
+        kind=DamageKind.WRONG_FILE_NAME,
+        field="log_offset",
+        found=base,
+        expected=file.base,
+    )
+    return Damage(0, file.size, error)
 
 
 def log_files(directory: Path) -> list[Path]:
@@ -302,14 +330,29 @@ class LogFile:
         return done
 
     def data_after(self, pos: int) -> int:
-        """Return the first position at or behind ``pos`` that lies in no hole of the file."""
+        """Return the first position at or behind ``pos`` that lies in no hole of the file.
+
+        The result is up to 4 bytes earlier, since a hole may hold the zeros in front of a record's
+        size.
+        """
         if self._remote is not None:
             return min(pos, self.size)
         try:
-            return os.lseek(self._fd, pos, os.SEEK_DATA)
+            return max(pos, os.lseek(self._fd, pos, os.SEEK_DATA) - _MAGIC_POS)
         except OSError:
             # ENXIO: nothing but a hole is left. A file system without holes never says so.
             return self.size
+
+    def data_end(self) -> int:
+        """Return the position behind which only a hole is left; 0 if there is nothing else."""
+        end = pos = 0
+        while self._remote is None and pos < self.size:
+            try:
+                first = os.lseek(self._fd, pos, os.SEEK_DATA)
+                end = pos = min(os.lseek(self._fd, first, os.SEEK_HOLE), self.size)
+            except OSError:
+                return end
+        return self.size if self._remote is not None else end
 
 
 def _item_at(read: Read, pos: int, left: int, check_crc: bool) -> LogItem:

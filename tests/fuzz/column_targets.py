@@ -5,10 +5,10 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from storefmt.arrow.columns import SCHEMA, iter_batches
+from storefmt.arrow.columns import SCHEMA, iter_batches, place_in_log
 from storefmt.errors import StoreError
 from storefmt.formats.message import Record
-from storefmt.formats.scan import scan_items
+from storefmt.formats.scan import Damage, LogFile, scan_items
 from tests.fuzz.seeds import golden_records
 from tests.fuzz.store_targets import reader
 from tests.fuzz.target import Target
@@ -32,8 +32,13 @@ def read_columns(data: bytes) -> None:
         )
         for row in batch.to_pylist()
     ]
-    items = scan_items(reader(data), base=0, size=len(data), check_crc=False)
-    records = [item for item in items if isinstance(item, Record)]
+    with LogFile(path) as file:
+        base = place_in_log(path, file).base
+    records, pos = [], 0
+    for item in scan_items(reader(data), base=base, size=len(data), check_crc=False):
+        if isinstance(item, Record) and item.log_offset == base + pos:
+            records.append(item)
+        pos += item.size if isinstance(item, Record | Damage) else 0
     assert len(rows) == len(records)
     for row, record in zip(rows, records, strict=True):
         for name, value in (

@@ -3,6 +3,7 @@
 import pyarrow as pa
 import pytest
 
+from pipeline.errors import BadOption
 from pipeline.sources.live.plan import Range
 from pipeline.sources.live.queues import ask, batch_tasks
 from pipeline.sources.live.read import read_ranges
@@ -62,6 +63,20 @@ def test_edges_and_filters_mean_the_same_on_both(servers: Servers) -> None:
     assert tagged == [row for row in every if row["tags"] == "TagB"]
     assert red == [row for row in every if dict(row["properties"])["colour"] == "red"]
     assert all((len(later), len(tagged), len(red)))
+
+
+def test_a_filter_that_the_broker_cannot_read_is_an_error(servers: Servers) -> None:
+    namesrv, topic = servers.namesrv.address, "LiveFilters"
+    make(namesrv, topic)
+    fill(namesrv, topic, 5)
+    wrong = live(namesrv, subscribe=topic, filterExpression="colour >>> 3", filterType="SQL92")
+
+    with pytest.raises(BadOption, match=r"filterExpression is 'colour >>> 3', which .* refuses"):
+        ask(wrong, batch_tasks)
+    # In a pull both brokers ignore it, which is why it is asked about before.
+    tasks = ask(wrong._replace(filter="*", filter_kind="TAG"), batch_tasks)
+    rows = [batch for task in tasks for batch in read_ranges(wrong, task.ranges)]
+    assert sum(batch.num_rows for batch in rows) == 5
 
 
 def test_what_the_broker_does_not_have_is_told(servers: Servers) -> None:

@@ -293,26 +293,29 @@ def _edge(options: Mapping[str, str], side: str, *, default: int) -> Edge:
 
 
 def _check_batch_edges(starting: Edge, ending: Edge) -> None:
-    if LATEST in (starting.offset, *_offsets(starting)):
-        raise BadOption("option startingOffsets is 'latest', which is for a stream, not a batch")
-    if EARLIEST in (ending.offset, *_offsets(ending)):
-        raise BadOption("option endingOffsets is 'earliest', a batch would have no rows")
-
-
-def _offsets(edge: Edge) -> tuple[int, ...]:
-    return () if edge.is_time else tuple(edge.by_queue.values())
+    for name, edge, refused, why in (
+        ("startingOffsets", starting, LATEST, "latest, which is for a stream, not a batch"),
+        ("endingOffsets", ending, EARLIEST, "earliest, with which a batch would have no rows"),
+    ):
+        if edge.offset == refused:
+            raise BadOption(f"option {name} is {why}")
+        found = [queue for queue, offset in edge.by_queue.items() if offset == refused]
+        if found and not edge.is_time:
+            raise BadOption(f"option {name}: {queue_text(found[0])} has {refused}, {why}")
 
 
 def _by_queue(text: str, name: str) -> dict[MessageQueue, int]:
     found: dict[MessageQueue, int] = {}
-    low = 0 if "Timestamp" in name else EARLIEST
+    is_time = "Timestamp" in name
+    expected = "ms since 1970" if is_time else "an offset, -2 (earliest) or -1 (latest)"
+    low = 0 if is_time else EARLIEST
     for topic, brokers in _tree(text, name).items():
         for broker, queues in _branch(brokers, name).items():
             for queue_id, value in _branch(queues, name).items():
                 if not queue_id.isdecimal() or not isinstance(value, int) or value < low:
                     raise BadOption(
                         f"option {name}: {topic}, {broker} has {queue_id!r}: {value!r}, "
-                        "expected a queue and a number"
+                        f"expected a queue id and {expected}"
                     )
                 found[MessageQueue(topic, broker, int(queue_id))] = value
     return found

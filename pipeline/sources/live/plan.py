@@ -13,7 +13,7 @@ from pipeline.errors import DataLost
 from pipeline.sources.live.options import queue_text
 from remoting.bodies import MessageQueue
 
-_GO_ON: Final = "failOnDataLoss=false goes on with what is there"
+GO_ON: Final = "failOnDataLoss=false goes on with what is there"
 PACK_ROWS: Final = 10_000
 """Ranges are packed until a task has this many offsets."""
 
@@ -134,7 +134,7 @@ def next_positions(
     """
     gone = sorted(set(known) - set(found))
     if gone and fail_on_loss:
-        raise DataLost(f"{queue_text(gone[0])} is not there any more; {_GO_ON}")
+        raise DataLost(f"{queue_text(gone[0])} is not there any more; {GO_ON}")
     reached = dict(known)
     for queue, there in found.items():
         if queue not in known:
@@ -144,7 +144,7 @@ def next_positions(
         elif fail_on_loss:
             raise DataLost(
                 f"{queue_text(queue)} was read up to {known[queue]} and ends at {there.high} now: "
-                f"it was made anew, or its broker lost data; {_GO_ON}"
+                f"it was made anew, or its broker lost data; {GO_ON}"
             )
         else:
             reached[queue] = there.low

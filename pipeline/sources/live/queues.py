@@ -12,6 +12,7 @@ Source: mqclient.client.offsets, mqclient.admin.topic, mqclient.admin.message.
 import asyncio
 import heapq
 import re
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
@@ -20,12 +21,21 @@ from mqclient.admin.topic import TopicCalls
 from mqclient.client import offsets, routes
 from mqclient.client.instance import MQClient
 from mqclient.consumer.pull.pull_request import Puller, PullRequest
-from mqclient.consumer.subscription import Subscription
-from mqclient.errors import ClientError, NotFound
-from pipeline.errors import BadOption
+from mqclient.consumer.subscription import TAG, Subscription, TopicSubscription
+from mqclient.errors import BrokerRefused, ClientError, NotFound
+from pipeline.errors import BadOption, DataLost
 from pipeline.sources.live.options import EARLIEST, Edge, Live, Wanted, queue_text
-from pipeline.sources.live.plan import Ends, Task, admitted, backlog_of, ranges_of, tasks_of
+from pipeline.sources.live.plan import (
+    GO_ON,
+    Ends,
+    Task,
+    admitted,
+    backlog_of,
+    ranges_of,
+    tasks_of,
+)
 from remoting.bodies import MessageQueue
+from remoting.codes import ResponseCode
 from storefmt.formats.message import Record, decode_records
 from storefmt.names import TOOLS_GROUP
 
@@ -59,11 +69,9 @@ def ask(live: Live, question: Callable[[MQClient, Live], Coroutine[Any, Any, _T]
 
 async def batch_tasks(client: MQClient, live: Live) -> list[Task]:
     """Return the tasks of a batch read; raises as ``queues_of``, ``ends``, ``positions``."""
-    found = await span(client, live)
-    first, last = [
-        await positions(client, edge, found, late_is_latest=live.late_is_latest, side=side)
-        for edge, side in ((live.starting, "starting"), (live.ending, "ending"))
-    ]
+    found = await checked_span(client, live)
+    first = await _first(client, live, found)
+    last = await positions(client, live.ending, found, late_is_latest=True, side="ending")
     return tasks_of(
         ranges_of(first, last), min_partitions=live.min_partitions, max_records=live.max_records
     )
@@ -71,18 +79,55 @@ async def batch_tasks(client: MQClient, live: Live) -> list[Task]:
 
 async def starting(client: MQClient, live: Live) -> Positions:
     """Return where reading begins; raises as ``batch_tasks``."""
-    return await positions(
-        client,
-        live.starting,
-        await span(client, live),
-        late_is_latest=live.late_is_latest,
-        side="starting",
+    return await _first(client, live, await span(client, live))
+
+
+async def _first(client: MQClient, live: Live, found: Mapping[MessageQueue, Ends]) -> Positions:
+    first = await positions(
+        client, live.starting, found, late_is_latest=live.late_is_latest, side="starting"
     )
+    for queue, offset in first.items():
+        if offset > found[queue].high and live.fail_on_data_loss:
+            raise DataLost(
+                f"startingOffsets has {queue_text(queue)} at {offset}, which ends at "
+                f"{found[queue].high}: it was made anew, or its broker lost data; {GO_ON}"
+            )
+    return {queue: min(offset, found[queue].high) for queue, offset in first.items()}
 
 
 async def span(client: MQClient, live: Live) -> dict[MessageQueue, Ends]:
     """Return all queues that are wanted, with their ends; raises as ``batch_tasks``."""
     return await ends(client, await queues_of(client, live.wanted))
+
+
+async def checked_span(client: MQClient, live: Live) -> dict[MessageQueue, Ends]:
+    """Return what ``span`` does, after every broker has read the filter expression.
+
+    A broker ignores an SQL92 expression that it cannot read, so a pull would return all messages.
+
+    Raises:
+        BadOption: a broker cannot read the expression, or filters by tags only.
+        ClientError: as ``batch_tasks``.
+    """
+    found = await span(client, live)
+    if live.filter_kind == TAG:
+        return found
+    filter_ = Subscription.parse(live.filter, kind=live.filter_kind)
+
+    async def at_broker(queue: MessageQueue) -> None:
+        wanted = TopicSubscription.of(queue.topic, filter_, version=time.time_ns() // 1_000_000)
+        try:
+            await wanted.check_at(client, await client.master_of(queue), group=TOOLS_GROUP)
+        except BrokerRefused as error:
+            if error.code == ResponseCode.NO_PERMISSION:
+                raise
+            raise BadOption(
+                f"option filterExpression is {live.filter!r}, which {error.address} refuses as "
+                f"{live.filter_kind}: {error.remark}"
+            ) from error
+
+    await _each({queue.broker_name: queue for queue in found}.values(), at_broker)
+    return found
 
 
 async def queues_of(client: MQClient, wanted: Wanted) -> list[MessageQueue]:

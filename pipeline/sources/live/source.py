@@ -9,8 +9,8 @@ Options are those of ``options.py``, rows those of ``table.py`` beside this file
 Rule: two positions fix a batch of a stream before anything is read, so reading it again returns the
 same rows; offsets that brokers keep are for display only. Stream offsets are
 ``{"topic@broker@queue": next queue offset}``. A reader exists in two processes at once and keeps no
-state except the end of an AvailableNow run. Brokers return old messages in small answers, so use
-``rocketmq_store`` for history.
+state except the end of an AvailableNow run, and that the brokers have read the filter. Brokers
+return old messages in small answers, so use ``rocketmq_store`` for history.
 """
 
 import logging
@@ -30,10 +30,20 @@ from pyspark.sql.datasource import (
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from mqclient.consumer.subscription import TAG
 from pipeline.errors import BadOption
 from pipeline.sources.live.options import Live, Sink, Use, live_of, queue_of, queue_text, sink_of
 from pipeline.sources.live.plan import Ends, Task, next_positions, ranges_of, tasks_of
-from pipeline.sources.live.queues import Positions, admit, ask, batch_tasks, report, span, starting
+from pipeline.sources.live.queues import (
+    Positions,
+    admit,
+    ask,
+    batch_tasks,
+    checked_span,
+    report,
+    span,
+    starting,
+)
 from pipeline.sources.live.read import read_ranges
 from pipeline.sources.live.table import live_schema
 from pipeline.sources.live.write import check_columns, send_rows
@@ -88,9 +98,21 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, live: Live) -> None:
         self._live = live
         self._goal: dict[MessageQueue, Ends] | None = None
+        self._is_checked = live.filter_kind == TAG
+
+    def _check_filter(self) -> None:
+        """Ask the brokers about the filter, before this process plans its first batch.
+
+        Raises:
+            BadOption: a broker cannot read the expression.
+        """
+        if not self._is_checked:
+            ask(self._live, checked_span)
+            self._is_checked = True
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         """Return the offsets at which a new query begins."""
+        self._check_filter()
         return _written(ask(self._live, starting))
 
     def getDefaultReadLimit(self) -> Any:  # noqa: N802
@@ -112,6 +134,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         Raises:
             DataLost: as ``next_positions``.
         """
+        self._check_filter()
         found = ask(self._live, span) if self._goal is None else self._goal
         if start is None:
             return _written({queue: there.high for queue, there in found.items()})
@@ -131,6 +154,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self, start: Mapping[str, int], end: Mapping[str, int]
     ) -> Sequence[InputPartition]:
         """Return the tasks between two positions."""
+        # After a restart the batch that was not finished is planned before anything else is asked.
+        self._check_filter()
         live = self._live
         tasks = tasks_of(
             ranges_of(_read(start), _read(end)),

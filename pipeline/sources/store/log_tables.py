@@ -9,6 +9,7 @@ planning: messages that a live broker appends later are not part of the answer.
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -20,13 +21,17 @@ from pipeline.sources.store.conditions import log_range, time_range
 from pipeline.sources.store.inflated import NEEDED, inflated
 from pipeline.sources.store.raft_log import RaftFile, lost_in, plan_raft, raft_files, read_raft
 from pipeline.sources.store.reading import Layout, Reading
+from pipeline.sources.store.skipped import listening, note
 from pipeline.sources.store.stores import file_path
-from storefmt.arrow.columns import iter_batches
-from storefmt.errors import NotAStore, RecordDamaged
-from storefmt.formats.scan import Damage, LogFile, log_files
+from storefmt.arrow.columns import iter_batches, place_in_log
+from storefmt.errors import DamageKind, NotAStore, RecordDamaged
+from storefmt.formats.scan import Damage, End, LogFile, log_files
 from storefmt.paths import StorePaths
+from storefmt.store_file import StoreFile
 
 DAMAGE: Final = "damage"
+_LOOK_SIZE: Final = 1 << 16
+"""How many bytes planning looks at to see whether a file has data; it runs in the driver."""
 DAMAGE_SCHEMA: Final = pa.schema(
     [
         pa.field("file", pa.string()),
@@ -45,6 +50,8 @@ class Split(NamedTuple):
     path: str
     start: int
     end: int
+    may_end: bool = True
+    """Whether zeros up to the end of the file are free space, as in the newest file."""
 
 
 class Gap(NamedTuple):
@@ -102,19 +109,38 @@ def _plain_parts(directory: Path, reading: Reading, low: int, high: int) -> list
         )
     splits: list[Part] = []
     behind: int | None = None
-    for path in _in_time(log_files(commitlog), reading):
+    paths = log_files(commitlog)
+    newest = _newest(paths)
+    # Damage is named by files, rows by what they say: a file may have the wrong name.
+    by_rows = (low, high) != log_range(()) and reading.table != DAMAGE
+    for path in _in_time(paths, reading):
         with LogFile(path) as file:
-            if reading.table == DAMAGE and behind is not None and behind < file.base:
-                splits.append(Gap(str(commitlog / f"{behind:020d}"), behind, file.base))
+            if behind is not None and behind < file.base:
+                gap = Gap(str(commitlog / f"{behind:020d}"), behind, file.base)
+                if reading.table == DAMAGE:
+                    splits.append(gap)
+                else:
+                    note(gap.path, 0)
             behind = file.base + file.size
-            # A preallocated file is gigabytes of holes: a split starts where data does.
-            pos = file.data_after(max(0, low - file.base))
-            stop = min(file.size, high - file.base)
-            while pos < stop:
+            may_end = file.base >= newest
+            # A preallocated file is gigabytes of holes. A hole in front of data is lost data, which
+            # a copy may keep as zeros, so that only the last one is left out.
+            data_end = file.data_end() if may_end else file.size
+            base = place_in_log(path, file).base if by_rows else file.base
+            stop = min(data_end, high - base)
+            for pos in range(max(0, low - base), stop, reading.split_size):
                 end = min(pos + reading.split_size, stop)
-                splits.append(Split(str(path), file.base + pos, file.base + end))
-                pos = file.data_after(end)
+                splits.append(Split(str(path), file.base + pos, file.base + end, may_end))
     return splits
+
+
+def _newest(paths: list[Path]) -> int:
+    """Return the log offset of the newest file that has data, 0 if none has."""
+    for path in reversed(paths):
+        with LogFile(path) as file:
+            if any(file.read(file.data_after(0), _LOOK_SIZE)):
+                return file.base
+    return 0
 
 
 def _in_time(paths: list[Path], reading: Reading) -> list[Path]:
@@ -122,6 +148,7 @@ def _in_time(paths: list[Path], reading: Reading) -> list[Path]:
     times = time_range(reading.where)
     if times is None:
         return paths
+    paths = sorted(paths, key=_base_of)
     firsts = [_first_ms(path) for path in paths]
     kept = []
     for number, path in enumerate(paths):
@@ -129,7 +156,13 @@ def _in_time(paths: list[Path], reading: Reading) -> list[Path]:
         if first and (first > times[1] or (behind is not None and behind < times[0])):
             continue
         kept.append(path)
-    return kept
+    return sorted(kept)
+
+
+def _base_of(path: Path) -> int:
+    """Return where a file lies in the log, as its records say it."""
+    with LogFile(path) as file:
+        return place_in_log(path, file).base
 
 
 def _first_ms(path: Path) -> int:
@@ -169,6 +202,15 @@ def _messages(split: Part, reading: Reading, columns: tuple[str, ...]) -> Iterat
     if isinstance(split, RaftFile):
         yield from read_raft(split, reading, columns)
         return
+
+    def pass_over(file_name: str, damage: Damage) -> None:
+        note(split.path, damage.pos)
+
+    def pass_end(file_name: str, end: End) -> None:
+        may_end = isinstance(split, Gap) or split.may_end
+        if listening() and _lost_size(file_path(split.path), end.pos, may_end):
+            note(split.path, end.pos)
+
     yield from iter_batches(
         [file_path(split.path)],
         columns=columns,
@@ -177,7 +219,8 @@ def _messages(split: Part, reading: Reading, columns: tuple[str, ...]) -> Iterat
         rows_max=reading.rows_max,
         bytes_max=reading.bytes_max,
         check_crc=reading.check_crc,
-        on_damage=None if reading.fail_on_damage else _unheard,
+        on_damage=None if reading.fail_on_damage else pass_over,
+        on_end=pass_end,
     )
 
 
@@ -219,6 +262,11 @@ def _damage_in(split: Split, reading: Reading) -> list[dict[str, object]]:
     def note(file_name: str, damage: Damage) -> None:
         found.append(_damage_row(file_name, base + damage.pos, damage.size, damage.error))
 
+    def note_end(file_name: str, end: End) -> None:
+        size = _lost_size(file_path(split.path), end.pos, split.may_end)
+        if size:
+            found.append(_zeros_row(file_name, base + end.pos, size))
+
     columns = ("commit_log_offset", "store_size")
     for batch in iter_batches(
         [file_path(split.path)],
@@ -227,10 +275,19 @@ def _damage_in(split: Split, reading: Reading) -> list[dict[str, object]]:
         end=split.end,
         check_crc=reading.check_crc,
         on_damage=note,
+        on_end=note_end,
     ):
         if reading.check_crc:
             found += _bad_bodies(Path(split.path).name, batch)
     return found
+
+
+def _lost_size(path: Path, pos: int, may_end: bool) -> int:
+    """Return how many bytes are lost from ``pos`` on, where zeros begin that no record follows."""
+    with closing(StoreFile(path)) as file:
+        if file.first_data(pos) is not None:
+            return file.data_end(pos) - pos
+        return 0 if may_end else file.size - pos
 
 
 def _damage_row(
@@ -243,6 +300,17 @@ def _damage_row(
         "kind": str(error.kind),
         "resumed_at": log_offset + length,
         "detail": str(error),
+    }
+
+
+def _zeros_row(file_name: str, log_offset: int, length: int) -> dict[str, object]:
+    return {
+        "file": file_name,
+        "commit_log_offset": log_offset,
+        "length": length,
+        "kind": str(DamageKind.ZEROS),
+        "resumed_at": log_offset + length,
+        "detail": "zeros where a record should be, and no record up to the end of the file",
     }
 
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from pipeline.errors import BadOption
 from pipeline.sources.store.reading import Reading
+from pipeline.sources.store.skipped import note
 from pipeline.sources.store.stores import file_path
 from storefmt.arrow.columns import batch_of
 from storefmt.errors import RecordDamaged
@@ -79,6 +80,7 @@ def read_raft(task: RaftFile, reading: Reading, columns: tuple[str, ...]) -> Ite
         if isinstance(item, Lost):
             if reading.fail_on_damage:
                 raise item.error
+            note(task.path, item.log_offset)
             continue
         full = len(records) >= reading.rows_max or size + len(item.body) > reading.bytes_max
         if records and full:

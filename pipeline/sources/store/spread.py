@@ -5,7 +5,8 @@
 
 Rule: a task is small and plain and names files; its work is a function of a module, so that a
 worker can import it. Work that writes a file does so under another name and renames it at the end,
-since Spark may run a task twice and keeps the rows of one run.
+since Spark may run a task twice and keeps the rows of one run. The places of damage that a task
+passes over come back with an accumulator (``skipped``), which Spark Connect does not have.
 """
 
 import gc
@@ -14,6 +15,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import pyarrow as pa
+
+from pipeline.sources.store.skipped import listening, noting
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -36,12 +39,17 @@ def spread(spark: "SparkSession", rows: Rows) -> "DataFrame":
     from pyspark.sql.pandas.types import from_arrow_schema
 
     work, tasks = rows.work, list(rows.tasks)
+    skipped, context = listening(), context_of(spark)
+    places = None if skipped is None or context is None else skipped.accumulator(context)
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         keep_modules()
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                yield from work(tasks[number])
+        with noting() as passed:
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    yield from work(tasks[number])
+        if places is not None and passed.here:
+            places.add(passed.here)
 
     count = max(1, min(len(tasks), PARTITIONS_MAX))
     numbers = spark.range(0, len(tasks), 1, count)
@@ -56,6 +64,15 @@ def keep_modules() -> None:
     vain, which takes a third of the time of a worker in a scan of the log.
     """
     gc.freeze()
+
+
+def context_of(spark: "SparkSession") -> Any:
+    """Return the context of a session, None for one of Spark Connect."""
+    try:
+        return spark.sparkContext
+    except Exception:
+        # Spark Connect refuses the attribute with errors of its own.
+        return None
 
 
 def gather(rows: Rows) -> Any:

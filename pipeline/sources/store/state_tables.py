@@ -10,6 +10,7 @@ is a task.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -21,9 +22,11 @@ from pipeline.sources.store.stores import open_store
 from storefmt.arrow.columns import iter_batches
 from storefmt.config.fastjson import Json, Key, dumps
 from storefmt.config.tables import SubscriptionGroup, TopicConfig
-from storefmt.errors import StoreError
+from storefmt.errors import RecordDamaged, StoreError
+from storefmt.formats.consumequeue import ENTRY_SIZE, FILLER
 from storefmt.offline.views.info import FileView, log_file, other_files
 from storefmt.offline.views.storedir import StoreDir
+from storefmt.store_file import StoreFile
 
 _TIME: Final = pa.timestamp("us", "UTC")
 _ATTRIBUTES: Final = pa.map_(pa.string(), pa.string())
@@ -196,14 +199,18 @@ def read_files(task: Whole | LogFileOf | OtherFiles, reading: Reading) -> Iterat
                 row[RECORDS] = _record_count(span.path)
                 rows = [row]
             case OtherFiles():
-                rows = [_file_row(store, view) for view in other_files(store)]
+                rows = [_file_row(store, view, wants_records=True) for view in other_files(store)]
             case _:
                 rows = [_file_row(store, view) for view in store.files()]
         yield batch_of(FILES_SCHEMA, reading.columns, rows)
 
 
-def _file_row(store: StoreDir, view: FileView) -> dict[str, Any]:
-    has_entries = view.kind in ("consumequeue", "index")
+def _file_row(store: StoreDir, view: FileView, *, wants_records: bool = False) -> dict[str, Any]:
+    entry_count = None
+    if view.kind in ("consumequeue", "index"):
+        entry_count = view.end - view.start
+        if wants_records and view.kind == "consumequeue":
+            entry_count -= _filler_count(store.root / view.name)
     return {
         "path": view.name,
         "kind": view.name if view.name in _OF_THE_BROKER else view.kind,
@@ -216,8 +223,19 @@ def _file_row(store: StoreDir, view: FileView) -> dict[str, Any]:
         "last_store_timestamp": view.last_ms,
         "newest_topic": view.newest_topic or None,
         "end_reason": view.end_reason or None,
-        RECORDS: view.end - view.start if has_entries else None,
+        RECORDS: entry_count,
     }
+
+
+def _filler_count(path: Path) -> int:
+    """Return how many fillers a queue file begins with."""
+    with closing(StoreFile(path)) as file:
+        if file.read(0, ENTRY_SIZE) != FILLER:
+            return 0
+        data, count = file.read(0, file.size), 1
+    while data.startswith(FILLER, count * ENTRY_SIZE):
+        count += 1
+    return count
 
 
 def _record_count(path: Path) -> int:
@@ -226,17 +244,27 @@ def _record_count(path: Path) -> int:
     return sum(batch.num_rows for batch in batches)
 
 
-def checkpoint_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
-    """Yield the checkpoint; its times are null if there is none."""
-    row: dict[str, Any] = {"abort": store.aborted}
-    checkpoint = store.checkpoint()
-    if checkpoint is not None:
-        row |= {
-            "physic_timestamp": checkpoint.physic_ms,
-            "logics_timestamp": checkpoint.logics_ms,
-            "index_timestamp": checkpoint.index_ms,
-        }
-    yield row
+def read_checkpoint(task: Whole, reading: Reading) -> Iterator[Any]:
+    """Yield the checkpoint; its times are null if there is none, or a damaged one.
+
+    Raises:
+        RecordDamaged: the checkpoint is damaged, and ``reading.fail_on_damage`` is true.
+    """
+    with open_store(task.directory) as store:
+        row: dict[str, Any] = {"abort": store.aborted}
+        try:
+            checkpoint = store.checkpoint()
+        except RecordDamaged:
+            if reading.fail_on_damage:
+                raise
+            checkpoint = None
+        if checkpoint is not None:
+            row |= {
+                "physic_timestamp": checkpoint.physic_ms,
+                "logics_timestamp": checkpoint.logics_ms,
+                "index_timestamp": checkpoint.index_ms,
+            }
+        yield batch_of(CHECKPOINT_SCHEMA, reading.columns, [row])
 
 
 def stored_ms(store: StoreDir, view: Any, queue_offset: int) -> int | None:

@@ -64,7 +64,9 @@ _TABLES: Final = {
     "topics": _state(state_tables.TOPICS_SCHEMA, state_tables.topic_rows),
     "groups": _state(state_tables.GROUPS_SCHEMA, state_tables.group_rows),
     "files": Table(state_tables.FILES_SCHEMA, state_tables.plan_files, state_tables.read_files),
-    "checkpoint": _state(state_tables.CHECKPOINT_SCHEMA, state_tables.checkpoint_rows),
+    "checkpoint": Table(
+        state_tables.CHECKPOINT_SCHEMA, state_tables.plan_whole, state_tables.read_checkpoint
+    ),
 }
 
 _DEFAULTS: Final = {COMMITLOG: DEFAULT_COLUMNS, "files": state_tables.FILES_COLUMNS}

@@ -93,11 +93,11 @@ def events_of(store: Opened, times: StoreTimes) -> list[StoreEvent]:
 
 def _by_records(store: Opened, pause_ms: int, on_done: Callable[[int], None]) -> StoreTimes:
     def marks() -> Iterator[RecordTime]:
-        for number, (_, _, item) in enumerate(store.log.located_items(check_crc=False)):
-            if isinstance(item, Record) and item.store_ms in CALENDAR_MS:
-                yield RecordTime(item.log_offset, item.store_ms)
+        for number, record in enumerate(store.log.sound_records()):
+            if record.store_ms in CALENDAR_MS:
+                yield RecordTime(record.log_offset, record.store_ms)
                 if number % 10_000 == 0:
-                    on_done(item.log_offset - store.log.min_offset)
+                    on_done(record.log_offset - store.log.min_offset)
 
     return store_times_of(marks(), pause_ms=pause_ms)
 

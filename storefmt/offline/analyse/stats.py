@@ -116,11 +116,9 @@ def _count_one_by_one(
 def _records(store: Opened, wanted: Wanted) -> Iterator[Record]:
     low = wanted.begin_ms if wanted.begin_ms is not None else -(1 << 63)
     high = wanted.end_ms if wanted.end_ms is not None else (1 << 63) - 1
-    for _, _, item in store.log.located_items(check_crc=False):
-        if not isinstance(item, Record) or not low <= item.store_ms <= high:
-            continue
-        if wanted.topic is None or item.topic == wanted.topic:
-            yield item
+    for record in store.log.sound_records():
+        if low <= record.store_ms <= high and wanted.topic in (None, record.topic):
+            yield record
 
 
 _KEYS: Final[dict[By, Callable[[Record], Key]]] = {

@@ -205,9 +205,9 @@ def pattern_of(words: Iterable[str]) -> str:
 def _walked(store: Opened, wanted: frozenset[str], ranges: list[LogRange]) -> Iterator[Record]:
     quick = re.compile(pattern_of(wanted).encode("utf-8", "replace"))
     for start, end in ranges:
-        for _, _, item in store.log.located_items(start, end, check_crc=False):
-            if isinstance(item, Record) and quick.search(item.properties_raw):
-                yield item
+        for record in store.log.sound_records(start, end):
+            if quick.search(record.properties_raw):
+                yield record
 
 
 def _names(record: Record, wanted: frozenset[str]) -> bool:

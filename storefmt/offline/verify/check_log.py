@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
-from storefmt.errors import BadCall, RecordDamaged
+from storefmt.errors import BadCall, DamageKind, RecordDamaged
 from storefmt.formats.hosts import port_of
 from storefmt.formats.message import Record
 from storefmt.formats.sysflag import inflate
@@ -179,7 +179,7 @@ class LogCheck:
 
     def _misnamed(self, span: FileSpan, base: int) -> None:
         self.findings.error(
-            "wrong_file_name",
+            str(DamageKind.WRONG_FILE_NAME),
             self.store.span_name(span),
             field="log_offset",
             found=f"records of file {base:020d}",
@@ -268,7 +268,13 @@ class LogCheck:
     def _check_fields(self, span: FileSpan, pos: int, record: Record, base: int) -> None:
         if record.log_offset != base + pos:
             self.field(
-                span, pos, record, "log_offset", "offset_mismatch", record.log_offset, base + pos
+                span,
+                pos,
+                record,
+                "log_offset",
+                str(DamageKind.OFFSET_MISMATCH),
+                record.log_offset,
+                base + pos,
             )
         if not TIME_MIN_MS <= record.store_ms <= TIME_MAX_MS:
             self.field(span, pos, record, "store_ms", "bad_time", record.store_ms, "2010 to 2100")

@@ -150,7 +150,10 @@ def store_info(store: Opened, config: ConfigTables) -> StoreInfo:
 
 
 def store_files(store: Opened) -> Iterator[FileView]:
-    """Yield every file of the store: log, queues, ext, index, config, the rest, strangers."""
+    """Yield every file of the store: log, queues, ext, index, config, the rest, strangers.
+
+    The kind of a file in another directory of the store is the name of that directory.
+    """
     for span in store.log.spans:
         yield log_file(store, span)
     yield from other_files(store)
@@ -175,11 +178,14 @@ def other_files(store: Opened) -> Iterator[FileView]:
             "index", index.name, index.span.size, 1, end,
             fill_size=index.fill_size, first_ms=header.begin_ms, last_ms=header.end_ms,
         )  # fmt: skip
-    for kind, plain in (("config", store.tree.config), ("other", store.tree.other)):
+    tree = store.tree
+    batches = [span for spans in tree.batch_queues.values() for span in spans]
+    kinds = {"batchconsumequeue": batches, "config": tree.config, **tree.below, "other": tree.other}
+    for kind, plain in kinds.items():
         for span in plain:
             yield _plain(store, kind, span)
-    for stranger in store.tree.strangers:
-        yield FileView("stranger", store.tree.name(stranger.path), stranger.size)
+    for stranger in tree.strangers:
+        yield FileView("stranger", tree.name(stranger.path), stranger.size)
 
 
 def log_file(store: Opened, span: FileSpan) -> FileView:
@@ -272,7 +278,8 @@ def _queue_info(view: QueueView) -> QueueInfo:
 
 def _all_spans(store: Opened) -> list[FileSpan]:
     tree = store.tree
-    rows = [*tree.queues.values(), *tree.ext.values()]
+    rows = [*tree.queues.values(), *tree.ext.values(), *tree.batch_queues.values()]
+    rows += tree.below.values()
     return [*tree.log, *tree.index, *tree.config, *tree.other, *(s for row in rows for s in row)]
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from storefmt.errors import DamageKind, NotInStore, RecordDamaged
+from storefmt.formats.file_place import HEAD_SIZE, FilePlace, place_of
 from storefmt.formats.message import MAGIC_V1, MAGIC_V2, Record
 from storefmt.offline.views.log_scan import (
     RECORD_HEAD,
@@ -138,6 +139,18 @@ class LogView:
                 if span.start + pos >= low:
                     yield span, pos, item
 
+    def sound_records(self, start: int | None = None, end: int | None = None) -> Iterator[Record]:
+        """Yield the sound records from ``start`` to ``end``, each once; CRCs are not checked.
+
+        A record that lies elsewhere than it says is damage, and a file whose records are also in
+        the file of the right name is left out; ``verify`` reports both.
+        """
+        places = {span: self.place(span) for span in self.spans}
+        for span, pos, item in self.located_items(start, end, check_crc=False):
+            base, is_double = places[span]
+            if isinstance(item, Record) and item.log_offset == base + pos and not is_double:
+                yield item
+
     def record_at(self, log_offset: int, *, check_crc: bool = True) -> Record:
         """Return the record that starts at ``log_offset`` (bytes).
 
@@ -176,16 +189,16 @@ class LogView:
 
     def base(self, span: FileSpan) -> int:
         """Return the log offset of the first byte of a file, as its own records say it."""
-        first = self._claimed(span, 0)
-        if first is None or first[1] == span.start:
-            return span.start
-        size, base = first
-        if base < 0 or self.file_size <= 0 or base % self.file_size:
-            return span.start
-        second = self._claimed(span, size)
-        # A single record may have a damaged field; two records that agree show a wrong name.
-        moved = self._is_moved(span, base) if second is None else second[1] == base + size
-        return base if moved else span.start
+        return self.place(span).base
+
+    def place(self, span: FileSpan) -> FilePlace:
+        """Return where a file belongs, as its own records say it."""
+
+        def head_of(base: int) -> bytes:
+            there = next((other for other in self.spans if other.start == base), None)
+            return b"" if there is None else self.open(there).read(0, HEAD_SIZE)
+
+        return place_of(self.open(span).read, span.start, file_size=self.file_size, head_of=head_of)
 
     def _record_in(self, span: FileSpan, pos: int, base: int, check_crc: bool) -> Record:
         walk = walk_file(self.open(span), base=base, start=pos, check_crc=check_crc)
@@ -222,22 +235,3 @@ class LogView:
         file = self.open(span)
         before = last_record(file, base=base, end=min(pos, file.data_end()))
         return before[0] if before is not None else 0
-
-    def _is_moved(self, span: FileSpan, base: int) -> bool:
-        """Return whether a file with one record is the one that belongs at ``base``.
-
-        It is where the file of that name holds what belongs elsewhere, too, or the same.
-        """
-        there = next((other for other in self.spans if other.start == base), None)
-        said = None if there is None else self._claimed(there, 0)
-        if there is None or said is None:
-            return False
-        heads = [self.open(each).read(0, RECORD_HEAD.size) for each in (span, there)]
-        return said[1] != base or heads[0] == heads[1]
-
-    def _claimed(self, span: FileSpan, pos: int) -> tuple[int, int] | None:
-        head = self.open(span).read(pos, RECORD_HEAD.size) if pos >= 0 else b""
-        if len(head) < RECORD_HEAD.size:
-            return None
-        fields = RECORD_HEAD.unpack(head)
-        return (fields[0], fields[-1]) if fields[1] in (MAGIC_V1, MAGIC_V2) else None

@@ -13,12 +13,11 @@ from typing import Final
 
 from storefmt.formats import layout
 from storefmt.formats.message import MAGIC_V1, MAGIC_V2, Record
-from storefmt.formats.scan import Blank, Damage, End, LogItem, scan_items
+from storefmt.formats.scan import RECORD_HEAD, Blank, Damage, End, LogItem, scan_items
 from storefmt.store_file import WINDOW_SIZE, StoreFile
 
 __all__ = ["RECORD_HEAD", "Blank", "Damage", "End", "LogItem", "last_record", "walk_file"]
 
-RECORD_HEAD: Final = layout.MESSAGE.part("log_offset").struct()
 _MAGIC_POS: Final = layout.MESSAGE.part("size").struct().size
 _MAGIC: Final = re.compile(
     b"|".join(re.escape(magic.to_bytes(4, "big", signed=True)) for magic in (MAGIC_V1, MAGIC_V2))

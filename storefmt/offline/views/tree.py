@@ -4,6 +4,8 @@
            consumequeue/<topic>/<queue id>/<20 digits> queue files, by start
            consumequeue_ext/ … the same                ext files
            index/<17 digits>                           index files, by name
+           batchconsumequeue/ … as consumequeue        batch queue files (5.x)
+           rocksdbstore/, timerlog/, tails/ …          whatever is below
            (anything else)                             strangers
 
 Rule: names and sizes only; no file is opened. Symbolic links are followed, as the broker
@@ -12,7 +14,7 @@ follows them. Files that 5.x adds are known by name and are no strangers.
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
@@ -42,6 +44,9 @@ KNOWN_AT_ROOT: Final = frozenset(
 )  # fmt: skip
 """Names in the root of a store that a broker of 4.9 or 5.x makes."""
 
+_LISTED: Final = frozenset(
+    {"commitlog", "consumequeue", "consumequeue_ext", "index", "config", "batchconsumequeue"}
+)
 V5_MARKS: Final = ("timerwheel", "compaction", "rocksdbstore", "timerlog", "abort.bak")
 _INDEX_NAME: Final = re.compile(r"[0-9]{17}")
 _Entry: TypeAlias = "os.DirEntry[str] | RemotePath"
@@ -85,6 +90,8 @@ class Tree:
     index: list[FileSpan] = field(default_factory=list)
     config: list[FileSpan] = field(default_factory=list)
     other: list[FileSpan] = field(default_factory=list)
+    below: dict[str, list[FileSpan]] = field(default_factory=dict)
+    """The files below each directory of the root whose files are not listed elsewhere."""
     strangers: list[Stranger] = field(default_factory=list)
     topics: set[str] = field(default_factory=set)
     """Directories below ``consumequeue``: ``deleteTopic`` empties one and leaves it there."""
@@ -117,13 +124,27 @@ def read_tree(root: Path) -> Tree:
         span = _span(entry, 0)
         if span is not None:
             tree.config.append(span)
+        else:
+            tree.config += _below(_path(entry))
     for entry in _entries(root):
         span = _span(entry, 0)
         if entry.name not in KNOWN_AT_ROOT and not entry.name.startswith(DIRECTORY_PREFIX):
             _stranger(tree, entry, "root")
         elif span is not None:
             tree.other.append(span)
+        elif entry.name not in _LISTED:
+            tree.below[entry.name] = list(_below(_path(entry)))
     return tree
+
+
+def _below(directory: Path) -> Iterator[FileSpan]:
+    for entry in _entries(directory):
+        span = _span(entry, 0)
+        if span is not None:
+            yield span
+        elif isinstance(entry, RemotePath) or not entry.is_symlink():
+            # A link to a directory may lead in a circle.
+            yield from _below(_path(entry))
 
 
 def _queues(tree: Tree, directory: Path, place: str) -> dict[QueueKey, list[FileSpan]]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from pipeline.frames import damage
 from pipeline.jobs import duplicates, grep, lag, rewind, stats, timeline, trace
 from pipeline.jobs.diff import diff_local
 from pipeline.jobs.extract import extract_local
@@ -22,6 +23,7 @@ from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 from tests.pipeline.jobs.test_diff import expected as compared
 from tests.pipeline.jobs.test_diff import said as differs
+from tests.storefmt.offline.damages import LOG_OFFSETS, double_a_single_record
 from tests.storefmt.offline.stores import store_of
 
 PATTERN = "[0-9][0-9]"
@@ -36,7 +38,10 @@ SOME = ("03-size-plus", "07-zero-page-early", "31-middle-missing", "35-props-len
 @pytest.fixture(scope="module")
 def stores(golden: Golden) -> dict[str, Path]:
     """Return a store for each damage, and those of crashed brokers."""
-    damaged = {damage["case"]: golden.damaged(damage["case"]) for damage in golden.damages()}
+    damaged = {one["case"]: golden.damaged(one["case"]) for one in golden.damages()}
+    for change in (*LOG_OFFSETS, double_a_single_record):
+        damaged[change.__name__] = golden.store("basic")
+        change(damaged[change.__name__])
     return damaged | {name: store_of(golden, name) for name in CRASHED}
 
 
@@ -55,8 +60,21 @@ def of_log(stores: dict[str, Path]) -> dict[str, Path]:
 
 
 def records(store: StoreDir) -> list[Record]:
-    items = (item for _, _, item in store.log.located_items(check_crc=False))
-    return [item for item in items if isinstance(item, Record)]
+    return list(store.log.sound_records())
+
+
+def test_only_sound_records_are_counted(stores: dict[str, Path], golden: Golden) -> None:
+    def total(path: Path) -> int:
+        return sum(row.messages for row in stats.rows_of(stats.stats_local(str(path))))
+
+    whole = total(golden.store("basic"))
+
+    assert total(stores["repeat_records"]) == whole - 4
+    assert total(stores["change_a_log_offset"]) == total(stores["36-phyoffset-field"]) == whole - 1
+    # Its messages are those that the records say; only the names of two files are wrong.
+    assert total(stores["29-swapped-names"]) == whole
+    # One file is there twice in the place of another.
+    assert total(stores["double_a_single_record"]) < whole
 
 
 def test_stats_are_those_of_store_stats(stores: dict[str, Path]) -> None:
@@ -205,10 +223,12 @@ def test_spark_gives_the_rows_of_the_local_engine(
     spark: SparkSession, stores: dict[str, Path]
 ) -> None:
     # Of `verify` and `rebuild` it is shown elsewhere; the others share this source.
-    path = str(stores[SOME[0]])
+    path = str(stores["repeat_records"])
 
     counted = stats.stats(spark, path).toArrow().to_pylist()
     hits = grep.grep(spark, path, pattern=PATTERN).toArrow().to_pylist()
 
     assert counted == stats.stats_local(path).to_pylist() != []
     assert hits == grep.grep_local(path, pattern=PATTERN).to_pylist() != []
+    kinds = [row["kind"] for row in damage(spark, path).toArrow().to_pylist()]
+    assert kinds == ["offset_mismatch"] * 2

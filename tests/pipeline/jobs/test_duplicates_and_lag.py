@@ -7,9 +7,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.jobs import duplicates, lag
+from storefmt.formats.scan import scan_log
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 from tests.pipeline.jobs.test_lag import middle_ms
+from tests.storefmt.offline.damages import LOG_OFFSET_POS
 
 
 def copies_of(golden: Golden, name: str) -> dict[tuple[str, str], int]:
@@ -31,13 +33,20 @@ def test_copies_are_those_of_the_records(golden: Golden, name: str) -> None:
     assert {(row.topic, row.uniq_key): row.copies for row in found} == copies_of(golden, name)
 
 
-def test_a_file_copied_twice_shows_every_message_of_it(golden: Golden, tmp_path: Path) -> None:
+def test_messages_that_are_stored_again_are_copies(golden: Golden) -> None:
     store = golden.store("basic")
     (first, *_) = sorted((store / "commitlog").iterdir())
     last = max((store / "commitlog").iterdir())
     copy = store / "commitlog" / f"{int(last.name) + last.stat().st_size:020}"
     copy.write_bytes(first.read_bytes())
+    # A copied file alone is damage, which says nothing of its messages.
+    assert duplicates.duplicates_local(str(store)).num_rows == 0
 
+    raw = bytearray(first.read_bytes())
+    for start in scan_log(bytes(raw), 0, len(raw))[0]:
+        place = slice(start + LOG_OFFSET_POS, start + LOG_OFFSET_POS + 8)
+        raw[place] = (int(copy.name) + start).to_bytes(8, "big")
+    copy.write_bytes(raw)
     found = duplicates.rows_of(duplicates.duplicates_local(str(store)))
 
     assert len(found) > 100

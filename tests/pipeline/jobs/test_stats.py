@@ -98,11 +98,14 @@ def test_the_process_prints_rows_and_nothing_else(golden: Golden) -> None:
     assert done.stderr == ""
 
 
-def test_the_process_says_how_much_it_skipped(golden: Golden) -> None:
-    done = run(golden.damaged("33-magic-wrong"))
+@pytest.mark.parametrize(
+    ("case", "count"), [("33-magic-wrong", 1), ("36-phyoffset-field", 1), ("29-swapped-names", 2)]
+)
+def test_the_process_says_how_much_it_skipped(golden: Golden, case: str, count: int) -> None:
+    done = run(golden.damaged(case))
 
     assert done.returncode == 0
-    assert json.loads(done.stderr) == {"damage": 1}
+    assert json.loads(done.stderr) == {"damage": count}
 
 
 def test_the_process_refuses_what_is_no_store(tmp_path: Path) -> None:

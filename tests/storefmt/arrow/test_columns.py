@@ -1,6 +1,7 @@
 """The columns agree with the record decoder, row by row, however the log is split."""
 
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from storefmt.arrow import columns  # noqa: E402
 from storefmt.errors import BadCall, DamageKind, RecordDamaged  # noqa: E402
 from storefmt.formats.hosts import address_text, port_of  # noqa: E402
 from storefmt.formats.message import Record, encode_record  # noqa: E402
-from storefmt.formats.scan import LogFile, scan_items  # noqa: E402
+from storefmt.formats.scan import Damage, LogFile, LogItem, misplaced, scan_items  # noqa: E402
 from tests.storefmt.corpus import STORES  # noqa: E402
 from tests.storefmt.formats.test_message import SMALL  # noqa: E402
 
@@ -242,6 +243,18 @@ def test_bad_crc_is_told_in_its_column(tmp_path: Path) -> None:
     assert [row["crc_ok"] for row in rows_of(unchecked)] == [None] * 3
 
 
+def walked(file: LogFile) -> Iterator[LogItem]:
+    """Yield what a walk finds; a record that lies elsewhere than it says is damage."""
+    pos = 0
+    for item in scan_items(file.read, base=file.base, size=file.size, check_crc=False):
+        if isinstance(item, Record):
+            pos += item.size
+            yield misplaced(item, pos - item.size, base=file.base) or item
+        else:
+            pos += getattr(item, "size", 0)
+            yield item
+
+
 @pytest.mark.parametrize("bit", range(0, 8 * 60, 7))
 def test_flipped_bit_costs_what_the_walk_says(tmp_path: Path, bit: int) -> None:
     path = write_log(tmp_path, [{"queue_offset": number} for number in range(4)], tail=bytes(99))
@@ -258,13 +271,86 @@ def test_flipped_bit_costs_what_the_walk_says(tmp_path: Path, bit: int) -> None:
     )
 
     with LogFile(path) as file:
-        items = list(scan_items(file.read, base=0, size=file.size, check_crc=False))
+        items = list(walked(file))
     assert [row["queue_offset"] for row in rows] == [
         item.queue_offset for item in items if isinstance(item, Record)
     ]
     assert [(item.pos, item.size, item.error.kind) for item in seen] == [
         (item.pos, item.size, item.error.kind) for item in items if hasattr(item, "error")
     ]
+
+
+def offsets_and_damage(
+    path: Path, edges: list[int]
+) -> tuple[list[int], list[tuple[int, int, str]]]:
+    """Return the queue offsets, and position, size and kind of damage, of ranges that touch."""
+    seen: list[tuple[int, int, str]] = []
+
+    def note(_: str, item: Damage) -> None:
+        seen.append((item.pos, item.size, str(item.error.kind)))
+
+    offsets = [
+        row["queue_offset"]
+        for start, end in itertools.pairwise(edges)
+        for row in rows_of(
+            columns.iter_batches(
+                [path], columns=("queue_offset",), start=start, end=end, on_damage=note
+            )
+        )
+    ]
+    return offsets, seen
+
+
+def test_records_that_lie_elsewhere_than_they_say_are_damage(tmp_path: Path) -> None:
+    path = write_log(tmp_path, [{"queue_offset": number} for number in range(9)])
+    raw = path.read_bytes()
+    size = len(raw) // 9
+    # The last three once more, one of them changed, and a good record behind them.
+    more = encode_record(**{**SMALL, "log_offset": 12 * size, "queue_offset": 9})
+    path.write_bytes(raw + raw[6 * size :] + more + bytes(500))
+
+    for edges in ([0, 14 * size], [0, *range(size - 1, 14 * size, size), 14 * size]):
+        offsets, seen = offsets_and_damage(path, edges)
+        assert offsets == list(range(10))
+        assert seen == [(n * size, size, "offset_mismatch") for n in (9, 10, 11)]
+    with pytest.raises(RecordDamaged, match="log_offset"):
+        list(columns.iter_batches([path]))
+
+
+@pytest.mark.parametrize("split", [300, 10_000])
+def test_damage_at_the_edge_of_a_range_is_told_once(tmp_path: Path, split: int) -> None:
+    path = write_log(tmp_path, [{"queue_offset": number} for number in range(9)])
+    raw = bytearray(path.read_bytes())
+    size = len(raw) // 9
+    raw[3 * size + 4] ^= 0xFF
+    path.write_bytes(raw)
+    for first in range(2 * size, 5 * size, 13):
+        _, seen = offsets_and_damage(path, [0, first, first + split])
+        assert seen == [(3 * size, size, "bad_magic")], first
+
+
+def test_a_file_with_a_wrong_name_is_read_once_as_its_records_say(tmp_path: Path) -> None:
+    path = write_log(tmp_path, [{"queue_offset": number} for number in range(3)])
+    raw, seen = path.read_bytes(), []
+    copy = path.with_name(f"{len(raw):020d}")
+    copy.write_bytes(raw)
+
+    def rows() -> list[int]:
+        seen.clear()
+        batches = columns.iter_batches(
+            sorted(tmp_path.iterdir()),
+            columns=("queue_offset",),
+            on_damage=lambda name, item: seen.append((name, item.pos, item.size, item.error.kind)),
+        )
+        return [row["queue_offset"] for row in rows_of(batches)]
+
+    assert rows() == [0, 1, 2]
+    assert seen == [(copy.name, 0, len(raw), DamageKind.WRONG_FILE_NAME)]
+    path.unlink()
+    assert rows() == [0, 1, 2]
+    assert len(seen) == 1
+    with pytest.raises(RecordDamaged, match=f"{0:020d}; rename it"):
+        list(columns.iter_batches([copy], start=len(raw) + 5))
 
 
 def test_damage_is_raised_when_nobody_hears_of_it(golden) -> None:

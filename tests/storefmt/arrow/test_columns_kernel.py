@@ -71,7 +71,7 @@ def both(raw: bytes, names: list[str]) -> tuple:
     starts = np.array(scan_log(raw, 0, len(raw))[0], dtype=np.int64)
     schema = columns.schema_of(names)
     makers = [make(schema, "a file", True, 9) for make in (PlainColumns, COMPILED.maker)]
-    counts = [maker.add(data, starts) for maker in makers]
+    counts = [maker.add(data, starts, None) for maker in makers]
     batches = [maker.take() for maker in makers]
     for batch in batches:
         batch.validate(full=True)
@@ -110,7 +110,7 @@ def test_nothing_behind_the_data_is_read() -> None:
         memory[page - len(data) : page] = bytes(data)
         view = np.frombuffer(memory, dtype=np.uint8)[page - len(data) : page]
         maker = COMPILED.maker(columns.SCHEMA, "a file", True, 9)
-        if maker.add(view, np.zeros(1, dtype=np.int64)):
+        if maker.add(view, np.zeros(1, dtype=np.int64), None):
             maker.take().validate(full=True)
 
 
@@ -119,7 +119,7 @@ def test_kernel_refuses_starts_outside_of_the_data() -> None:
     for start in (-1, 201, 1 << 62):
         maker = COMPILED.maker(columns.SCHEMA, "a file", False, 9)
         with pytest.raises(IndexError, match="of 200"):
-            maker.add(data, np.array([start], dtype=np.int64))
+            maker.add(data, np.array([start], dtype=np.int64), None)
 
 
 def test_time_grows_with_the_number_of_names_and_no_faster() -> None:
@@ -129,5 +129,5 @@ def test_time_grows_with_the_number_of_names_and_no_faster() -> None:
     starts = np.array(scan_log(raw, 0, len(raw))[0], dtype=np.int64)
     maker = COMPILED.maker(columns.schema_of(["properties"]), "a file", False, 300)
 
-    assert maker.add(np.frombuffer(raw, dtype=np.uint8), starts) == 300
+    assert maker.add(np.frombuffer(raw, dtype=np.uint8), starts, None) == 300
     assert len(maker.take().column(0)[299]) == 4_000

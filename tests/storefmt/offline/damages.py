@@ -7,9 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from storefmt.formats import layout
 from storefmt.formats.message import RECORD_SIZE_MIN
+from storefmt.formats.scan import scan_log
 
 SEED: Final = 20261121
+LOG_OFFSET_POS: Final = layout.MESSAGE.part("queue_offset").struct().size
 
 
 def _logs(root: Path) -> list[Path]:
@@ -106,6 +109,24 @@ def names_behind_any_log(root: Path) -> None:
         shutil.copy(_logs(root)[0], root / "commitlog" / start)
 
 
+def repeat_records(root: Path) -> None:
+    """Overwrite the last four records with two that are before them, as a broken copy may."""
+    path = next(path for path in reversed(_logs(root)) if any(path.read_bytes()[:8]))
+    raw = path.read_bytes()
+    starts, end = scan_log(raw, 0, len(raw))
+    again = raw[starts[-6] : starts[-4]]
+    path.write_bytes((raw[: starts[-4]] + again).ljust(end, b"\0") + raw[end:])
+
+
+def change_a_log_offset(root: Path) -> None:
+    """Let one record say that it lies elsewhere."""
+    path = _logs(root)[0]
+    raw = bytearray(path.read_bytes())
+    starts, _ = scan_log(bytes(raw), 0, len(raw))
+    raw[starts[5] + LOG_OFFSET_POS + 7] ^= 1
+    path.write_bytes(raw)
+
+
 DAMAGES: Final[tuple[Callable[[Path], None], ...]] = (
     swap_single_records,
     double_a_single_record,
@@ -119,3 +140,5 @@ DAMAGES: Final[tuple[Callable[[Path], None], ...]] = (
     longer_files,
     names_behind_any_log,
 )
+LOG_OFFSETS: Final[tuple[Callable[[Path], None], ...]] = (repeat_records, change_a_log_offset)
+"""Records that lie elsewhere than they say."""

@@ -47,6 +47,13 @@ def test_the_strongest_of_three_starting_options_counts() -> None:
     assert live_of(given, use=Use.BATCH).starting.time_ms == 2_000
 
 
+def test_minus_one_is_latest_where_kafkas_source_has_it_so() -> None:
+    ending = live_of({**GIVEN, "endingOffsets": tree(-1)}, use=Use.BATCH).ending
+    starting = live_of({**GIVEN, "startingOffsets": tree(-1)}, use=Use.STREAM).starting
+
+    assert ending.by_queue == starting.by_queue == {QUEUE: LATEST}
+
+
 def test_queues_may_be_named_one_by_one() -> None:
     given = {"nameServer": "n", "assign": '{"orders": {"broker-a": [3, 1]}}'}
 
@@ -60,12 +67,17 @@ def test_queues_may_be_named_one_by_one() -> None:
     [
         ({"startingOffset": "earliest"}, "no option 'startingOffset'; it has namesrv"),
         ({"subscribePattern": "o.*"}, "one of the options subscribe"),
-        ({"startingOffsets": "latest"}, "'latest', which is for a stream"),
-        ({"endingOffsets": "earliest"}, "'earliest', a batch would have no rows"),
-        ({"endingOffsets": tree(-2)}, "'earliest', a batch would have no rows"),
+        ({"startingOffsets": "latest"}, "startingOffsets is latest, which is for a stream"),
+        (
+            {"startingOffsets": tree(-1)},
+            "startingOffsets: orders@broker-a@3 has -1, latest, which is for a stream",
+        ),
+        ({"endingOffsets": "earliest"}, "is earliest, with which a batch would have no rows"),
+        ({"endingOffsets": tree(-2)}, "orders@broker-a@3 has -2, earliest, with which"),
         ({"startingOffsets": "soon"}, "startingOffsets is 'soon', no word it knows"),
         ({"startingOffsets": "[1]"}, "expected JSON topic -> broker -> queue"),
-        ({"startingOffsets": tree(-3)}, "'3': -3, expected a queue and a number"),
+        ({"startingOffsets": tree(-3)}, r"'3': -3, expected a queue id and an offset, -2 \("),
+        ({"startingOffsetsByTimestamp": tree(-1)}, "'3': -1, expected a queue id and ms since"),
         ({"startingTimestamp": "yesterday"}, "startingTimestamp is 'yesterday'"),
         ({"maxOffsetsPerTrigger": "5"}, "'maxOffsetsPerTrigger' is for a stream, not for a batch"),
         ({"topic": "x"}, "'topic' is for a sink, not for a batch"),

@@ -1,15 +1,21 @@
 """Reading a live broker without Spark: rows, edges by time, filters, and what is lost."""
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from mqclient.client.instance import MQClient
+from mqclient.consumer.subscription import TopicSubscription
 from pipeline.errors import BadOption, DataLost
-from pipeline.sources.live.options import Live
+from pipeline.jobs.archive import archive_local
+from pipeline.sources.live.options import Live, Use, live_of
 from pipeline.sources.live.plan import Range
 from pipeline.sources.live.queues import ask, batch_tasks, span
 from pipeline.sources.live.read import read_ranges
+from pipeline.sources.live.source import StreamReader
 from pipeline.sources.live.table import LIVE_SCHEMA
 from pipeline.sources.store.log_tables import plan_log, read_log
 from pipeline.sources.store.reading import Reading
@@ -119,6 +125,51 @@ def test_a_filter_works_at_the_broker(pair: RocketMQ, expression: str, kind: str
     assert found
 
 
+WRONG = {"subscribe": "Orders", "filterExpression": "colour >>> 3", "filterType": "SQL92"}
+
+
+def test_a_filter_that_brokers_cannot_read_is_an_error_in_a_batch_and_an_archive(
+    pair: RocketMQ, tmp_path: Path
+) -> None:
+    with pytest.raises(BadOption, match=r"filterExpression is 'colour >>> 3', which 127.* refuses"):
+        read(live(pair.namesrv, **WRONG))
+    with pytest.raises(BadOption, match="filterExpression is"):
+        archive_local(str(tmp_path), namesrv=pair.namesrv, **WRONG)
+
+
+def test_a_filter_that_brokers_cannot_read_is_an_error_in_a_stream(pair: RocketMQ) -> None:
+    asked = live_of({"namesrv": pair.namesrv, **WRONG}, use=Use.STREAM)
+    at = {"Orders@broker-a@0": 0}
+
+    for first_call in (
+        lambda reader: reader.initialOffset(),
+        lambda reader: reader.latestOffset(at),
+        lambda reader: reader.partitions(at, {"Orders@broker-a@0": 5}),
+    ):
+        with pytest.raises(BadOption, match="filterExpression is 'colour >>> 3'"):
+            first_call(StreamReader(asked))
+
+
+def test_the_filter_of_a_stream_is_checked_once(
+    pair: RocketMQ, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checks: list[str] = []
+    check_at = TopicSubscription.check_at
+
+    async def counted(self: TopicSubscription, client: MQClient, address: str, **more: str) -> None:
+        checks.append(address)
+        await check_at(self, client, address, **more)
+
+    monkeypatch.setattr(TopicSubscription, "check_at", counted)
+    good = {**WRONG, "filterExpression": "colour = 'red'"}
+    reader = StreamReader(live_of({"namesrv": pair.namesrv, **good}, use=Use.STREAM))
+
+    at = reader.initialOffset()
+    reader.partitions(at, reader.latestOffset(at))
+
+    assert checks == [pair.broker]
+
+
 def test_messages_that_are_not_there_are_an_error_or_passed_over(pair: RocketMQ) -> None:
     asked = live(pair.namesrv, subscribe="Orders", columns="queue_offset")
     queue = MessageQueue("Orders", "broker-a", 0)
@@ -129,6 +180,25 @@ def test_messages_that_are_not_there_are_an_error_or_passed_over(pair: RocketMQ)
         list(read_ranges(asked, beyond))
     lenient = asked._replace(fail_on_data_loss=False)
     assert sum(batch.num_rows for batch in read_ranges(lenient, beyond)) == 5
+
+
+def test_a_start_beyond_the_end_of_a_queue_is_lost_data(pair: RocketMQ) -> None:
+    def offsets(first: int) -> dict[str, str]:
+        tree = {"Orders": {"broker-a": {"0": first, "1": 0, "2": 0}}}
+        return {"subscribe": "Orders", "startingOffsets": json.dumps(tree)}
+
+    end = ask(live(pair.namesrv, subscribe="Orders"), span)[MessageQueue("Orders", "broker-a", 0)]
+    said = f"Orders@broker-a@0 at {end.high + 1}, which ends at {end.high}.*failOnDataLoss=false"
+
+    assert read(live(pair.namesrv, **offsets(end.high))).num_rows == COUNT - end.high
+    with pytest.raises(DataLost, match=said):
+        read(live(pair.namesrv, **offsets(end.high + 1)))
+    given = {"namesrv": pair.namesrv, **offsets(end.high + 1)}
+    stream = StreamReader(live_of(given, use=Use.STREAM))
+    with pytest.raises(DataLost, match=said):
+        stream.initialOffset()
+    lenient = live(pair.namesrv, **offsets(end.high + 1), failOnDataLoss="false")
+    assert read(lenient).num_rows == COUNT - end.high
 
 
 def test_offsets_must_name_every_queue_and_no_other(pair: RocketMQ) -> None:

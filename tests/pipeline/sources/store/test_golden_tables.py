@@ -10,6 +10,7 @@ import pytest
 from pipeline.sources.store.tables import Reading, default_columns, plan, read, table_names
 from storefmt.arrow.columns import SCHEMA
 from storefmt.config.fastjson import loads
+from storefmt.formats.consumequeue import FILLER_SIZE
 from tests.golden import Golden
 from tests.storefmt.offline.stores import store_of
 
@@ -138,7 +139,7 @@ def test_consumequeue(golden: Golden, name: str) -> None:
     expected = {}
     for file in told(golden, name, "cq"):
         entries = expected.setdefault((file["topic"], int(file["queueId"])), [])
-        entries += [tuple(entry) for entry in file["entries"]]
+        entries += [tuple(entry) for entry in file["entries"] if entry[2] != FILLER_SIZE]
 
     found: dict[tuple[str, int], list[tuple[int, ...]]] = {}
     for row in rows(store_of(golden, name), "consumequeue"):
@@ -265,14 +266,29 @@ def test_files_and_checkpoint(golden: Golden, name: str) -> None:
 
     sizes = {row["path"]: row["size"] for row in rows(store, "files")}
     expected = {path: of for path, of in java["files"].items() if not path.endswith("/")}
-    of_5x = set() if name != "v5" else {path for path in expected if path not in sizes}
-    assert sizes == {path: size_of(of) for path, of in expected.items() if path not in of_5x}
-    assert not [path for path in of_5x if path.startswith(("commitlog", "consumequeue", "index"))]
+    assert sizes == {path: size_of(of) for path, of in expected.items()}
 
     (row,) = rows(store, "checkpoint")
     times = [row[f"{kind}_timestamp"] for kind in ("physic", "logics", "index")]
     assert [0 if time is None else ms(time) for time in times] == java["scan"]["checkpoint"]
     assert row["abort"] == java["scan"]["abort"]
+
+
+def test_files_below_the_directories_of_5x_have_their_kind(golden: Golden) -> None:
+    store = golden.store("v5")
+    for name in ("batchconsumequeue/T/0/00000000000000000000", "timerlog/a/b", "rocksdbstore/x"):
+        path = store / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(bytes(46))
+    (store / "timerlog" / "circle").symlink_to(store)
+
+    kinds = {row["path"]: row["kind"] for row in rows(store, "files")}
+
+    assert set(kinds) == {
+        path.relative_to(store).as_posix() for path in store.rglob("*") if path.is_file()
+    }
+    assert kinds["batchconsumequeue/T/0/00000000000000000000"] == "batchconsumequeue"
+    assert (kinds["timerlog/a/b"], kinds["rocksdbstore/x"]) == ("timerlog", "rocksdbstore")
 
 
 @pytest.mark.parametrize("name", STORES)

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from pipeline.sources.store.tables import Reading, default_columns, plan, read, table_names
+from storefmt.errors import RecordDamaged
+from storefmt.formats.consumequeue import CQ_ENTRY, FILLER
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 from tests.work import lines_of
@@ -40,6 +42,31 @@ def test_consumequeue_has_every_entry_once(golden: Golden, name: str, split_size
     ]
 
     assert found == expected
+
+
+@pytest.mark.parametrize("filler_count", [7, 2000])
+def test_the_fillers_of_a_queue_that_starts_late_are_no_entries(
+    golden: Golden, filler_count: int
+) -> None:
+    directory = golden.store("default-geometry")
+    queue = directory / "consumequeue" / "late" / "0"
+    queue.mkdir(parents=True)
+    entries = b"".join(CQ_ENTRY.pack(100 * number, 100, 7) for number in range(5))
+    raw = FILLER * filler_count + entries
+    (queue / f"{0:020d}").write_bytes(raw.ljust(6_000_000, b"\0"))
+
+    found = [row for row in rows(directory, "consumequeue", rows_max=3) if row["topic"] == "late"]
+
+    assert [row["queue_offset"] for row in found] == [filler_count + n for n in range(5)]
+    assert [row["commit_log_offset"] for row in found] == [0, 100, 200, 300, 400]
+    reading = Reading(table="files", columns=("path", "records"))
+    files = [
+        row
+        for task in plan(directory, reading)
+        for batch in read(task, reading)
+        for row in batch.to_pylist()
+    ]
+    assert {"path": f"consumequeue/late/0/{0:020d}", "records": 5} in files
 
 
 @pytest.mark.parametrize("name", STORES)
@@ -135,3 +162,14 @@ def test_the_work_of_planning_grows_with_the_queues(tmp_path: Path) -> None:
     few, many = store_of_queues(tmp_path / "few", 100), store_of_queues(tmp_path / "many", 1000)
 
     assert lines_of(lambda: plan(many, reading)) < 12 * lines_of(lambda: plan(few, reading))
+
+
+def test_a_damaged_checkpoint_has_no_times_or_is_an_error(golden: Golden) -> None:
+    store = golden.damaged("21-checkpoint-short")
+
+    (row,) = rows(store, "checkpoint")
+
+    times = [row[f"{kind}_timestamp"] for kind in ("physic", "logics", "index")]
+    assert (times, row["abort"]) == ([None] * 3, False)
+    with pytest.raises(RecordDamaged, match="checkpoint of 10 bytes"):
+        rows(store, "checkpoint", fail_on_damage=True)
