@@ -11,20 +11,7 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 
-KERNELS = (
-    "storefmt/formats/scan_kernel",
-    "storefmt/arrow/columns_buffers",
-    "storefmt/arrow/columns_properties",
-    "storefmt/arrow/columns_kernel",
-    "storefmt/formats/javahash_kernel",
-    "storefmt/dispatch/index_kernel",
-    "server/store/commitlog/dispatch_kernel",
-    "server/store/commitlog/picking_kernel",
-    "server/store/disk/mapped_kernel",
-    "server/broker/send/send_kernel",
-    "server/broker/pull/pull_header_kernel",
-    "server/broker/serving/flusher_kernel",
-)
+PACKAGES = ("remoting", "storefmt", "server")
 PROCESSES = os.cpu_count() or 1
 # What a debugger needs, which Python's own flags ask for, takes the compiler long to write.
 FLAGS = [] if "CFLAGS" in os.environ else ["-g0"]
@@ -37,9 +24,9 @@ def kernels() -> list[Extension]:
     from Cython.Build import cythonize
 
     sources = [
-        Extension(name.replace("/", "."), [f"{name}.pyx"], extra_compile_args=FLAGS)
-        for name in KERNELS
-        if Path(f"{name}.pyx").exists()
+        Extension(".".join(path.with_suffix("").parts), [str(path)], extra_compile_args=FLAGS)
+        for package in PACKAGES
+        for path in sorted(Path(package).rglob("*.pyx"))
     ]
     found: list[Extension] = cythonize(sources, build_dir="build", nthreads=PROCESSES, quiet=True)
     for extension in found:

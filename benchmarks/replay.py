@@ -6,6 +6,7 @@
     python -m benchmarks.replay                      every load, CPU us a message
     python -m benchmarks.replay batch --profile      the functions that take the time
     python -m benchmarks.replay --dir /dev/shm       store on tmpfs: no disk in the figures
+    python -m benchmarks.replay --binary --signed    the other serialisation, and access control
     python -m benchmarks.replay send --queues 50000 --messages 5000 --body 100 --rounds 40
                                                      a broker with many queues, and its memory
     python -m benchmarks.replay send --queues 50000 --beside 8 --rounds 20
@@ -34,8 +35,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from remoting.acl import sign
 from remoting.aio.server import ServerConn
 from remoting.aio.tls import ServerTls, TlsMode
+from remoting.codes import SerializeType
+from remoting.command import Command
+from remoting.frame import RawFrame, decode_frame, encode_frame
 from server.broker.app import BrokerApp
 from server.broker.config import BrokerConfig
 from server.runtime.clock import SystemClock
@@ -46,14 +51,38 @@ from storefmt.formats.hosts import pack_host
 READ_SIZE: Final = 65_536
 BATCH: Final = 32
 TOPIC: Final = "replay_topic"
+ACCOUNT: Final = ("replayKey", "replaySecret")
+ACCOUNTS: Final = f"""accounts:
+- {{accessKey: {ACCOUNT[0]}, secretKey: {ACCOUNT[1]}, defaultTopicPerm: PUB|SUB,
+   defaultGroupPerm: SUB}}
+"""
 _HEAD: Final = struct.Struct(">iI")
 _ENTRY: Final = struct.Struct(">iiiii")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """In which form the requests are sent."""
+
+    is_binary: bool
+    is_signed: bool
+
+    def apply(self, command: Command) -> bytes:
+        """Return the frame of a command."""
+        if self.is_binary:
+            command.serialize = SerializeType.ROCKETMQ
+        if self.is_signed:
+            sign(command, *ACCOUNT)
+        return encode_frame(command)
 
 
 class Frames:
     """Makes requests in the layout of a Java client 4.9.7, every one different."""
 
-    def __init__(self, body_size: int, queue_count: int, ends: Sequence[int] = ()) -> None:
+    def __init__(
+        self, body_size: int, queue_count: int, ends: Sequence[int] = (), *, form: Form
+    ) -> None:
+        self._form = form
         self._body = b"x" * body_size
         self._queue_count = queue_count
         # The end of each queue, in entries, when the frames are made.
@@ -72,6 +101,8 @@ class Frames:
             f'{{"code":{code},"extFields":{{{ext}}},"flag":0,"language":"JAVA","opaque":'
             f'{self._opaque},"serializeTypeCurrentRPC":"JSON","version":407}}'
         ).encode()
+        if self._form.is_binary or self._form.is_signed:
+            return self._form.apply(decode_frame(RawFrame(SerializeType.JSON, header, body)))
         return _HEAD.pack(4 + len(header) + len(body), len(header)) + header + body
 
     def _send(self, code: int, properties: str, body: bytes, *, batch: bool) -> bytes:
@@ -225,7 +256,12 @@ async def replay(conn: ServerConn, chunks: list[bytes]) -> float:
 
 async def measure(options: argparse.Namespace, root: Path) -> dict[str, list[float]]:
     """Run the loads on one broker; return CPU us a message of each round."""
+    form = Form(options.binary, options.signed)
+    (root / "conf").mkdir()
+    (root / "conf" / "plain_acl.yml").write_text(ACCOUNTS)
     config = BrokerConfig(
+        acl_enable=options.signed,
+        rocketmq_home=root,
         broker_ip1="127.0.0.1",
         broker_ip2="127.0.0.1",
         bind_address="127.0.0.1",
@@ -247,7 +283,7 @@ async def measure(options: argparse.Namespace, root: Path) -> dict[str, list[flo
     def new_frames(count: int) -> Frames:
         store = app.broker.store
         ends = [store.max_offset(TOPIC, queue_id) for queue_id in range(count)]
-        return Frames(options.body, count, ends)
+        return Frames(options.body, count, ends, form=form)
 
     counts = [options.queues] if options.beside is None else [options.queues, options.beside]
     for name in options.loads:
@@ -255,7 +291,8 @@ async def measure(options: argparse.Namespace, root: Path) -> dict[str, list[flo
         # Every queue is there before a round begins.
         count = max(options.messages if load.fill else 0, options.queues)
         fill = Load("", load.fill or Frames.plain, 1)
-        await replay(conn, list(reads(fill, Frames(options.body, options.queues), count)))
+        first = Frames(options.body, options.queues, form=form)
+        await replay(conn, list(reads(fill, first, count)))
         frames = {count: new_frames(count) for count in counts}
         await replay(conn, list(reads(load, frames[options.queues], options.messages // 4)))
         for count in counts * options.rounds:
@@ -296,6 +333,8 @@ def main() -> int:
     parser.add_argument("--queues", type=int, default=8, help="of the topic, used by turns")
     parser.add_argument("--beside", type=int, help="of these the first so many, by turns with all")
     parser.add_argument("--dir", type=Path, help="where to make the store for a while")
+    parser.add_argument("--binary", action="store_true", help="headers serialised as ROCKETMQ")
+    parser.add_argument("--signed", action="store_true", help="requests signed for an account")
     parser.add_argument("--profile", action="store_true")
     options = parser.parse_args()
     root = Path(tempfile.mkdtemp(prefix="mq-replay-", dir=options.dir))

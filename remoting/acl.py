@@ -27,13 +27,13 @@ OF_THE_SIGNATURE: Final = frozenset({ACCESS_KEY, SECURITY_TOKEN, SIGNATURE})
 UNIQUE_KEY_QUERY: Final = "_UNIQUE_KEY_QUERY"
 
 
-def content_of(ext: Mapping[str, str], body: bytes, *, left_out: str = "") -> bytes:
+def content_of(ext: Mapping[str, str], body: bytes, *, left_out: str | None = None) -> bytes:
     """Return the bytes that are signed.
 
     Args:
         ext: all fields of the request; a Signature among them is left out.
         body: the request's body.
-        left_out: one more key to leave out.
+        left_out: one more key to leave out, if any.
     """
     names = sorted(ext, key=lambda name: name.encode("utf-16-be", "surrogatepass"))
     values = [ext[name] for name in names if name not in (SIGNATURE, left_out)]

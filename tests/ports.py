@@ -4,7 +4,9 @@
     bind(0), keep,  start a server there     nobody is given it; the server may listen there
 
 Rule: the socket that holds a port never listens, so that connecting there is refused until
-a server does. Servers set SO_REUSEADDR, as this socket does, and so may share the port.
+a server does. Servers set SO_REUSEADDR and so may share the port, because this socket sets it, too;
+but only after it was bound, since otherwise another process could hold the same port. It holds the
+port on every address of this machine.
 """
 
 import socket
@@ -17,13 +19,13 @@ _held: list[socket.socket] = []
 def free_ports(count: int) -> int:
     """Return the first of ``count`` TCP ports in a row that nobody else is given."""
     while True:
-        first = _hold(0)
+        first = hold(0)
         if first is None:
             continue
         held = [first]
         port = int(first.getsockname()[1])
         for number in range(port + 1, min(port + count, 65_536)):
-            more = _hold(number)
+            more = hold(number)
             if more is None:
                 break
             held.append(more)
@@ -34,13 +36,13 @@ def free_ports(count: int) -> int:
             one.close()
 
 
-def _hold(port: int) -> socket.socket | None:
-    """Return a socket that is bound to a port, None where it is taken."""
+def hold(port: int) -> socket.socket | None:
+    """Return a socket that is bound to a port, None where it is taken or held."""
     probe = socket.socket()
-    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        probe.bind((HOST, port))
+        probe.bind(("", port))
     except OSError:
         probe.close()
         return None
+    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     return probe

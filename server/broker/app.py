@@ -31,6 +31,7 @@ from server.broker.files.live_settings import FILE_NAME as SETTINGS_FILE
 from server.broker.files.live_settings import LiveSettings
 from server.broker.files.loads import absent, load_state, losses, offset_files
 from server.broker.files.saves import StateFiles
+from server.broker.files.topic_files import TopicFiles
 from server.broker.ha.epoch import EpochFile
 from server.broker.ha.ha_file import before_start
 from server.broker.ha.replication import Replication
@@ -48,7 +49,6 @@ from server.store.commitlog.flush import SyncJob
 from server.store.errors import StoreFailed, StoreFull
 from server.store.recovery.safe_point import FILE_NAME as SAFE_POINT
 from server.store.store import MessageStore
-from storefmt.config.tables import TopicTexts
 from storefmt.formats.hosts import pack_host
 from storefmt.paths import StorePaths
 
@@ -60,6 +60,7 @@ DELAY_MS: Final = 50
 CALLS_MS: Final = 200
 PAGE_SIZE: Final = 4_096
 FILTERS_MS: Final = 10_000
+TOPICS_MS: Final = 5_000
 SECOND_MS: Final = 1_000
 SILENCE_SCAN_MS: Final = 10_000
 ACL_SCAN_MS: Final = 5_000
@@ -89,7 +90,7 @@ class BrokerApp:
         self._restart = restart
         self._clock = clock
         self._files = StateFiles()
-        self._topic_texts = TopicTexts()
+        self._topic_files: TopicFiles | None = None
         self._services = Services(clock)
         self._client = RemotingClient(tls=config.tls.client)
         self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="housekeeping")
@@ -237,8 +238,7 @@ class BrokerApp:
         )
         # Connections accepted from here on pass their frames directly to the dispatcher.
         self._server.on_frame = dispatcher.on_frame
-        if access is None:
-            self._server.on_bytes = plain_sends(broker.sender, self._clock)
+        self._server.on_bytes = plain_sends(broker.sender, self._clock, access)
         return broker
 
     async def stop(self) -> None:
@@ -271,6 +271,8 @@ class BrokerApp:
         # The last answers may wait until topics.json has the topics that their messages created.
         await self._files.settle()
         await self._server.stop()
+        if self._topic_files is not None:
+            self._topic_files.complete()
         try:
             await self._files.close()
         finally:
@@ -294,10 +296,8 @@ class BrokerApp:
     def _declare_files(self, broker: Broker, paths: StorePaths) -> None:
         paths.config.mkdir(parents=True, exist_ok=True)
         files = self._files
-        files.add(
-            paths.config_file("topics.json"),
-            lambda: partial(broker.topics.table().encode, self._topic_texts),
-        )
+        topic_files = self._topic_files = TopicFiles(paths, broker.topics.table)
+        files.add_written(topic_files.path, topic_files.take)
         files.add(paths.config_file("subscriptionGroup.json"), lambda: broker.groups.table().encode)
         files.add(
             paths.config_file(offset_files(self._config.store)[0]),
@@ -319,6 +319,11 @@ class BrokerApp:
             is_needed=bool(settings.changed),
         )
         files.open()
+
+    def _complete_topics(self, now_ms: int) -> None:
+        if self._topic_files is not None and self._topic_files.has_changes:
+            self._topic_files.complete()
+            self._files.mark("topics")
 
     def _save_offsets(self, now_ms: int) -> None:
         count = self.broker.offsets.change_count
@@ -371,6 +376,7 @@ class BrokerApp:
             self._save_delay_offsets,
             name="delay offsets",
         )
+        every(TOPICS_MS, self._complete_topics, name="topics")
         every(FILTERS_MS, self._save_filters, name="filters")
         every(HOUSEKEEPING_MS, self._housekeeping, name="store housekeeping")
         every(HOUSEKEEPING_MS, self._make_log_file, name="next log file")

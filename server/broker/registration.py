@@ -1,18 +1,27 @@
 """Register this broker and its topics with the name servers.
 
-    at start, 10 s later, every 30 s, and when a topic changes:
+    at start, 10 s later, every 30 s:
         REGISTER_BROKER (103) with all topics -> every name server at the same time
+    when topics changed and topics.json has that:
+        QUERY_DATA_VERSION (322): has it what it was told last?
+          yes -> REGISTER_BROKER with the topics that changed since
+          no  -> REGISTER_BROKER with all topics
     first answer: the ordered topics -> topic table
     at stop: UNREGISTER_BROKER (104)
 
 A fenced master does not register any more, and unregisters from the name servers that still have
 it as the master.
 
-Rule: a change is registered as soon as it is made. Changes during a registration are sent with
-the next one, which follows at once. A name server that does not answer is tried again in the next
-round; this is logged only when it begins and when it ends.
+Rule: changes during a registration are sent with the next one, which follows at once. A name
+server that does not answer is tried again in the next round; this is logged only when it begins and
+when it ends.
 
-Source: broker/BrokerController.java#registerBrokerAll, broker/out/BrokerOuterAPI.java.
+The real broker sends the changed topic alone after UPDATE_AND_CREATE_TOPIC, and all topics when a
+send creates one. It does not ask before: a name server that was started again meanwhile then takes
+the one topic for all of this data version, and has no routes of the others until the next change.
+
+Source: broker/BrokerController.java#registerBrokerAll, #registerIncrementBrokerData,
+broker/out/BrokerOuterAPI.java.
 """
 
 import asyncio
@@ -20,7 +29,7 @@ import dataclasses
 import logging
 import zlib
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from remoting.aio.client import RemotingClient
 from remoting.bodies import (
@@ -46,6 +55,7 @@ from server.broker.config import BrokerConfig
 from server.broker.names import READ_WRITE
 from server.broker.topics import Topics, topic_config
 from server.runtime.clock import Clock
+from storefmt.config.tables import TopicTable
 
 LOG = logging.getLogger(__name__)
 
@@ -57,6 +67,20 @@ OnMaster = Callable[[str | None, str | None], None]
 """Called with the master's addresses, for clients and for slaves; None if not known."""
 Registered = Callable[[], None]
 """Called when every name server has answered or its timeout is over."""
+
+
+class _Told(NamedTuple):
+    """What a name server is told of this broker."""
+
+    table: TopicTable
+    broker_id: int
+    """Name servers take topics only from a master."""
+    permission: int
+    filter_servers: list[str]
+
+    def is_base_of(self, later: "_Told") -> bool:
+        """Tell whether the changed topics are all that a name server has to be told."""
+        return (self.broker_id, self.permission) == (later.broker_id, later.permission)
 
 
 class Registration:
@@ -98,6 +122,9 @@ class Registration:
         self._client = client
         self._clock = clock
         self._silent: set[str] = set()
+        self._told: dict[str, _Told] = {}
+        """By name server: what the last registration that it answered had told it."""
+        self._is_everything_due = False
         self._task: asyncio.Task[None] | None = None
         self._due = False
         self._waiting: list[Registered] = []
@@ -116,6 +143,7 @@ class Registration:
     async def round(self, now_ms: int) -> None:
         """Register if needed; call this every ``registerNameServerPeriod``."""
         if not self._is_fenced() and (self._config.force_register or await self._is_needed()):
+            self._is_everything_due = True
             self.soon()
         if self._task is not None:
             await asyncio.shield(self._task)
@@ -158,10 +186,12 @@ class Registration:
             cluster_name=config.broker_cluster_name,
             broker_id=config.broker_id,
         )
-        await self._ask_all(
-            lambda: Command.request(RequestCode.UNREGISTER_BROKER, header),
-            timeout_s=UNREGISTER_TIMEOUT_S,
-            addresses=namesrvs,
+        code = RequestCode.UNREGISTER_BROKER
+        await asyncio.gather(
+            *(
+                self._ask(one, Command.request(code, header), timeout_s=UNREGISTER_TIMEOUT_S)
+                for one in namesrvs
+            )
         )
 
     async def _run(self) -> None:
@@ -189,27 +219,12 @@ class Registration:
     async def _register(self) -> None:
         config = self._config
         if not config.namesrv_addrs:
-            # The body has all topics; encoding it for nobody would make each creation slow.
+            # Nobody would need the snapshot of all topics.
             return
-        body = self._body()
-        encode = body.encode_compressed if config.compressed_register else body.encode
-        # Use a thread, because encoding very many topics takes long.
-        data = await asyncio.get_running_loop().run_in_executor(None, encode)
-        header = RegisterBroker(
-            broker_name=config.broker_name,
-            broker_addr=config.broker_addr,
-            cluster_name=config.broker_cluster_name,
-            ha_server_addr=config.ha_server_addr,
-            broker_id=config.broker_id,
-            compressed=config.compressed_register,
-            body_crc32=zlib.crc32(data) & CRC_MASK,
-        )
-        answers = await self._ask_all(
-            lambda: self._telling_epoch(
-                Command.request(RequestCode.REGISTER_BROKER, header, body=data)
-            ),
-            timeout_s=config.register_broker_timeout_ms / 1000,
-        )
+        if self._is_everything_due:
+            self._is_everything_due = False
+            self._told.clear()
+        answers = await self._register_at_all(self._present())
         answered = next((answer for answer in answers if answer is not None), None)
         if config.is_slave:
             # A slave copies the ordered topics with the other topics of the master.
@@ -221,34 +236,82 @@ class Registration:
             ordered = KVTable.decode(answered.body).table
             self._topics.set_ordered(ordered, now_ms=self._clock.now_ms())
 
+    def _present(self) -> _Told:
+        config, filter_servers = self._config, self._filter_servers.addresses()
+        table = self._topics.table()
+        return _Told(table, config.broker_id, config.broker_permission, filter_servers)
+
+    async def _register_at_all(self, present: _Told) -> list[Command | None]:
+        """Tell each name server what it does not know; return their answers, None for a failure."""
+        loop = asyncio.get_running_loop()
+        everything: asyncio.Future[bytes] | None = None
+
+        async def at(address: str) -> Command | None:
+            nonlocal everything
+            known = self._told.pop(address, None)
+            # Use a thread, because encoding very many topics takes long.
+            if known is not None and known.is_base_of(present) and await self._has(address, known):
+                body = await loop.run_in_executor(None, self._body, present, known)
+            else:
+                everything = everything or loop.run_in_executor(None, self._body, present)
+                body = await everything
+            answer = await self._ask(address, self._request(body))
+            if answer is not None:
+                self._told[address] = present
+            return answer
+
+        return list(await asyncio.gather(*map(at, self._config.namesrv_addrs)))
+
+    def _request(self, body: bytes) -> Command:
+        config = self._config
+        header = RegisterBroker(
+            broker_name=config.broker_name,
+            broker_addr=config.broker_addr,
+            cluster_name=config.broker_cluster_name,
+            ha_server_addr=config.ha_server_addr,
+            broker_id=config.broker_id,
+            compressed=config.compressed_register,
+            body_crc32=zlib.crc32(body) & CRC_MASK,
+        )
+        return self._telling_epoch(Command.request(RequestCode.REGISTER_BROKER, header, body=body))
+
     def _telling_epoch(self, command: Command) -> Command:
         """Add the epoch of this broker to a request, if there was a promotion."""
         if epoch := self._epoch():
             command.ext |= HaEpoch(ha_epoch=epoch).to_ext()
         return command
 
-    def _body(self) -> RegisterBrokerBody:
-        table = self._topics.table()
-        topics = table.topics
-        if self._config.broker_permission & READ_WRITE != READ_WRITE:
+    def _body(self, present: _Told, known: _Told | None = None) -> bytes:
+        """Return the text of all topics, or of those that changed since a name server was told."""
+        topics = present.table.topics
+        if known is not None:
+            topics = present.table.changed_since(known.table)
+        if present.permission & READ_WRITE != READ_WRITE:
             # A broker that may not be read or written registers its permission for each topic.
             topics = {
                 name: dataclasses.replace(
-                    topic_config(name, queue_count=0, perm=self._config.broker_permission),
+                    topic_config(name, queue_count=0, perm=present.permission),
                     read_queue_nums=topic.read_queue_nums,
                     write_queue_nums=topic.write_queue_nums,
                 )
                 for name, topic in topics.items()
             }
-        return RegisterBrokerBody(
+        body = RegisterBrokerBody(
             topic_config_serialize_wrapper=TopicConfigSerializeWrapper(
-                topic_config_table=topics, data_version=table.data_version
+                topic_config_table=topics, data_version=present.table.data_version
             ),
-            filter_server_list=self._filter_servers.addresses(),
+            filter_server_list=present.filter_servers,
         )
+        return body.encode_compressed() if self._config.compressed_register else body.encode()
 
     async def _is_needed(self) -> bool:
         """Ask whether a name server has another data version of the topics."""
+        present = self._present()
+        addresses = self._config.namesrv_addrs
+        return not all(await asyncio.gather(*(self._has(one, present) for one in addresses)))
+
+    async def _has(self, address: str, told: _Told) -> bool:
+        """Ask whether a name server has the data version that it was told."""
         config = self._config
         header = QueryDataVersion(
             broker_name=config.broker_name,
@@ -256,32 +319,17 @@ class Registration:
             cluster_name=config.broker_cluster_name,
             broker_id=config.broker_id,
         )
-        version = encode_value(self._topics.version)
-        answers = await self._ask_all(
-            lambda: Command.request(RequestCode.QUERY_DATA_VERSION, header, body=version),
-            timeout_s=config.register_broker_timeout_ms / 1000,
-        )
-        return any(
-            answer is None or answer.header(QueryDataVersionResponse).changed for answer in answers
-        )
+        version = encode_value(told.table.data_version)
+        command = Command.request(RequestCode.QUERY_DATA_VERSION, header, body=version)
+        answer = await self._ask(address, command)
+        return answer is not None and not answer.header(QueryDataVersionResponse).changed
 
-    async def _ask_all(
-        self,
-        make: Callable[[], Command],
-        *,
-        timeout_s: float,
-        addresses: list[str] | None = None,
-    ) -> list[Command | None]:
-        """Return each name server's answer, or None if it failed."""
-        if addresses is None:
-            addresses = self._config.namesrv_addrs
-        return list(
-            await asyncio.gather(
-                *(self._ask(address, make(), timeout_s=timeout_s) for address in addresses)
-            )
-        )
-
-    async def _ask(self, address: str, command: Command, *, timeout_s: float) -> Command | None:
+    async def _ask(
+        self, address: str, command: Command, *, timeout_s: float | None = None
+    ) -> Command | None:
+        """Return the answer of a name server, or None if it failed."""
+        if timeout_s is None:
+            timeout_s = self._config.register_broker_timeout_ms / 1000
         try:
             answer = await self._client.invoke(address, command, timeout_s=timeout_s)
             epoch = answer.header(HaEpoch).ha_epoch

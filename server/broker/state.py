@@ -470,11 +470,11 @@ class Broker:
         change = self.topics.change_count
         self.files.mark("topics", lambda error: self._topics_saved(change, error))
         self.sender.forget_routes()
-        self._on_topics_changed()
 
     def _topics_saved(self, change_count: int, error: OSError | None) -> None:
         if error is None:
             self.topics.saved(change_count)
+        self._on_topics_changed()
 
     def when_safe(self, done: Done) -> None:
         """Call ``done`` when what was put is safe and topics.json has every new topic."""

@@ -10,6 +10,7 @@ from typing import Final
 
 from storefmt.formats.kernels import PURE
 
+NOT_BUILT: Final = "none (not built: the installation found no Cython or no C compiler)"
 _PACKAGES: Final = ("remoting", "server", "storefmt")
 _SUFFIX: Final = "_kernel"
 
@@ -23,4 +24,4 @@ def kernels_in_use() -> str:
         for name in sys.modules
         if name.startswith(_PACKAGES) and name.endswith(_SUFFIX)
     )
-    return ", ".join(names) or "none (not built: no C compiler at the installation)"
+    return ", ".join(names) or NOT_BUILT

@@ -1,6 +1,7 @@
 """The JSON files of ``config/``: typed values, and the text Java writes for them.
 
     topics.json             TopicTable         dataVersion, topicConfigTable
+    topicChanges.json       TopicChanges       the same, base and deleted; only our broker has it
     subscriptionGroup.json  GroupTable         dataVersion, subscriptionGroupTable
     consumerOffset.json     ConsumerOffsets    offsetTable: topic@group -> queue -> offset
     lmqConsumerOffset.json  the same           and lmqOffsetTable: topic@group -> offset
@@ -43,6 +44,7 @@ from storefmt.errors import ConfigDamaged
 
 MEANINGS: Final[Mapping[str, str]] = {
     "topics.json": "settings of every topic",
+    "topicChanges.json": "topics that changed since a broker of this project wrote topics.json",
     "subscriptionGroup.json": "settings of every consumer group",
     "consumerOffset.json": "how far each group has read each queue",
     "lmqConsumerOffset.json": "the same on a broker with enableLmq, light queues included",
@@ -260,12 +262,74 @@ class TopicTable(_StateFile):
         topics = (TopicTexts() if known is None else known).take(self)
         return dumps(self._with(topics), pretty=True, dialect=self.dialect)
 
+    def changes_since(self, base: "TopicTable") -> "TopicChanges":
+        """Return what changed since ``base``, an earlier snapshot of the same table."""
+        deleted = sorted(base.topics.keys() - self.topics.keys())
+        return TopicChanges(base.data_version, self.changed_since(base), deleted, self.data_version)
+
+    def changed_since(self, base: "TopicTable") -> dict[str, TopicConfig]:
+        """Return the topics that are new or changed since ``base``, an earlier snapshot."""
+        old = base.topics
+        # The same object: a topic does not change, it is replaced.
+        return {name: topic for name, topic in self.topics.items() if old.get(name) is not topic}
+
+    def apply(self, changes: "TopicChanges") -> None:
+        """Take over changes, if this is the table that they are based on.
+
+        A table of another version was written later and has these changes, or comes from another
+        broker or a backup, of which they say nothing.
+        """
+        if changes.base != self.data_version:
+            return
+        for name in changes.deleted:
+            self.topics.pop(name, None)
+        self.topics |= changes.topics
+        self.data_version = changes.data_version
+
+
+@dataclass(slots=True)
+class TopicChanges(_StateFile):
+    """topicChanges.json: what changed since topics.json was written, so that a change is cheap.
+
+    ``base`` is the version of that topics.json; changes of another one count no more.
+    """
+
+    base: DataVersion = field(default_factory=DataVersion)
+    topics: dict[str, TopicConfig] = field(default_factory=dict)
+    deleted: list[str] = field(default_factory=list)
+    data_version: DataVersion = field(default_factory=DataVersion)
+
+    @property
+    def count(self) -> int:
+        """How many topics changed or were deleted."""
+        return len(self.topics) + len(self.deleted)
+
+    @classmethod
+    def from_json(cls, value: Json) -> Self:
+        """Return the changes in a parsed object; errors as ``decode``."""
+        found = as_object(value, "topic changes")
+        table = TopicTable.from_json(value)
+        deleted = found.get("deleted")
+        if not isinstance(deleted, list):
+            raise ConfigDamaged("deleted is no list of topics")
+        base = DataVersion.from_json(found.get("base"))
+        return cls(base, table.topics, [str(name) for name in deleted], table.data_version)
+
+    def to_json(self) -> dict[Key, Json]:
+        """Return the object, with the keys of topics.json and two more."""
+        table = TopicTable(self.topics, self.data_version)
+        return {
+            "base": self.base.to_json(),
+            "deleted": list(self.deleted),
+            **table.to_json(),
+        }
+
 
 class TopicTexts:
     """The texts of topics in topics.json, kept from one writing of the file to the next.
 
-    A creation writes the whole file, and to make the text of 20,000 topics takes a third of a
-    second; to join texts that are there takes a tenth of that. One thread at a time may use it.
+    To make the text of 20,000 topics takes a third of a second; to join texts that are there takes
+    a tenth of that. One thread at a time may use it.
     """
 
     def __init__(self) -> None:

@@ -19,6 +19,7 @@ from typing import Final
 REPOSITORY: Final = Path(__file__).resolve().parents[2]
 FLAGS: Final = "-fsanitize=address,undefined -fno-omit-frame-pointer -g -O1"
 TESTS: Final = (
+    "tests/fuzz/test_fuzz.py::test_seeds_are_read_whole_and_cut[sends]",
     "tests/server/broker/send/test_send_kernel.py",
     "tests/server/broker/pull/test_pull_header.py",
     "tests/server/store/commitlog/test_dispatch.py",

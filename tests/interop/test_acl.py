@@ -100,13 +100,13 @@ def keys(access_key: str) -> dict[str, str]:
 
 
 async def make_topic(guarded: Guarded, topic: str = TOPIC) -> None:
-    async with MQClient(guarded.namesrv, timeout_s=20.0, **keys(ADMIN)) as client:
+    async with MQClient(guarded.namesrv, timeout_s=60, **keys(ADMIN)) as client:
         await Admin(client).create_topic(guarded.broker.address, TopicConfig(topic, 1, 1))
 
 
 async def test_signed_requests_pass_also_queries_by_key(guarded: Guarded) -> None:
     await make_topic(guarded)
-    async with MQClient(guarded.namesrv, timeout_s=20.0, **keys(USER)) as client:
+    async with MQClient(guarded.namesrv, timeout_s=60, **keys(USER)) as client:
         queue = MessageQueue(TOPIC, "guarded", 0)
         message = Message(TOPIC, b"z" * 9_000, tags="A", keys="k", properties={"ü": "中"})
         sent = await Producer(client).send(message, queue=queue)
@@ -123,7 +123,7 @@ async def test_signed_requests_pass_also_queries_by_key(guarded: Guarded) -> Non
 def test_archives_sign_with_their_keys(guarded: Guarded, tmp_path: Path) -> None:
     async def fill() -> None:
         await make_topic(guarded, "GuardedArchive")
-        async with MQClient(guarded.namesrv, timeout_s=20.0, **keys(ADMIN)) as client:
+        async with MQClient(guarded.namesrv, timeout_s=60, **keys(ADMIN)) as client:
             queue = MessageQueue("GuardedArchive", "guarded", 0)
             await eventually(Admin(client).topic_list, lambda topics: queue.topic in topics)
             await Producer(client).send(Message(queue.topic, b"x"), queue=queue)
@@ -195,7 +195,7 @@ def test_refusals_have_the_codes_and_texts_of_the_real_broker(
         if key is not None:
             sign(command, key, secret or SECRETS[key])
         try:
-            return await client.invoke(guarded.broker.address, command, timeout_s=20.0)
+            return await client.invoke(guarded.broker.address, command, timeout_s=60)
         finally:
             await client.close()
 
@@ -295,7 +295,7 @@ def test_the_java_mqadmin_keeps_accounts(
     assert content["dataVersion"][0]["counter"] == 2
 
     async def send() -> bool:
-        async with MQClient(guarded.namesrv, timeout_s=20.0, **keys("toolsMade")) as client:
+        async with MQClient(guarded.namesrv, timeout_s=60, **keys("toolsMade")) as client:
             queue = MessageQueue(TOPIC, "guarded", 0)
             try:
                 return bool(await Producer(client).send(Message(TOPIC, b"tools"), queue=queue))
@@ -325,7 +325,7 @@ def test_a_file_that_changes_counts_within_seconds(guarded: Guarded) -> None:
         command = Command.request(RequestCode.GET_BROKER_CONFIG)
         sign(command, "addedLater", "laterSecret")
         try:
-            return (await client.invoke(guarded.broker.address, command, timeout_s=20.0)).code
+            return (await client.invoke(guarded.broker.address, command, timeout_s=60)).code
         finally:
             await client.close()
 

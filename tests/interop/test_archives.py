@@ -90,7 +90,7 @@ def test_the_real_broker_opens_a_restored_store(
 
 async def by_a_key(namesrv: str, topic: str) -> int:
     """Return how many messages the index of a broker has for one key."""
-    async with MQClient(namesrv, timeout_s=20.0) as client:
+    async with MQClient(namesrv, timeout_s=60) as client:
         return len(await Admin(client).query_message(topic, "k-0-50"))
 
 

@@ -252,7 +252,7 @@ def test_traces_are_printed_as_java_prints_them(
 
 async def caught_up(scene: Scene) -> None:
     """Return once the member that is online has a position at the end of each queue."""
-    async with MQClient(scene.servers.namesrv.address, timeout_s=20.0) as client:
+    async with MQClient(scene.servers.namesrv.address, timeout_s=60) as client:
         admin = Admin(client)
 
         async def behind() -> list[int]:

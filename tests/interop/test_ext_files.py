@@ -162,7 +162,7 @@ async def shown(broker: str) -> list[str]:
     """Return what a broker shows of the queue to each group, times left out."""
     client, found = RemotingClient(), []
     beat = await client.invoke(
-        broker, Command.request(RequestCode.HEART_BEAT, body=HEARTBEAT), timeout_s=20
+        broker, Command.request(RequestCode.HEART_BEAT, body=HEARTBEAT), timeout_s=60
     )
     assert beat.code == 0, beat
     for group in ("EXT_LOW", "TAGS", "ALL", "EXT_ODD", None):
@@ -171,7 +171,7 @@ async def shown(broker: str) -> list[str]:
                 topic=TOPIC, queue_id=0, index=index, count=count, consumer_group=group
             )
             command = Command.request(RequestCode.QUERY_CONSUME_QUEUE, header)
-            answer = await client.invoke(broker, command, timeout_s=20)
+            answer = await client.invoke(broker, command, timeout_s=60)
             found.append(re.sub(r"(?<!\d)1[78]\d{11}(?!\d)", "0", answer.body.decode()))
     await client.close()
     return found

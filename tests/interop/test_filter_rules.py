@@ -93,7 +93,7 @@ def retried(number: int) -> SendMessageV2:
 async def ask(
     client: RemotingClient, broker: str, code: int, header: Header | None = None, body: bytes = b""
 ) -> Command:
-    return await client.invoke(broker, Command.request(code, header, body=body), timeout_s=20)
+    return await client.invoke(broker, Command.request(code, header, body=body), timeout_s=60)
 
 
 async def test_filters_are_refused_and_retries_are_filtered(rules: Servers) -> None:

@@ -21,7 +21,7 @@ MESSAGE_COUNT = 60
 
 def make_topic(servers: Servers, topic: str) -> None:
     async def go() -> None:
-        async with MQClient(servers.namesrv.address, timeout_s=20.0) as client:
+        async with MQClient(servers.namesrv.address, timeout_s=60) as client:
             config = TopicConfig(topic, read_queue_nums=2, write_queue_nums=2)
             await Admin(client).create_topic(servers.broker.address, config)
 

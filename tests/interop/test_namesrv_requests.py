@@ -282,7 +282,7 @@ async def play(address: str, steps: list[Step]) -> list[Shown]:
             client = clients.setdefault(step.conn, RemotingClient())
             command = Command.request(step.code, body=step.body)
             command.ext, command.version = dict(step.ext), step.version
-            found.append(shown(await client.invoke(address, command, timeout_s=20.0)))
+            found.append(shown(await client.invoke(address, command, timeout_s=60)))
     finally:
         for client in clients.values():
             await client.close()
@@ -301,7 +301,7 @@ async def brokers_at(address: str) -> list[str] | None:
     client = RemotingClient()
     try:
         asked = Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
-        answer = await client.invoke(address, asked, timeout_s=20.0)
+        answer = await client.invoke(address, asked, timeout_s=60)
     finally:
         await client.close()
     if answer.code != ResponseCode.SUCCESS:
@@ -366,7 +366,7 @@ def test_an_unknown_code_is_not_answered(pair: Pair, code: int) -> None:
         try:
             # With the connection made, only the answer can be missing.
             known = Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
-            await client.invoke(address, known, timeout_s=20.0)
+            await client.invoke(address, known, timeout_s=60)
             with contextlib.suppress(RequestTimedOut):
                 await client.invoke(address, Command.request(code), timeout_s=1.0)
                 return True
@@ -384,7 +384,7 @@ def test_the_answer_is_in_the_serialisation_of_the_request(pair: Pair, serialize
         command = Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
         command.serialize = serialize
         try:
-            answer = await client.invoke(address, command, timeout_s=20.0)
+            answer = await client.invoke(address, command, timeout_s=60)
         except RemotingError as error:
             raise AssertionError(str(error)) from error
         finally:

@@ -243,7 +243,7 @@ def test_second_name_server_is_asked_when_the_first_is_down(servers: Servers) ->
     down = f"127.0.0.1:{free_ports(1)}"
 
     async def ask(namesrv: str) -> list[str]:
-        async with MQClient(namesrv, timeout_s=20.0) as client:
+        async with MQClient(namesrv, timeout_s=60) as client:
             return list((await Admin(client).cluster_info()).broker_addr_table)
 
     assert asyncio.run(ask(f"{down};{servers.namesrv.address}")) == [servers.broker.name]

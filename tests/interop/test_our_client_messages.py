@@ -153,7 +153,7 @@ def test_questions_and_replies_cross_both_ways(
 
     other = f"{topic}_b"
     make_topic(servers, other, 1)
-    with BlockingClient(servers.namesrv.address, timeout_s=20.0) as client:
+    with BlockingClient(servers.namesrv.address, timeout_s=60) as client:
 
         def answer(
             messages: list[MessageExt], context: ConsumeConcurrentlyContext

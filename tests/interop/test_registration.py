@@ -65,7 +65,7 @@ async def brokers(namesrv: Namesrv) -> set[str]:
     client = RemotingClient()
     try:
         asked = Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
-        answer = await client.invoke(namesrv.address, asked, timeout_s=20.0)
+        answer = await client.invoke(namesrv.address, asked, timeout_s=60)
     finally:
         await client.close()
     return set(ClusterInfo.decode(answer.body).broker_addr_table)
@@ -77,7 +77,7 @@ async def route(namesrv: Namesrv, topic: str) -> bytes:
     asked = Command.request(RequestCode.GET_ROUTEINFO_BY_TOPIC)
     asked.ext = {"topic": topic}
     try:
-        return (await client.invoke(namesrv.address, asked, timeout_s=20.0)).body
+        return (await client.invoke(namesrv.address, asked, timeout_s=60)).body
     finally:
         await client.close()
 
@@ -86,7 +86,7 @@ def test_a_broker_is_known_at_all_and_gone_from_all(mixed: Mixed) -> None:
     async def go() -> None:
         for namesrv in (mixed.java, mixed.ours):
             assert await eventually(lambda at=namesrv: brokers(at), lambda found: "mixed" in found)
-        async with MQClient(mixed.ours.address, timeout_s=20.0) as client:
+        async with MQClient(mixed.ours.address, timeout_s=60) as client:
             config = TopicConfig("Everywhere", 3, 3)
             await Admin(client).create_topic(mixed.broker.address, config)
         routes = [
@@ -120,7 +120,7 @@ def test_clients_fail_over_and_a_killed_broker_is_gone_at_once(
     (sent,) = toolbox.run("Producer", spec)
 
     async def ours() -> list[str]:
-        async with MQClient(mixed.both, timeout_s=20.0) as client:
+        async with MQClient(mixed.both, timeout_s=60) as client:
             return list((await Admin(client).cluster_info()).broker_addr_table)
 
     async def gone() -> None:

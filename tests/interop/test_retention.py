@@ -110,6 +110,8 @@ async def delete(client: MQClient, broker: Broker) -> Left:
     for queue_id in (0, 1):
         queue = MessageQueue(TOPIC, broker.name, queue_id)
         await eventually(partial(admin.min_offset, queue), lambda low: low > 0)
+    # The real broker goes through all queues, and then through the index.
+    await eventually(partial(expired_indexes, broker.store, int(kept[0])), lambda left: not left)
     await settled(broker.store)
     await admin.clean_expired_queues(broker.address)
     await eventually(partial(paths_of, broker.store, f"consumequeue/{OLD}"), lambda left: not left)
@@ -126,6 +128,15 @@ async def delete(client: MQClient, broker: Broker) -> Left:
         await read_all(client, broker, OLD),
         keys,
     )
+
+
+async def expired_indexes(store: Path, log_min: int) -> list[str]:
+    """Return the index files, but for the newest, that only have records below a log offset."""
+    paths = sorted((store / "index").iterdir())[:-1]
+    # Bytes 24 to 32 are the log offset of the last record.
+    return [
+        path.name for path in paths if int.from_bytes(path.read_bytes()[24:32], "big") < log_min
+    ]
 
 
 async def settled(store: Path) -> None:

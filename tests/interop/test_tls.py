@@ -78,7 +78,7 @@ def pair(
 async def ask(address: str, command: Command, *, tls: ClientTls | None) -> Command:
     client = RemotingClient(tls=tls)
     try:
-        return await client.invoke(address, command, timeout_s=20.0)
+        return await client.invoke(address, command, timeout_s=60)
     finally:
         await client.close()
 
@@ -95,7 +95,7 @@ async def test_our_client_speaks_tls_to_both_servers(pair: Pair) -> None:
 
 def test_our_producer_speaks_tls_to_both_servers(pair: Pair) -> None:
     async def go() -> str:
-        async with MQClient(pair.namesrv.address, timeout_s=20.0, tls=ClientTls()) as client:
+        async with MQClient(pair.namesrv.address, timeout_s=60, tls=ClientTls()) as client:
             message = Message("SecuredOurs", b"x" * 200_000)
             return (await Producer(client).send(message)).unique_key
 

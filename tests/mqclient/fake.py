@@ -101,7 +101,7 @@ class FakeServer:
 
     def client(self, **more: object) -> MQClient:
         """Return a client of this server, with a clock that stands still."""
-        settings: dict[str, object] = {"timeout_s": 2.0, "clock_ms": lambda: NOW_MS, **more}
+        settings: dict[str, object] = {"timeout_s": 60.0, "clock_ms": lambda: NOW_MS, **more}
         return MQClient(self.address, **settings)  # type: ignore[arg-type]
 
     def asked_for(self, request_code: int) -> list[Command]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from remoting.acl import ACCESS_KEY, SIGNATURE, is_signed, sign, signatures_of
+from remoting.acl import ACCESS_KEY, SIGNATURE, content_of, is_signed, sign, signatures_of
 from remoting.codes import SerializeType
 from remoting.command import Command
 from remoting.serialize import decode_header
@@ -51,6 +51,10 @@ def test_a_query_by_unique_key_is_accepted_in_both_forms() -> None:
 
     assert client != broker
     assert signatures_of({"topic": "T", "key": "K"}, b"", "secret1234") == (broker,)
+
+
+def test_a_field_without_a_name_is_signed() -> None:
+    assert content_of({"": "1", "a": "2", "Signature": "3"}, b"4") == b"124"
 
 
 @pytest.mark.parametrize("serialize", list(SerializeType))

@@ -21,7 +21,11 @@ from tests.waiting import eventually
 
 DESCRIPTORS = 256
 MIB = 1 << 20
-SMALL = "mappedFileSizeCommitLog=1048576\nmaxHashSlotNum=500\nmaxIndexNum=1000\n"
+SMALL = (
+    "mappedFileSizeCommitLog=1048576\nmaxHashSlotNum=500\nmaxIndexNum=1000\n"
+    # A busy machine must not look like an overloaded broker.
+    "brokerFastFailureEnable=false\nosPageCacheBusyTimeOutMills=60000\nsyncFlushTimeout=60000\n"
+)
 
 
 @contextmanager

@@ -17,7 +17,11 @@ from tests.waiting import eventually
 
 Run = Callable[[str, Path], subprocess.Popen[str]]
 
-SMALL = "mappedFileSizeCommitLog=1048576\nmaxHashSlotNum=500\nmaxIndexNum=1000\n"
+SMALL = (
+    "mappedFileSizeCommitLog=1048576\nmaxHashSlotNum=500\nmaxIndexNum=1000\n"
+    # A busy machine must not look like an overloaded broker.
+    "brokerFastFailureEnable=false\nosPageCacheBusyTimeOutMills=60000\nsyncFlushTimeout=60000\n"
+)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pytest
 
 from storefmt.errors import StoreError
 from storefmt.store_file import OPEN_FILES_MAX, OpenFiles, StoreFile
+from tests.descriptors import descriptor_count
 
 GIB = 1 << 30
 
@@ -71,24 +72,24 @@ def test_only_a_few_files_stay_open(tmp_path: Path) -> None:
     files = OpenFiles()
     for number in range(3 * OPEN_FILES_MAX):
         (tmp_path / str(number)).write_bytes(b"%d" % number)
-    before = len(os.listdir("/proc/self/fd"))
+    before = descriptor_count()
 
     opened = [files.open(tmp_path / str(number)) for number in range(3 * OPEN_FILES_MAX)]
 
-    assert len(os.listdir("/proc/self/fd")) - before <= OPEN_FILES_MAX + 1
+    assert descriptor_count() - before <= OPEN_FILES_MAX + 1
     assert opened[0].read(0, 9) == b"0"
     files.close()
 
 
 def test_a_file_that_is_let_go_keeps_nothing_open(tmp_path: Path) -> None:
-    before = len(os.listdir("/proc/self/fd"))
+    before = descriptor_count()
     file = sparse(tmp_path / "f", (0, b"abc"), size=3)
     file.close()
     file.read(0, 1)
 
     del file
 
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert descriptor_count() == before
 
 
 def test_what_cannot_be_read_is_a_store_error(tmp_path: Path) -> None:

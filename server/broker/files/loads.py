@@ -18,7 +18,13 @@ from server.broker.topics import BuiltIn
 from server.runtime.jsonfile import load_state_file
 from server.store.config import StoreConfig
 from storefmt.config.fastjson import loads
-from storefmt.config.tables import ConsumerOffsets, DelayOffsets, GroupTable, TopicTable
+from storefmt.config.tables import (
+    ConsumerOffsets,
+    DelayOffsets,
+    GroupTable,
+    TopicChanges,
+    TopicTable,
+)
 from storefmt.paths import StorePaths
 
 
@@ -90,8 +96,12 @@ def load_state(paths: StorePaths, config: StoreConfig) -> StoredTables:
     offsets = None
     for name in offset_files(config):
         offsets = offsets or load_state_file(paths.config_file(name), ConsumerOffsets.decode)
+    topics = load_state_file(paths.config_file("topics.json"), TopicTable.decode)
+    changes = load_state_file(paths.config_file("topicChanges.json"), TopicChanges.decode)
+    if topics is not None and changes is not None:
+        topics.apply(changes)
     return StoredTables(
-        topics=load_state_file(paths.config_file("topics.json"), TopicTable.decode),
+        topics=topics,
         groups=load_state_file(paths.config_file("subscriptionGroup.json"), GroupTable.decode),
         offsets=offsets,
         delay_offsets=load_state_file(paths.config_file("delayOffset.json"), DelayOffsets.decode),

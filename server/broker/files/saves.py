@@ -31,11 +31,17 @@ Saved = Callable[[OSError | None], None]
 Content = Callable[[], Callable[[], str]]
 """Takes a snapshot on the loop, and returns a function that formats it in a thread."""
 
+Write = Callable[[Path, str], None]
+"""Replaces the content of a file so that a crash leaves the old or the new one."""
+
+Take = Callable[[], Callable[[Write], None]]
+"""Takes a snapshot on the loop, and returns a function that writes it in a thread."""
+
 
 @dataclass(slots=True)
 class _File:
     path: Path
-    content: Content
+    take: Take
     is_needed: bool
     """False for a file that is written only after it was marked once."""
     marked: bool = False
@@ -46,10 +52,10 @@ class StateFiles:
     """The state files of one broker.
 
     Args:
-        write: replaces the content of a file so that a crash leaves the old or the new one.
+        write: replaces the content of a file.
     """
 
-    def __init__(self, *, write: Callable[[Path, str], None] = write_atomic) -> None:
+    def __init__(self, *, write: Write = write_atomic) -> None:
         self._write = write
         self._files: dict[str, _File] = {}
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="state-files")
@@ -72,7 +78,18 @@ class StateFiles:
             name: for ``mark``; by default the file name without its suffix.
             is_needed: whether ``close`` writes it even if it was never marked.
         """
-        self._files[name or path.stem] = _File(path, content, is_needed)
+
+        def take() -> Callable[[Write], None]:
+            text = content()
+            return lambda write: write(path, text())
+
+        self.add_written(path, take, name=name, is_needed=is_needed)
+
+    def add_written(
+        self, path: Path, take: Take, *, name: str | None = None, is_needed: bool = True
+    ) -> None:
+        """Declare a file that ``take`` writes; the arguments are those of ``add``."""
+        self._files[name or path.stem] = _File(path, take, is_needed)
 
     def file_name(self, name: str) -> str:
         """Return the file name of a declared file."""
@@ -111,16 +128,13 @@ class StateFiles:
             if not file.is_needed:
                 continue
             try:
-                self._write(file.path, file.content()())
+                file.take()(self._write)
             except OSError as error:
                 LOG.error("cannot write %s: %s", file.path, error)
                 failed = error
         self._worker.shutdown()
         if failed is not None:
             raise failed
-
-    def _write_text(self, path: Path, text: Callable[[], str]) -> None:
-        self._write(path, text())
 
     def _start(self) -> None:
         if self._task is None or self._task.done():
@@ -136,10 +150,10 @@ class StateFiles:
                 return
             file.marked = False
             waiting, file.waiting = file.waiting, []
-            text = file.content()
+            job = file.take()
             error: OSError | None = None
             try:
-                await loop.run_in_executor(self._worker, self._write_text, file.path, text)
+                await loop.run_in_executor(self._worker, job, self._write)
             except OSError as failure:
                 LOG.error("cannot write %s: %s", file.path, failure)
                 error = failure

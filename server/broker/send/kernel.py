@@ -1,35 +1,44 @@
 """Chooses how the sends of a broker are taken: by the kernel where it was built, or in Python.
 
-    RemotingServer.on_bytes ── SendKernel.take ── the first plain sends of a read
-                                                  all that follows: on_frame ── Sender.take
-
-Rule: ``MQ_PURE`` in the environment leaves the kernel out, see ``storefmt.formats.kernels``.
+RemotingServer.on_bytes ── SendKernel.take ── the first plain sends of a read
+                                              all that follows: on_frame ── Sender.take
 """
 
-import os
 from collections.abc import Callable
+from typing import Final
 
 from remoting.aio.server import ServerConn
+from server.broker.acl.control import AccessControl
 from server.broker.send.sender import Kernel, Sender
 from server.runtime.clock import Clock
-from storefmt.formats.kernels import PURE
+from storefmt.formats.kernels import chosen
 
 
-def compiled() -> Callable[..., Kernel] | None:
-    """Return the class of the kernel; None where it was not built."""
+def kernels() -> dict[str, Callable[..., Kernel] | None]:
+    """Return the kernels that are here by name: ``pure`` is none, ``compiled`` if built."""
+    found: dict[str, Callable[..., Kernel] | None] = {"pure": None}
     try:
         from server.broker.send.send_kernel import SendKernel
     except ImportError:
+        return found
+    return {**found, "compiled": SendKernel}
+
+
+send_kernel: Final = chosen(kernels())
+"""The class of the kernel in use; None without one."""
+
+
+def plain_sends(
+    sender: Sender, clock: Clock, access: AccessControl | None
+) -> Callable[[ServerConn, bytes], int] | None:
+    """Return what takes the plain sends at the beginning of a read; None without the kernel.
+
+    Args:
+        sender: takes all other sends.
+        clock: gives the store times.
+        access: checks every send; None without access control.
+    """
+    if send_kernel is None:
         return None
-    return SendKernel
-
-
-SendKernel = compiled()
-
-
-def plain_sends(sender: Sender, clock: Clock) -> Callable[[ServerConn, bytes], int] | None:
-    """Return what takes the plain sends at the beginning of a read; None without the kernel."""
-    if SendKernel is None or os.environ.get(PURE):
-        return None
-    take = sender.make_kernel(SendKernel).take
+    take = sender.make_kernel(send_kernel, access).take
     return lambda conn, data: take(conn, data, clock.now_ms())

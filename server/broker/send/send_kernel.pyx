@@ -5,16 +5,16 @@
     one read:  | send | send | batch | pull | send |
                  taken here ─────────>|<── these go the general way (``Sender.take``)
 
-    header ── fields ── properties in stored order ──> record in ``log.parts``
+    header ── fields ── allowed? ── properties in stored order ──> record in ``log.parts``
                                                    ├─> DispatchEntry and queue of the appender
                                                    └─> answer, kept by the group commit
 
 Rule: optional; with or without it, the same bytes in the same reads give the same records,
 entries, answers and counters (a test compares them). What is not plain is left to the general way,
-untouched, and with it all that follows in the same read: a header in another layout or with an
-escape other than those of the property separators, a field that is missing, a property on which the
-broker acts, a topic without a route, a record that needs the next file, and every bad input. A
-length is compared with what is there before it is used. Nothing of a message is visible to others
+untouched, and with it all that follows in the same read: a header that ``header_pairs`` or
+``send_header`` leaves or in another serialisation than the first one, a send that the access control
+refuses, a property on which the broker acts, a topic without a route, a record that needs the next
+file, and every bad input. A length is compared with what is there before it is used. Nothing of a message is visible to others
 before all objects for it exist.
 
 Source: as ``server.broker.send.sender``.
@@ -26,25 +26,35 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_DecodeASCII, PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memchr, memcmp, memcpy
+from libc.string cimport memchr, memcpy
+from remoting.header_pairs cimport (
+    JSON,
+    ROCKETMQ,
+    Bytes,
+    Header,
+    Pair,
+    Span,
+    is_word,
+    read_header,
+    sort_pairs,
+)
 from server.broker.send.send_header cimport (
+    FIELDS_COUNT,
     SEND,
     SEND_BATCH,
     SEND_V2,
-    VERSION_MIN,
-    Bytes,
     Send,
-    Span,
+    is_true,
     read_send,
 )
 from storefmt.formats.big_endian cimport i32, put_u32, put_u64, u32
 from storefmt.formats.javahash_kernel cimport hash_on
 from storefmt.formats.scan_kernel cimport Span as BufferSpan
 
-from remoting.codes import RequestCode, SerializeType
+from remoting import acl
+from remoting.codes import FLAG_RESPONSE, RequestCode, SerializeType
 from remoting.frame import FRAME_SIZE_MAX, HEADER_SIZE_MAX
 from server.broker.send.batches import RUN_COUNT_MAX
-from server.broker.send.topic_rules import RETRY_TIMES_VERSION
 from server.store.queues.queue import ConsumeQueue
 from server.store.results import DispatchEntry
 from storefmt.formats import layout, message
@@ -80,22 +90,34 @@ cdef int64_t RECORD_HEAD = layout.MESSAGE.part("body_size").struct().size
 cdef int64_t BATCH_HEAD = layout.BATCH_ENTRY.part("body_size").struct().size
 cdef bytes TAGS_NAME = TAGS.encode(), KEYS_NAME = KEYS.encode()
 cdef bytes UNIQUE_NAME = UNIQUE_KEY.encode(), WAIT_NAME = WAIT.encode()
+cdef bytes ACCESS_KEY_NAME = acl.ACCESS_KEY.encode(), SIGNATURE_NAME = acl.SIGNATURE.encode()
+cdef bytes UNIQUE_QUERY_NAME = acl.UNIQUE_KEY_QUERY.encode()
+cdef uint32_t ANSWER_FLAG = FLAG_RESPONSE
 # Creating a named tuple this way takes half the time.
 cdef object new_entry = tuple.__new__
-cdef object JSON = int(SerializeType.JSON)
 cdef object crc32 = message.crc32
 assert HOST_V4_SIZE == 8
-assert (SEND, SEND_V2, SEND_BATCH, VERSION_MIN) == (
+assert (SEND, SEND_V2, SEND_BATCH) == (
     RequestCode.SEND_MESSAGE,
     RequestCode.SEND_MESSAGE_V2,
     RequestCode.SEND_BATCH_MESSAGE,
-    RETRY_TIMES_VERSION,
 )
+assert (JSON, ROCKETMQ) == (SerializeType.JSON, SerializeType.ROCKETMQ)
 
-
-cdef struct Part:
-    # One property.
-    Span name, value
+cdef const char *SHORT_NAMES[FIELDS_COUNT]
+cdef const char *LONG_NAMES[FIELDS_COUNT]
+cdef int SHORT_SIZES[FIELDS_COUNT]
+cdef int LONG_SIZES[FIELDS_COUNT]
+SHORT_NAMES[:] = [
+    b"a", b"b", b"c", b"d", b"e", b"f", b"g", b"h", b"i", b"j", b"k", b"l", b"m",
+]
+SHORT_SIZES[:] = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+LONG_NAMES[:] = [
+    b"producerGroup", b"topic", b"defaultTopic", b"defaultTopicQueueNums", b"queueId", b"sysFlag",
+    b"bornTimestamp", b"flag", b"properties", b"reconsumeTimes", b"unitMode", b"maxReconsumeTimes",
+    b"batch",
+]
+LONG_SIZES[:] = [13, 5, 12, 21, 7, 7, 13, 4, 10, 14, 8, 17, 5]
 
 
 cdef struct Entry:
@@ -161,7 +183,7 @@ cdef class Layout:
 
 # Reading properties.
 
-cdef int _split(Span text, Part *parts) noexcept nogil:
+cdef int _split(Span text, Pair *parts) noexcept nogil:
     """Split properties; return how many there are, -1 if some would be dropped or are too many."""
     cdef Bytes at = text.at, end = text.at + text.size, stop, mark
     cdef int count = 0
@@ -190,14 +212,22 @@ cdef int _split(Span text, Part *parts) noexcept nogil:
 
 
 cdef inline bint _named(Span name, bytes wanted) noexcept:
-    cdef Py_ssize_t size = PyBytes_GET_SIZE(wanted)
-    return name.size == size and not memcmp(name.at, PyBytes_AS_STRING(wanted), size)
+    return is_word(&name, PyBytes_AS_STRING(wanted), PyBytes_GET_SIZE(wanted))
 
 
 cdef bint _is_ascii(Span text) noexcept nogil:
     cdef Py_ssize_t at
     for at in range(text.size):
         if text.at[at] & 0x80:
+            return False
+    return True
+
+
+cdef bint _is_utf8(Span text) except -1:
+    if not _is_ascii(text):
+        try:
+            PyUnicode_DecodeUTF8(<char *> text.at, text.size, NULL)
+        except UnicodeDecodeError:
             return False
     return True
 
@@ -215,17 +245,6 @@ cdef tuple _index_keys(Span unique, Span keys):
     if not keys.size:
         return (first,) if unique.size else ()
     return split_keys(first, PyUnicode_DecodeUTF8(<char *> keys.at, keys.size, NULL))
-
-
-cdef inline bint _is_true(Span text) noexcept nogil:
-    cdef const char *word = b"true"
-    cdef int at
-    if text.size != 4:
-        return False
-    for at in range(4):
-        if text.at[at] | 0x20 != <uint8_t> word[at]:
-            return False
-    return True
 
 
 # Writing.
@@ -255,6 +274,13 @@ cdef uint8_t *_decimal(uint8_t *out, uint64_t value) noexcept nogil:
     return out
 
 
+cdef uint8_t *_sized(uint8_t *out, uint64_t value) noexcept nogil:
+    """Write a number as text with its size before it, as in a binary header."""
+    cdef uint8_t *end = _decimal(out + 4, value)
+    put_u32(out, <uint32_t> (end - out - 4))
+    return end
+
+
 cdef uint8_t *_hex16(uint8_t *out, uint64_t value) noexcept nogil:
     cdef const char *digits = b"0123456789ABCDEF"
     cdef int at
@@ -268,6 +294,8 @@ cdef class SendKernel:
     """Takes plain sends for one broker; see the module.
 
     Args:
+        allows: tells whether a send is allowed (``AccessControl.allows_send``); None without
+            access control.
         limits: returns the largest body and the largest record (bytes); None while every send has
             to go the general way.
         routes: the known routes by topic.
@@ -281,7 +309,7 @@ cdef class SendKernel:
         store_host: packed host of this broker.
     """
 
-    cdef object _limits, _layout_of, _suffix_of, _appender, _answers, _turn, _log, _table
+    cdef object _allows, _limits, _layout_of, _suffix_of, _appender, _answers, _turn, _log, _table
     cdef dict _routes, _queues, _layouts, _suffixes
     cdef bytes _cluster, _store_host
     cdef Output _records, _out
@@ -289,15 +317,15 @@ cdef class SendKernel:
     cdef Entry *_batch
     cdef BufferSpan _view
     cdef Layout _layout
-    cdef Part _parts[PARTS_MAX]
+    cdef Pair _parts[PARTS_MAX]
     # What is the same for the frames of one read.
-    cdef object _conn, _now, _route, _topic, _topic_bytes
+    cdef object _now, _ip, _route, _topic, _topic_bytes
     cdef bytes _peer_host
     cdef tuple _pieces
     cdef list _entries, _handles, _opaques
     cdef int64_t _now_ms, _body_max, _size_max, _end, _file_end, _head_size, _host_bits
     cdef int64_t _queue_limit, _route_flag, _route_count, _route_size, _route_times
-    cdef int64_t _frame_count
+    cdef int64_t _frame_count, _serialize
 
     def __cinit__(self):
         self._scratch = <uint8_t *> PyMem_Malloc(HEADER_MAX)
@@ -310,8 +338,10 @@ cdef class SendKernel:
         PyMem_Free(self._batch)
 
     def __init__(
-        self, *, limits, routes, layout_of, cluster, suffix_of, appender, answers, turn, store_host
+        self, *, allows, limits, routes, layout_of, cluster, suffix_of, appender, answers, turn,
+        store_host
     ):
+        self._allows = allows
         self._limits, self._routes, self._layout_of = limits, routes, layout_of
         self._cluster, self._suffix_of = cluster, suffix_of
         self._appender, self._answers, self._turn = appender, answers, turn
@@ -334,11 +364,14 @@ cdef class SendKernel:
         """
         cdef Py_ssize_t pos = 0
         limits = self._limits()
-        pieces = self._answers.pieces
-        if limits is None or pieces is None:
+        if limits is None or PyBytes_GET_SIZE(data) < HEAD_SIZE:
             return 0
         self._body_max, self._size_max = limits
-        self._pieces, self._peer_host, self._conn = pieces, conn.peer_host, conn
+        self._serialize = <uint8_t> PyBytes_AS_STRING(data)[4]
+        pieces = self._answers.pieces if self._serialize == JSON else self._answers.binary_pieces
+        if pieces is None:
+            return 0
+        self._pieces, self._peer_host, self._ip = pieces, conn.peer_host, conn.peer[0]
         self._now, self._now_ms = now_ms, now_ms
         self._entries, self._handles = self._appender.entries, self._appender.handles
         self._opaques = []
@@ -354,7 +387,7 @@ cdef class SendKernel:
         finally:
             if self._frame_count:
                 self._finish(conn)
-            self._conn = self._route = self._topic = self._topic_bytes = None
+            self._ip = self._route = self._topic = self._topic_bytes = None
             self._entries = self._handles = self._opaques = None
         return pos
 
@@ -364,7 +397,7 @@ cdef class SendKernel:
         self._log.end = self._end
         self._count()
         conn.frame_count += self._frame_count
-        self._turn.ack(conn, self._out.take(), opaques=self._opaques, serialize=JSON)
+        self._turn.ack(conn, self._out.take(), opaques=self._opaques, serialize=self._serialize)
 
     cdef _count(self):
         """Count the messages of the route that was used last."""
@@ -380,21 +413,28 @@ cdef class SendKernel:
     cdef Py_ssize_t _take(self, Bytes data, Py_ssize_t size) except -1:
         cdef Py_ssize_t pos = 0
         cdef int64_t length, header_size
-        cdef Bytes header, end
+        cdef Bytes at, end
         cdef Span body
+        cdef Header header
         cdef Send send
         while size - pos >= HEAD_SIZE:
-            length, header_size = i32(data + pos), i32(data + pos + 4)
-            # A header size above 24 bits has another serialization in its first byte.
-            if not 0 <= header_size <= min(HEADER_MAX, length - 4) or length > LENGTH_MAX:
+            length, header_size = i32(data + pos), u32(data + pos + 4) & 0xFFFFFF
+            if header_size > min(HEADER_MAX, length - 4) or length > LENGTH_MAX:
                 break
-            if length + 4 > size - pos:
+            if length + 4 > size - pos or data[pos + 4] != self._serialize:
                 break
-            header, end = data + pos + HEAD_SIZE, data + pos + 4 + length
-            body.at, body.size = header + header_size, end - header - header_size
-            if not read_send(header, body.at, self._scratch, &send):
+            at, end = data + pos + HEAD_SIZE, data + pos + 4 + length
+            body.at, body.size = at + header_size, end - at - header_size
+            if not read_header(self._serialize, at, body.at, self._scratch, &header):
+                break
+            if header.code == SEND_V2 or header.code == SEND_BATCH:
+                if not read_send(&header, SHORT_NAMES, SHORT_SIZES, &send):
+                    break
+            elif header.code != SEND or not read_send(&header, LONG_NAMES, LONG_SIZES, &send):
                 break
             if not self._aim(&send):
+                break
+            if self._allows is not None and not self._is_allowed(&header, body):
                 break
             if not (self._take_batch(&send, body) if send.is_batch else self._take_one(&send, body)):
                 break
@@ -406,6 +446,8 @@ cdef class SendKernel:
         """Find the route of a send; False if the general way has to."""
         cdef PyObject *found
         if self._route is None or not _named(send.topic, self._topic_bytes):
+            if not _is_ascii(send.topic):
+                return False
             topic = PyUnicode_DecodeASCII(<char *> send.topic.at, send.topic.size, NULL)
             found = PyDict_GetItem(self._routes, topic)
             if found == NULL:
@@ -422,7 +464,36 @@ cdef class SendKernel:
         send.sys_flag = (send.sys_flag | self._route_flag) & ~HOSTS_MASK | self._host_bits
         return True
 
-    cdef Layout _layout_for(self, Part *parts, int count):
+    cdef bint _is_allowed(self, Header *header, Span body) except -1:
+        """Tell whether the access control allows a send; False also if only the general way can."""
+        cdef Pair *pair
+        cdef int at
+        cdef Py_ssize_t size = body.size
+        cdef bytes content
+        cdef uint8_t *out
+        access_key, signature = None, b""
+        sort_pairs(header)
+        for at in range(header.count):
+            pair = &header.pairs[at]
+            if not _is_ascii(pair.name) or _named(pair.name, UNIQUE_QUERY_NAME):
+                return False
+            # Bytes that are not UTF-8 are signed as what replaces them.
+            if not _is_utf8(pair.value):
+                return False
+            if _named(pair.name, ACCESS_KEY_NAME):
+                access_key = PyUnicode_DecodeUTF8(<char *> pair.value.at, pair.value.size, NULL)
+            elif _named(pair.name, SIGNATURE_NAME):
+                signature = PyBytes_FromStringAndSize(<char *> pair.value.at, pair.value.size)
+                pair.value.size = 0
+            size += pair.value.size
+        content = PyBytes_FromStringAndSize(NULL, size)
+        out = <uint8_t *> PyBytes_AS_STRING(content)
+        for at in range(header.count):
+            out = _copy(out, header.pairs[at].value.at, header.pairs[at].value.size)
+        _copy(out, body.at, body.size)
+        return self._allows(self._ip, header.code, self._topic, access_key, signature, content)
+
+    cdef Layout _layout_for(self, Pair *parts, int count):
         """Return how these properties are stored; None if the general way has to do it."""
         cdef uint8_t names[NAMES_SIZE_MAX]
         cdef uint8_t *out = names
@@ -490,7 +561,7 @@ cdef class SendKernel:
         return out + 2
 
     cdef bint _take_one(self, Send *send, Span body) except -1:
-        cdef Part *parts = self._parts
+        cdef Pair *parts = self._parts
         cdef int count = _split(send.properties, parts), at, place
         cdef Span nothing
         cdef int64_t properties_size, size, queue_offset, log_offset = self._end
@@ -499,16 +570,11 @@ cdef class SendKernel:
         nothing.at, nothing.size = body.at, 0
         if count < 0 or not 0 < body.size <= self._body_max:
             return False
-        if not _is_ascii(send.properties):
-            # Bytes that are not UTF-8 are replaced on the general way.
-            try:
-                PyUnicode_DecodeUTF8(
-                    <char *> send.properties.at, send.properties.size, NULL
-                )
-            except UnicodeDecodeError:
-                return False
+        # Bytes that are not UTF-8 are replaced on the general way.
+        if not _is_utf8(send.properties):
+            return False
         cdef Layout found = self._layout_for(parts, count)
-        if found is None or (found.wait >= 0 and not _is_true(parts[found.wait].value)):
+        if found is None or (found.wait >= 0 and not is_true(parts[found.wait].value)):
             return False
         properties_size = found.count - 1
         for at in range(found.count):
@@ -578,22 +644,40 @@ cdef class SendKernel:
         """Write the answer to a send; ``self._out`` has the room."""
         cdef uint8_t *start = self._out.more(0)
         cdef uint8_t *out = start + HEAD_SIZE
-        cdef bytes before_id = <bytes> self._pieces[1], prefix = <bytes> self._pieces[2]
+        cdef uint8_t *pairs
+        cdef uint8_t *ids
+        cdef tuple pieces = self._pieces
+        if self._serialize == JSON:
+            out = _bytes(_decimal(_bytes(out, <bytes> pieces[0]), send.queue_id), <bytes> pieces[1])
+            out = self._ids(out, log_offsets, count)
+            out = _decimal(_bytes(out, <bytes> pieces[3]), queue_offset)
+            out = _bytes(_decimal(_bytes(out, <bytes> pieces[4]), send.opaque), <bytes> pieces[5])
+        else:
+            out = put_u32(_bytes(out, <bytes> pieces[0]), <uint32_t> send.opaque)
+            pairs = put_u32(put_u32(out, ANSWER_FLAG), 0) + 4
+            ids = _bytes(_sized(_bytes(pairs, <bytes> pieces[1]), send.queue_id), <bytes> pieces[3])
+            out = self._ids(ids + 4, log_offsets, count)
+            put_u32(ids, <uint32_t> (out - ids - 4))
+            out = _sized(_bytes(out, <bytes> pieces[4]), queue_offset)
+            put_u32(pairs - 4, <uint32_t> (out - pairs))
+        put_u32(
+            put_u32(start, <uint32_t> (out - start - 4)),
+            <uint32_t> self._serialize << 24 | <uint32_t> (out - start - HEAD_SIZE),
+        )
+        self._out.size += out - start
+        self._opaques.append(send.opaque)
+        return 0
+
+    cdef uint8_t *_ids(self, uint8_t *out, int64_t *log_offsets, int64_t count) noexcept:
+        """Write offset ids, with commas between them."""
+        cdef bytes prefix = <bytes> self._pieces[2]
         cdef int64_t at
-        out = _decimal(_bytes(out, <bytes> self._pieces[0]), send.queue_id)
-        out = _bytes(out, before_id)
         for at in range(count):
             if at:
                 out[0] = c','
                 out += 1
             out = _hex16(_bytes(out, prefix), log_offsets[at])
-        out = _decimal(_bytes(out, <bytes> self._pieces[3]), queue_offset)
-        out = _decimal(_bytes(out, <bytes> self._pieces[4]), send.opaque)
-        out = _bytes(out, <bytes> self._pieces[5])
-        put_u32(put_u32(start, <uint32_t> (out - start - 4)), <uint32_t> (out - start - HEAD_SIZE))
-        self._out.size += out - start
-        self._opaques.append(send.opaque)
-        return 0
+        return out
 
     # Batches.
 
@@ -615,7 +699,7 @@ cdef class SendKernel:
     cdef bint _find(self, Entry *entry, Span properties) noexcept:
         """Find tag and keys in properties; False if these are not plain ASCII."""
         cdef int count, at
-        cdef Part *parts = self._parts
+        cdef Pair *parts = self._parts
         if not properties.size:
             return True
         if not _is_ascii(properties):

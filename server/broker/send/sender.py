@@ -22,6 +22,7 @@ from typing import Protocol
 from remoting.aio.server import ServerConn
 from remoting.codes import ResponseCode
 from server.broker import names
+from server.broker.acl.control import AccessControl
 from server.broker.clients.groups import Groups
 from server.broker.config import BrokerConfig
 from server.broker.delay.schedule import DelayLevels, redirect
@@ -218,9 +219,15 @@ class Sender:
             return True
         return route.retry_group is not None and names.dlq_topic(route.retry_group) in unsaved
 
-    def make_kernel(self, kind: Callable[..., Kernel]) -> Kernel:
-        """Return the kernel that takes plain sends before they come here."""
+    def make_kernel(self, kind: Callable[..., Kernel], access: AccessControl | None) -> Kernel:
+        """Return the kernel that takes plain sends before they come here.
+
+        Args:
+            kind: its class.
+            access: checks every send; None without access control.
+        """
         return kind(
+            allows=None if access is None else access.allows_send,
             limits=self.limits,
             routes=self._routes.known,
             layout_of=self._recoder.layout_of,

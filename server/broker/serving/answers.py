@@ -16,6 +16,7 @@ from typing import Final
 from remoting.codes import FLAG_RESPONSE, VERSION, LanguageCode, ResponseCode, SerializeType
 from remoting.command import Command
 from remoting.frame import encode_frame
+from remoting.serialize import encode_header
 from server.store.results import Chunk
 from storefmt.formats.properties import MSG_REGION, TRACE_ON
 
@@ -26,6 +27,10 @@ _HEAD_SIZE: Final = 8
 _STORED: Final = (0, 10)
 """The codes of answers to a message that was stored: SUCCESS and FLUSH_DISK_TIMEOUT."""
 _JSON: Final = int(SerializeType.JSON)
+_BINARY: Final = SerializeType.ROCKETMQ
+_OPAQUE_POS: Final = 5
+_PAIRS_POS: Final = 21
+_INT_SIZE: Final = 4
 _END: Final = f'"serializeTypeCurrentRPC":"JSON","version":{VERSION}}}'
 _LANGUAGE: Final = LanguageCode.PYTHON.name
 
@@ -56,10 +61,11 @@ class SendAnswers:
         )
 
         # The text of ``stored`` around queue id, offset id, queue offset and opaque.
+        host = self._id_format.removesuffix("%016X")
         texts = (
             '{"code":0,"extFields":{"queueId":"',
             f'",{self._common},"msgId":"',
-            self._id_format.removesuffix("%016X"),
+            host,
             '","queueOffset":"',
             f'"}},"flag":1,"language":"{_LANGUAGE}","opaque":',
             f",{_END}",
@@ -67,6 +73,16 @@ class SendAnswers:
         self.pieces = tuple(text.encode() for text in texts) if quotable else None
         """The constant parts of ``stored`` for JSON: before the queue id, before an offset id, the
         host in each offset id, before the queue offset, before the opaque, and the end."""
+        self.binary_pieces = (
+            encode_header(Command(code=0, serialize=_BINARY))[:_OPAQUE_POS],
+            _key("queueId"),
+            host.encode(),
+            _pairs(self._ext) + _key("msgId"),
+            _key("queueOffset"),
+        )
+        """The same for the other serialization: before the opaque, the key of the queue id, the
+        host in each offset id, the common pairs and the key of the offset ids, and the key of the
+        queue offset."""
 
     def message_ids(self, log_offsets: Sequence[int]) -> str:
         """Return the offset ids of the messages of a batch, as its answer lists them."""
@@ -193,6 +209,16 @@ def pull_refused(serialize: int, opaque: int, *, code: int, remark: str) -> byte
         remark: the reason, for people.
     """
     return _frame(serialize, opaque, code=code, remark=remark, ext={})
+
+
+def _pairs(ext: Mapping[str, str]) -> bytes:
+    """Return fields as a binary header ends with them."""
+    return encode_header(Command(code=0, ext=dict(ext), serialize=_BINARY))[_PAIRS_POS:]
+
+
+def _key(name: str) -> bytes:
+    """Return the name of a field as in a binary header; the size of the value comes next."""
+    return _pairs({name: ""})[:-_INT_SIZE]
 
 
 def _frame(

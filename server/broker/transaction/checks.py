@@ -8,13 +8,16 @@
 Rule: a round passes a half message only when it is decided, written again or given up. This
 progress is the consumer offsets of CID_RMQ_SYS_TRANS, as in Java, and it is committed only when
 everything that the round wrote is on the disk. So after any stop of the broker the next round
-finds every open half message again. A round keeps almost nothing for the next one and works in
-steps of limited size; for a decided transaction it reads one small record. A step that needs
-bytes that are not in the page cache ends, and the next one continues when a thread has read them.
+finds every open half message again. Directly behind the copy of a message that is asked about
+stands an op message for the original, so that it does not find both. A round keeps almost nothing
+for the next one and works in steps of limited size; for a decided transaction it reads one small
+record. A step that needs bytes that are not in the page cache ends, and the next one continues when
+a thread has read them.
 ``judge`` decides what to do with a half message by its properties and its age alone. A round of
 ``run_round`` begins when the one before is on the disk, and ends when it is on the disk itself.
 
-There are two differences from Java, both for fewer double deliveries. A decision for a message
+There are three differences from Java, all for fewer double deliveries. Java writes no op message
+with a copy; it passes over one that it reads, as over any other. A decision for a message
 that is within its immunity time is kept until the round reaches the message's copy. An op message
 of a second decision for the same message does not block the progress in the op topic.
 
@@ -27,6 +30,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -42,6 +46,7 @@ from server.broker.transaction.half_messages import (
     HalfEvent,
     check_times,
     counted,
+    decided,
     decided_offset,
     first_offset,
     given_up,
@@ -334,11 +339,16 @@ class TransactionChecks:
             self._spared.add(first)
         else:
             self._spared.discard(first)
-        put = self._put(renewed(record, named, store_host=self._store_host), now_ms)
+        put = last = self._put(renewed(record, named, store_host=self._store_host), now_ms)
         group = producer_group(named)
-        if event is HalfEvent.ASK and group is not None:
-            questions.append((group, question(record, named, put, host=self._store_host)))
-        return event, put.log_offset + put.size
+        if event is HalfEvent.ASK:
+            if group is not None:
+                questions.append((group, question(record, named, put, host=self._store_host)))
+            # An op message for a spared one would be taken for its producer's decision.
+            with suppress(RequestRefused):
+                done = decided(record, store_host=self._store_host, now_ms=now_ms)
+                last = self._put(done, now_ms)
+        return event, last.log_offset + last.size
 
     def _give_up(self, record: Record, named: Mapping[str, str], now_ms: int) -> int:
         LOG.error(

@@ -9,13 +9,20 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar
 
 from storefmt.config.fastjson import loads
-from storefmt.config.tables import ConsumerOffsets, DelayOffsets, GroupTable, TopicTable
+from storefmt.config.tables import (
+    ConsumerOffsets,
+    DelayOffsets,
+    GroupTable,
+    TopicChanges,
+    TopicTable,
+)
 from storefmt.names import OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE_TOPIC, group_of
 from storefmt.offline.views.opened import ConfigRead, Opened
 
 T = TypeVar("T")
 
 TOPICS: Final = "topics.json"
+TOPIC_CHANGES: Final = "topicChanges.json"
 GROUPS: Final = "subscriptionGroup.json"
 OFFSETS: Final = "consumerOffset.json"
 LMQ_OFFSETS: Final = "lmqConsumerOffset.json"
@@ -71,15 +78,18 @@ def read_config(store: Opened) -> ConfigTables:
     """Read every state file of a store; a damaged file gives a note and never an error."""
     found = ConfigTables()
     topics = store.config(TOPICS, TopicTable.decode)
+    changes = store.config(TOPIC_CHANGES, TopicChanges.decode)
     if topics.value is not None:
         found.topics, found.topics_known = topics.value, True
+        if changes.value is not None:
+            found.topics.apply(changes.value)
     groups = store.config(GROUPS, GroupTable.decode)
     if groups.value is not None:
         found.groups = groups.value
     delays = store.config(DELAY_OFFSETS, DelayOffsets.decode)
     if delays.value is not None:
         found.delay_offsets = delays.value.offsets
-    found.notes = [*_notes(topics), *_notes(groups), *_notes(delays)]
+    found.notes = [*_notes(topics), *_notes(changes), *_notes(groups), *_notes(delays)]
     for name in (OFFSETS, LMQ_OFFSETS):
         offsets = store.config(name, ConsumerOffsets.decode)
         found.notes += _notes(offsets)

@@ -35,7 +35,7 @@ def connected(
 ) -> MQClient:
     """Return a client that is started and closed by ``async with``."""
     # Servers and clients of a whole test run share the machine.
-    return MQClient(namesrv, timeout_s=20.0, access_key=access_key, secret_key=secret_key)
+    return MQClient(namesrv, timeout_s=60, access_key=access_key, secret_key=secret_key)
 
 
 def run(
@@ -135,7 +135,7 @@ def blocking(
     servers: Servers, *, client_settings: ClientSettings | None = None
 ) -> Iterator[BlockingClient]:
     with BlockingClient(
-        servers.namesrv.address, timeout_s=20.0, client_settings=client_settings
+        servers.namesrv.address, timeout_s=60, client_settings=client_settings
     ) as client:
         yield client
 

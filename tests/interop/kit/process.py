@@ -82,7 +82,7 @@ class Child:
         self._process.stdin.write(text.encode() + b"\n")
         self._process.stdin.flush()
 
-    def stop(self, *, timeout_s: float = 30.0) -> int:
+    def stop(self, *, timeout_s: float = 120.0) -> int:
         """End the child by SIGTERM, wait, return its exit code; SIGKILL when it hangs."""
         return self._end(signal.SIGTERM, timeout_s)
 

@@ -222,7 +222,7 @@ async def set_up(address: str) -> Stage:
     stage = Stage(asker, consumer, address, [])
 
     async def do(code: int, fields: dict[str, str] | None = None, body: bytes = b"") -> Command:
-        answer = await asker.invoke(address, _command(Call(code, fields, body)), timeout_s=20.0)
+        answer = await asker.invoke(address, _command(Call(code, fields, body)), timeout_s=60)
         assert answer.code == 0, answer
         return answer
 
@@ -245,7 +245,7 @@ async def set_up(address: str) -> Stage:
             },
         )
     hello = Command.request(RequestCode.HEART_BEAT, body=heartbeat())
-    assert (await consumer.invoke(address, hello, timeout_s=20.0)).code == 0
+    assert (await consumer.invoke(address, hello, timeout_s=60)).code == 0
 
     async def last() -> str:
         place = {"topic": TOPIC, "queueId": "1"}

@@ -53,8 +53,9 @@ _BROKER_SETTINGS: Mapping[str, str] = {
     "enableConsumeQueueExt": "false",
     # Two busy cores must not look like an overloaded broker.
     "brokerFastFailureEnable": "false",
-    "osPageCacheBusyTimeOutMills": "20000",
-    "waitTimeMillsInSendQueue": "20000",
+    "osPageCacheBusyTimeOutMills": "60000",
+    "waitTimeMillsInSendQueue": "60000",
+    "syncFlushTimeout": "60000",
     "diskMaxUsedSpaceRatio": "95",
     "registerNameServerPeriod": "10000",
     "flushConsumerOffsetInterval": "500",
@@ -248,7 +249,7 @@ class Broker:
 
     def stop(self) -> int:
         """Stop it in order: everything is flushed, the abort file goes."""
-        return self._child.stop(timeout_s=60.0)
+        return self._child.stop()
 
     def kill(self) -> int:
         """Stop it as a power cut would."""

@@ -20,6 +20,7 @@ from remoting.headers import (
 from server.broker.cold_handler import READS_PER_SLICE, each, together
 from server.runtime.slices import Wait
 from server.store.disk import nowait
+from tests.descriptors import descriptor_count
 from tests.server.broker.desk import Desk, running
 from tests.server.broker.serving.test_cold_reads import fill, forget
 from tests.waiting import until
@@ -138,7 +139,7 @@ async def test_many_reads_let_others_go_first(tmp_path: Path) -> None:
 def test_a_read_that_fails_behind_a_cold_one_leaves_no_descriptor(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x")
     fd = os.open(tmp_path / "file", os.O_RDONLY)
-    before = len(os.listdir("/proc/self/fd"))
+    before = descriptor_count()
 
     def cold() -> None:
         raise nowait.ColdRead(fd, 1, 0)
@@ -149,5 +150,5 @@ def test_a_read_that_fails_behind_a_cold_one_leaves_no_descriptor(tmp_path: Path
     with pytest.raises(OSError, match="broken"):
         together([cold, cold, broken])
 
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert descriptor_count() == before
     os.close(fd)

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from remoting.bodies import ClusterInfo, TopicRouteData
+from remoting.bodies import ClusterInfo, RegisterBrokerBody, TopicRouteData
 from remoting.codes import RequestCode
 from remoting.command import Command
-from remoting.headers import GetRouteInfo, PutKVConfig
+from remoting.headers import GetRouteInfo, PutKVConfig, UnRegisterBroker
 from tests.server.broker.desk import Desk, name_server, running
+from tests.waiting import until
 
 
 async def route(desk: Desk, namesrv: str, topic: str) -> Command:
@@ -54,6 +55,93 @@ async def test_auto_created_topic_is_told_without_waiting_for_the_next_round(
         while (answer := await route(desk, namesrv, "Fresh")).code != 0:
             await asyncio.sleep(0)
         assert TopicRouteData.decode(answer.body).queue_datas[0].write_queue_nums == 4
+
+
+def registered(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, set[str]]]:
+    """Return a list that grows with each registration: the name server, and the topics."""
+    told: list[tuple[str, set[str]]] = []
+    client = desk.app._client
+    invoke = client.invoke
+
+    async def noted(address: str, command: Command, *, timeout_s: float) -> Command:
+        if command.code == RequestCode.REGISTER_BROKER:
+            body = RegisterBrokerBody.decode(command.body)
+            told.append((address, set(body.topic_config_serialize_wrapper.topic_config_table)))
+        return await invoke(address, command, timeout_s=timeout_s)
+
+    monkeypatch.setattr(client, "invoke", noted)
+    return told
+
+
+async def test_creation_registers_the_new_topic_alone_and_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with (
+        name_server(tmp_path) as namesrv,
+        running(tmp_path / "store", namesrv_addr=namesrv) as desk,
+    ):
+        told = registered(desk, monkeypatch)
+        await desk.create_topic("First")
+        await desk.create_topic("Second")
+        assert (await route(desk, namesrv, "Second")).code == 0
+        assert (await route(desk, namesrv, "TBW102")).code == 0
+        broker, registration = desk.app.broker, desk.app._registration
+        assert registration is not None
+        broker.delete_topic("First", now_ms=0, done=lambda why: None)
+        broker.topics.touch(0)
+        await until(lambda: len(told) == 3)
+        await registration.round(0)
+
+    assert told[:3] == [(namesrv, {"First"}), (namesrv, {"Second"}), (namesrv, set())]
+    assert {"Second", "TBW102"} <= told[3][1]
+    assert len(told) == 4
+
+
+async def test_name_server_that_forgot_the_broker_is_told_all_topics(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the real broker tells would be taken for everything until the next change."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    async with (
+        name_server(tmp_path / "a") as first,
+        name_server(tmp_path / "b") as second,
+        running(tmp_path / "store", namesrv_addr=f"{first};{second}") as desk,
+    ):
+        told = registered(desk, monkeypatch)
+        config = desk.app._config
+        forget = UnRegisterBroker(
+            broker_name=config.broker_name,
+            broker_addr=config.broker_addr,
+            cluster_name=config.broker_cluster_name,
+            broker_id=0,
+        )
+        await desk.client.invoke(first, Command.request(RequestCode.UNREGISTER_BROKER, forget))
+        await desk.create_topic("Fresh")
+        for namesrv in (first, second):
+            for topic in ("Fresh", "TBW102"):
+                assert (await route(desk, namesrv, topic)).code == 0
+
+    topics = dict(told)
+    assert {"Fresh", "TBW102"} <= topics[first]
+    assert topics[second] == {"Fresh"}
+
+
+async def test_change_of_the_permission_registers_all_topics(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with (
+        name_server(tmp_path) as namesrv,
+        running(tmp_path / "store", namesrv_addr=namesrv) as desk,
+    ):
+        told = registered(desk, monkeypatch)
+        answer = await desk.ask(RequestCode.UPDATE_BROKER_CONFIG, body=b"brokerPermission=4")
+        assert answer.code == 0
+        await until(lambda: told)
+        data = TopicRouteData.decode((await route(desk, namesrv, "TBW102")).body)
+
+    assert "TBW102" in told[0][1]
+    assert data.queue_datas[0].perm == 4
 
 
 async def test_stopped_broker_is_gone_at_once(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from server.runtime.event_loop import loop_name
-from server.runtime.kernels import kernels_in_use
+from server.runtime.kernels import NOT_BUILT, kernels_in_use
 from storefmt.formats.kernels import PURE
 from tests.golden import REPOSITORY
 
@@ -54,7 +54,7 @@ def test_a_broker_names_every_kernel_that_was_built_for_it(
     if names:
         assert line.endswith(f", event loop: {loop_name()}, kernels: {', '.join(names)}\n")
     else:
-        assert line.endswith(", kernels: none (not built: no C compiler at the installation)\n")
+        assert line.endswith(f"kernels: {NOT_BUILT}\n")
 
 
 def test_a_broker_that_leaves_them_out_says_so() -> None:
@@ -68,4 +68,4 @@ def test_without_kernels_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> 
     for name in [name for name in sys.modules if name.endswith("_kernel")]:
         monkeypatch.delitem(sys.modules, name)
 
-    assert kernels_in_use() == "none (not built: no C compiler at the installation)"
+    assert kernels_in_use() == "none (not built: the installation found no Cython or no C compiler)"

@@ -5,15 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from remoting.acl import content_of
 from remoting.bodies import PlainAccessConfig
 from remoting.codes import RequestCode
+from remoting.command import Command
+from server.broker.acl import control as access_control
 from server.broker.acl.accounts import AclError
-from server.broker.acl.control import HIDDEN
+from server.broker.acl.control import HIDDEN, AccessControl
 from storefmt.errors import ConfigDamaged
 from tests.server.broker.acl.homes import (
     ACCOUNTS,
     ADMIN,
     ELSEWHERE,
+    OTHER,
     SECRETS,
     USER,
     control,
@@ -162,6 +166,96 @@ def test_changed_files_count_at_the_next_look_and_broken_ones_do_not(
     assert len(texts) == 2
     assert "the accounts stay as they were" in texts[1]
     assert not any(secret in caplog.text for secret in SECRETS.values())
+
+
+def allowed(access: AccessControl, command: Command, *, ip: str = ELSEWHERE) -> bool:
+    """Return whether the short way allows a send, which then has to be what ``check`` says."""
+    ext = command.ext
+    found = access.allows_send(
+        ip,
+        command.code,
+        ext["b"],
+        ext.get("AccessKey"),
+        ext.get("Signature", "").encode(),
+        content_of(ext, command.body),
+    )
+    try:
+        access.check(ip, command)
+    except AclError:
+        assert not found
+    else:
+        # The short way leaves to ``check`` what may be copied to other topics.
+        assert found or b"INNER_MULTI_DISPATCH" in content_of(ext, command.body)
+    return found
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_the_short_way_of_sends_says_what_the_check_says(tmp_path: Path, strict: bool) -> None:
+    white = {**ACCOUNTS[1], "accessKey": "whiteKey", "whiteRemoteAddress": "10.9.1.*"}
+    home = write_home(
+        tmp_path, accounts=[*ACCOUNTS, white], globalWhiteRemoteAddresses=["10.9.2.*"]
+    )
+    access = control(home, strict=strict)
+    code = RequestCode.SEND_MESSAGE_V2
+    found = {}
+    for topic in ("T", "T2", "S", "unnamed", "RMQ_SYS_TRACE_TOPIC"):
+        for by in (USER, OTHER, ADMIN, "whiteKey", "nobody", None):
+            for secret in (SECRETS.get(by or "", "otherSecret"), "wrongSecret"):
+                for ip in (ELSEWHERE, "10.9.1.1", "10.9.2.1"):
+                    command = signed(code, send(topic=topic), by=by, secret=secret, body=b"x")
+                    is_right = secret != "wrongSecret"
+                    # Once as something new, once as something known.
+                    for _ in range(2):
+                        found[topic, by, is_right, ip] = allowed(access, command, ip=ip)
+
+    assert found["T", USER, True, ELSEWHERE]
+    assert not found["T", USER, False, ELSEWHERE]
+    assert not found["T2", USER, True, ELSEWHERE]
+    assert found["S", "whiteKey", False, "10.9.1.1"]
+    assert found["S", None, True, "10.9.2.1"]
+
+
+def test_the_short_way_of_sends_leaves_messages_that_are_copied(tmp_path: Path) -> None:
+    access = control(write_home(tmp_path))
+    sends = [
+        signed(RequestCode.SEND_MESSAGE_V2, send(), body=b"x"),
+        signed(RequestCode.SEND_MESSAGE_V2, send(properties="INNER_MULTI_DISPATCH\1T"), body=b"x"),
+        signed(RequestCode.SEND_MESSAGE_V2, send(), body=b"INNER_MULTI_DISPATCH\1%LMQ%a"),
+    ]
+
+    assert [allowed(access, command) for command in sends] == [True, False, False]
+
+
+def test_the_short_way_of_sends_ends_when_the_accounts_change(tmp_path: Path) -> None:
+    access = control(write_home(tmp_path))
+    command = signed(RequestCode.SEND_MESSAGE_V2, send(topic="T"), body=b"x")
+    found = [allowed(access, command)]
+
+    account = {"accessKey": USER, "secretKey": SECRETS[USER]}
+    write_home(tmp_path, accounts=[{**account, "topicPerms": ["T=DENY"]}])
+    access.reload(1)
+    found.append(allowed(access, command))
+    access.update(
+        PlainAccessConfig(access_key=USER, secret_key=SECRETS[USER], topic_perms=["T=PUB"]), 2
+    )
+    found.append(allowed(access, command))
+    access.delete(USER, 3)
+    found.append(allowed(access, command))
+
+    assert found == [True, False, True, False]
+
+
+def test_the_memory_of_the_short_way_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access_control, "SENDERS_MAX", 3)
+    access = control(write_home(tmp_path))
+    command = signed(RequestCode.SEND_MESSAGE_V2, send(), body=b"x")
+
+    found = [allowed(access, command, ip=f"10.9.9.{number}") for number in range(10)]
+
+    assert found == [True] * 10
+    assert len(access._senders) <= 3
 
 
 def test_a_broken_file_stops_the_start(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ class Pair:
     async def promote(self, name: str, *, force: bool = False) -> Command:
         """Order a broker to become the master."""
         return await self.running[name].ask(
-            ExtensionCode.PROMOTE_SLAVE, PromoteSlave(force=force), timeout_s=20
+            ExtensionCode.PROMOTE_SLAVE, PromoteSlave(force=force), timeout_s=60
         )
 
 

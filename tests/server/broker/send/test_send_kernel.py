@@ -1,7 +1,8 @@
 """The kernel of sends does what the general way does: same reads in, same bytes everywhere.
 
     random frames, good and bad ── cut into reads ──┬── broker with the kernel ──┐
-                                                    └── broker without ──────────┴── all compared
+    in both serialisations,                         └── broker without ──────────┴── all compared
+    with and without signatures
 
 Compared are the answers, every file of the store after a stop, and the counters.
 """
@@ -12,29 +13,44 @@ import json
 import random
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+from remoting.acl import sign
 from remoting.aio.server import ServerConn
 from remoting.codes import RequestCode, SerializeType
 from remoting.command import Command
+from remoting.errors import BadCall, BadFrame
 from remoting.frame import FrameReader, RawFrame, decode_frame, encode_frame, frame_bytes
+from remoting.serialize import encode_header, quote
 from server.broker.app import BrokerApp
 from server.broker.send import kernel
 from server.broker.topics import topic_config
 from server.store.config import FlushDiskType
 from storefmt.formats.batch import BatchEntry, join_batch
 from storefmt.formats.hosts import pack_host
-from storefmt.formats.kernels import PURE
 from tests.remoting.captures import SETS, frames
+from tests.server.broker.acl.homes import (
+    ACCOUNTS,
+    ADMIN,
+    ELSEWHERE,
+    SECRETS,
+    USER,
+    write_home,
+)
+from tests.server.broker.acl.homes import OTHER as STRANGER
 from tests.server.broker.desk import TOPIC, broker_settings
 from tests.server.doubles import FakeClock
 
-pytestmark = pytest.mark.skipif(kernel.SendKernel is None, reason="the kernel was not built here")
+COMPILED = kernel.kernels().get("compiled")
+pytestmark = pytest.mark.skipif(COMPILED is None, reason="the kernel is not built: `make kernel`")
 
 OTHER = "Other-topic"
+WHITE = "whiteKey"
+HOMES_MAX = 30
 START_MS = 1_760_000_000_000
 PLAIN = "KEYS\1k1 k2\2UNIQ_KEY\1U1\2WAIT\1true\2TAGS\1TagA"
 LONG_NAMES = {
@@ -47,7 +63,19 @@ LONG_NAMES = {
 @pytest.fixture(autouse=True)
 def used(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use the kernel also where the environment leaves kernels out."""
-    monkeypatch.delenv(PURE, raising=False)
+    monkeypatch.setattr(kernel, "send_kernel", COMPILED)
+
+
+class Kind(NamedTuple):
+    """What is special about the frames of a run."""
+
+    is_binary: bool = False
+    """Most headers have the serialisation ROCKETMQ."""
+    is_signed: bool = False
+    """The broker has accounts, and most requests are signed."""
+
+
+PLAIN_KIND = Kind()
 
 
 class Peer(asyncio.Transport):
@@ -192,6 +220,70 @@ def one_frame(rng: random.Random, opaque: int) -> bytes:
     return bytes(data)
 
 
+def dressed(rng: random.Random, data: bytes, kind: Kind) -> bytes:
+    """Return most frames signed or in the other serialisation; others as they are."""
+    (raw,) = FrameReader().feed(data)
+    if rng.random() < 0.05 or raw.serialize:
+        return data
+    try:
+        command = decode_frame(raw)
+    except BadFrame:
+        return data
+    if kind.is_signed:
+        sign_somehow(rng, command)
+    if kind.is_binary:
+        command.serialize = SerializeType.ROCKETMQ
+        try:
+            return in_binary(rng, command, is_twice=kind.is_signed and rng.random() < 0.7)
+        except BadCall:
+            return data
+    # The rest of the header stays as it is, odd or not.
+    names = [name for name in command.ext if f'"{name}"'.encode() not in raw.header]
+    pairs = "".join(f"{quote(name)}:{quote(command.ext[name])}," for name in names)
+    header = raw.header.replace(b'"extFields":{', b'"extFields":{' + pairs.encode(), 1)
+    return frame_bytes(raw.serialize, header, raw.body)
+
+
+def in_binary(rng: random.Random, command: Command, *, is_twice: bool) -> bytes:
+    """Return a frame; Java's signed requests have their fields twice, and the last one counts."""
+    header = encode_header(command)
+    if is_twice:
+        pairs = header[21:]
+        other = {name: "1" for name in command.ext if rng.random() < 0.5}
+        first = encode_header(replace(command, ext=other))[21:]
+        header = header[:17] + struct.pack(">i", len(first + pairs)) + first + pairs
+    return frame_bytes(SerializeType.ROCKETMQ, header, command.body)
+
+
+def sign_somehow(rng: random.Random, command: Command) -> None:
+    """Sign with one of the accounts, rightly or not."""
+    by = rng.choice([USER] * 12 + [ADMIN] * 4 + [WHITE, STRANGER, "nobody", None])
+    if by is None:
+        return
+    if rng.random() < 0.03:
+        command.ext[rng.choice(["_UNIQUE_KEY_QUERY", "clé", "A b", "zz"])] = "extra é"
+    secret = SECRETS.get(by, "wrongSecret") if rng.random() < 0.95 else "wrongSecret"
+    sign(command, by, secret, security_token=rng.choice([None, None, "token"]))
+    if rng.random() < 0.03:
+        name = rng.choice(["Signature", "AccessKey", "b", "i", "zz"])
+        command.ext[name] = command.ext.get(name, "")[1:]
+
+
+def home_of(root: Path, *, number: int) -> Path:
+    """Write one of two sets of accounts."""
+    perms = ["T=PUB|SUB", "Other-topic=DENY"] if number % 2 else ["T=PUB", "Other-topic=PUB"]
+    user = {"accessKey": USER, "secretKey": SECRETS[USER], "topicPerms": perms}
+    white = {"accessKey": WHITE, "secretKey": "whiteSecret", "whiteRemoteAddress": "127.0.0.*"}
+    kept = [one for one in ACCOUNTS if one["accessKey"] != USER]
+    return write_home(
+        root,
+        accounts=[user, *kept, *([white] if number % 3 == 0 else [])],
+        globalWhiteRemoteAddresses=["10.9.8.*"] if number % 4 < 2 else [],
+        # No two of the files have the same size, by which a broker sees a change.
+        note="x" * 100 * number,
+    )
+
+
 BATCH_PROPERTIES = (
     PLAIN.encode(), PLAIN.encode() + b"\2", b"", b"TAGS\1t", b"KEYS\1a b", b"A", b"A\1\2B\1c",
     "TAGS\1é".encode(), b"TAGS\1\xff", b"INNER_MULTI_DISPATCH\1q", b"A\1b\2A\1c", b"DELAY\0013",
@@ -205,11 +297,21 @@ class Outcome:
     answers: list[object]
     files: dict[str, str]
     counters: dict[str, object]
+    taken: list[int] = field(compare=False)
+    """The bytes that the kernel took in each read."""
 
 
-async def run(root: Path, streams: list[list[bytes]], *, sync: bool, file_size: int) -> Outcome:
+async def run(
+    root: Path, streams: list[list[bytes]], *, sync: bool, file_size: int, kind: Kind = PLAIN_KIND
+) -> Outcome:
     """Feed each connection its reads by turns to a new broker; stop it and look at everything."""
-    config = broker_settings(root, sync=sync)
+    home, homes = root.with_name("home"), 0
+    settings = {
+        "acl_enable": True,
+        "rocketmq_home": home_of(home, number=0),
+        "acl_strict": not sync,
+    }
+    config = broker_settings(root, sync=sync, **(settings if kind.is_signed else {}))
     config.store.mapped_file_size_commit_log = file_size
     config.store.flush_disk_type = FlushDiskType.SYNC_FLUSH if sync else FlushDiskType.ASYNC_FLUSH
     clock = FakeClock(START_MS)
@@ -220,13 +322,8 @@ async def run(root: Path, streams: list[list[bytes]], *, sync: bool, file_size: 
     broker = app.broker
     for name in (TOPIC, OTHER, "%RETRY%G", "%DLQ%G"):
         broker.topics._topics[name] = topic_config(name, queue_count=4)
-    conns = []
-    for number, _ in enumerate(streams):
-        conn, peer = ServerConn(app._server, number), Peer()
-        conn.peer, conn.peer_host = ("127.0.0.1", number), pack_host("127.0.0.1", number)
-        conn.address = f"127.0.0.1:{number}"
-        conn.connection_made(peer)
-        conns.append((conn, peer))
+    taken = watch(app)
+    conns = [connect(app, number) for number in range(len(streams))]
     rng = random.Random(len(streams))
     # The broker chooses queues at random.
     random.seed(1)
@@ -243,10 +340,47 @@ async def run(root: Path, streams: list[list[bytes]], *, sync: bool, file_size: 
         if rng.random() < 0.5:
             clock.ms += rng.randrange(3)
             await settle(app)
+        if broker.access is not None and rng.random() < 0.1 and homes < HOMES_MAX:
+            homes += 1
+            home_of(home, number=homes)
+            broker.access.reload(clock.ms)
     await settle(app)
     host = broker.store_host
+    counters = counters_of(app, conns)
     answers = [list(answered(bytes(peer.data), host)) for _, peer in conns]
-    counters = {
+    for conn, _ in conns:
+        conn.connection_lost(None)
+    await app.stop()
+    return Outcome(answers, files_of(root, host), counters, taken)
+
+
+def watch(app: BrokerApp) -> list[int]:
+    """Return a list of the bytes that the kernel takes in each read from now on."""
+    taken: list[int] = []
+    take = app._server.on_bytes
+    if take is not None:
+
+        def counted(conn: ServerConn, data: bytes) -> int:
+            taken.append(take(conn, data))
+            return taken[-1]
+
+        app._server.on_bytes = counted
+    return taken
+
+
+def connect(app: BrokerApp, number: int) -> tuple[ServerConn, Peer]:
+    """Return a new connection; the one with number 2 comes from elsewhere."""
+    ip = ELSEWHERE if number == 2 else "127.0.0.1"
+    conn, peer = ServerConn(app._server, number), Peer()
+    conn.peer, conn.peer_host = (ip, number), pack_host(ip, number)
+    conn.address = f"{ip}:{number}"
+    conn.connection_made(peer)
+    return conn, peer
+
+
+def counters_of(app: BrokerApp, conns: list[tuple[ServerConn, Peer]]) -> dict[str, object]:
+    broker = app.broker
+    return {
         "frames": [conn.frame_count for conn, _ in conns],
         "closed": [conn.is_closing for conn, _ in conns],
         "failed": broker.stats.put_failed_count,
@@ -258,10 +392,6 @@ async def run(root: Path, streams: list[list[bytes]], *, sync: bool, file_size: 
             for counter in [broker.stats.counter(kind, name)]
         },
     }
-    for conn, _ in conns:
-        conn.connection_lost(None)
-    await app.stop()
-    return Outcome(answers, files_of(root, host), counters)
 
 
 async def settle(app: BrokerApp) -> None:
@@ -299,11 +429,18 @@ def files_of(root: Path, host: bytes) -> dict[str, str]:
     return found
 
 
-def streams_of(rng: random.Random, count: int) -> list[list[bytes]]:
+def streams_of(rng: random.Random, count: int, kind: Kind) -> list[list[bytes]]:
     """Return for some connections the reads that bring random frames."""
     streams = []
     for number in range(3):
-        data = b"".join(one_frame(rng, number * 10_000 + at) for at in range(count))
+        made = [one_frame(rng, number * 10_000 + at) for at in range(count)]
+        if kind != Kind():
+            made = [dressed(rng, data, kind) for data in made]
+        if not number:
+            # The kernel sees the beginning of a read: here it sees most frames.
+            streams.append(made)
+            continue
+        data = b"".join(made)
         if rng.random() < 0.3:
             data += struct.pack(">iI", 5, 900) + b"no frame"
         reads = []
@@ -315,18 +452,27 @@ def streams_of(rng: random.Random, count: int) -> list[list[bytes]]:
     return streams
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [
+        *((Kind(), seed) for seed in range(12)),
+        *((Kind(is_binary=True), seed) for seed in range(4)),
+        *((Kind(is_signed=True), seed) for seed in range(8)),
+        *((Kind(is_binary=True, is_signed=True), seed) for seed in range(4)),
+    ],
+    ids=str,
+)
 async def test_the_same_reads_leave_the_same_bytes_with_and_without_the_kernel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Kind, seed: int
 ) -> None:
     rng = random.Random(seed)
-    streams = streams_of(rng, 150)
+    streams = streams_of(rng, 150, kind)
     sync, file_size = seed % 2 == 1, 1 << 16 if seed % 4 == 3 else 1 << 20
 
-    compiled = await run(tmp_path / "on", streams, sync=sync, file_size=file_size)
+    compiled = await run(tmp_path / "on", streams, sync=sync, file_size=file_size, kind=kind)
     with monkeypatch.context() as patch:
-        patch.setattr(kernel, "SendKernel", None)
-        plain = await run(tmp_path / "off", streams, sync=sync, file_size=file_size)
+        patch.setattr(kernel, "send_kernel", None)
+        plain = await run(tmp_path / "off", streams, sync=sync, file_size=file_size, kind=kind)
 
     for ours, theirs in zip(compiled.answers, plain.answers, strict=True):
         # How long a sync takes decides whether a refusal overtakes an answer that waits for it.
@@ -334,29 +480,45 @@ async def test_the_same_reads_leave_the_same_bytes_with_and_without_the_kernel(
     assert compiled.counters == plain.counters
     assert compiled.files == plain.files
     assert compiled.counters["put"] > 100
+    assert sum(compiled.taken) > 2_000
+    assert not sum(plain.taken)
 
 
+@pytest.mark.parametrize(
+    "kind", [Kind(), Kind(is_binary=True), Kind(is_signed=True), Kind(True, True)], ids=str
+)
 async def test_a_header_with_any_wrong_bit_is_read_as_without_the_kernel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Kind
 ) -> None:
-    whole = frame(fields())
+    command = decode_frame(FrameReader().feed(frame(fields()))[0])
+    if kind.is_signed:
+        sign(command, USER, SECRETS[USER])
+    command.serialize = SerializeType(kind.is_binary)
+    whole = encode_frame(command)
     streams = []
-    for at in range(8 * 8, 8 * (len(whole) - len(b"hello"))):
+    for at in range(8 * 4, 8 * (len(whole) - len(b"hello"))):
         data = bytearray(whole)
         data[at // 8] ^= 1 << at % 8
-        streams.append([bytes(data)])
+        # The first one makes the route.
+        streams.append([whole, bytes(data)])
 
-    compiled = await run(tmp_path / "on", streams, sync=False, file_size=1 << 20)
+    compiled = await run(tmp_path / "on", streams, sync=False, file_size=1 << 20, kind=kind)
     with monkeypatch.context() as patch:
-        patch.setattr(kernel, "SendKernel", None)
-        plain = await run(tmp_path / "off", streams, sync=False, file_size=1 << 20)
+        patch.setattr(kernel, "send_kernel", None)
+        plain = await run(tmp_path / "off", streams, sync=False, file_size=1 << 20, kind=kind)
 
     assert compiled == plain
-    assert len(streams) > 2_000
+    assert len(streams) > 1_000
 
 
-async def test_recorded_sends_of_java_are_taken(shared: Path, tmp_path: Path) -> None:
-    app = BrokerApp(broker_settings(tmp_path), FakeClock(START_MS))
+@pytest.mark.parametrize(("is_signed", "left_count"), [(False, 21), (True, 46)])
+async def test_recorded_sends_of_java_are_taken(
+    shared: Path, tmp_path: Path, *, is_signed: bool, left_count: int
+) -> None:
+    account = {"accessKey": "HFCTuser1", "secretKey": "secret1234", "defaultTopicPerm": "PUB"}
+    home = write_home(tmp_path / "home", accounts=[account])
+    settings = {"acl_enable": is_signed, "rocketmq_home": home}
+    app = BrokerApp(broker_settings(tmp_path / "store", **settings), FakeClock(START_MS))
     await app.start()
     take = app._server.on_bytes
     assert take is not None
@@ -372,18 +534,25 @@ async def test_recorded_sends_of_java_are_taken(shared: Path, tmp_path: Path) ->
             command = decode_frame(RawFrame(one.serialize, one.header, one.body))
             topic = command.ext.get("b") or command.ext.get("topic", "")
             app.broker.topics._topics.setdefault(topic, topic_config(topic, queue_count=16))
-            conn.on_frames(FrameReader().feed(frame(fields(b=topic), flag=2)))
+            command_of = decode_frame(FrameReader().feed(frame(fields(b=topic), flag=2))[0])
+            sign(command_of, "HFCTuser1", "secret1234")
+            conn.on_frames(FrameReader().feed(encode_frame(command_of)))
             seen += 1
             if take(conn, data) != len(data):
                 left.append(command)
     await settle(app)
     await app.stop()
 
-    # Left are binary headers, a one-way send of each client, transactions and refused sends.
-    assert (seen, len(left)) == (50, 32)
-    left = [one for one in left if one.serialize == SerializeType.JSON and not one.is_oneway]
-    left = [one for one in left if "TRAN_MSG" not in one.ext.get("i", "")]
-    assert [one.code for one in left] == [10] * 10 + [320, 310]
+    assert (seen, len(left)) == (50, left_count)
+    if is_signed:
+        # With a signature only those of a client with a wrong secret key are left.
+        groups = {one.ext["a"] for one in left if "AccessKey" in one.ext}
+        assert groups == {"HFCT_PGB"}
+    else:
+        # Left are a one-way send of each client, transactions and refused sends.
+        left = [one for one in left if not one.is_oneway]
+        left = [one for one in left if "TRAN_MSG" not in one.ext.get("i", "")]
+        assert [one.code for one in left] == [10] * 10 + [320, 310]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """The formatted answers say what the general codec says."""
 
+import struct
+
 import pytest
 
 from remoting.codes import FLAG_RESPONSE, ResponseCode, SerializeType
@@ -58,6 +60,17 @@ def test_pieces_with_the_numbers_between_them_are_the_same_answer(region: str) -
         one, two, host, three, four, end = answers.pieces
         header = b"".join((one, b"3", two, host, b"%016X" % 0x1A2B, three, b"9", four, b"77", end))
         assert frame[8:] == header
+    frame = answers.stored(
+        SerializeType.ROCKETMQ, 77, queue_id=3, queue_offset=9, message_id=message_id
+    )
+    one, two, host, three, four = answers.binary_pieces
+    ids = host + b"%016X" % 0x1A2B
+    values = (b"3", ids, b"9")
+    pairs = b"".join(
+        key + len(value).to_bytes(4, "big") + value
+        for key, value in zip((two, three, four), values, strict=True)
+    )
+    assert frame[8:] == one + struct.pack(">iiii", 77, 1, 0, len(pairs)) + pairs
 
 
 def test_code_of_several_answers_is_changed_in_those_of_stored_messages() -> None:

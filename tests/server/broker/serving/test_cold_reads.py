@@ -15,6 +15,7 @@ from server.store.commitlog import log_read
 from server.store.disk import mapped
 from server.store.disk.nowait import ColdRead
 from storefmt.formats.message import Record, decode_records
+from tests.descriptors import descriptor_count
 from tests.server.broker.desk import Desk, running
 from tests.waiting import until
 
@@ -195,7 +196,7 @@ async def test_reads_that_wait_for_a_thread_hold_a_bounded_number_of_descriptors
     async with running(tmp_path / "store") as desk:
         cold = desk.app.broker.cold
         fd = os.open(path, os.O_RDONLY)
-        before = len(os.listdir("/proc/self/fd"))
+        before = descriptor_count()
         done: set[int] = set()
 
         def ask(number: int, tries: int = 0) -> None:
@@ -210,10 +211,10 @@ async def test_reads_that_wait_for_a_thread_hold_a_bounded_number_of_descriptors
 
         for number in range(3 * DESCRIPTORS_MAX):
             ask(number)
-        held = len(os.listdir("/proc/self/fd")) - before
+        held = descriptor_count() - before
         may_read.set()
         await until(lambda: len(done) == 3 * DESCRIPTORS_MAX)
-        left = len(os.listdir("/proc/self/fd")) - before
+        left = descriptor_count() - before
         os.close(fd)
         count = cold.count
 

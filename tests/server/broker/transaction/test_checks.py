@@ -95,7 +95,7 @@ def test_message_is_asked_as_often_as_allowed_and_then_given_up() -> None:
     (end,) = world.read(CHECK_MAX_TIME_TOPIC)
     assert check_times(end.properties) == 3
     assert (end.queue_id, end.tags, end.body) == (0, "a", b"k")
-    assert world.progress() == (4, 0)
+    assert world.progress() == (4, 3)
     assert world.topics.get(CHECK_MAX_TIME_TOPIC) is not None
 
 
@@ -218,6 +218,35 @@ def test_copy_that_was_not_written_is_made_again(monkeypatch: pytest.MonkeyPatch
     assert world.asked() == {}
     assert list(world.round()) == ["k"]
     assert len(world.read(HALF_TOPIC)) == 2
+
+
+@pytest.mark.parametrize("sync", [False, True])
+@pytest.mark.parametrize("is_cut", [False, True], ids=["kill", "power cut"])
+@pytest.mark.parametrize("answered", [False, True])
+def test_stop_after_a_round_asks_once_about_each_transaction(
+    is_cut: bool, answered: bool, *, sync: bool
+) -> None:
+    """The progress of the rounds was not saved, and the log has both originals and copies."""
+    world = World(sync=sync)
+    for number in range(3):
+        world.send(f"k{number}")
+    for _ in range(3):
+        world.now_ms += TIMEOUT_MS
+        asked = world.round()
+    if answered:
+        world.decide(asked["k1"][0], commit=True)
+        world.flush()
+    if is_cut:
+        world.power_cut(1)
+    else:
+        world.restart()
+    world.now_ms += TIMEOUT_MS
+
+    again = world.round()
+
+    assert {key: len(places) for key, places in again.items()} == dict.fromkeys(
+        ("k0", "k2") if answered else ("k0", "k1", "k2"), 1
+    )
 
 
 def test_progress_after_the_end_of_a_queue_goes_on_at_its_end() -> None:

@@ -9,6 +9,7 @@ from server.store.commitlog.log_files import CommitLog
 from server.store.commitlog.log_read import read_merged, warm
 from server.store.disk.disk import RealDisk
 from server.store.disk.nowait import ColdRead
+from tests.descriptors import descriptor_count
 
 FILE_SIZE = 1 << 20
 FAR = 50_000
@@ -64,13 +65,13 @@ def test_after_one_cold_read_the_thread_is_to_read_the_rest_of_the_file(
 def test_a_cold_read_gives_its_descriptors_back(tmp_path: Path) -> None:
     log = HalfCold(tmp_path)
     log.file_at(0)
-    before = len(os.listdir("/proc/self/fd"))
+    before = descriptor_count()
     for end in (ColdRead.warm, ColdRead.drop):
         with pytest.raises(ColdRead) as caught:
             read_merged(log, PIECES)
-        assert len(os.listdir("/proc/self/fd")) > before
+        assert descriptor_count() > before
         end(caught.value)
-        assert len(os.listdir("/proc/self/fd")) == before
+        assert descriptor_count() == before
     log.close()
 
 
@@ -78,7 +79,7 @@ def test_warming_reads_what_there_is_and_gives_its_descriptors_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = HalfCold(tmp_path)
-    before = len(os.listdir("/proc/self/fd"))
+    before = descriptor_count()
     read: list[tuple[int, int]] = []
     monkeypatch.setattr(os, "pread", lambda fd, size, pos: read.append((pos, size)))
 
@@ -86,5 +87,5 @@ def test_warming_reads_what_there_is_and_gives_its_descriptors_back(
     warm(log, [*PIECES, (2 * FILE_SIZE, 100)])
 
     assert read == [(at % FILE_SIZE, size) for at, size in PIECES]
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert descriptor_count() == before
     log.close()

@@ -11,6 +11,7 @@ from server.store.index.index_file import IndexFile
 from server.store.index.key_search import ENTRIES_A_STEP, KeySearch
 from storefmt.formats.index import IndexEntry
 from storefmt.formats.javahash import index_key_hash
+from tests.descriptors import descriptor_count
 from tests.server.store.simdisk import SimDisk
 
 KEY_HASH = index_key_hash("T#k")
@@ -108,7 +109,7 @@ def test_entry_that_is_not_in_memory_ends_the_step_or_is_reported_first(
 
     monkeypatch.setattr(IndexFile, "entry", entry)
     one = search(index)
-    descriptors = len(os.listdir("/proc/self/fd"))
+    descriptors = descriptor_count()
     warmed = 0
     ended = False
     while not ended:
@@ -121,7 +122,7 @@ def test_entry_that_is_not_in_memory_ends_the_step_or_is_reported_first(
 
     assert warmed == 3
     assert one.log_offsets == [*range(2 * FILE_COUNT - 10, -1, -10)]
-    assert len(os.listdir("/proc/self/fd")) == descriptors
+    assert descriptor_count() == descriptors
 
 
 def test_circle_ends_the_search_of_its_file_alone(

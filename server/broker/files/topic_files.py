@@ -1,0 +1,79 @@
+"""The two state files of topics: topics.json, and topicChanges.json while there are many topics.
+
+    up to 1,000 topics     each change writes topics.json
+    more                   a change writes what changed since topics.json was written;
+                           topics.json follows after 256 changed topics, 5 s or at the stop
+
+    start                  topics.json, and the changes if their ``base`` is its data version
+
+Why: each creation writes what has to be on the disk before its answer, and with 20,000 topics the
+text of topics.json has 3.6 MB and takes some 80 ms. The real broker writes it each time, too; it
+reads nothing else, so after a kill it does not know the changes of the last 5 s.
+
+Rule: both files are replaced as a whole, and a crash at any moment leaves every change that was
+reported as written. When topics.json is new, its version is no longer the ``base`` of the changes,
+so they count no more. After a failed write of topics.json it is not known which version is on the
+disk, so it is written again before any changes.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from server.broker.files.saves import Write
+from storefmt.config.tables import TopicTable, TopicTexts
+from storefmt.paths import StorePaths
+
+WHOLE_COUNT_MAX: Final = 1_000
+"""Topics up to which topics.json is written at each change: that costs little more than the two
+syncs, and the real broker finds every topic even after a kill."""
+CHANGED_COUNT_MAX: Final = 256
+"""Changed topics that are written again and again before topics.json is."""
+
+
+class TopicFiles:
+    """Writes the topics of one broker; one thread at a time may do so.
+
+    Args:
+        paths: of the store.
+        table: takes a snapshot of the topics.
+    """
+
+    def __init__(self, paths: StorePaths, table: Callable[[], TopicTable]) -> None:
+        self.path = paths.config_file("topics.json")
+        self.texts = TopicTexts()
+        self.has_changes = False
+        """Whether topics.json lacks changes that topicChanges.json has."""
+        self._changes_path = paths.config_file("topicChanges.json")
+        self._table = table
+        self._is_due = False
+        self._written: TopicTable | None = None
+        """What topics.json has; None if that is not known."""
+        self._last: TopicTable | None = None
+        """What both files together have; None if that is not known."""
+
+    def complete(self) -> None:
+        """Let the next write be one of topics.json."""
+        self._is_due = True
+
+    def take(self) -> Callable[[Write], None]:
+        """Take a snapshot; return what writes it in a thread."""
+        is_due, self._is_due = self._is_due, False
+        return partial(self._save, self._table(), is_due)
+
+    def _save(self, table: TopicTable, is_due: bool, write: Write) -> None:
+        if table == self._last and not is_due:
+            return
+        self._last = None
+        base = self._written
+        if base is not None and not is_due and len(table.topics) > WHOLE_COUNT_MAX:
+            changes = table.changes_since(base)
+            if changes.count <= CHANGED_COUNT_MAX:
+                write(self._changes_path, changes.encode())
+                self._last = table
+                self.has_changes = True
+                return
+        self._written = None
+        write(self.path, table.encode(self.texts))
+        self._written = self._last = table
+        self.has_changes = False
