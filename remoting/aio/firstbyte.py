@@ -25,20 +25,10 @@ SHUTDOWN_TIMEOUT_S: Final = 3.0
 
 
 class Opened(Protocol):
-    """The owner of the connection; one method is called once, unless ``cancel`` was called."""
-
-    def secured(self, transport: asyncio.Transport, below: asyncio.Transport) -> None:
-        """Go on with TLS; ``below`` is the transport of the encrypted bytes."""
+    """The owner of the connection, which is told so when there will be no transport."""
 
     def not_opened(self) -> None:
         """Take note that there is no transport, and that the socket is closed."""
-
-
-class _Paused(asyncio.Protocol):
-    """Reads nothing: the handshake takes its place."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        cast(asyncio.Transport, transport).pause_reading()
 
 
 class FirstByte:
@@ -46,7 +36,7 @@ class FirstByte:
 
     Args:
         sock: the accepted socket; this object owns it until there is a transport.
-        conn: the protocol, which gets a plain transport by ``connection_made``.
+        conn: the protocol, which gets its transport by ``connection_made``.
         contexts: the TLS contexts, None for a server without TLS.
         name: the peer, for the log.
         tasks: the set of connections that are being opened, so that a server can wait for them.
@@ -132,16 +122,13 @@ class FirstByte:
             self._conn.not_opened()
 
     async def _secure(self) -> None:
-        below: asyncio.Transport | None = None
-        secured: asyncio.Transport | None = None
         assert self._contexts is not None
         try:
-            below, _ = await self._loop.connect_accepted_socket(_Paused, self._socket)
-            secured = await self._loop.start_tls(
-                below,
-                cast(asyncio.BaseProtocol, self._conn),
-                self._contexts.current(),
-                server_side=True,
+            # In one step: a transport that is made first may read before TLS takes its place.
+            await self._loop.connect_accepted_socket(
+                lambda: cast(asyncio.BaseProtocol, self._conn),
+                self._socket,
+                ssl=self._contexts.current(),
                 ssl_handshake_timeout=self._handshake_s,
                 ssl_shutdown_timeout=SHUTDOWN_TIMEOUT_S,
             )
@@ -149,10 +136,7 @@ class FirstByte:
             LOG.error("%s wants TLS and there is no certificate: %s", self._name, error)
         except (OSError, TimeoutError) as error:
             LOG.info("%s: no TLS connection: %s", self._name, error)
-        finally:
-            if secured is None and below is not None:
-                below.abort()
-        if secured is None or below is None:
-            self._conn.not_opened()
         else:
-            self._conn.secured(secured, below)
+            return
+        self._socket.close()
+        self._conn.not_opened()

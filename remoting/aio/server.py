@@ -86,7 +86,6 @@ class ServerConn(Link):
         self._is_charged = False
         self.first_byte: FirstByte | None = None
         """The wait for the first byte, None once there is a transport."""
-        self._below: asyncio.Transport | None = None
         self._resuming = False
         self.verdict = Verdict.IN
         self.watch = Watch()
@@ -129,7 +128,7 @@ class ServerConn(Link):
         )
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the transport of a plain connection."""
+        """Take the transport, of a plain connection or of a finished handshake."""
         self.first_byte = None
         if self._server.on_bytes is not None and self.verdict is Verdict.IN:
             self._take = partial(self._server.on_bytes, self)
@@ -137,23 +136,10 @@ class ServerConn(Link):
         if self._closing:
             self.abort()
 
-    def secured(self, transport: asyncio.Transport, below: asyncio.Transport) -> None:
-        """Take the transport that a handshake made."""
-        self._below = below
-        self.connection_made(transport)
-        # These frames came right behind the handshake, before there was a transport for answers.
-        self.on_frames(self._take_put_off())
-
     def not_opened(self) -> None:
         """Take note that the connection ended before there was a transport."""
         self.first_byte = None
         self.connection_lost(None)
-
-    @property
-    def unsent_size(self) -> int:
-        """The bytes that the peer has not taken yet, including those in the TLS layer."""
-        below = 0 if self._below is None else self._below.get_write_buffer_size()
-        return super().unsent_size + below
 
     @property
     def held_size(self) -> int:
@@ -224,9 +210,6 @@ class ServerConn(Link):
         A client may send more requests at once than it can take answers. When its answers fill
         the socket, the rest of its requests waits until it has read some of them.
         """
-        if self._transport is None:
-            self._put(frames)
-            return
         self.frame_count += len(frames)
         on_frame = self._on_frame
         for count, raw in enumerate(frames, start=1):

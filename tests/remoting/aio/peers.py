@@ -7,6 +7,7 @@ from typing import TypeVar
 from remoting.aio.server import RemotingServer, ServerConn
 from remoting.command import Command
 from remoting.frame import FrameReader, RawFrame, decode_frame
+from server.runtime import event_loop
 
 _T = TypeVar("_T")
 LIMIT_S = 60.0
@@ -26,7 +27,7 @@ def run(coroutine: Coroutine[object, object, _T]) -> _T:
         assert not left, f"tasks left behind: {left}"
         return result
 
-    result = asyncio.run(guarded())
+    result = event_loop.run(guarded())
     assert unseen == []
     return result
 
