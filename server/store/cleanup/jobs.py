@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from server.store.disk.disk import Disk, DiskFile
+from server.store.queues.queue import queue_bases
 from server.store.queues.queue_rows import QueueRow
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER_SIZE
 from storefmt.paths import StorePaths, log_file_name
@@ -114,7 +115,7 @@ class QueueFinding(NamedTuple):
 
     view: QueueView
     expired: list[Path]
-    """Files whose messages have all expired, the oldest first."""
+    """Files that are there and whose messages have all expired, the oldest first."""
     first: int
     minimum: int
     is_expired: bool
@@ -160,7 +161,7 @@ class ScanQueuesJob:
             yield QueueView(topic, queue_id, *row)
 
     def run(self) -> None:
-        """Look at every queue; ``found`` leaves out queues with no expired entry."""
+        """Look at every queue; ``found`` leaves out queues with nothing to delete or to correct."""
         for view in self._views():
             if view.is_expired:
                 self.empty.append(view)
@@ -181,17 +182,19 @@ class ScanQueuesJob:
 
     def _look(self, view: QueueView, directory: Path, entries: "_Entries") -> None:
         low, end, log_min = view.minimum, view.end, self.log_min
-        if entries.at(low)[0] >= log_min:
-            return
         count = self._file_size // ENTRY_SIZE
-        expired: list[Path] = []
-        first = view.first
+        first, minimum, is_expired = view.first, low, False
         while first + count < end and entries.all_below(first, first + count, log_min):
-            expired.append(directory / log_file_name(first * ENTRY_SIZE))
             first += count
-        minimum = entries.first_from(max(first, low), end, log_min)
-        is_expired = minimum == end and entries.all_below(first, end, log_min)
-        self.found.append(QueueFinding(view, expired, first, minimum, is_expired))
+        begins_later = entries.at(low)[0] < log_min
+        if begins_later:
+            minimum = entries.first_from(max(first, low), end, log_min)
+            is_expired = minimum == end and entries.all_below(first, end, log_min)
+        # All files that are there: a kill before the end of an earlier deletion has left some.
+        bases = queue_bases(self._disk, directory)
+        expired = [directory / log_file_name(base) for base in bases if base < first * ENTRY_SIZE]
+        if begins_later or expired or first > view.first:
+            self.found.append(QueueFinding(view, expired, first, minimum, is_expired))
         if is_expired:
             self.empty.append(view)
 

@@ -13,8 +13,10 @@ from server.store.cleanup import jobs
 from server.store.cleanup.jobs import DeleteLogJob
 from server.store.config import StoreConfig
 from server.store.disk.disk import DiskUsage, RealDisk, RealFile
+from server.store.queues.queue import queue_bases
 from server.store.results import GetStatus, PutMessage, PutStatus
 from server.store.store import MessageStore
+from storefmt.formats.consumequeue import ENTRY_SIZE
 from storefmt.formats.hosts import parse_host
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.properties import format_properties
@@ -286,6 +288,7 @@ def test_kill_at_any_call_of_a_deletion_leaves_all_that_is_not_expired(*, power_
 
     A kill keeps what was written; a power cut keeps none of what was not synced.
     """
+    file_size = small_config(Path("/store")).mapped_file_size_consume_queue
     number = 0
     while True:
         number += 1
@@ -319,6 +322,10 @@ def test_kill_at_any_call_of_a_deletion_leaves_all_that_is_not_expired(*, power_
         delete_all(after)
         assert after.min_log_offset == after.written_offset // LOG_FILE_SIZE * LOG_FILE_SIZE
         assert not after.has("gone")
+        for queue_id in sent:
+            low = after.min_offset("topic-a", queue_id) * ENTRY_SIZE
+            bases = queue_bases(kept, Path(f"/store/consumequeue/topic-a/{queue_id}"))
+            assert bases[0] == low // file_size * file_size
         put_all(after, range(COUNT, COUNT + 2))
         assert after.max_offset("topic-a", 0) == len(sent[0]) + 1
         if left[0] > 0:
