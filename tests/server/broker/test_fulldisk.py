@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import os
 import subprocess
 import time
@@ -41,9 +42,16 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 def fill(path: Path, leave: int) -> None:
     """Let a file of somebody else take all of the disk but ``leave`` bytes."""
-    found = os.statvfs(path.parent)
     with path.open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, found.f_bavail * found.f_frsize - leave)
+        while True:
+            found = os.statvfs(path.parent)
+            try:
+                os.posix_fallocate(file.fileno(), 0, found.f_bavail * found.f_frsize - leave)
+            except OSError as error:
+                # A broker has taken some of it meanwhile.
+                assert error.errno == errno.ENOSPC
+            else:
+                return
 
 
 async def send_until(desk: Desk, code: int, sent: list[bytes]) -> str:
