@@ -80,9 +80,14 @@ class Frames:
     """Makes requests in the layout of a Java client 4.9.7, every one different."""
 
     def __init__(
-        self, body_size: int, queue_count: int, ends: Sequence[int] = (), *, form: Form
+        self,
+        body_size: int,
+        queue_count: int,
+        ends: Sequence[int] = (),
+        *,
+        form: Form | None = None,
     ) -> None:
-        self._form = form
+        self._form = form or Form(is_binary=False, is_signed=False)
         self._body = b"x" * body_size
         self._queue_count = queue_count
         # The end of each queue, in entries, when the frames are made.
