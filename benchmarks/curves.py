@@ -31,7 +31,8 @@ CONNECTIONS: Final = (1, 10, 100, 1000)
 NAMES: Final = ("ours", "java")
 WIDTH: Final = 640
 HEIGHT: Final = 300
-LEFT: Final = 70
+LEFT: Final = 84
+LABEL_HEIGHT: Final = 13
 BOTTOM: Final = 40
 STYLE: Final = """
 text{font:12px sans-serif;fill:#444}line{stroke:#bbb}polyline{fill:none;stroke-width:2}
@@ -78,14 +79,17 @@ def picture(title: str, across: str, lines: Sequence[Line]) -> str:
     parts.append(
         f'<text x="{middle}" y="{HEIGHT - 4}" text-anchor="middle">{escape(across)}</text>'
     )
-    for line in lines:
+    below = 0.0
+    # From the highest end to the lowest, so that no label stands on the one before.
+    for line in sorted(lines, key=lambda line: -line.points[-1][1]):
         found = [place(x, y) for x, y in line.points]
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in found)
         kind = f"{line.kind} {line.label.split()[-1]}"
         parts.append(f'<polyline class="{kind}" points="{points}"/>')
         x, y = found[-1]
+        below = max(y + 4, below + LABEL_HEIGHT)
         text = escape(line.label)
-        parts.append(f'<text class="{line.kind}" x="{x + 6:.1f}" y="{y + 4:.1f}">{text}</text>')
+        parts.append(f'<text class="{line.kind}" x="{x + 6:.1f}" y="{below:.1f}">{text}</text>')
     return (
         f'<svg role="img" aria-label="{escape(title)}" viewBox="0 0 {WIDTH} {HEIGHT}" '
         f'xmlns="http://www.w3.org/2000/svg"><style>{STYLE}</style>{"".join(parts)}</svg>\n'
@@ -166,31 +170,36 @@ def main() -> int:
         points = measure(options.rounds, options.seconds, Path(made))
     tell(table(points), options.write)
     if options.pictures is not None:
-        drawn = {
-            "rate": picture(
-                "Messages a second", "messages on their way",
-                lines(points, "load", {"": lambda value, result: result.rate}),
-            ),
-            "latency": picture(
-                "Microseconds from a send to its answer", "messages on their way",
-                lines(points, "load", {
-                    "p50": lambda value, result: result.p50_us,
-                    "p99": lambda value, result: result.p99_us,
-                    "p999": lambda value, result: result.p999_us,
-                }),
-            ),
-            "bodies": picture(
-                "MB of bodies a second, 64 messages on their way", "bytes of a body",
-                lines(points, "body", {"": lambda value, result: value * result.rate / 1e6}),
-            ),
-            "connections": picture(
-                "Messages a second, one on its way for each connection", "connections",
-                lines(points, "connections", {"": lambda value, result: result.rate}),
-            ),
-        }  # fmt: skip
-        for name, text in drawn.items():
-            (options.pictures / f"bench-{name}.svg").write_text(text)
+        draw(points, options.pictures)
     return 0
+
+
+def draw(points: Points, directory: Path) -> None:
+    """Draw ``bench-*.svg`` into a directory."""
+    drawn = {
+        "rate": picture(
+            "Messages a second", "messages on their way",
+            lines(points, "load", {"": lambda value, result: result.rate}),
+        ),
+        "latency": picture(
+            "Microseconds from a send to its answer", "messages on their way",
+            lines(points, "load", {
+                "p50": lambda value, result: result.p50_us,
+                "p99": lambda value, result: result.p99_us,
+                "p999": lambda value, result: result.p999_us,
+            }),
+        ),
+        "bodies": picture(
+            "MB of bodies a second, 64 messages on their way", "bytes of a body",
+            lines(points, "body", {"": lambda value, result: value * result.rate / 1e6}),
+        ),
+        "connections": picture(
+            "Messages a second, one on its way for each connection", "connections",
+            lines(points, "connections", {"": lambda value, result: result.rate}),
+        ),
+    }  # fmt: skip
+    for name, text in drawn.items():
+        (directory / f"bench-{name}.svg").write_text(text)
 
 
 if __name__ == "__main__":
