@@ -28,6 +28,8 @@ def environment() -> dict[str, str]:
         "SPARK_HOME": str(HOME),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
+        # Spark's default is more than a worker here may give, and a job would wait for ever.
+        "SPARK_EXECUTOR_MEMORY": "512m",
         "PYSPARK_PYTHON": sys.executable,
     }
 
