@@ -36,12 +36,12 @@ from server.runtime.clock import Clock, SystemClock
 from server.runtime.event_loop import run
 from server.runtime.hostaddress import join_address
 from server.runtime.limits import in_flight_size, process_resources, raise_descriptor_limit
+from server.runtime.logs import configure_logging
 from server.runtime.process import (
     EXIT_FAILED,
     EXIT_OK,
     StartFailed,
     complain,
-    configure_logging,
     start,
     stop_event,
 )

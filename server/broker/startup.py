@@ -65,6 +65,7 @@ def run(
         # Each broker gets a copy, because it changes its settings while it runs.
         lambda: make(copy.deepcopy(config), again.set),
         program=PROGRAM,
+        log_format=flags.log_format,
         again=again,
         address=join_address(config.bind_address, config.listen_port),
         ready=lambda port: ready_line(config, port),

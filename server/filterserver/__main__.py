@@ -41,6 +41,7 @@ def main(argv: Sequence[str] | None = None, environment: Mapping[str, str] | Non
     return serve(
         lambda: FilterServerApp(config, SystemClock()),
         program=PROGRAM,
+        log_format=flags.log_format,
         address=join_address(config.bind_address, config.listen_port),
         ready=lambda port: (
             f"The Filter Server boot success, {config.connect_which_broker}, listening on "

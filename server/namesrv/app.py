@@ -118,6 +118,7 @@ def main(argv: Sequence[str] | None = None, environment: Mapping[str, str] | Non
     return serve(
         lambda: NamesrvApp(config, SystemClock()),
         program=PROGRAM,
+        log_format=flags.log_format,
         address=join_address(config.bind_address, config.listen_port),
         ready=lambda port: (
             "The Name Server boot success. serializeType=JSON, listening on "

@@ -1,7 +1,7 @@
 """The flags of ``mqnamesrv`` and ``mqbroker``, as RocketMQ's own scripts take them.
 
     -c FILE  -n HOST:PORT;…  -p print every setting  -m print the important ones  -h
-    --version (of a broker; our own)
+    --version (of a broker; our own)  --log text|json (our own)
 
 Rule: the priority of settings is defined only here. From lowest to highest: NAMESRV_ADDR (a
 default, as in Java), the file, ``ROCKETMQ_<key>`` variables, and flags.
@@ -16,6 +16,7 @@ from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
+from server.runtime.logs import LogFormat
 from server.runtime.settings import Value, read_environment, read_file
 
 
@@ -34,6 +35,7 @@ class Flags(NamedTuple):
     namesrv_addr: str | None
     printing: Printing
     registers: bool = True
+    log_format: LogFormat = LogFormat.TEXT
 
 
 def read_flags(
@@ -70,6 +72,13 @@ def read_flags(
         parser.add_argument(
             "-n", "--namesrvAddr", metavar="ADDR", help="name servers, as a:9876;b:9876"
         )
+    parser.add_argument(
+        "--log",
+        type=LogFormat,
+        choices=list(LogFormat),
+        default=LogFormat.TEXT,
+        help="how the log on stderr is written: text, or a JSON object for each event",
+    )
     printing = parser.add_mutually_exclusive_group()
     printing.add_argument(
         "-p", "--printConfigItem", action="store_true", help="print all settings and exit"
@@ -93,7 +102,8 @@ def read_flags(
         wanted = Printing.ALL
     elif found.printImportantConfig:
         wanted = Printing.IMPORTANT
-    return Flags(found.configFile, getattr(found, "namesrvAddr", None), wanted, registers)
+    namesrv_addr = getattr(found, "namesrvAddr", None)
+    return Flags(found.configFile, namesrv_addr, wanted, registers, found.log)
 
 
 def gather(flags: Flags, environment: Mapping[str, str]) -> list[Value]:

@@ -20,6 +20,7 @@ from typing import Final, Protocol
 from remoting.errors import BadCall
 from server.runtime.event_loop import loop_name, run
 from server.runtime.limits import keep_freed_memory, raise_descriptor_limit
+from server.runtime.logs import LogFormat, configure_logging
 from server.runtime.settings import SettingsError
 
 LOG = logging.getLogger(__name__)
@@ -76,6 +77,7 @@ def serve(
     ready: Callable[[int], str],
     expected: tuple[type[Exception], ...] = (),
     again: asyncio.Event | None = None,
+    log_format: LogFormat = LogFormat.TEXT,
 ) -> int:
     """Run a server until a signal arrives, and return the exit code of the process.
 
@@ -86,8 +88,9 @@ def serve(
         ready: returns the line to print on stdout once the port is open.
         expected: errors of a start that are printed in one line, without a traceback.
         again: an event; when the server sets it, the server is stopped and a new one is made.
+        log_format: how the lines of the log are written.
     """
-    configure_logging()
+    configure_logging(log_format)
     # While a thread encodes a large answer, the event loop soon gets its turn.
     sys.setswitchinterval(SWITCH_S)
     raise_descriptor_limit()
@@ -115,15 +118,6 @@ def stop_event() -> asyncio.Event:
     for number in _SIGNALS:
         loop.add_signal_handler(number, first_signal)
     return stop
-
-
-def configure_logging() -> None:
-    """Send the log to stderr, one line per event, unless the caller has configured logging."""
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=logging.INFO,
-        format="%(asctime)s %(levelname)s %(name)s - %(message)s",
-    )
 
 
 def complain(program: str, error: Exception) -> None:

@@ -1,6 +1,7 @@
 """mqnamesrv and mqbroker as two processes: they find each other, and part cleanly."""
 
 import asyncio
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ from remoting.command import Command
 from remoting.headers import GetRouteInfo
 from tests.waiting import eventually
 
-Run = Callable[[str, Path], subprocess.Popen[str]]
+Run = Callable[..., subprocess.Popen[str]]
 
 SMALL = (
     "mappedFileSizeCommitLog=1048576\nmaxHashSlotNum=500\nmaxIndexNum=1000\n"
@@ -26,12 +27,12 @@ SMALL = (
 
 @pytest.fixture
 def run() -> Iterator[Run]:
-    """Return a function that runs a server module with a file; all end with the test."""
+    """Return a function that runs a module with a file and flags; all end with the test."""
     running: list[subprocess.Popen[str]] = []
 
-    def run_server(module: str, conf: Path) -> subprocess.Popen[str]:
+    def run_server(module: str, conf: Path, *flags: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [sys.executable, "-m", module, "-c", str(conf)],
+            [sys.executable, "-m", module, "-c", str(conf), *flags],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -99,12 +100,15 @@ def test_a_broker_without_a_name_server_serves_anyway(run: Run, tmp_path: Path) 
         f"storePathRootDir={tmp_path}/store\n{SMALL}"
     )
 
-    broker = run("server.broker.app", conf)
+    broker = run("server.broker.app", conf, "--log", "json")
     address = address_of(broker)
     broker.terminate()
+    _, log = broker.communicate(timeout=60)
 
     assert address.startswith("127.0.0.1:")
-    assert broker.wait(timeout=60) == 0
+    assert broker.returncode == 0
+    events = [json.loads(line) for line in log.splitlines()]
+    assert any("127.0.0.1:1" in event["message"] for event in events)
 
 
 def test_a_filter_server_is_in_the_routes_of_its_broker_until_it_ends(run: Run, tmp_path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from server.runtime.commandline import Flags, Printing, gather, read_flags
+from server.runtime.logs import LogFormat
 
 
 def flags(*argv: str, registers: bool = True) -> Flags:
@@ -17,7 +18,12 @@ def test_flags_have_javas_short_and_long_names() -> None:
     assert flags("-m").printing is Printing.IMPORTANT
 
 
-@pytest.mark.parametrize("argv", [["-x"], ["-c"], ["-p", "-m"], ["extra"]])
+def test_the_log_is_text_unless_json_is_asked_for() -> None:
+    assert flags().log_format is LogFormat.TEXT
+    assert flags("--log", "json").log_format is LogFormat.JSON
+
+
+@pytest.mark.parametrize("argv", [["-x"], ["-c"], ["-p", "-m"], ["extra"], ["--log", "xml"]])
 def test_a_wrong_flag_exits_with_2(argv: list[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         flags(*argv)
