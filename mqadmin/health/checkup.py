@@ -107,10 +107,10 @@ class BrokerFacts:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """From where on something is a finding."""
+    """From where on something is a finding: bytes a slave is behind, ms clocks differ."""
 
-    slave_lag_size: int
-    skew_ms: int
+    slave_lag_size: int = 16 * 1024 * 1024
+    skew_ms: int = 5_000
 
 
 def of_brokers(brokers: Sequence[BrokerFacts], limits: Limits) -> Iterator[Finding]:

@@ -1,27 +1,36 @@
-"""``exporter``: serves a cluster's metrics to Prometheus until Ctrl-C.
+"""``exporter``: serves a cluster's metrics to Prometheus, and its health to probes, until Ctrl-C.
 
-    GET /metrics  -->  mqadmin.health.scrape (every request asks the cluster)  -->  text
+    GET /metrics  -->  mqadmin.health.scrape   -->  text
+    GET /health   -->  mqadmin.health.checkup  -->  200 or 503, and what is wrong as JSON
 
-Requests: see ``mqadmin.health.scrape``.
+Every request asks the cluster. Requests: see ``mqadmin.health.scrape`` and
+``mqadmin.health.checkup_facts``.
 """
 
+import json
+import socket
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from mqadmin.cli.declare import command
 from mqadmin.cli.types import PORT
-from mqadmin.errors import CommandError, Interrupted, Usage, describe
+from mqadmin.errors import CommandError, Interrupted, NotFound, Usage, describe
+from mqadmin.health import checkup, checkup_facts
+from mqadmin.health.checkup import Finding, Limits, Severity
 from mqadmin.health.metrics import Families
 from mqadmin.health.scrape import Scrape
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.session.call import Call
 
 if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
     from prometheus_client.core import GaugeMetricFamily
 
 PORT_DEFAULT: Final = 5557
@@ -41,12 +50,14 @@ class MetricRow(Row):
 @command(
     "exporter",
     examples=(
-        ("mqadmin exporter", "http://127.0.0.1:5557/metrics, until Ctrl-C"),
+        ("mqadmin exporter", "http://127.0.0.1:5557/metrics and /health, until Ctrl-C"),
         ("mqadmin exporter --host 0.0.0.0 -p 9100", "for everybody"),
         ("mqadmin exporter --once -o json", "the same numbers as rows"),
     ),
     details="""\
-Names and labels are those of rocketmq-exporter, so its dashboards and alerts work. Needs
+Names and labels are those of rocketmq-exporter, so its dashboards and alerts work. /health is for
+probes: 200, or 503 where a broker does not answer, a master is missing, a disk is full or a slave
+has another log than its master; the body has the findings of `doctor` on brokers. Needs
 prometheus-client: pip install 'mqadmin[exporter]'.""",
     rows=MetricRow,
 )
@@ -81,18 +92,34 @@ def _serve(call: Call, host: str, port: int) -> Callable[[], None]:
     """Start the HTTP server and return what stops it."""
     try:
         # An extra that only this command needs.
-        from prometheus_client import CollectorRegistry, start_http_server
+        from prometheus_client import CollectorRegistry, make_wsgi_app
+        from prometheus_client.exposition import ThreadingWSGIServer
     except ImportError:
         raise CommandError(
             "prometheus-client is not installed", hint="pip install 'mqadmin[exporter]'"
         ) from None
+    from wsgiref.simple_server import WSGIRequestHandler, make_server
+
+    class Server(ThreadingWSGIServer):
+        """A server whose socket fits the host."""
+
+        address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+
+    class Quiet(WSGIRequestHandler):
+        """A handler that writes no line for each request."""
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            """Write nothing."""
+
     registry = CollectorRegistry()
     registry.register(ClusterCollector(call))
     try:
-        server, thread = start_http_server(port, host, registry)
+        server = make_server(host, port, _paths(call, make_wsgi_app(registry)), Server, Quiet)
     except OSError as error:
         raise CommandError(f"cannot listen on {host}:{port}: {error}") from None
-    call.warn(f"serving http://{host}:{server.server_port}/metrics")
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    call.warn(f"serving http://{host}:{server.server_port}/metrics and /health")
 
     def stop() -> None:
         server.shutdown()
@@ -100,6 +127,45 @@ def _serve(call: Call, host: str, port: int) -> Callable[[], None]:
         thread.join()
 
     return stop
+
+
+def _paths(call: Call, metrics: "WSGIApplication") -> "WSGIApplication":
+    """Return an application that answers ``/health`` itself and gives ``metrics`` the rest."""
+
+    def answer(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        if environ["PATH_INFO"] != "/health":
+            return metrics(environ, start_response)
+        status, body = _health(call)
+        headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
+        start_response(f"{status.value} {status.phrase}", headers)
+        return [body]
+
+    return answer
+
+
+def _health(call: Call) -> tuple[HTTPStatus, bytes]:
+    """Return 200, or 503 where a broker has an error or no name server answers; and the JSON."""
+    told: dict[str, Any]
+    try:
+        findings = call.workplace.link.submit(_findings(call)).result(SCRAPE_MAX_S)
+        is_well = all(one.severity is not Severity.ERROR for one in findings)
+        told = {"healthy": is_well, "findings": [asdict(one) for one in findings]}
+    except Exception as error:
+        is_well, told = False, {"healthy": False, "error": describe(error).line}
+    status = HTTPStatus.OK if is_well else HTTPStatus.SERVICE_UNAVAILABLE
+    return status, json.dumps(told, ensure_ascii=False).encode()
+
+
+async def _findings(call: Call) -> list[Finding]:
+    """Return what ``doctor`` finds wrong with the brokers.
+
+    Raises:
+        NotFound: no broker is registered.
+    """
+    brokers = await checkup_facts.brokers(await call.admin(), call.now_ms)
+    if not brokers:
+        raise NotFound("no broker is registered")
+    return list(checkup.of_brokers(brokers, Limits()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

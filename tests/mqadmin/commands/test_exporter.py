@@ -5,10 +5,13 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import Addresses, EmbeddedServer
 from tests.mqadmin.conftest import Result
 
 Run = Callable[..., Result]
@@ -40,25 +43,52 @@ def test_once_gives_rows(at: Run) -> None:
     assert ("rocketmq_brokeruntime_commitlog_maxoffset", None) in found
 
 
-def test_it_serves_until_it_is_interrupted(at: Run, servers: Addresses) -> None:
-    prepared(at)
-    words = ["-m", "mqadmin", "exporter", "-p", "0", "-n", servers.namesrv]
+@contextmanager
+def exporting(namesrv: str, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run an exporter on a free port, and yield its process and its address."""
+    words = ["-m", "mqadmin", "exporter", "-p", "0", "-n", namesrv, *options]
     child = subprocess.Popen([sys.executable, *words], stderr=subprocess.PIPE, text=True)
     try:
         assert child.stderr is not None
-        found = re.search(r"http://\S+", child.stderr.readline())
+        found = re.search(r"http://[^/]+", child.stderr.readline())
         assert found is not None
-        with urllib.request.urlopen(found[0], timeout=60) as answer:
-            text = answer.read().decode()
-        child.send_signal(signal.SIGINT)
-        assert child.wait(60) == 130
+        yield child, found[0]
     finally:
         child.kill()
         child.wait()
         child.stderr.close()
+
+
+def health(address: str) -> tuple[int, dict[str, Any]]:
+    try:
+        with urllib.request.urlopen(f"{address}/health", timeout=60) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+def test_it_serves_until_it_is_interrupted(at: Run, servers: Addresses) -> None:
+    prepared(at)
+    with exporting(servers.namesrv) as (child, address):
+        with urllib.request.urlopen(f"{address}/metrics", timeout=60) as answer:
+            text = answer.read().decode()
+        child.send_signal(signal.SIGINT)
+        assert child.wait(60) == 130
     assert "rocketmq_exporter_up 1.0" in text
     assert re.search(r'rocketmq_producer_offset\{.*topic="EXPORTED"\} [1-9]', text)
     assert "# TYPE rocketmq_group_diff gauge" in text
+
+
+def test_health_is_200_until_nobody_answers() -> None:
+    with EmbeddedServer() as server, exporting(server.addresses.namesrv) as (_, address):
+        assert health(address) == (200, {"healthy": True, "findings": []})
+        server.stop()
+        status, told = health(address)
+
+    assert status == 503
+    assert told["healthy"] is False
+    assert server.addresses.namesrv in told["error"]
 
 
 def test_exit_codes(at: Run, run: Run) -> None:

@@ -11,6 +11,7 @@ import pytest
 from mqadmin.cli.run import run_line
 from mqadmin.session.call import Workplace
 from mqadmin.shell.server import EmbeddedServer
+from tests.mqadmin.commands.test_exporter import exporting, health
 from tests.mqadmin.conftest import Result, console_of
 from tests.ports import free_ports
 from tests.waiting import wait
@@ -19,47 +20,53 @@ Ask = Callable[..., Result]
 
 
 @pytest.fixture(scope="module")
-def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
+def namesrv() -> Iterator[str]:
+    """Return the address of a name server that has broker-a."""
+    with EmbeddedServer() as server:
+        yield server.addresses.namesrv
+
+
+@pytest.fixture(scope="module")
+def ask(namesrv: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
     """Return a function that runs one line at two brokers, of which broker-b hangs."""
     home = tmp_path_factory.mktemp("broker-b")
     port = free_ports(4)
     env = {"HOME": str(home), "XDG_CONFIG_HOME": str(home)}
     workplace = Workplace()
 
-    with EmbeddedServer() as server:
-        conf = home / "broker.conf"
-        conf.write_text(
-            f"brokerName=broker-b\nlistenPort={port}\nnamesrvAddr={server.addresses.namesrv}\n"
-            f"storePathRootDir={home / 'store'}\nmappedFileSizeCommitLog=1048576\n"
-            "brokerIP1=127.0.0.1\nbindAddress=127.0.0.1\n"
+    conf = home / "broker.conf"
+    conf.write_text(
+        f"brokerName=broker-b\nlistenPort={port}\nnamesrvAddr={namesrv}\n"
+        f"storePathRootDir={home / 'store'}\nmappedFileSizeCommitLog=1048576\n"
+        "brokerIP1=127.0.0.1\nbindAddress=127.0.0.1\n"
+    )
+
+    def run(*words: str) -> Result:
+        console, out, err = console_of(env)
+        line = [*words, "--namesrv", namesrv, "--timeout", "3"]
+        exit_code = run_line(line, console, workplace)
+        console.out.flush()
+        return Result(exit_code, out.getvalue().decode(), err.getvalue())
+
+    with (home / "log").open("wb") as log:
+        broker = subprocess.Popen(
+            [sys.executable, "-m", "server.broker.app", "-c", str(conf)], stdout=log, stderr=log
         )
-
-        def run(*words: str) -> Result:
-            console, out, err = console_of(env)
-            line = [*words, "--namesrv", server.addresses.namesrv, "--timeout", "3"]
-            exit_code = run_line(line, console, workplace)
-            console.out.flush()
-            return Result(exit_code, out.getvalue().decode(), err.getvalue())
-
-        with (home / "log").open("wb") as log:
-            broker = subprocess.Popen(
-                [sys.executable, "-m", "server.broker.app", "-c", str(conf)], stdout=log, stderr=log
-            )
-        try:
-            wait(lambda: "broker-b" in run("broker", "list").out)
-            run("topic", "create", "HALF", "-q", "2")
-            run("group", "create", "readers")
-            for broker_name in ("broker-a", "broker-b"):
-                words = ("HALF", "a body", "--key", "k1", "--broker", broker_name)
-                assert run("message", "send", *words).exit_code == 0
-            run("offset", "reset", "readers", "HALF", "--to", "earliest", "-y")
-            broker.send_signal(signal.SIGSTOP)
-            yield run
-        finally:
-            broker.send_signal(signal.SIGCONT)
-            broker.kill()
-            broker.wait()
-            workplace.link.close()
+    try:
+        wait(lambda: "broker-b" in run("broker", "list").out)
+        run("topic", "create", "HALF", "-q", "2")
+        run("group", "create", "readers")
+        for broker_name in ("broker-a", "broker-b"):
+            words = ("HALF", "a body", "--key", "k1", "--broker", broker_name)
+            assert run("message", "send", *words).exit_code == 0
+        run("offset", "reset", "readers", "HALF", "--to", "earliest", "-y")
+        broker.send_signal(signal.SIGSTOP)
+        yield run
+    finally:
+        broker.send_signal(signal.SIGCONT)
+        broker.kill()
+        broker.wait()
+        workplace.link.close()
 
 
 @pytest.mark.parametrize(
@@ -94,6 +101,15 @@ def test_doctor_tells_everything_else(ask: Ask) -> None:
     findings = json.loads(done.out)
     assert [row["subject"] for row in findings if row["severity"] == "error"]
     assert "it may have been done" not in done.err + done.out
+
+
+def test_health_names_it_and_is_503(ask: Ask, namesrv: str) -> None:
+    with exporting(namesrv, "--timeout", "3") as (_, address):
+        status, told = health(address)
+
+    assert status == 503
+    errors = [found for found in told["findings"] if found["severity"] == "error"]
+    assert [found["subject"].split()[0] for found in errors] == ["broker-b"]
 
 
 def test_who_only_asked_the_silent_one_is_told_no_lie(ask: Ask) -> None:
