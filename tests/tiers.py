@@ -147,6 +147,13 @@ LONG: Final = (
         ),
     ),
     Long(
+        "waiting for the statistics of a minute",
+        where=(
+            "tests/mqadmin/health/test_dashboard.py::"
+            "test_each_query_names_metrics_and_labels_that_are_exported",
+        ),
+    ),
+    Long(
         "archives, and stores in other places",
         where=(
             "tests/mqadmin/commands/test_pipeline_archive.py",
