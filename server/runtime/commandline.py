@@ -58,6 +58,24 @@ def read_flags(
     Raises:
         SystemExit: help or the version was printed (0), or a flag is wrong (2).
     """
+    parser = _parser(program, about, registers=registers, has_version=version is not None)
+    found = parser.parse_args(argv)
+    if version is not None and found.version:
+        # argparse's own action would break the line at the width of the terminal.
+        print(version())
+        sys.exit(0)
+    wanted = Printing.NOTHING
+    if found.printConfigItem:
+        wanted = Printing.ALL
+    elif found.printImportantConfig:
+        wanted = Printing.IMPORTANT
+    namesrv_addr = getattr(found, "namesrvAddr", None)
+    return Flags(found.configFile, namesrv_addr, wanted, registers, found.log)
+
+
+def _parser(
+    program: str, about: str, *, registers: bool, has_version: bool
+) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=program,
         description=about,
@@ -86,24 +104,13 @@ def read_flags(
     printing.add_argument(
         "-m", "--printImportantConfig", action="store_true", help="print important settings, exit"
     )
-    if version is not None:
+    if has_version:
         printing.add_argument(
             "--version",
             action="store_true",
             help="print the version, the kernels and the event loop in use, exit",
         )
-    found = parser.parse_args(argv)
-    if version is not None and found.version:
-        # argparse's own action would break the line at the width of the terminal.
-        print(version())
-        sys.exit(0)
-    wanted = Printing.NOTHING
-    if found.printConfigItem:
-        wanted = Printing.ALL
-    elif found.printImportantConfig:
-        wanted = Printing.IMPORTANT
-    namesrv_addr = getattr(found, "namesrvAddr", None)
-    return Flags(found.configFile, namesrv_addr, wanted, registers, found.log)
+    return parser
 
 
 def gather(flags: Flags, environment: Mapping[str, str]) -> list[Value]:
