@@ -86,6 +86,25 @@ the same file, as in Java: each gets every message, and after a restart all cont
 member was that wrote the file last."""
 """Where broadcasting consumers keep their offsets."""
 
+TRACES: Final = """\
+`MessageTrace` writes the trace messages of RocketMQ, which `mqadmin message trace` and the real
+console read. `OpenTelemetryTrace` of `mqclient.trace.open_telemetry` makes spans of OpenTelemetry
+instead (`pip install 'mqadmin[otel]'`):
+
+```python
+trace = OpenTelemetryTrace()
+producer.register_send_hook(trace)
+consumer.register_consume_hook(trace)
+```
+
+The span of a send is `TOPIC publish`. Its context travels in properties of the message
+(`traceparent`), and the span `TOPIC process` of a listener's call is its child. A call with several
+messages is a span `multiple_sources receive` with a `TOPIC process` below it for each message, which
+links to the span of its send. These names and the attributes are those of OpenTelemetry's Java
+instrumentation, so a trace may cross services in both languages. Spans that a listener makes are
+children of the span of its call."""
+"""How traces are made."""
+
 BAD_INPUT: Final = {
     "no name server answers": "`send` and every request raise `Unreachable` or `TimedOut`, which "
     "name all servers that were tried, unless the route is known. A known route is used until a "
@@ -179,6 +198,7 @@ def client() -> str:
     lines += [f"| `{name}` | {here} |" for name, here in ELSEWHERE.items()]
     lines += ["", "## Namespaces", "", *NAMESPACE.splitlines()]
     lines += ["", "## Positions in broadcasting", "", *BROADCASTING.splitlines()]
+    lines += ["", "## Traces", "", *TRACES.splitlines()]
     lines += ["", "## What it does with bad input", "", "| input | behaviour |", "| --- | --- |"]
     lines += [f"| {what} | {says} |" for what, says in BAD_INPUT.items()]
     return "\n".join(lines) + "\n"

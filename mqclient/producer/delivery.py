@@ -290,7 +290,7 @@ class Delivery:
         event = SendEvent(self._group, queue, messages, out, address, started_ms)
         hooks.before_send(self.hooks, event)
         try:
-            event.result = await self._try(out, queue, address, tries, started_ms)
+            event.result = await self._try(event.out, queue, address, tries, started_ms)
             return event.result
         except ClientError as error:
             event.error = error

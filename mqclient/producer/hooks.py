@@ -1,6 +1,7 @@
 """Send hooks: an application, or a message trace, sees every attempt of a send.
 
-Rule: a hook only observes. An error that it raises is logged and changes nothing.
+Rule: a hook observes, and may add properties to the message. An error that it raises is logged and
+changes nothing.
 
 Source: client/hook/SendMessageHook.java, SendMessageContext.java, EndTransactionHook.java,
 EndTransactionContext.java (4.9.7).
@@ -16,6 +17,7 @@ from mqclient.message import Message
 from mqclient.producer.send_request import PackedMessage
 from mqclient.producer.send_result import SendResult
 from remoting.bodies import MessageQueue
+from storefmt.formats.properties import check_property, format_properties, parse_properties
 
 LOG = logging.getLogger(__name__)
 
@@ -36,7 +38,7 @@ class SendEvent:
         elapsed_ms: how long it took; 0 before its end.
         result: where the message was stored; None before the end, and when the send failed.
         error: why the send failed; None when it did not.
-        notes: a hook may keep texts here from ``send_before`` to ``send_after``.
+        notes: a hook may keep what it needs here from ``send_before`` to ``send_after``.
     """
 
     group: str
@@ -48,7 +50,20 @@ class SendEvent:
     elapsed_ms: int = 0
     result: SendResult | None = None
     error: ClientError | None = None
-    notes: dict[str, str] = field(default_factory=dict)
+    notes: dict[object, object] = field(default_factory=dict)
+
+    def set_property(self, name: str, value: str) -> None:
+        """Give the message another property; a batch gives it to each of its messages.
+
+        Only ``send_before`` may do so.
+
+        Raises:
+            BadCall: name or value is empty, or has a character that separates properties.
+        """
+        check_property(name, value)
+        properties = parse_properties(self.out.properties)
+        properties[name] = value
+        self.out = self.out._replace(properties=format_properties(properties))
 
 
 class SendHook(Protocol):

@@ -16,8 +16,10 @@ import threading
 from asyncio import AbstractEventLoop, Future, current_task, get_running_loop
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextvars import copy_context
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Generic, TypeVar
 
 from mqclient.message import MessageExt
@@ -123,7 +125,9 @@ class ListenerCaller(Generic[_Context, _Status]):
                 return await self._listener(messages, context)  # type: ignore[misc]
             if self._threads is None:
                 self._threads = ListenerThreads(self._thread_count)
-            answer = await self._threads.run(lambda: self._listener(messages, context))
+            # The thread sees the context variables that a hook has set, as a coroutine does.
+            call = partial(copy_context().run, self._listener, messages, context)
+            answer = await self._threads.run(call)
             # A plain function may return an awaitable, as a functools.partial does.
             return await answer if inspect.isawaitable(answer) else answer
         except Exception:

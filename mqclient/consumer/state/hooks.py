@@ -38,7 +38,7 @@ class ConsumeEvent:
         elapsed_ms: how long the call took; 0 before its end.
         status: what the listener returned; "" before the end of the call.
         returned: how the call ended.
-        notes: a hook may keep texts here from ``consume_before`` to ``consume_after``.
+        notes: a hook may keep what it needs here from ``consume_before`` to ``consume_after``.
     """
 
     group: str
@@ -48,7 +48,7 @@ class ConsumeEvent:
     elapsed_ms: int = 0
     status: str = ""
     returned: ConsumeReturnType = ConsumeReturnType.SUCCESS
-    notes: dict[str, str] = field(default_factory=dict)
+    notes: dict[object, object] = field(default_factory=dict)
 
     @property
     def success(self) -> bool:
