@@ -11,7 +11,9 @@ from pathlib import Path
 
 import httpx
 import pytest
+from django.test import Client as DjangoClient
 
+from examples import django_service
 from examples.fastapi_service import app
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
@@ -126,3 +128,41 @@ async def test_service_sends_and_consumes(
         answers = [await service.post(f"/orders/{order}") for order in orders]
         assert {answer.json()["status"] for answer in answers} == {"SEND_OK"}
         await eventually(lambda: service.get("/seen"), lambda seen: sorted(seen.json()) == orders)
+
+
+def test_django_sends_and_says_503_while_no_broker_can_be_asked(
+    rocketmq: RocketMQ, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NAMESRV_ADDR", rocketmq.namesrv)
+    service = DjangoClient()
+
+    stored = service.post("/orders/o-1", b"an order", content_type="text/plain")
+    django_service.client().close()
+    refused = service.post("/orders/o-2")
+
+    assert (stored.status_code, stored.json()["status"]) == (200, "SEND_OK")
+    assert refused.status_code == 503
+    assert refused.json()["error"]
+    assert service.get("/orders/o-1").status_code == 405
+
+
+def test_a_worker_ends_when_the_messages_in_its_hands_are_done(filled: RocketMQ) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "examples.worker"],
+        cwd=REPOSITORY,
+        env={**os.environ, "NAMESRV_ADDR": filled.namesrv},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as worker:
+        assert worker.stdout is not None
+        first = worker.stdout.readline()
+        worker.terminate()
+        out, err = worker.communicate(timeout=60)
+
+    lines = [first.strip(), *out.splitlines()]
+    begun = [line.removeprefix("begin ") for line in lines if line.startswith("begin ")]
+    done = [line.removeprefix("done ") for line in lines if line.startswith("done ")]
+    assert (worker.returncode, err) == (0, "")
+    assert begun
+    assert sorted(begun) == sorted(done)
