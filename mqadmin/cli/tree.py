@@ -112,6 +112,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
         "assert message-count": "exit 1 where a topic holds too few or too many messages",
         "assert topic": "exit 1 where a topic is not there, or not as it is to be",
         "exporter": "serve the metrics of a cluster to Prometheus",
+        "report": "show a cluster as one page of HTML",
     },
     "Whole clusters as documents": {
         "export": "write topics, groups and accounts as a YAML document",

@@ -49,6 +49,9 @@ class Severity(StrEnum):
     INFO = "info"
 
 
+SEVERITIES: Final = tuple(Severity)
+
+
 class Check(StrEnum):
     """The names of the checks."""
 
@@ -62,6 +65,12 @@ class Check(StrEnum):
     QUEUE = "queue"
     BACKLOG = "backlog"
     NAMESRV = "namesrv"
+
+
+BROKER_CHECKS: Final = frozenset(
+    {Check.ADDRESS, Check.MASTER, Check.DISK, Check.CLOCK, Check.SLAVE}
+)
+"""Those that only ask the brokers about themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +116,17 @@ class BrokerFacts:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """From where on something is a finding: bytes a slave is behind, ms clocks differ."""
+    """From where on something is a finding.
+
+    Attributes:
+        slave_lag_size: bytes of commit log that a slave lacks.
+        skew_ms: by how much clocks differ.
+        backlog_count: messages that wait for a group that is online.
+    """
 
     slave_lag_size: int = 16 * 1024 * 1024
     skew_ms: int = 5_000
+    backlog_count: int = 10_000
 
 
 def of_brokers(brokers: Sequence[BrokerFacts], limits: Limits) -> Iterator[Finding]:

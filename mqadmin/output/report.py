@@ -2,16 +2,26 @@
 
     info, tallies, verify ──> pictures (``charts``) ──> one file, no script, nothing loaded
 
-Rule: the page loads nothing from elsewhere, and its headers tell the browser so. Every text from
-the store is escaped. Long lists are cut, and the page says how much was left out.
+Rule: long lists are cut, and the page says how much was left out.
 """
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import Final
 
 from mqadmin.output.cells import size_text
 from mqadmin.output.charts import Bar, FileStrip, bars, cells, columns, file_map, safe
+from mqadmin.output.html_page import (
+    cell,
+    counted,
+    cut_note,
+    header,
+    nothing,
+    page,
+    section,
+    table,
+    tiles,
+    time_text,
+)
 from storefmt.offline.analyse.stats import count_records
 from storefmt.offline.analyse.tally import By, Key, Tally, filled, span_of
 from storefmt.offline.verify.findings import Finding, Report, Severity
@@ -26,8 +36,6 @@ CELLS_MAX: Final = 64
 FILES_MAX: Final = 60
 MARKS_MAX: Final = 200
 FINDINGS_MAX: Final = 500
-_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
-_MS_MAX: Final = 253_402_300_799_999
 
 
 def html_report(
@@ -57,34 +65,26 @@ def html_report(
     report = verify(store, deep=deep, progress=lambda done, _: progress(2 * size + done, 3 * size))
     parts = [
         _head(store, info, report, made_ms),
-        _section("Messages over time", _timeline(times, bucket_ms)),
-        _section("Topics by bytes", _topics(topics)),
-        _section("Queues", _queues(info), "a cell is a queue, the stronger the more it holds"),
-        _section("Lag of consumer groups", _lag(info)),
-        _section("Files", _files(store.files(), report.findings), "where findings lie"),
-        _section("Findings", _findings(report)),
+        section("Messages over time", _timeline(times, bucket_ms)),
+        section("Topics by bytes", _topics(topics)),
+        section("Queues", _queues(info), "a cell is a queue, the stronger the more it holds"),
+        section("Lag of consumer groups", _lag(info)),
+        section("Files", _files(store.files(), report.findings), "where findings lie"),
+        section("Findings", _findings(report)),
     ]
-    page = (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark">'
-        f"<title>RocketMQ store {safe(store.root.resolve().name)}</title>"
-        f"<style>{STYLE}</style></head><body><main>{''.join(parts)}</main></body></html>\n"
-    )
-    return page, report
+    return page(f"RocketMQ store {store.root.resolve().name}", parts), report
 
 
 def _head(store: StoreDir, info: StoreInfo, report: Report, made_ms: int) -> str:
     counts = {s: sum(f.severity is s for f in report.findings) for s in Severity}
     verdict = "no damage found"
     if not report.ok:
-        verdict = f"{_count(counts[Severity.ERROR], 'error')}, " + _count(
+        verdict = f"{counted(counts[Severity.ERROR], 'error')}, " + counted(
             counts[Severity.WARNING], "warning"
         )
     state = "running or killed" if info.aborted else "stopped in order"
     lag = sum(max(0, group.lag) for group in info.groups)
-    tiles = [
+    shown = [
         ("Health", verdict, "good" if report.ok else "bad"),
         ("Messages", f"{info.message_count:,}", ""),
         ("Log", size_text(info.used_size), ""),
@@ -94,40 +94,23 @@ def _head(store: StoreDir, info: StoreInfo, report: Report, made_ms: int) -> str
         ("Lag", f"{lag:,}", ""),
         ("Broker", f"{info.version}, {state}", ""),
     ]
-    cards = "".join(
-        f'<div class="tile {kind}"><span>{safe(name)}</span><b>{safe(value)}</b></div>'
-        for name, value, kind in tiles
-    )
     notes = "".join(f"<li>{safe(note)}</li>" for note in info.notes)
-    return (
-        f"<header><h1>Store {safe(store.root.resolve().name)}</h1>"
-        f"<p>{safe(store.root.resolve())}</p>"
-        f"<p>{safe(time_text(info.first_ms))} to {safe(time_text(info.last_ms))}; "
+    lines = (
+        str(store.root.resolve()),
+        f"{time_text(info.first_ms)} to {time_text(info.last_ms)}; "
         f"log offsets {info.min_log_offset:,} to {info.end_log_offset:,}; "
         f"{report.records:,} records and {report.files:,} files looked at; "
-        f"made {safe(time_text(made_ms))}</p></header>"
-        f'<div class="tiles">{cards}</div>{f"<ul>{notes}</ul>" if notes else ""}'
+        f"made {time_text(made_ms)}",
     )
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}" + ("" if number == 1 else "s")
-
-
-def _section(title: str, content: str, hint: str = "") -> str:
-    told = f" <small>{safe(hint)}</small>" if hint else ""
-    return f"<section><h2>{safe(title)}{told}</h2>{content}</section>"
-
-
-def _nothing(text: str) -> str:
-    return f'<p class="nothing">{safe(text)}</p>'
+    head = header(f"Store {store.root.resolve().name}", lines) + tiles(shown)
+    return head + (f"<ul>{notes}</ul>" if notes else "")
 
 
 def _timeline(times: dict[Key, Tally], bucket_ms: int) -> str:
     by_start = {start: tally for (start, *_), tally in times.items() if isinstance(start, int)}
     spans = filled(by_start, bucket_ms)
     if not spans:
-        return _nothing("the log holds no message")
+        return nothing("the log holds no message")
     values = [
         (
             tally.count,
@@ -143,7 +126,7 @@ def _timeline(times: dict[Key, Tally], bucket_ms: int) -> str:
 def _topics(topics: dict[Key, Tally]) -> str:
     order = sorted(topics.items(), key=lambda pair: (-pair[1].size, str(pair[0])))
     if not order:
-        return _nothing("the log holds no message")
+        return nothing("the log holds no message")
     largest = order[0][1].size or 1
     rows = [_topic_bar(str(key[0]), tally, largest) for key, tally in order[:TOPICS_MAX]]
     rest = Tally()
@@ -167,7 +150,7 @@ def _queues(info: StoreInfo) -> str:
     sums = {name: sum(high - low for _, low, high in found) for name, found in topics.items()}
     order = sorted(topics, key=lambda name: (-sums[name], name))
     if not order:
-        return _nothing("there is no consume queue")
+        return nothing("there is no consume queue")
     rows = []
     for name in order[:QUEUE_ROWS_MAX]:
         largest = max(high - low for _, low, high in topics[name]) or 1
@@ -176,7 +159,7 @@ def _queues(info: StoreInfo) -> str:
             for number, low, high in sorted(topics[name])[:CELLS_MAX]
         ]
         rows.append((name, found, f"{sums[name]:,}"))
-    return cells("queues", rows) + _cut_note(len(order), QUEUE_ROWS_MAX, "topics")
+    return cells("queues", rows) + cut_note(len(order), QUEUE_ROWS_MAX, "topics")
 
 
 def _lag(info: StoreInfo) -> str:
@@ -184,11 +167,11 @@ def _lag(info: StoreInfo) -> str:
     for group in info.groups:
         lags[group.group] = lags.get(group.group, 0) + max(0, group.lag)
     if not lags:
-        return _nothing("no consumer group has an offset here")
+        return nothing("no consumer group has an offset here")
     order = sorted(lags.items(), key=lambda pair: (-pair[1], pair[0]))
     largest = order[0][1] or 1
     rows = [Bar(name, lag / largest, f"{lag:,}") for name, lag in order[:GROUPS_MAX]]
-    return bars("lag of consumer groups", rows) + _cut_note(len(order), GROUPS_MAX, "groups")
+    return bars("lag of consumer groups", rows) + cut_note(len(order), GROUPS_MAX, "groups")
 
 
 def _files(files: Sequence[FileView], findings: Sequence[Finding]) -> str:
@@ -205,8 +188,8 @@ def _files(files: Sequence[FileView], findings: Sequence[Finding]) -> str:
         if name not in known
     ][:FILES_MAX]
     if not strips:
-        return _nothing("there is no file of the log")
-    return file_map("files and findings", strips) + _cut_note(len(shown), FILES_MAX, "files")
+        return nothing("there is no file of the log")
+    return file_map("files and findings", strips) + cut_note(len(shown), FILES_MAX, "files")
 
 
 def _strip(file: FileView, findings: Sequence[Finding]) -> FileStrip:
@@ -220,76 +203,20 @@ def _strip(file: FileView, findings: Sequence[Finding]) -> FileStrip:
 
 def _findings(report: Report) -> str:
     if not report.findings:
-        return _nothing("nothing: every record, entry and file is as it should be")
+        return nothing("nothing: every record, entry and file is as it should be")
     order = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
     found = sorted(report.findings, key=lambda item: order[item.severity])[:FINDINGS_MAX]
-    rows = "".join(
-        f'<tr><td class="{item.severity.value}-text">{item.severity.value}</td>'
-        f"<td>{safe(item.kind)}</td><td>{safe(item.file)}<br><small>byte {item.pos:,}"
-        f"{', ' + safe(item.field) if item.field else ''}</small></td>"
-        f"<td>{safe(item.found[:200])}</td><td>{safe(item.expected[:200])}</td>"
-        f"<td>{safe(item.hint)}</td></tr>"
+    rows = [
+        [
+            cell(item.severity.value, f"{item.severity.value}-text"),
+            cell(item.kind),
+            f"<td>{safe(item.file)}<br><small>byte {item.pos:,}"
+            f"{', ' + safe(item.field) if item.field else ''}</small></td>",
+            cell(item.found[:200]),
+            cell(item.expected[:200]),
+            cell(item.hint),
+        ]
         for item in found
-    )
-    head = "".join(
-        f"<th>{name}</th>" for name in ("", "kind", "where", "found", "expected", "what to do")
-    )
-    table = f'<div class="wide"><table><tr>{head}</tr>{rows}</table></div>'
-    return table + _cut_note(len(report.findings), FINDINGS_MAX, "findings")
-
-
-def _cut_note(count: int, shown: int, what: str) -> str:
-    return _nothing(f"and {count - shown:,} more {what}") if count > shown else ""
-
-
-def time_text(epoch_ms: int) -> str:
-    """Return a time in UTC; a dash for none, the number for one that no calendar has."""
-    if epoch_ms <= 0:
-        return "–"
-    if epoch_ms > _MS_MAX:
-        return str(epoch_ms)
-    return datetime.fromtimestamp(epoch_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-STYLE: Final = """
-:root{--page:#f6f7f9;--card:#fff;--ink:#1c2430;--soft:#5d6b7c;--line:#e3e7ec;--bar:#2f6fd6;
---used:#9db8e2;--track:#edf0f4;--error:#d03b3b;--warning:#d98a00;--info:#7a8797;--good:#1c8a4b}
-@media (prefers-color-scheme:dark){:root{--page:#12161c;--card:#1b212a;--ink:#e6ebf1;
---soft:#94a2b3;--line:#2b333e;--bar:#6aa1f4;--used:#3d5a86;--track:#252d37;--error:#f06a6a;
---warning:#f0b04a;--info:#8793a3;--good:#4cc582}}
-*{box-sizing:border-box}
-body{margin:0;background:var(--page);color:var(--ink);
-font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif}
-main{max-width:1080px;margin:0 auto;padding:32px 20px 64px}
-h1{font-size:26px;margin:0 0 4px;overflow-wrap:anywhere}
-h2{font-size:17px;margin:0 0 14px}
-h2 small{font-weight:400;color:var(--soft);margin-left:8px}
-header p{margin:2px 0;color:var(--soft);overflow-wrap:anywhere}
-section,.tile{background:var(--card);border:1px solid var(--line);border-radius:10px}
-section{padding:18px 22px;margin-top:18px}
-.tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(225px,1fr));gap:12px;
-margin-top:20px}
-.tile{padding:12px 16px}
-.tile span{display:block;color:var(--soft);font-size:13px}
-.tile b{font-size:18px;overflow-wrap:anywhere}
-.tile.good b{color:var(--good)}
-.tile.bad b{color:var(--error)}
-ul{color:var(--soft);margin:16px 0 0;padding-left:20px}
-svg{display:block;width:100%;height:auto}
-svg text{font-size:12.5px;fill:var(--ink)}
-svg .value{fill:var(--soft);font-variant-numeric:tabular-nums}
-.bar{fill:var(--bar)}.track{fill:var(--track)}.used{fill:var(--used)}
-.error{fill:var(--error)}.warning{fill:var(--warning)}.info{fill:var(--info)}
-.axis{stroke:var(--soft)}.grid{stroke:var(--line)}
-.nothing{color:var(--soft);margin:6px 0 0}
-.wide{overflow-x:auto}
-table{border-collapse:collapse;width:100%;font-size:13.5px}
-th{text-align:left;white-space:nowrap;color:var(--soft);font-weight:500}
-th,td{padding:7px 10px 7px 0;border-bottom:1px solid var(--line);vertical-align:top;
-overflow-wrap:anywhere;min-width:64px}
-td:nth-child(2){white-space:nowrap}
-.error-text{color:var(--error);font-weight:600}
-.warning-text{color:var(--warning);font-weight:600}
-.info-text{color:var(--info)}
-@media print{body{background:#fff}section,.tile{break-inside:avoid}}
-"""
+    ]
+    head = ("", "kind", "where", "found", "expected", "what to do")
+    return table(head, rows) + cut_note(len(report.findings), FINDINGS_MAX, "findings")

@@ -9,19 +9,12 @@ import click
 
 from mqadmin.cli.declare import command
 from mqadmin.cli.types import INTEGER, NUMBER, Choice
-from mqadmin.cluster.assignment import current
-from mqadmin.cluster.partial_answers import Answers
-from mqadmin.errors import NotFound
-from mqadmin.health import checkup
-from mqadmin.health import checkup_facts as checkupfacts
-from mqadmin.health.checkup import Check, Finding, Limits, Severity
-from mqadmin.health.checkup_namesrv import of_namesrvs
+from mqadmin.health.checkup import SEVERITIES, Check, Finding, Limits, Severity
+from mqadmin.health.examination import examine
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
-from mqclient.errors import NoRoute
 
 FailOn = Literal["error", "warning", "info", "never"]
-SEVERITIES = tuple(Severity)
 
 
 @command(
@@ -71,46 +64,14 @@ async def doctor(
         NotFound: no broker is registered.
     """
     chosen = set(check or Check)
-    admin = await call.admin()
-    brokers = await checkupfacts.brokers(admin, call.now_ms)
-    if not brokers:
-        raise NotFound("no broker is registered", hint="is the broker running, with this -n?")
-    answers = Answers(call)
-    limits = Limits(slave_lag, round(skew * 1000))
-    found = list(checkup.of_brokers(brokers, limits))
-    masters = checkupfacts.masters_of(brokers)
-    if Check.ROUTE in chosen:
-        asked = [place.broker for place in masters]
-        for topic in await checkupfacts.topics(admin, masters):
-            found += checkup.of_route(topic.topic, topic.configs, route=topic.route, asked=asked)
-    addresses = (await call.client()).namesrv_addresses
-    if Check.NAMESRV in chosen and len(addresses) > 1:
-        found += of_namesrvs(await checkupfacts.namesrvs(admin, addresses))
-    if chosen & {Check.SUBSCRIPTION, Check.QUEUE, Check.BACKLOG}:
-        for group in await checkupfacts.groups(admin, masters):
-            found += checkup.of_subscriptions(group.group, group.wanted)
-            if Check.BACKLOG in chosen:
-                waiting = await checkupfacts.waiting(admin, masters, group.group)
-                found += checkup.of_backlog(group.group, waiting, limit=backlog)
-            # A member that broadcasts reads every queue; nothing is shared out.
-            for topic_name in () if group.broadcasting else group.topics:
-                try:
-                    now = await current(
-                        admin, group.group, topic_name, known=False, answers=answers
-                    )
-                except NoRoute:
-                    continue
-                read = now.owners.keys()
-                found += checkup.of_queues(group.group, topic_name, now.queues, read=read)
-    rows = sorted(
-        (one for one in found if one.check in chosen),
-        key=lambda one: (SEVERITIES.index(one.severity), one.check, one.subject),
-    )
+    limits = Limits(slave_lag, round(skew * 1000), backlog)
+    looked = await examine(call, limits, chosen)
+    rows = looked.findings
     bad = [
         one
         for one in rows
         if fail_on != "never"
         and SEVERITIES.index(one.severity) <= SEVERITIES.index(Severity(fail_on))
     ]
-    notes = () if rows else (f"brokers looked at: {len(brokers)}; nothing found",)
+    notes = () if rows else (f"brokers looked at: {len(looked.brokers)}; nothing found",)
     return Outcome(rows, exit_code=1 if bad else 0, notes=notes)

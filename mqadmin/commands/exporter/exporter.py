@@ -20,9 +20,9 @@ import click
 
 from mqadmin.cli.declare import command
 from mqadmin.cli.types import PORT
-from mqadmin.errors import CommandError, Interrupted, NotFound, Usage, describe
-from mqadmin.health import checkup, checkup_facts
-from mqadmin.health.checkup import Finding, Limits, Severity
+from mqadmin.errors import CommandError, Interrupted, Usage, describe
+from mqadmin.health.checkup import BROKER_CHECKS, Limits, Severity
+from mqadmin.health.examination import examine
 from mqadmin.health.metrics import Families
 from mqadmin.health.scrape import Scrape
 from mqadmin.output.rows import Outcome, Row
@@ -148,25 +148,14 @@ def _health(call: Call) -> tuple[HTTPStatus, bytes]:
     """Return 200, or 503 where a broker has an error or no name server answers; and the JSON."""
     told: dict[str, Any]
     try:
-        findings = call.workplace.link.submit(_findings(call)).result(SCRAPE_MAX_S)
+        looked = examine(call, Limits(), BROKER_CHECKS)
+        findings = call.workplace.link.submit(looked).result(SCRAPE_MAX_S).findings
         is_well = all(one.severity is not Severity.ERROR for one in findings)
         told = {"healthy": is_well, "findings": [asdict(one) for one in findings]}
     except Exception as error:
         is_well, told = False, {"healthy": False, "error": describe(error).line}
     status = HTTPStatus.OK if is_well else HTTPStatus.SERVICE_UNAVAILABLE
     return status, json.dumps(told, ensure_ascii=False).encode()
-
-
-async def _findings(call: Call) -> list[Finding]:
-    """Return what ``doctor`` finds wrong with the brokers.
-
-    Raises:
-        NotFound: no broker is registered.
-    """
-    brokers = await checkup_facts.brokers(await call.admin(), call.now_ms)
-    if not brokers:
-        raise NotFound("no broker is registered")
-    return list(checkup.of_brokers(brokers, Limits()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

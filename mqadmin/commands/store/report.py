@@ -8,6 +8,7 @@ import click
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.types import FILE_PATH
 from mqadmin.errors import Damaged, Usage
+from mqadmin.output.html_page import check_page_path, save_page
 from mqadmin.output.progress import Progress
 from mqadmin.output.report import html_report
 from mqadmin.output.rows import Outcome, Row, one
@@ -48,14 +49,10 @@ def write_report(call: Call, *, html: Path, deep: bool, replace: bool) -> Outcom
     with StoreDir.open(call.store_dir) as store:
         if path.resolve().is_relative_to(store.root.resolve()):
             raise Usage(f"{path} lies in the store", hint="the store is only read: write elsewhere")
-        if path.exists() and not replace:
-            raise Usage(f"{path} is there already", hint="add --replace, or name another file")
+        check_page_path(path, replace=replace)
         with Progress(call.console, "report") as progress:
             page, report = html_report(store, made_ms=call.now_ms(), deep=deep, progress=progress)
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(page, "utf-8")
-    temporary.replace(path)
     row = PageRow(
-        file=str(path), size=path.stat().st_size, ok=report.ok, findings=len(report.findings)
+        file=str(path), size=save_page(path, page), ok=report.ok, findings=len(report.findings)
     )
     return one(row, exit_code=0 if report.ok else Damaged.exit_code)

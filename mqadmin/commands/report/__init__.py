@@ -1,0 +1,1 @@
+"""Commands whose first word is ``report``; one file each."""

@@ -1,0 +1,149 @@
+"""A cluster as one page of HTML: brokers, topics, groups, and what `doctor` finds.
+
+    two looks (``sample``), an examination ──> pictures (``charts``) ──> one file, no script
+
+Rule: pure; long lists are cut, and the page says how much was left out.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from mqadmin.health.checkup import Finding, Severity
+from mqadmin.output.charts import Bar, bars
+from mqadmin.output.html_page import (
+    cell,
+    counted,
+    cut_note,
+    header,
+    nothing,
+    page,
+    section,
+    table,
+    tiles,
+    time_text,
+)
+from mqadmin.top.sample import TopRow
+
+BARS_MAX: Final = 25
+FINDINGS_MAX: Final = 500
+
+
+def cluster_page(
+    name: str, rows: Sequence[TopRow], findings: Sequence[Finding], *, made_ms: int
+) -> str:
+    """Return the page.
+
+    Args:
+        name: what the page calls the cluster: the addresses of its name servers.
+        rows: what two looks gave.
+        findings: what `doctor` found, the worst first.
+        made_ms: the time to print as the page's own.
+    """
+    brokers, topics, groups = (
+        [row for row in rows if row.kind == kind] for kind in ("broker", "topic", "group")
+    )
+    parts = [
+        header(f"Cluster {name}", (f"made {time_text(made_ms)}",)),
+        tiles(_tiles(brokers, topics, groups, findings)),
+        section("Findings", _findings(findings), "what `mqadmin doctor` says"),
+        section("Brokers", _brokers(brokers)),
+        section("Messages waiting, by group", _lags(groups)),
+        section("Messages sent a second, by topic", _rates(topics)),
+    ]
+    return page(f"RocketMQ cluster {name}", parts)
+
+
+def _tiles(
+    brokers: Sequence[TopRow],
+    topics: Sequence[TopRow],
+    groups: Sequence[TopRow],
+    findings: Sequence[Finding],
+) -> list[tuple[str, str, str]]:
+    errors = sum(one.severity is Severity.ERROR for one in findings)
+    warnings = sum(one.severity is Severity.WARNING for one in findings)
+    verdict = "nothing found"
+    if errors or warnings:
+        verdict = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
+    disks = [row.disk_ratio for row in brokers if row.disk_ratio is not None]
+    return [
+        ("Health", verdict, "bad" if errors else "good"),
+        ("Brokers", f"{len(brokers):,}", ""),
+        ("Topics", f"{len(topics):,}", ""),
+        ("Groups", f"{len(groups):,}", ""),
+        ("Messages waiting", f"{sum(row.lag or 0 for row in groups):,}", ""),
+        ("Stored a second", f"{sum(row.in_tps or 0 for row in brokers):,.1f}", ""),
+        ("Read a second", f"{sum(row.out_tps or 0 for row in brokers):,.1f}", ""),
+        ("Fullest disk", f"{max(disks):.0%}" if disks else "–", ""),
+    ]
+
+
+def _findings(findings: Sequence[Finding]) -> str:
+    if not findings:
+        return nothing("nothing: every check passed")
+    rows = [
+        [
+            cell(one.severity.value, f"{one.severity.value}-text"),
+            cell(one.check.value),
+            cell(one.subject),
+            cell(one.found),
+            cell(one.hint),
+        ]
+        for one in findings[:FINDINGS_MAX]
+    ]
+    head = ("", "check", "where", "found", "what to do")
+    return table(head, rows) + cut_note(len(findings), FINDINGS_MAX, "findings")
+
+
+def _brokers(brokers: Sequence[TopRow]) -> str:
+    rows = [
+        [
+            cell(row.name),
+            cell(_number(row.in_tps)),
+            cell(_number(row.out_tps)),
+            cell("–" if row.disk_ratio is None else f"{row.disk_ratio:.0%}"),
+            cell("–" if row.slave_lag is None else f"{row.slave_lag:,} bytes"),
+            cell(row.error, "error-text") if row.error else cell("answers"),
+        ]
+        for row in brokers
+    ]
+    head = ("broker", "stored a second", "read a second", "disk", "behind its master", "state")
+    return table(head, rows)
+
+
+def _lags(groups: Sequence[TopRow]) -> str:
+    if not groups:
+        return nothing("no consumer group has an offset")
+    order = sorted(groups, key=lambda row: (-(row.lag or 0), row.name))
+    most = order[0].lag or 1
+    shown = [
+        Bar(
+            row.name,
+            (row.lag or 0) / most,
+            f"{row.lag or 0:,}",
+            f"{row.name}: {row.lag or 0:,} waiting, {counted(row.members or 0, 'member')}, "
+            f"{_number(row.out_tps)} read a second",
+        )
+        for row in order[:BARS_MAX]
+    ]
+    return bars("messages waiting", shown) + cut_note(len(order), BARS_MAX, "groups")
+
+
+def _rates(topics: Sequence[TopRow]) -> str:
+    if not topics:
+        return nothing("there is no topic")
+    order = sorted(topics, key=lambda row: (-(row.in_tps or 0), row.name))
+    most = order[0].in_tps or 1
+    shown = [
+        Bar(
+            row.name,
+            (row.in_tps or 0) / most,
+            _number(row.in_tps),
+            f"{row.name}: {_number(row.in_tps)} sent and {_number(row.out_tps)} read a second",
+        )
+        for row in order[:BARS_MAX]
+    ]
+    return bars("messages sent a second", shown) + cut_note(len(order), BARS_MAX, "topics")
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.1f}"
