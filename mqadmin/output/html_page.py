@@ -5,15 +5,27 @@ store or a cluster is escaped (``charts.safe``).
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from mqadmin.errors import Usage
 from mqadmin.output.charts import safe
+from mqadmin.output.rows import Row
 
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 _MS_MAX: Final = 253_402_300_799_999
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRow(Row):
+    """A page that was written: bytes, whether all is well, and how many findings it shows."""
+
+    file: str
+    size: int
+    ok: bool
+    findings: int
 
 
 def page(title: str, parts: Sequence[str]) -> str:
@@ -95,12 +107,12 @@ def check_page_path(path: Path, *, replace: bool) -> None:
         raise Usage(f"{path} is there already", hint="add --replace, or name another file")
 
 
-def save_page(path: Path, text: str) -> int:
-    """Write a page so that the file is whole or not there; return its size in bytes."""
+def save_page(path: Path, text: str, *, ok: bool, findings: int) -> PageRow:
+    """Write a page so that the file is whole or not there; return what was written."""
     temporary = path.with_name(path.name + ".tmp")
     temporary.write_text(text, "utf-8")
     temporary.replace(path)
-    return path.stat().st_size
+    return PageRow(file=str(path), size=path.stat().st_size, ok=ok, findings=findings)
 
 
 STYLE: Final = """

@@ -4,7 +4,6 @@ Requests: see ``mqadmin.top.sample`` and ``mqadmin.health.checkup_facts``.
 """
 
 import asyncio
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -14,24 +13,14 @@ from mqadmin.cli.declare import command
 from mqadmin.cli.types import FILE_PATH
 from mqadmin.health.checkup import Check, Limits, Severity
 from mqadmin.health.examination import examine
-from mqadmin.output.html_page import check_page_path, save_page
-from mqadmin.output.rows import Outcome, Row, one
+from mqadmin.output.html_page import PageRow, check_page_path, save_page
+from mqadmin.output.rows import Outcome, one
 from mqadmin.session.call import Call
 from mqadmin.top.page import cluster_page
 from mqadmin.top.sample import look, rows_between
 
 BETWEEN_S: Final = 2.0
 """Between the two looks of which the rates are made."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageRow(Row):
-    """The page that was written; ``ok`` is False where `doctor` finds an error."""
-
-    file: str
-    size: int
-    ok: bool
-    findings: int
 
 
 @command(
@@ -62,7 +51,5 @@ async def write_report(call: Call, *, html: Path, replace: bool) -> Outcome:
     name = ", ".join((await call.client()).namesrv_addresses)
     made = cluster_page(name, rows, looked.findings, made_ms=call.now_ms())
     is_well = all(found.severity is not Severity.ERROR for found in looked.findings)
-    row = PageRow(
-        file=str(html), size=save_page(html, made), ok=is_well, findings=len(looked.findings)
-    )
+    row = save_page(html, made, ok=is_well, findings=len(looked.findings))
     return one(row, exit_code=0 if is_well else 1)

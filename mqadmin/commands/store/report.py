@@ -1,6 +1,5 @@
 """``store report``: a store directory as one page to look at or to send on."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -8,22 +7,12 @@ import click
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.types import FILE_PATH
 from mqadmin.errors import Damaged, Usage
-from mqadmin.output.html_page import check_page_path, save_page
+from mqadmin.output.html_page import PageRow, check_page_path, save_page
 from mqadmin.output.progress import Progress
 from mqadmin.output.report import html_report
-from mqadmin.output.rows import Outcome, Row, one
+from mqadmin.output.rows import Outcome, one
 from mqadmin.session.call import Call
 from storefmt.offline.views.storedir import StoreDir
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageRow(Row):
-    """The page that was written; ``ok`` is what ``store verify`` says."""
-
-    file: str
-    size: int
-    ok: bool
-    findings: int
 
 
 @command(
@@ -52,7 +41,5 @@ def write_report(call: Call, *, html: Path, deep: bool, replace: bool) -> Outcom
         check_page_path(path, replace=replace)
         with Progress(call.console, "report") as progress:
             page, report = html_report(store, made_ms=call.now_ms(), deep=deep, progress=progress)
-    row = PageRow(
-        file=str(path), size=save_page(path, page), ok=report.ok, findings=len(report.findings)
-    )
+    row = save_page(path, page, ok=report.ok, findings=len(report.findings))
     return one(row, exit_code=0 if report.ok else Damaged.exit_code)
