@@ -211,8 +211,9 @@ gateway share an address) | the same |
 | connections of the process | its descriptors minus a quarter and 64 (at most 1,024), which \
 are reserved for the store; and a quarter of its memory at 16 KiB each | closed at once, with one \
 line in the log |
-| new connections | 8 of a port in a turn of the event loop | they wait in \
-`serverSocketBacklog` while others are served |
+| new connections | 8 of a port in a turn of the event loop; in a longer turn as many as a \
+quarter of its time is enough for, 5 ms at most | they wait in `serverSocketBacklog` while others \
+are served |
 | connections of slaves | 32, from `slaveAddresses`; they count for the process | closed at once |
 | bytes of the log that a slave has not taken | 5 MiB; they are not counted below | nothing more \
 is read from the log for it |
@@ -236,7 +237,8 @@ then accepts no new connection for a quarter of a second.
 
 *Memory* is the least of what the machine has, what the control groups of the process allow (v2
 and v1) and its RLIMIT_AS. In flight are the bytes of unfinished frames, of postponed requests, of
-answers that were not read, and of what a broker keeps for a connection. An address is charged with
+answers that were not read, and of what a broker keeps for a connection: requests that wait for a
+disk or are processed in slices, and the expressions of pulls that wait. An address is charged with
 the sum over its connections, so that no connection is closed for what other addresses hold.
 
 ## What one request may cost
@@ -245,7 +247,8 @@ Both servers do everything on one thread, so no request may make them do much wo
 
 - **SQL92** expressions have limits of text and operands (docs/filters.md), and a pull stops
   filtering when its tests have taken some 10 ms: it answers with what it has, and the client goes
-  on from there. A heartbeat may hold 64 expressions.
+  on from there. A heartbeat may hold 64 expressions. The tags that a pull carries may have 65,536
+  characters; a longer text is refused with code 23.
 - **A heartbeat** may subscribe each group to 4,096 topics, and a request that locks or unlocks
   queues may have a body of 1 MiB, some 10,000 queues. Larger ones are refused with code 1.
 - **Held pulls** are limited to `heldPullCountMax` (65,536) in all. One connection may have no more
@@ -257,10 +260,11 @@ Both servers do everything on one thread, so no request may make them do much wo
   before any message of it is stored.
 - **Long requests** (heartbeats, locks, registrations, lists and statistics of thousands of topics,
   queues or clients) are processed in slices of some milliseconds; a thread reads and writes the
-  large bodies. 256 of them may be under way; one more is answered SYSTEM_BUSY. The body of such a
-  request counts as in flight until it is answered.
+  large bodies. 256 of them may be under way; one more is answered SYSTEM_BUSY.
 - **A query by key** passes over the entries of all keys that share its slot of the index. It looks
-  at 1,000 of them at a time and lets other requests run in between.
+  at 1,000 of them at a time and lets other requests run in between. The answer has the newest
+  records, 8 MiB of them at most unless one is larger. 4.9.7 sends any number of bytes, but its
+  clients close the connection when a frame has more than 16 MiB.
 - **Reads that have to wait for the disk** are done by four threads. When the reads that they do or
   wait for hold 128 descriptors, further reads wait without one.
 

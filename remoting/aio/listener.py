@@ -1,11 +1,11 @@
 """A listening port that takes new connections a few at a time.
 
-    readable ── accept, at most ACCEPTS_A_TURN ──> take(socket, address) ── next turn of the loop
+    readable ── accept a few ──> take(socket, address) ── next turn of the loop
                   └─ no descriptor or no memory ── rests for REST_S, one line in the log
 
-Rule: however many connections wait, only a few are accepted before open connections are served
-again. asyncio's own servers accept up to ``backlog`` connections in one turn, and without a
-descriptor they log a traceback for each of them.
+Rule: however many connections wait, accepting them takes a turn of the loop only a little longer
+than serving the open ones. asyncio's own servers accept up to ``backlog`` connections in one turn,
+and without a descriptor they log a traceback for each of them.
 
 Source: ours; it takes the place of asyncio/selector_events.py#_accept_connection.
 """
@@ -14,13 +14,18 @@ import asyncio
 import errno
 import logging
 import socket
+import time
 from collections.abc import Callable
 from typing import Final
 
 LOG = logging.getLogger(__name__)
 
 ACCEPTS_A_TURN: Final = 8
-"""The new connections of one port in a turn of the loop; each takes about as long as a send."""
+"""The new connections of one port in a short turn; each takes about as long as a send."""
+ACCEPT_SHARE: Final = 0.25
+"""In a long turn, accepting may take this part of the time that passed since the last time. With
+eight in each turn, a broker that is busy would let clients wait for seconds that all reconnect."""
+ACCEPT_S_MAX: Final = 0.005
 REST_S: Final = 0.25
 _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
@@ -34,11 +39,17 @@ class Listener:
     Args:
         take: called with each new connection, which it owns from then on.
         backlog: the connections that may wait until they are accepted.
+        now_s: a clock that is never set.
     """
 
-    def __init__(self, take: Take, *, backlog: int) -> None:
+    def __init__(
+        self, take: Take, *, backlog: int, now_s: Callable[[], float] = time.perf_counter
+    ) -> None:
         self._take = take
         self._backlog = backlog
+        self._now_s = now_s
+        self._ended_s = now_s()
+        """When the last connections were accepted."""
         self._sockets: dict[socket.socket, asyncio.TimerHandle | None] = {}
         self._is_told = False
 
@@ -76,22 +87,30 @@ class Listener:
         self._sockets.clear()
 
     def _ready(self, sock: socket.socket) -> None:
-        for _ in range(ACCEPTS_A_TURN):
-            try:
-                fresh, address = sock.accept()
-            except (BlockingIOError, InterruptedError):
-                return
-            except ConnectionError:
-                # The peer has closed the connection while it waited.
-                continue
-            except OSError as error:
-                self._rest(sock, error)
-                return
-            self._is_told = False
-            fresh.setblocking(False)
-            # asyncio sets this only for sockets that know their protocol, which these do not.
-            fresh.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._take(fresh, (address[0], address[1]))
+        began_s, count = self._now_s(), 0
+        end_s = began_s + min(ACCEPT_SHARE * (began_s - self._ended_s), ACCEPT_S_MAX)
+        while (count < ACCEPTS_A_TURN or self._now_s() < end_s) and self._accept(sock):
+            count += 1
+        self._ended_s = self._now_s()
+
+    def _accept(self, sock: socket.socket) -> bool:
+        """Accept one connection; return False when there is none to accept now."""
+        try:
+            fresh, address = sock.accept()
+        except (BlockingIOError, InterruptedError):
+            return False
+        except ConnectionError:
+            # The peer has closed the connection while it waited.
+            return True
+        except OSError as error:
+            self._rest(sock, error)
+            return False
+        self._is_told = False
+        fresh.setblocking(False)
+        # asyncio sets this only for sockets that know their protocol, which these do not.
+        fresh.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._take(fresh, (address[0], address[1]))
+        return True
 
     def _rest(self, sock: socket.socket, error: OSError) -> None:
         """Accept nothing for a moment; the connections that wait are accepted later."""

@@ -43,10 +43,13 @@ def reads_cold(handler: Handler) -> Handler:
             with no_wait(tries < broker.cold.tries_max):
                 return handler(broker, request)
         except ColdRead as cold:
+            # What a request brought counts as in flight for its peer until it is answered.
+            request.conn.keep(request.held_size)
             broker.cold.warm(cold, lambda at_ms: again(broker, request, tries + 1, at_ms))
             return None
 
     def again(broker: Broker, request: Request, tries: int, now_ms: int) -> None:
+        request.conn.keep(-request.held_size)
         # The request counts as received now, so that store times stay in the order of the log.
         request.now_ms = now_ms
         try:

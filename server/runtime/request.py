@@ -27,6 +27,13 @@ class Request:
     command: Command
     now_ms: int
 
+    @property
+    def held_size(self) -> int:
+        """The bytes of its fields and its body."""
+        fields = self.command.ext
+        size = len(self.command.body) + sum(map(len, fields))
+        return size + sum(map(len, fields.values()))
+
     def reply(self, response: Command) -> None:
         """Send ``response``, now or later; a one-way request gets no answer.
 

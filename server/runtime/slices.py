@@ -142,7 +142,7 @@ class Slices:
             return answer
         self._running_count += 1
         # What a request brought counts as in flight for its peer until it is answered.
-        request.conn.keep(len(request.command.body))
+        request.conn.keep(request.held_size)
         self._go_on(steps, request, step)
         return None
 
@@ -215,7 +215,7 @@ class Slices:
             self._go_on(steps, request, step)
             return
         self._running_count -= 1
-        request.conn.keep(-len(command.body))
+        request.conn.keep(-request.held_size)
         if answer is not None:
             request.reply(answer)
 

@@ -32,6 +32,7 @@ from server.broker.app import BrokerApp
 from server.broker.clients.members import ConsumerGroup, Member
 from server.broker.filters.sql import OPERANDS_MAX
 from server.broker.handlers.clients import SUBSCRIPTIONS_MAX
+from server.broker.pull.pull_check import TAGS_SIZE_MAX
 from server.broker.send.batches import RUN_COUNT_MAX
 from server.broker.topics import topic_config
 from server.namesrv import handlers as namesrv_handlers
@@ -55,6 +56,8 @@ CALIBRATION_COUNT: Final = 300_000
 TOPIC_COUNT: Final = 5_000
 QUEUE_COUNT: Final = 8_192
 MEMBER_COUNT: Final = 5_000
+LARGE_COUNT: Final = 32
+"""Messages of 4 MiB with one key."""
 CHAIN_COUNT: Final = 200_000
 """Entries of the index in one slot."""
 LONG_MAX: Final = 2**63 - 1
@@ -181,6 +184,8 @@ def load_of(server: Server, code: int, asks: Iterator[Ask]) -> float:
         limit_ns = calibration_ns()
         server.run(lambda: setattr(server, "longest_ns", 0))
         server.ask(code, ask)
+        # The answer may come before the callback that sent it has ended.
+        server.run(lambda: None)
         loads.append(server.longest_ns / limit_ns)
         if loads[-1] < HELD_LOAD:
             break
@@ -238,6 +243,11 @@ def heartbeat(group_count: int, subscription_count: int, **more: object) -> byte
 def costly(salt: int) -> str:
     """Return an expression that looks at all of its operands, for each message."""
     return " OR ".join(["a > b"] * (OPERANDS_MAX // 2 - 1)) + f" OR a = {salt}"
+
+
+def many_tags(salt: int) -> str:
+    """Return as many tags as a pull may carry."""
+    return "||".join(f"{salt + number:x}" for number in range(TAGS_SIZE_MAX))[:TAGS_SIZE_MAX]
 
 
 def topic_rows(count: int) -> dict[str, object]:
@@ -301,8 +311,8 @@ BROKER: Final[dict[int, Input | tuple[Input, ...]]] = {
     R.SEND_REPLY_MESSAGE: SEND,
     R.SEND_REPLY_MESSAGE_V2: SEND_V2,
     R.PULL_MESSAGE: lambda salt: Ask({"expressionType": "SQL92", "subscription": costly(salt)}),
-    LaterCode.LITE_PULL_MESSAGE: Ask({"subscription": " || ".join(map(str, range(2_000)))}),
-    R.QUERY_MESSAGE: Ask(),
+    LaterCode.LITE_PULL_MESSAGE: lambda salt: Ask({"subscription": many_tags(salt)}),
+    R.QUERY_MESSAGE: (Ask(), Ask({"key": "large"})),
     R.QUERY_CONSUMER_OFFSET: Ask({"consumerGroup": "new"}),
     R.UPDATE_CONSUMER_OFFSET: Ask(body=BIG_BODY),
     R.UPDATE_AND_CREATE_TOPIC: lambda salt: Ask({"topic": f"new{salt}"}),
@@ -446,12 +456,17 @@ def test_no_request_holds_the_loop_of_a_broker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving(monkeypatch) as server:
-        app = BrokerApp(broker_settings(tmp_path, enable_property_filter=True), SystemClock())
+        config = broker_settings(tmp_path, enable_property_filter=True)
+        config.store.mapped_file_size_commit_log = 16 << 20
+        app = BrokerApp(config, SystemClock())
         server.connect(server.wait(app.start()))
         server.run(lambda: fill(app))
         small = "\2".join(["KEYS\1k", "a\0015.5", "b\0016.5"])
         for _ in range(1_000):
             server.ask(R.SEND_MESSAGE, Ask({"properties": small, "sysFlag": "0"}, b"x"))
+        for _ in range(LARGE_COUNT):
+            large = Ask({"properties": "KEYS\1large", "sysFlag": "0"}, BIG_BODY[1_000:])
+            server.ask(R.SEND_MESSAGE, large)
 
         found = loads(server, BROKER)
 

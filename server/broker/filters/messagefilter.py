@@ -36,6 +36,10 @@ _RECORD_WORK: Final = 4
 _SIZE_PER_WORK: Final = 4_096
 _PROPERTIES_SIZE_PER_WORK: Final = 10
 OPERAND_WORK: Final = 2
+OPERAND_SIZE: Final = 1_024
+"""Measured memory of a compiled expression, in bytes for each of its operands."""
+CODE_SIZE: Final = 96
+"""The same for each tag code of a set."""
 
 
 class MessageFilter(NamedTuple):
@@ -47,6 +51,8 @@ class MessageFilter(NamedTuple):
     by_properties: Callable[[Properties], bool] | None = None
     operand_count: int = 0
     """Operands of the expression that ``by_properties`` evaluates."""
+    size: int = 0
+    """Memory in bytes, if only one pull has this filter."""
 
     def takes_unit(self, unit: ExtUnit) -> bool:
         """Tell by the bit map in its ext unit whether a message may be wanted."""
@@ -71,9 +77,17 @@ class MessageFilter(NamedTuple):
 EVERYTHING: Final = MessageFilter()
 
 
+def carried_tags(codes: frozenset[int] | None) -> MessageFilter:
+    """Return the filter for tags that a pull carries; None accepts every message."""
+    return MessageFilter(codes, size=CODE_SIZE * len(codes or ()))
+
+
 def carried_filter(expression: Expression) -> MessageFilter:
     """Return the filter for an expression that a pull carries."""
-    return MessageFilter(by_properties=expression.matches, operand_count=expression.operand_count)
+    count = expression.operand_count
+    return MessageFilter(
+        by_properties=expression.matches, operand_count=count, size=OPERAND_SIZE * count
+    )
 
 
 def registered_filter(found: Filter, table: FilterTable) -> MessageFilter:
@@ -89,7 +103,7 @@ def registered_filter(found: Filter, table: FilterTable) -> MessageFilter:
             return True
         return has_all(unit.bit_map, positions)
 
-    return carried_filter(found.expression)._replace(by_bits=by_bits)
+    return carried_filter(found.expression)._replace(by_bits=by_bits, size=0)
 
 
 def subscribed(

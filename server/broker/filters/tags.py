@@ -11,7 +11,6 @@ Rule: this module only handles expressions of type TAG; ``sql`` handles SQL92.
 Source: common/filter/FilterAPI.java, filter/ExpressionType.java.
 """
 
-from functools import lru_cache
 from typing import Final
 
 from remoting.bodies import SubscriptionData
@@ -31,7 +30,6 @@ def is_malformed(expression: str | None) -> bool:
     return bool(expression) and not (expression or "").replace("||", "")
 
 
-@lru_cache(maxsize=1024)
 def tags_of(expression: str) -> tuple[str, ...]:
     """Return the tags in ``A || B``; empty for an expression that accepts every message."""
     if not expression or expression == ALL:
@@ -40,7 +38,6 @@ def tags_of(expression: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in words if word))
 
 
-@lru_cache(maxsize=1024)
 def codes_of_expression(expression: str) -> frozenset[int] | None:
     """Return the tag codes that a tag expression accepts, or None if it accepts every message."""
     if not expression or expression == ALL:

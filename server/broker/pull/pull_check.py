@@ -29,6 +29,7 @@ from server.broker.filters.messagefilter import (
     EVERYTHING,
     MessageFilter,
     carried_filter,
+    carried_tags,
     registered_filter,
     with_retry,
 )
@@ -77,6 +78,8 @@ class PullFields(Protocol):
 
 
 SUBSCRIPTION: Final = 4
+TAGS_SIZE_MAX: Final = 65_536
+"""Characters of the tags that a pull carries, since each pull splits them anew."""
 _WARNED_COUNT_MAX: Final = 1_000
 _UNPARSED: Final = "parse the consumer's subscription failed"
 
@@ -168,7 +171,10 @@ class PullChecks:
         if kind is None or kind == TAG:
             if is_malformed(text):
                 raise RequestRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, _UNPARSED)
-            return MessageFilter(codes_of_expression(text))
+            if len(text) > TAGS_SIZE_MAX:
+                why = f"the tags have {len(text)} characters, the limit is {TAGS_SIZE_MAX}"
+                raise RequestRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, why)
+            return carried_tags(codes_of_expression(text))
         if not text:
             raise RequestRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, _UNPARSED)
         if not kind:

@@ -70,6 +70,8 @@ class Waiting(NamedTuple):
     serialize: int
     pull: PullFields
     wants: MessageFilter
+    size: int
+    """Bytes of its expression, which count as in flight for ``conn`` while the pull waits."""
 
 
 MovedEvents = Callable[[PutMessage, int], None]
@@ -141,7 +143,8 @@ class Puller:
         except RequestRefused as refused:
             _refuse(conn, serialize, opaque, refused)
             return
-        waiting = Waiting(conn, opaque, serialize, pull, wants)
+        size = len(pull.subscription or "") + wants.size
+        waiting = Waiting(conn, opaque, serialize, pull, wants, size)
         self._serve(
             waiting, pull.suspend_timeout_millis if pull.sys_flag & SUSPEND else None, now_ms
         )
@@ -168,11 +171,13 @@ class Puller:
             result = self._read(waiting, may_wait=tries >= self._cold.tries_max)
         except ColdRead as cold:
             began_ms = began_ms or now_ms
+            waiting.conn.keep(waiting.size)
             self._cold.warm(
                 cold, lambda at_ms: self._again(waiting, wait_ms, at_ms, tries + 1, began_ms)
             )
             return
         except OthersWait as others:
+            waiting.conn.keep(waiting.size)
             self._cold.go_on(
                 others.begun, lambda at_ms: self._again(waiting, wait_ms, at_ms, tries, began_ms)
             )
@@ -190,6 +195,7 @@ class Puller:
         self, waiting: Waiting, wait_ms: int | None, now_ms: int, tries: int, began_ms: int
     ) -> None:
         conn, serialize, opaque = waiting.conn, waiting.serialize, waiting.opaque
+        conn.keep(-waiting.size)
         if conn.is_closing:
             return
         try:
@@ -249,6 +255,7 @@ class Puller:
             try:
                 wants = self._checks.check(waiting.conn, waiting.pull, now_ms)
             except RequestRefused as refused:
+                waiting.conn.keep(-waiting.size)
                 _refuse(waiting.conn, waiting.serialize, waiting.opaque, refused)
             else:
                 self._again(waiting._replace(wants=wants), None, now_ms, 0, 0)
@@ -273,6 +280,8 @@ class Puller:
                 pull=waiting,
             )
         )
+        # This may close the connection, which then takes the pull along.
+        waiting.conn.keep(waiting.size)
         self._on_hold(deadline_ms)
 
     def _read(self, waiting: Waiting, *, may_wait: bool) -> GetResult:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from remoting.aio import listener as listeners
-from remoting.aio.listener import ACCEPTS_A_TURN, Listener
+from remoting.aio.listener import ACCEPT_S_MAX, ACCEPT_SHARE, ACCEPTS_A_TURN, Listener
 from tests.remoting.aio.peers import run
 from tests.waiting import until
 
@@ -26,23 +26,39 @@ def clients(port: int, count: int) -> Iterator[None]:
             one.close()
 
 
-async def test_a_turn_takes_a_few_connections_however_many_wait() -> None:
+@pytest.mark.parametrize(
+    ("turn_s", "count_max"),
+    [
+        (0.0, ACCEPTS_A_TURN),
+        (0.002, ACCEPTS_A_TURN),
+        (0.01, int(0.01 * ACCEPT_SHARE / 0.0001)),
+        (1.0, int(ACCEPT_S_MAX / 0.0001)),
+    ],
+)
+async def test_a_turn_takes_a_few_connections_and_a_long_turn_more_however_many_wait(
+    turn_s: float, count_max: int
+) -> None:
     taken: list[socket.socket] = []
+    turns, count = [0], 120
 
-    listener = Listener(lambda sock, peer: taken.append(sock), backlog=100)
+    def now_s() -> float:
+        """A connection takes 0.1 ms, and the rest of a turn as long as it is told to."""
+        return turns[0] * turn_s + len(taken) * 0.0001
+
+    listener = Listener(lambda sock, peer: taken.append(sock), backlog=count, now_s=now_s)
     port = await listener.start("127.0.0.1", 0)
     counts = []
-    with clients(port, 3 * ACCEPTS_A_TURN + 1):
-        while len(taken) < 3 * ACCEPTS_A_TURN + 1:
+    with clients(port, count):
+        while len(taken) < count:
             before = len(taken)
+            turns[0] += 1
             await asyncio.sleep(0)
             counts.append(len(taken) - before)
     listener.close()
-    counts = counts
     for sock in taken:
         sock.close()
 
-    assert max(counts) == ACCEPTS_A_TURN
+    assert abs(max(counts) - count_max) <= 1
 
 
 @pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM])

@@ -1,7 +1,9 @@
 """Requests that read the log: what is not in memory is read by a thread, the answer is the same."""
 
+import asyncio
 import errno
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,41 @@ async def test_view_of_a_cold_record_that_is_none_is_refused_as_ever(tmp_path: P
             ResponseCode.SYSTEM_ERROR,
             "can not find message by the offset, 3",
         )
+
+
+@pytest.mark.parametrize("code", [RequestCode.VIEW_MESSAGE_BY_ID, RequestCode.PULL_MESSAGE])
+async def test_request_that_waits_for_a_thread_counts_as_in_flight_until_it_is_answered(
+    code: RequestCode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_read = threading.Event()
+    warm = nowait.ColdRead.warm
+
+    def wait(cold: nowait.ColdRead) -> None:
+        may_read.wait(60)
+        warm(cold)
+
+    monkeypatch.setattr(nowait.ColdRead, "warm", wait)
+    tags = "A || " * 10_000
+
+    async with running(tmp_path) as desk:
+        await fill(desk)
+        (conn,) = desk.app._server.connections
+        forget(tmp_path)
+        if code is RequestCode.PULL_MESSAGE:
+            request = desk.pull(queue_offset=10, subscription=tags)
+        else:
+            request = desk.ask(code, ViewMessage(offset=3), body=tags.encode())
+        waiting = asyncio.ensure_future(request)
+        await until(lambda: waiting.done() or desk.app.broker.cold.count > 0)
+        held_size, is_cold = conn.held_size, not waiting.done()
+        may_read.set()
+        await waiting
+        left_size = conn.held_size
+
+    if not is_cold:
+        pytest.skip("this file system does not tell what it has in memory")
+    assert held_size >= len(tags)
+    assert left_size == 0
 
 
 def test_what_has_to_wait_may_also_within_no_wait() -> None:

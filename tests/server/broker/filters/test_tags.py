@@ -1,5 +1,7 @@
 """Tag expressions."""
 
+import tracemalloc
+
 import pytest
 
 from remoting.bodies import SubscriptionData
@@ -24,6 +26,18 @@ def test_tags_are_split_and_trimmed(expression: str, tags: tuple[str, ...]) -> N
 def test_expression_takes_its_tags_by_their_hash() -> None:
     assert codes_of_expression("*") is None
     assert codes_of_expression("A || B") == {string_hash("A"), string_hash("B")}
+
+
+def test_tags_of_a_pull_leave_nothing_in_memory() -> None:
+    tracemalloc.start()
+    try:
+        for number in range(50):
+            codes_of_expression(" || ".join(map(str, range(number, number + 2_000))))
+        left_size, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert left_size < 100_000
 
 
 def test_subscription_takes_what_the_client_computed() -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from remoting.aio.client import RemotingClient
-from remoting.codes import LaterCode, RequestCode, SerializeType
+from remoting.codes import LaterCode, RequestCode, ResponseCode, SerializeType
 from remoting.command import Command
-from remoting.headers import GetMaxOffset, PullMessage, PullMessageResponse
+from remoting.headers import DeleteTopic, GetMaxOffset, PullMessage, PullMessageResponse
+from server.broker.pull.pull_check import TAGS_SIZE_MAX
 from storefmt.config.tables import SubscriptionGroup
 from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat, pull, running
 
@@ -96,6 +97,18 @@ def test_bad_pulls_are_refused_in_javas_words(
     assert answer.code == code
     assert text in (answer.remark or "")
     assert answer.body == b""
+
+
+def test_more_tags_than_a_pull_may_carry_are_refused(tmp_path: Path) -> None:
+    most = "A || B".ljust(TAGS_SIZE_MAX)
+
+    assert pulled(tmp_path / "most", subscription=most).code == ResponseCode.SUCCESS
+    answer = pulled(tmp_path / "more", subscription=most + " ")
+
+    assert (answer.code, answer.remark) == (
+        ResponseCode.SUBSCRIPTION_PARSE_FAILED,
+        "the tags have 65537 characters, the limit is 65536",
+    )
 
 
 async def test_topic_that_may_not_be_read_is_refused(tmp_path: Path) -> None:
@@ -189,6 +202,43 @@ async def test_held_pull_of_a_closed_connection_is_forgotten(tmp_path: Path) -> 
         while list(desk.app._server.connections):
             await asyncio.sleep(0)
         assert len(desk.app.broker.hold) == 0
+
+
+@pytest.mark.parametrize(
+    ("expression", "kind", "size_min"),
+    [
+        ("wanted || " + " || ".join(map(str, range(2_000))), "TAG", 100_000),
+        ("wanted = 1 OR " + " OR ".join(["a > b"] * 200), "SQL92", 400_000),
+    ],
+)
+@pytest.mark.parametrize("is_deleted", [True, False])
+async def test_expression_of_a_held_pull_counts_as_in_flight_until_it_is_answered(
+    tmp_path: Path, expression: str, kind: str, size_min: int, *, is_deleted: bool
+) -> None:
+    async with running(tmp_path, enable_property_filter=True) as desk:
+        await filled(desk)
+        header = pull(
+            sys_flag=4 | WAIT,
+            queue_offset=4,
+            suspend_timeout_millis=60_000,
+            subscription=expression,
+            expression_type=kind,
+        )
+        waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
+        await asyncio.sleep(0)
+        await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
+        (conn,) = desk.app._server.connections
+        held_size = conn.held_size
+        if is_deleted:
+            await desk.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopic(topic=TOPIC))
+        else:
+            await desk.send(properties="TAGS\1wanted\2wanted\0011")
+        answer = await waiting
+        left_size = conn.held_size
+
+    assert held_size > size_min
+    assert answer.code == (ResponseCode.TOPIC_NOT_EXIST if is_deleted else ResponseCode.SUCCESS)
+    assert left_size == 0
 
 
 async def test_lite_pull_of_newer_clients_is_the_same_request(tmp_path: Path) -> None:

@@ -63,6 +63,22 @@ async def test_messages_are_found_by_key_and_by_unique_key(tmp_path: Path) -> No
     assert none.ext == {"indexLastUpdateTimestamp": "0", "indexLastUpdatePhyoffset": "0"}
 
 
+async def test_of_large_messages_the_newest_come_that_fit_into_an_answer(tmp_path: Path) -> None:
+    config = broker_settings(tmp_path)
+    config.store.mapped_file_size_commit_log = 32 << 20
+
+    async with running(tmp_path, config=config) as desk:
+        for number in range(6):
+            await desk.send(b"%d" % number + bytes(4_000_000), properties="KEYS\1k")
+        answer = await desk.ask(RequestCode.QUERY_MESSAGE, by_key("k"))
+        (conn,) = desk.app._server.connections
+        held_size = conn.held_size
+
+    bodies = [record.body[:1] for record in decode_records(answer.body)]
+    assert bodies == [b"4", b"5"]
+    assert held_size == 0
+
+
 async def test_queue_entries_are_shown_with_the_subscription(tmp_path: Path) -> None:
     async with running(tmp_path) as desk:
         await filled(desk)
