@@ -242,7 +242,7 @@ JAVA: Final = (
             TOPIC,
             JavaOption("q", "queue", "queue", required=True),
             JavaOption("i", "index", "start", required=True),
-            JavaOption("c", "count", "count"),
+            JavaOption("c", "count", "limit"),
             JavaOption("b", "broker", "broker"),
             JavaOption("g", "consumer", "group"),
         ),

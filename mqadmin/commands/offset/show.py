@@ -17,6 +17,7 @@ from mqadmin.session.call import Call
     examples=(("mqadmin offset show billing orders", "where billing reads next in orders"),),
     rows=GroupOffset,
     needs=Needs.EITHER,
+    offline="store offsets",
 )
 @group_argument()
 @topic_argument(required=False, help="only in this topic")
@@ -26,14 +27,6 @@ async def show_offsets(call: Call, *, group: str, topic: str | None) -> Outcome:
     Raises:
         NotFound: no broker knows the group, or it has no offset in the topic.
     """
-    if call.is_offline:
-        # A store is read by numpy, which nobody should wait for who asks a broker.
-        from mqadmin.store.offline import stored_offsets
-
-        here = [row for row in stored_offsets(call) if row.group == group]
-        if not here:
-            raise NotFound(f"group {group} has no offset in {call.store_dir}")
-        return Outcome([row for row in here if topic in (None, row.topic)])
     known = await find_group(await call.admin(), group)
     rows = [
         GroupOffset(group, name, at.place.broker, queue_id, queue_offset)
