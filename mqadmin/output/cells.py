@@ -116,7 +116,8 @@ def _seconds(iso: str, ago: str) -> str:
 
 
 def _short(iso: str, ago: str) -> str:
-    return f"{iso[11:19]}Z{ago}" if ago.endswith((" s ago", " min ago", "now")) else iso[:10] + ago
+    is_near = ago.removesuffix(" ago").endswith((" s", " min", " now"))
+    return f"{iso[11:19]}Z{ago}" if is_near else iso[:10] + ago
 
 
 def _age(iso: str, ago: str) -> str:

@@ -51,4 +51,5 @@ def list_offsets(call: Call, *, group: str | None, topic: str | None) -> Outcome
             for at in of_group
             if topic in (None, at.topic)
         ]
+        rows.sort(key=lambda row: (row.group, row.topic, row.queue_id))
         return Outcome(rows, notes=tuple(store.state.notes))

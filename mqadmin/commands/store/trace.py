@@ -20,7 +20,7 @@ from storefmt.offline.views.info import GroupInfo
 from storefmt.offline.views.storedir import StoreDir
 
 COLUMNS = (
-    *("step_time", "step", "topic", "queue_id", "queue_offset", "log_offset", "due_time"),
+    *("step_time", "step", "topic", "group", "queue_id", "queue_offset", "log_offset", "due_time"),
     "detail",
 )
 
@@ -78,7 +78,7 @@ def trace_message(
         life = trace(store, which, topic=topic, scan=scan)
         rows = [_row(call, store, step, body) for step in life.steps]
         rows += _groups(call, store, life.steps)
-    return Outcome(rows, notes=tuple(life.notes))
+    return Outcome(rows, notes=tuple(life.notes), tree=("topic", "group"))
 
 
 def _row(call: Call, store: StoreDir, step: LifeStep, body: BodyForm) -> TraceRow:
@@ -125,5 +125,5 @@ def _trace_row(message: MessageRow, step: LifeStep, *, group: GroupInfo | None) 
         due_ms=0,
         group=group.group,
         group_offset=group.queue_offset,
-        detail=f"group {group.group} at {group.queue_offset}: {told}",
+        detail=f"at {group.queue_offset}: {told}",
     )
