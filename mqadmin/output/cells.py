@@ -36,7 +36,21 @@ PROSE: Final = frozenset(
     {*("hint", "remark", "found", "detail", "error", "note", "notes", "reason", "means")}
 )
 STATES: Final = frozenset(
-    {*("result", "severity", "status", "perm", "lag", "ok", "holds", "success", "online", "what")}
+    {
+        *(
+            "result",
+            "severity",
+            "status",
+            "perm",
+            "lag",
+            "ok",
+            "holds",
+            "success",
+            "online",
+            "what",
+        ),
+        *("bar", "sparkline"),
+    }
 )
 """What a person looks for in every row: coloured, and never lifted into the title."""
 UNGROUPED: Final = frozenset(
