@@ -8,6 +8,7 @@ import click
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import of_masters
 from mqadmin.cluster.brokers import masters
+from mqadmin.cluster.partial_answers import Answers, address_of
 from mqadmin.cluster.server_tables import ServerValue, values_of
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
@@ -34,5 +35,7 @@ async def get_broker_config(
     """
     admin = await call.admin()
     places = await masters(admin, broker=broker, cluster=cluster, every=True)
-    tables = [(at, await admin.broker_config(at.address)) for at in places]
-    return Outcome(values_of(tables, keys, missing="no broker has a setting"))
+    answers = Answers(call)
+    tables = await answers.each(places, lambda at: admin.broker_config(at.address), at=address_of)
+    rows = values_of(tables, keys, missing="no broker has a setting")
+    return Outcome(rows, exit_code=answers.exit_code)

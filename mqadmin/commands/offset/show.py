@@ -7,6 +7,7 @@ GET_CONSUMER_LIST_BY_GROUP.
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import group_argument, topic_argument
 from mqadmin.cluster.groups import GroupOffset, find_group
+from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import NotFound
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
@@ -27,7 +28,8 @@ async def show_offsets(call: Call, *, group: str, topic: str | None) -> Outcome:
     Raises:
         NotFound: no broker knows the group, or it has no offset in the topic.
     """
-    known = await find_group(await call.admin(), group)
+    answers = Answers(call)
+    known = await find_group(await call.admin(), group, answers=answers)
     rows = [
         GroupOffset(group, name, at.place.broker, queue_id, queue_offset)
         for at in known
@@ -35,10 +37,10 @@ async def show_offsets(call: Call, *, group: str, topic: str | None) -> Outcome:
         for queue_id, queue_offset in sorted(queues.items())
         if topic in (None, name)
     ]
-    if not rows and topic is not None:
+    if not rows and topic is not None and not answers.exit_code():
         topics = sorted({name for at in known for name in at.offsets})
         raise NotFound(
             f"group {group} has no offset in topic {topic}",
             hint=f"it has in {', '.join(topics)}" if topics else "it has none at all",
         )
-    return Outcome(rows)
+    return Outcome(rows, exit_code=answers.exit_code)
