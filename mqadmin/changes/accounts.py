@@ -91,9 +91,5 @@ def change_row(done: Done[PlainAccessConfig]) -> AccountChange:
         step.target.place, now or PlainAccessConfig(access_key=step.target.names[0])
     )
     return AccountChange.of(
-        shown,
-        admin=now.admin if now else None,
-        was=was,
-        result=done.result,
-        remark=remark,
+        shown, admin=now.admin if now else None, was=was, result=done.result, remark=remark
     )

@@ -62,10 +62,7 @@ named_settings = gathered(
         help="a member that is new may read from the first message",
     ),
     click.option(
-        "--broadcast",
-        "consume_broadcast_enable",
-        type=BOOLEAN,
-        help="its members may broadcast",
+        "--broadcast", "consume_broadcast_enable", type=BOOLEAN, help="its members may broadcast"
     ),
     click.option(
         "--retry-max",

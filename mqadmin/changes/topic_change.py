@@ -140,10 +140,7 @@ async def change_topics(
     names = shortened([one.topic for one in wanted])
     question = f"take a permission of topic {names} away on {takes} broker(s)?"
     done = await carry_out(
-        call,
-        steps,
-        title=f"topic update {names}",
-        question=question if asks and takes else None,
+        call, steps, title=f"topic update {names}", question=question if asks and takes else None
     )
     rows = [_row(wish, one) for (wish, _), one in zip(wishes, done, strict=True)]
     changed = dict.fromkeys(row.topic for row in rows if row.result == CHANGED)

@@ -16,15 +16,7 @@ from typing import Any, TypeVar, cast
 import click
 
 from mqadmin.cli.times import SPAN, TIME
-from mqadmin.cli.types import (
-    BROKER,
-    CLUSTER,
-    DIR,
-    GROUP,
-    POSITIVE,
-    TOPIC,
-    Integer,
-)
+from mqadmin.cli.types import BROKER, CLUSTER, DIR, GROUP, POSITIVE, TOPIC, Integer
 
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]

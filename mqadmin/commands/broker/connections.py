@@ -20,7 +20,7 @@ from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.client import routes
 from mqclient.errors import BrokerRefused
-from remoting.bodies import Connection
+from remoting.bodies import Connection, ProducerInfo
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
@@ -98,16 +98,7 @@ async def _producers(admin: "Admin", place: Place, group: str | None) -> list[Cl
             return []
         return [_row(place, "producer", group, one) for one in found.connection_set]
     return [
-        ClientConnection(
-            broker=place.broker,
-            kind="producer",
-            group=name,
-            client_id=one.client_id or "",
-            client_address=(one.remote_ip or "").lstrip("/"),
-            language=one.language.name if one.language is not None else "",
-            version=one.version,
-            last_heartbeat_ms=one.last_update_timestamp,
-        )
+        _row(place, "producer", name, one)
         for name, members in (await admin.producers(place.address)).data.items()
         for one in members
     ]
@@ -128,14 +119,19 @@ async def _consumers(admin: "Admin", place: Place, group: str | None) -> list[Cl
     return [row for part in await each(names, one_group) for row in part]
 
 
-def _row(place: Place, kind: str, group: str, one: Connection) -> ClientConnection:
+def _row(place: Place, kind: str, group: str, one: Connection | ProducerInfo) -> ClientConnection:
+    address, heard_ms = (
+        (one.remote_ip, one.last_update_timestamp)
+        if isinstance(one, ProducerInfo)
+        else (one.client_addr, 0)
+    )
     return ClientConnection(
         broker=place.broker,
         kind=kind,
         group=group,
         client_id=one.client_id or "",
-        client_address=one.client_addr or "",
+        client_address=(address or "").lstrip("/"),
         language=one.language.name if one.language is not None else "",
         version=one.version,
-        last_heartbeat_ms=0,
+        last_heartbeat_ms=heard_ms,
     )

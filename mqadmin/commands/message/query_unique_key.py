@@ -60,12 +60,7 @@ async def query_unique_key(
     admin = await call.admin()
     answers = Answers(call)
     found = await admin.query_message(
-        topic,
-        message_id,
-        begin_ms=begin_ms,
-        end_ms=end_ms,
-        unique=True,
-        on_silent=answers.miss,
+        topic, message_id, begin_ms=begin_ms, end_ms=end_ms, unique=True, on_silent=answers.miss
     )
     if not found and not answers.exit_code():
         raise NotFound(f"no message {message_id} in topic {topic}", hint="check topic and id")

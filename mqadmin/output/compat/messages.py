@@ -13,14 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from mqadmin.output.compat.java_maps import hash_order
-from mqadmin.output.compat.java_text import (
-    Record,
-    map_text,
-    mapping,
-    number,
-    queue_text,
-    time_text,
-)
+from mqadmin.output.compat.java_text import Record, map_text, mapping, number, queue_text, time_text
 from mqadmin.output.topic_kinds import parse_perm
 from storefmt.formats.javahash import string_hash
 
