@@ -10,6 +10,7 @@ followed by brackets takes click's keywords, for the words or the default of one
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, TypeVar, cast
 
@@ -91,19 +92,23 @@ producer_group = click.option(
 
 of_broker = click.option("--broker", "-b", type=BROKER, help="of this broker: a name or HOST:PORT")
 on_broker = click.option("--broker", "-b", type=BROKER, help="on this broker: a name or HOST:PORT")
-of_masters = together(
-    of_broker, click.option("--cluster", type=CLUSTER, help="of the masters of a cluster")
-)
-of_brokers = together(
-    of_broker, click.option("--cluster", type=CLUSTER, help="of the brokers of a cluster")
-)
-on_brokers = together(
-    on_broker, click.option("--cluster", type=CLUSTER, help="on the brokers of a cluster")
-)
 only_on_broker = click.option("--broker", type=BROKER, help="only there: a name or HOST:PORT")
-on_masters = together(
-    click.option("--cluster", type=CLUSTER, help="on its masters"), only_on_broker
-)
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Which brokers a line names: one, those of a cluster, or neither."""
+
+    broker: str | None = None
+    cluster: str | None = None
+
+
+of_cluster = partial(click.option, "--cluster", type=CLUSTER)
+of_masters = gathered("where", Where, of_broker, of_cluster(help="of the masters of a cluster"))
+of_brokers = gathered("where", Where, of_broker, of_cluster(help="of the brokers of a cluster"))
+on_brokers = gathered("where", Where, on_broker, of_cluster(help="on the brokers of a cluster"))
+to_clean = gathered("where", Where, on_broker, of_cluster(help="on the masters of a cluster"))
+on_masters = gathered("where", Where, of_cluster(help="on its masters"), only_on_broker)
 """Where a topic or a group is made or changed."""
 
 # Which messages, and how much of them

@@ -8,6 +8,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from mqadmin.cli.decorators import Where
 from mqadmin.cluster.brokers import Place, masters
 from mqadmin.cluster.partial_answers import Answers, address_of
 from mqadmin.errors import NotFound
@@ -78,7 +79,7 @@ async def find_group(
     Raises:
         NotFound: none of them does.
     """
-    places = await masters(admin, broker=broker, every=True)
+    places = await masters(admin, Where(broker=broker), every=True)
     if answers is None:
         found = await asyncio.gather(*(_at(admin, place, group) for place in places))
     else:

@@ -6,7 +6,7 @@ Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_CONFIG on each broker.
 import click
 
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import of_masters
+from mqadmin.cli.decorators import Where, of_masters
 from mqadmin.cluster.brokers import masters
 from mqadmin.cluster.partial_answers import Answers, address_of
 from mqadmin.cluster.server_tables import ServerValue, values_of
@@ -25,16 +25,14 @@ from mqadmin.session.call import Call
 )
 @click.argument("keys", nargs=-1, metavar="KEY", help="only these settings")
 @of_masters
-async def get_broker_config(
-    call: Call, *, keys: tuple[str, ...], broker: str | None, cluster: str | None
-) -> Outcome:
+async def get_broker_config(call: Call, *, keys: tuple[str, ...], where: Where) -> Outcome:
     """Return one row a setting, sorted by name.
 
     Raises:
         NotFound: no broker has a setting of this name.
     """
     admin = await call.admin()
-    places = await masters(admin, broker=broker, cluster=cluster, every=True)
+    places = await masters(admin, where, every=True)
     answers = Answers(call)
     tables = await answers.each(places, lambda at: admin.broker_config(at.address), at=address_of)
     rows = values_of(tables, keys, missing="no broker has a setting")

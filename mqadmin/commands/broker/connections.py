@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import of_masters
+from mqadmin.cli.decorators import Where, of_masters
 from mqadmin.cli.types import GROUP, TOPIC, Choice
 from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.brokers import MASTER, Place, masters
@@ -57,8 +57,7 @@ class ClientConnection(Row):
 async def broker_connections(
     call: Call,
     *,
-    broker: str | None,
-    cluster: str | None,
+    where: Where,
     topic: str | None,
     kind: Literal["producer", "consumer"] | None,
     group: str | None,
@@ -76,7 +75,7 @@ async def broker_connections(
             Place("", name, MASTER, address) for name, address in routes.masters(route).items()
         ]
     else:
-        places = await masters(admin, broker=broker, cluster=cluster, every=True)
+        places = await masters(admin, where, every=True)
     rows: list[ClientConnection] = []
     for place in places:
         if kind != "consumer":

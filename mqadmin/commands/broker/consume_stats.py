@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import click
 
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import of_masters
+from mqadmin.cli.decorators import Where, of_masters
 from mqadmin.cli.types import BOOLEAN, INTEGER
 from mqadmin.cluster.brokers import masters
 from mqadmin.cluster.partial_answers import Answers, address_of
@@ -46,12 +46,10 @@ class GroupQueue(Row):
 @of_masters
 @click.option("--min-lag", type=INTEGER, default=0, help="only queues with so many messages left")
 @click.option("--order", type=BOOLEAN, default="false", help="true: only groups that read in order")
-async def broker_consume_stats(
-    call: Call, *, broker: str | None, cluster: str | None, min_lag: int, order: bool
-) -> Outcome:
+async def broker_consume_stats(call: Call, *, where: Where, min_lag: int, order: bool) -> Outcome:
     """Return one row a group and queue, sorted."""
     admin = await call.admin()
-    places = await masters(admin, broker=broker, cluster=cluster, every=True)
+    places = await masters(admin, where, every=True)
     answers = Answers(call)
     told = await answers.each(
         places, lambda at: admin.broker_consume_stats(at.address, order=order), at=address_of

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import BROKER
 from mqadmin.cluster.brokers import Place, masters
 from mqadmin.cluster.partial_answers import Answers, address_of
@@ -64,7 +65,7 @@ async def list_delays(call: Call, *, broker: str | None, waiting: bool) -> Outco
         rows = _offline(call)
     else:
         admin = await call.admin()
-        places = await masters(admin, broker=broker, every=True)
+        places = await masters(admin, Where(broker=broker), every=True)
         now_ms = call.now_ms()
         found = await answers.each(
             places, lambda place: _levels(admin, place, now_ms), at=address_of

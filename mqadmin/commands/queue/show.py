@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mqadmin.cli.declare import Needs, command
-from mqadmin.cli.decorators import topic_argument
+from mqadmin.cli.decorators import Where, topic_argument
 from mqadmin.cli.types import BROKER, GROUP, INTEGER, QUEUE, Integer
 from mqadmin.cluster.brokers import choose_queue, masters
 from mqadmin.output.rows import Outcome, Row
@@ -105,7 +105,7 @@ async def _find(
     addresses = routes.masters(route)
     if broker is not None and ":" in broker:
         # Java's -b takes an address; queues go by the broker's name.
-        (place,) = await masters(admin, broker=broker)
+        (place,) = await masters(admin, Where(broker=broker))
         broker = place.broker
     at = choose_queue(routes.subscribe_queues(topic, route), queue, broker)
     return at, addresses[at.broker_name]
