@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from mqadmin.cluster.groups import GroupOffset
 from mqadmin.cluster.topic_queues import TopicQueue
 from mqadmin.errors import NotFound
 from mqadmin.messages.message_rows import BodyForm, MessageRow
@@ -22,6 +21,7 @@ from mqadmin.session.call import Call
 from storefmt.config.tables import SubscriptionGroup
 from storefmt.errors import StoreError
 from storefmt.formats.message import Record
+from storefmt.offline.views.info import GroupInfo
 from storefmt.offline.views.storedir import StoreDir
 
 
@@ -88,17 +88,6 @@ def stored_at(
             f"queue {queue_id} of topic {topic} has no message at {queue_offset}",
             hint="`store info` shows the ends of the queues",
         )
-
-
-def stored_offsets(call: Call) -> list[GroupOffset]:
-    """Return every committed offset of a store, sorted by group, topic and queue."""
-    with opened(call) as store:
-        rows = [
-            GroupOffset(group, topic, None, queue_id, queue_offset)
-            for (topic, group), queues in store.offsets().items()
-            for queue_id, queue_offset in queues.items()
-        ]
-    return sorted(rows, key=lambda row: (row.group, row.topic, row.queue_id))
 
 
 def stored_topics(call: Call) -> list[str]:
@@ -176,38 +165,17 @@ def stored_groups(call: Call) -> list[StoredGroup]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredLag:
-    """How far a group is in one queue."""
-
-    group: str
-    topic: str
-    queue_id: int
-    broker_offset: int
-    consumer_offset: int
-
-
-def stored_lag(call: Call, group: str | None, topic: str | None) -> list[StoredLag]:
-    """Return how far groups are, by the offsets that were last written to disk.
+def stored_positions(call: Call, group: str | None) -> list[GroupInfo]:
+    """Return where groups are in each queue, by the offsets that were last written to disk.
 
     Raises:
         NotFound: a group is named that the store has no offset of.
     """
-    rows = []
     with opened(call) as store:
-        queues = set(store.queues())
-        for (name, reader), offsets in sorted(
-            store.offsets().items(), key=lambda one: one[0][::-1]
-        ):
-            if group not in (None, reader) or topic not in (None, name):
-                continue
-            for queue_id, offset in sorted(offsets.items()):
-                known = (name, queue_id) in queues
-                end = store.queue(name, queue_id).max_offset if known else 0
-                rows.append(StoredLag(reader, name, queue_id, end, offset))
-        if not rows and group is not None:
-            raise NotFound(f"no offset of group {group} in {store.root}")
-    return rows
+        found = [at for at in store.group_offsets() if group in (None, at.group)]
+        if group is not None and not found:
+            raise NotFound(f"group {group} has no offset in {store.root}")
+    return sorted(found, key=lambda at: (at.group, at.topic, at.queue_id))
 
 
 @contextmanager

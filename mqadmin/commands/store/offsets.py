@@ -8,10 +8,9 @@ from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import of_topic
 from mqadmin.cli.types import GROUP
 from mqadmin.cluster.groups import GroupOffset
-from mqadmin.errors import NotFound
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
-from storefmt.offline.views.storedir import StoreDir
+from mqadmin.store.offline import stored_positions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,14 +41,10 @@ def list_offsets(call: Call, *, group: str | None, topic: str | None) -> Outcome
     Raises:
         NotFound: the store has no offset of the group.
     """
-    with StoreDir.open(call.store_dir) as store:
-        of_group = [at for at in store.group_offsets() if group in (None, at.group)]
-        if group is not None and not of_group:
-            raise NotFound(f"group {group} has no offset in {store.root}")
-        rows = [
+    return Outcome(
+        [
             OffsetRow.of(at, broker=None, consumer_offset=at.queue_offset, offset=at.queue_offset)
-            for at in of_group
+            for at in stored_positions(call, group)
             if topic in (None, at.topic)
         ]
-        rows.sort(key=lambda row: (row.group, row.topic, row.queue_id))
-        return Outcome(rows, notes=tuple(store.state.notes))
+    )
