@@ -10,9 +10,8 @@ followed by brackets takes click's keywords, for the words or the default of one
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial, wraps
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import click
 
@@ -95,8 +94,7 @@ on_broker = click.option("--broker", "-b", type=BROKER, help="on this broker: a 
 only_on_broker = click.option("--broker", type=BROKER, help="only there: a name or HOST:PORT")
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(NamedTuple):
     """Which brokers a line names: one, those of a cluster, or neither."""
 
     broker: str | None = None
