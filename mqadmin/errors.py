@@ -16,14 +16,7 @@ Rule: a command raises one of these or lets an error of a lower package through;
 from collections.abc import Iterable
 from typing import ClassVar, NamedTuple
 
-from storefmt.errors import (
-    BadCall,
-    ConfigDamaged,
-    NotAStore,
-    NotInStore,
-    RecordDamaged,
-    StoreError,
-)
+from storefmt.errors import BadCall, ConfigDamaged, NotAStore, NotInStore, RecordDamaged, StoreError
 
 
 class CommandError(Exception):

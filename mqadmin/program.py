@@ -62,7 +62,7 @@ def _answer(words: list[str], console: Console) -> int | None:
         return None
     if not isinstance(told, Told):
         return None
-    console.out.write(told.text)
+    console.tell(told.text, is_error=bool(told.exit_code))
     return told.exit_code
 
 

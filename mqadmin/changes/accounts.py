@@ -8,6 +8,7 @@ from typing import Final
 
 from mqadmin.changes.targets.account import HIDDEN
 from mqadmin.changes.write import Done
+from mqadmin.cli.decorators import Where
 from mqadmin.cluster.brokers import Place, masters, with_slaves
 from mqadmin.output.rows import Row
 from mqadmin.session.call import Call
@@ -53,11 +54,11 @@ FIELDS: Final = (
 )
 
 
-async def acl_places(call: Call, broker: str | None, cluster: str | None) -> list[Place]:
+async def acl_places(call: Call, where: Where) -> list[Place]:
     """Return the brokers that are meant: each process has accounts of its own."""
     admin = await call.admin()
-    places = await masters(admin, broker=broker, cluster=cluster, every=True)
-    return places if broker is not None else await with_slaves(admin, places)
+    places = await masters(admin, where, every=True)
+    return places if where.broker is not None else await with_slaves(admin, places)
 
 
 def account_row(place: Place, account: PlainAccessConfig) -> AccountRow:
@@ -91,9 +92,5 @@ def change_row(done: Done[PlainAccessConfig]) -> AccountChange:
         step.target.place, now or PlainAccessConfig(access_key=step.target.names[0])
     )
     return AccountChange.of(
-        shown,
-        admin=now.admin if now else None,
-        was=was,
-        result=done.result,
-        remark=remark,
+        shown, admin=now.admin if now else None, was=was, result=done.result, remark=remark
     )

@@ -9,11 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-import click
-
 from mqadmin.changes.write import attempt
-from mqadmin.cli.decorators import on_broker, together
-from mqadmin.cli.types import CLUSTER
+from mqadmin.cli.decorators import Where
 from mqadmin.cluster.brokers import masters
 from mqadmin.output.rows import Outcome, Row, exit_code_of
 from mqadmin.session.call import Call
@@ -22,12 +19,6 @@ if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
 DONE: Final = "done"
-
-
-to_clean = together(
-    on_broker, click.option("--cluster", type=CLUSTER, help="on the masters of a cluster")
-)
-"""Which brokers; every one where neither is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +36,7 @@ async def clean(
     what: str,
     ask: "Callable[[Admin, str], Awaitable[None]]",
     *,
-    broker: str | None,
-    cluster: str | None,
+    where: Where,
 ) -> Outcome:
     """Ask each broker and return a row for each.
 
@@ -58,7 +48,7 @@ async def clean(
         NotFound: there is no such cluster or broker.
     """
     admin = await call.admin()
-    places = await masters(admin, broker=broker, cluster=cluster, every=True)
+    places = await masters(admin, where, every=True)
     await call.confirm(f"delete {what} on {len(places)} broker(s)?")
     rows = []
     for place in places:

@@ -14,7 +14,7 @@ import click
 
 from mqadmin.changes.targets.group import GroupTarget
 from mqadmin.changes.write import carry_out, differing, plan_each, settings_over, shortened
-from mqadmin.cli.decorators import gathered
+from mqadmin.cli.decorators import Where, gathered
 from mqadmin.cli.types import BOOLEAN, INTEGER
 from mqadmin.cluster.brokers import masters
 from mqadmin.errors import Usage
@@ -62,10 +62,7 @@ named_settings = gathered(
         help="a member that is new may read from the first message",
     ),
     click.option(
-        "--broadcast",
-        "consume_broadcast_enable",
-        type=BOOLEAN,
-        help="its members may broadcast",
+        "--broadcast", "consume_broadcast_enable", type=BOOLEAN, help="its members may broadcast"
     ),
     click.option(
         "--retry-max",
@@ -135,8 +132,7 @@ async def change_groups(
     call: Call,
     wanted: Sequence[WantedGroup],
     *,
-    cluster: str | None,
-    broker: str | None,
+    where: Where,
     update: bool,
     create: bool,
 ) -> Outcome:
@@ -156,7 +152,7 @@ async def change_groups(
         check_group_name(one.base.group_name)
         _check(one.over(None))
     admin = await call.admin()
-    places = await masters(admin, cluster=cluster, broker=broker)
+    places = await masters(admin, where)
     wishes = [(one, place) for one in wanted for place in places]
     steps = await plan_each(
         [

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from mqadmin.changes.targets.topic import TopicTarget
 from mqadmin.changes.topic_order import OrderWish, plan_order
 from mqadmin.changes.write import Done, carry_out, differing, plan_each, settings_over, shortened
+from mqadmin.cli.decorators import Where
 from mqadmin.cluster.brokers import masters
 from mqadmin.errors import Usage
 from mqadmin.output.rows import (
@@ -99,8 +100,7 @@ async def change_topics(
     call: Call,
     wanted: Sequence[Wanted],
     *,
-    cluster: str | None,
-    broker: str | None,
+    where: Where,
     update: bool,
     create: bool,
     asks: bool = False,
@@ -124,7 +124,7 @@ async def change_topics(
             if count is not None and not 1 <= count <= QUEUES_MAX:
                 raise Usage(f"{count} queues: expected 1 to {QUEUES_MAX}")
     admin = await call.admin()
-    places = await masters(admin, cluster=cluster, broker=broker)
+    places = await masters(admin, where)
 
     wishes = [(one, place) for one in wanted for place in places]
     steps = await plan_each(
@@ -140,10 +140,7 @@ async def change_topics(
     names = shortened([one.topic for one in wanted])
     question = f"take a permission of topic {names} away on {takes} broker(s)?"
     done = await carry_out(
-        call,
-        steps,
-        title=f"topic update {names}",
-        question=question if asks and takes else None,
+        call, steps, title=f"topic update {names}", question=question if asks and takes else None
     )
     rows = [_row(wish, one) for (wish, _), one in zip(wishes, done, strict=True)]
     changed = dict.fromkeys(row.topic for row in rows if row.result == CHANGED)

@@ -8,7 +8,7 @@ the program, the shell, scripts and every tick of ``--watch`` alike.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, cast
 
@@ -17,7 +17,7 @@ from click.parser import _ParsingState as State
 from click.shell_completion import CompletionItem
 
 from mqadmin.cli.globals import GLOBALS, settings_of
-from mqadmin.cli.options import LineParser, complete_options, kind_of
+from mqadmin.cli.options import LineParser, complete_options, default_of, kind_of
 from mqadmin.cli.tree import COMMANDS
 from mqadmin.cli.types import DIR, Kind, Session
 from mqadmin.output.rows import Outcome, Row
@@ -116,6 +116,8 @@ if TYPE_CHECKING:
         """What it works on; servers where left out."""
         writes: bool
         """It changes something on a server."""
+        offline: str
+        """The command that a line with ``--store`` stands for; left out where it is this one."""
         direct: bool
         """It asks one thing after another, so it needs no event loop, see ``mqadmin.session.link``;
         rows of an async generator go through the loop all the same."""
@@ -150,6 +152,7 @@ class Command(click.Command):
         self.columns = declared.get("columns", ())
         self.needs = declared.get("needs", Needs.NAMESRV)
         self.writes = declared.get("writes", False)
+        self.offline = declared.get("offline", "")
         self.direct = declared.get("direct", False)
 
     @property
@@ -227,6 +230,22 @@ class Command(click.Command):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the long names of options that begin with what is typed, its own first."""
         return complete_options(self.get_params(ctx), incomplete)
+
+
+def of_store(made: Parsed, whole: Command, ctx: click.Context) -> Parsed:
+    """Return the call of the ``store`` command that a line with ``--store`` stands for."""
+    known = {one.name for one in whole.params}
+    for one in made.command.params:
+        if one.name not in known and made.values[one.name] != default_of(one):
+            raise click.BadParameter(f"means nothing to {whole.name}, leave it out", ctx, one)
+    return replace(
+        made,
+        command=whole,
+        values={
+            one.name: one.process_value(ctx, made.values.get(one.name, default_of(one)))
+            for one in whole.params
+        },
+    )
 
 
 class TooMany(click.UsageError):

@@ -11,20 +11,12 @@ followed by brackets takes click's keywords, for the words or the default of one
 
 from collections.abc import Callable
 from functools import partial, wraps
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import click
 
 from mqadmin.cli.times import SPAN, TIME
-from mqadmin.cli.types import (
-    BROKER,
-    CLUSTER,
-    DIR,
-    GROUP,
-    POSITIVE,
-    TOPIC,
-    Integer,
-)
+from mqadmin.cli.types import BROKER, CLUSTER, DIR, GROUP, POSITIVE, TOPIC, Integer
 
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
@@ -99,19 +91,22 @@ producer_group = click.option(
 
 of_broker = click.option("--broker", "-b", type=BROKER, help="of this broker: a name or HOST:PORT")
 on_broker = click.option("--broker", "-b", type=BROKER, help="on this broker: a name or HOST:PORT")
-of_masters = together(
-    of_broker, click.option("--cluster", type=CLUSTER, help="of the masters of a cluster")
-)
-of_brokers = together(
-    of_broker, click.option("--cluster", type=CLUSTER, help="of the brokers of a cluster")
-)
-on_brokers = together(
-    on_broker, click.option("--cluster", type=CLUSTER, help="on the brokers of a cluster")
-)
 only_on_broker = click.option("--broker", type=BROKER, help="only there: a name or HOST:PORT")
-on_masters = together(
-    click.option("--cluster", type=CLUSTER, help="on its masters"), only_on_broker
-)
+
+
+class Where(NamedTuple):
+    """Which brokers a line names: one, those of a cluster, or neither."""
+
+    broker: str | None = None
+    cluster: str | None = None
+
+
+of_cluster = partial(click.option, "--cluster", type=CLUSTER)
+of_masters = gathered("where", Where, of_broker, of_cluster(help="of the masters of a cluster"))
+of_brokers = gathered("where", Where, of_broker, of_cluster(help="of the brokers of a cluster"))
+on_brokers = gathered("where", Where, on_broker, of_cluster(help="on the brokers of a cluster"))
+to_clean = gathered("where", Where, on_broker, of_cluster(help="on the masters of a cluster"))
+on_masters = gathered("where", Where, of_cluster(help="on its masters"), only_on_broker)
 """Where a topic or a group is made or changed."""
 
 # Which messages, and how much of them

@@ -11,7 +11,7 @@ from mqadmin import VERSION_TEXT
 from mqadmin.cli import tree
 from mqadmin.cli.command import Asked, Command, Needs, Told
 from mqadmin.cli.globals import GLOBALS
-from mqadmin.cli.options import long_of, metavar_of
+from mqadmin.cli.options import default_of, long_of, metavar_of
 
 INTRO = """\
 mqadmin: look at, change and repair RocketMQ 4.9 and 5.x clusters and stores
@@ -84,7 +84,8 @@ def command_help(made: Command) -> str:
     if made.needs is Needs.STORE:
         lines += ["  DIR  store directory (or --store DIR, or the shell's `store open DIR`)", ""]
     if made.needs is Needs.EITHER:
-        lines += ["  --store DIR reads a store directory instead of asking servers", ""]
+        instead = f": `{made.offline}`" if made.offline else ""
+        lines += [f"  --store DIR reads a store directory instead of asking servers{instead}", ""]
     if made.positional:
         lines += ["Arguments:", *_listing(made.positional), ""]
     if made.options:
@@ -134,8 +135,7 @@ def _label(parameter: click.Parameter) -> str:
 def _default(parameter: click.Parameter) -> str:
     if parameter.multiple or parameter.nargs == -1:
         return " (may be repeated)"
-    # Click's own mark for "no default" is None there.
-    default = parameter.to_info_dict()["default"]
+    default = default_of(parameter)
     if default in (None, False, ""):
         return ""
     return f" (default {getattr(default, 'value', default)})"

@@ -136,6 +136,11 @@ def metavar_of(parameter: click.Parameter) -> str:
     return parameter.name.rstrip("_").upper()
 
 
+def default_of(parameter: click.Parameter) -> object:
+    """Return the default of a parameter; None for none, where click has a mark of its own."""
+    return parameter.to_info_dict()["default"]
+
+
 def label_of(parameter: click.Parameter) -> str:
     """Return how a message calls a parameter: ``TOPIC``, ``--kind``."""
     return long_of(parameter) if isinstance(parameter, click.Option) else metavar_of(parameter)

@@ -21,7 +21,7 @@ from click.shell_completion import CompletionItem
 
 from mqadmin import VERSION_TEXT
 from mqadmin.cli import tree
-from mqadmin.cli.command import Asked, Command, Parsed, Told, UnknownCommand
+from mqadmin.cli.command import Asked, Command, Parsed, Told, UnknownCommand, of_store
 from mqadmin.cli.globals import GLOBALS, settings_of
 from mqadmin.cli.options import LineParser, complete_options, normalize
 from mqadmin.cli.types import Session
@@ -162,6 +162,8 @@ def parse(words: Sequence[str], session: Session | None = None) -> Parsed | Told
     try:
         with root.make_context(PROGRAM, list(words), obj=session or Session()) as ctx:
             made: Parsed | Asked | Told = root.invoke(ctx)
+            if isinstance(made, Parsed) and made.store is not None and made.command.offline:
+                return of_store(made, load(made.command.offline), ctx)
     except click.UsageError as error:
         # Only a wrong line needs to know what is like it.
         from mqadmin.cli.mistakes import usage_of_error

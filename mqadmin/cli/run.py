@@ -51,7 +51,7 @@ def run_line(tokens: Sequence[str], console: Console, workplace: Workplace) -> i
     try:
         parsed = parse(tokens, Session(store=workplace.store, topic=workplace.topic))
         if isinstance(parsed, Told):
-            (console.err if parsed.exit_code else console.out).write(parsed.text)
+            console.tell(parsed.text, is_error=bool(parsed.exit_code))
             exit_code = parsed.exit_code
         else:
             settings = parsed.settings

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from mqadmin.cli.command import Command
+from mqadmin.cli.options import default_of
 from mqadmin.errors import Unreachable, Usage, describe
 from mqadmin.output.times import iso_utc
 from mqadmin.session.call import Call
@@ -36,8 +37,7 @@ def title_of(made: Command, values: Mapping[str, object]) -> str:
     words = [made.name]
     for one in made.params:
         value = values[one.name]
-        # Click's own mark for "no default" is None there.
-        given = value != one.to_info_dict()["default"]
+        given = value != default_of(one)
         if given and isinstance(value, (str, int, tuple)) and not isinstance(value, bool):
             words += [str(part) for part in (value if isinstance(value, tuple) else (value,))]
     return printable(" ".join(words))

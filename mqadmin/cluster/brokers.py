@@ -11,6 +11,7 @@ sent to a broker.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from mqadmin.cli.decorators import Where
 from mqadmin.errors import NotFound, Usage, did_you_mean
 from remoting.bodies import MessageQueue
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from mqclient.admin.topic import TopicCalls
 
 MASTER: Final = 0
+EVERYWHERE: Final = Where()
 
 
 class Place(NamedTuple):
@@ -53,11 +55,7 @@ async def all_brokers(admin: "TopicCalls", *, namesrv: str | None = None) -> lis
 
 
 async def masters(
-    admin: "TopicCalls",
-    *,
-    broker: str | None = None,
-    cluster: str | None = None,
-    every: bool = False,
+    admin: "TopicCalls", where: Where = EVERYWHERE, *, every: bool = False
 ) -> list[Place]:
     """Return the masters that are meant.
 
@@ -69,9 +67,9 @@ async def masters(
         Usage: nothing is given and there are several clusters.
     """
     known = await all_brokers(admin)
-    if broker is not None:
-        return [_broker(known, broker)]
-    found = [place for place in _in_cluster(known, cluster) if place.broker_id == MASTER]
+    if where.broker is not None:
+        return [_broker(known, where.broker)]
+    found = [place for place in _in_cluster(known, where.cluster) if place.broker_id == MASTER]
     if not found:
         slaves = ", ".join(sorted({place.broker for place in known}))
         raise NotFound(
@@ -84,19 +82,17 @@ async def masters(
     return found
 
 
-async def processes(
-    admin: "TopicCalls", *, broker: str | None = None, cluster: str | None = None
-) -> list[Place]:
+async def processes(admin: "TopicCalls", where: Where) -> list[Place]:
     """Return masters and slaves of all brokers, or of the ones that are named, sorted.
 
     Raises:
         NotFound: there is no such broker or cluster, or no broker at all.
     """
     known = await all_brokers(admin)
-    if broker is not None:
-        one = _broker(known, broker)
+    if where.broker is not None:
+        one = _broker(known, where.broker)
         return [at for at in known if (at.cluster, at.broker) == (one.cluster, one.broker)] or [one]
-    return _in_cluster(known, cluster)
+    return _in_cluster(known, where.cluster)
 
 
 def _in_cluster(known: list[Place], cluster: str | None) -> list[Place]:

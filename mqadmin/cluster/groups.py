@@ -8,7 +8,9 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from mqadmin.cli.decorators import Where
 from mqadmin.cluster.brokers import Place, masters
+from mqadmin.cluster.partial_answers import Answers, address_of
 from mqadmin.errors import NotFound
 from mqadmin.output.rows import Row
 from mqclient.errors import BrokerRefused, ClientError
@@ -66,15 +68,25 @@ def is_system(group: str) -> bool:
     return group in SYSTEM_GROUPS or group.startswith(SYSTEM_PREFIX)
 
 
-async def find_group(admin: "Admin", group: str, *, broker: str | None = None) -> list[GroupAt]:
+async def find_group(
+    admin: "Admin", group: str, *, broker: str | None = None, answers: Answers | None = None
+) -> list[GroupAt]:
     """Return the group as each master knows it, or one broker.
+
+    Args:
+        answers: leaves masters out that do not answer; without it, one is an error.
 
     Raises:
         NotFound: none of them does.
     """
-    places = await masters(admin, broker=broker, every=True)
-    found = await asyncio.gather(*(_at(admin, place, group) for place in places))
-    if not any(one.is_known for one in found):
+    places = await masters(admin, Where(broker=broker), every=True)
+    if answers is None:
+        found = await asyncio.gather(*(_at(admin, place, group) for place in places))
+    else:
+        told = await answers.each(places, lambda at: _at(admin, at, group), at=address_of)
+        found = [one for _, one in told]
+    is_whole = answers is None or not answers.exit_code()
+    if is_whole and not any(one.is_known for one in found):
         raise NotFound(f"no broker knows group {group}", hint="`group list` shows them")
     return list(found)
 

@@ -143,11 +143,7 @@ ACCOUNTS: Final = Section(
 )
 SECTIONS: Final[
     tuple[Section[TopicConfig] | Section[SubscriptionGroup] | Section[PlainAccessConfig], ...]
-] = (
-    TOPICS,
-    GROUPS,
-    ACCOUNTS,
-)
+] = (TOPICS, GROUPS, ACCOUNTS)
 
 Entries = dict[str, dict[str, Settings]]
 """Settings by name and broker; the broker may be ``EVERY``."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mqadmin.changes.targets.account import read_acl
 from mqadmin.changes.topic_order import ordered_brokers
+from mqadmin.cli.decorators import Where
 from mqadmin.cluster.brokers import Place, masters
 from mqadmin.cluster.groups import is_system
 from mqadmin.errors import NotFound, Refused, Usage
@@ -151,7 +152,7 @@ async def source(call: Call, text: str | None, *, cluster: str | None = None) ->
         raise NotFound(f"no file {text}", hint="`export --help` says how to write one")
     there = _elsewhere(call, text) if text is not None else call
     admin = await there.admin()
-    places = await masters(admin, cluster=cluster)
+    places = await masters(admin, Where(cluster=cluster))
     brokers = tuple(place.broker for place in places)
     name = text if text is not None else there.target().namesrv
     return Source(name, collapse(await of_cluster(admin, places), brokers), brokers)

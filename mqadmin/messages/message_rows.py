@@ -83,11 +83,7 @@ class MessageRow(Row):
 
 
 def message_row(
-    record: Record,
-    *,
-    body: BodyForm = "stored",
-    file: str | None = None,
-    broker: str | None = None,
+    record: Record, *, body: BodyForm = "stored", file: str | None = None, broker: str | None = None
 ) -> MessageRow:
     """Return the row of a record.
 
@@ -151,9 +147,7 @@ def row_of(message: "MessageExt", *, warn: Warn, body: bool = True) -> MessageRo
         warn: told of a body that is shown as it is stored.
     """
     row = message_row(
-        message.record,
-        body="inflated" if body else "none",
-        broker=message.broker_name or None,
+        message.record, body="inflated" if body else "none", broker=message.broker_name or None
     )
     if row.body_error is not None:
         warn(f"message {message.msg_id}: {row.body_error}; the stored bytes are shown")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from mqadmin.messages.message_rows import Warn
 from mqadmin.output.rows import EpochMs, Row
+from mqadmin.output.times import iso_utc
 from mqclient.client import routes
 from mqclient.errors import NoRoute
 from mqclient.trace.trace_data import TraceRecord, read_records
@@ -60,7 +61,7 @@ async def stored_steps(
 ) -> tuple[list[LifeRow], list["MessageExt"]]:
     """Return every place that a message is stored in, and what is stored in its own topic."""
     own = await _find(admin, topic, key)
-    rows = [_stored("store", message, f"born {message.born_ms}") for message in own]
+    rows = [_stored("store", message, f"born {iso_utc(message.born_ms)}") for message in own]
     keys = {message.unique_key or key for message in own} or {key}
     for name in sorted(keys):
         waited = await _find(admin, SCHEDULE_TOPIC, name)

@@ -36,7 +36,21 @@ PROSE: Final = frozenset(
     {*("hint", "remark", "found", "detail", "error", "note", "notes", "reason", "means")}
 )
 STATES: Final = frozenset(
-    {*("result", "severity", "status", "perm", "lag", "ok", "holds", "success", "online", "what")}
+    {
+        *(
+            "result",
+            "severity",
+            "status",
+            "perm",
+            "lag",
+            "ok",
+            "holds",
+            "success",
+            "online",
+            "what",
+        ),
+        *("bar", "sparkline"),
+    }
 )
 """What a person looks for in every row: coloured, and never lifted into the title."""
 UNGROUPED: Final = frozenset(
@@ -116,7 +130,8 @@ def _seconds(iso: str, ago: str) -> str:
 
 
 def _short(iso: str, ago: str) -> str:
-    return f"{iso[11:19]}Z{ago}" if ago.endswith((" s ago", " min ago", "now")) else iso[:10] + ago
+    is_near = ago.removesuffix(" ago").endswith((" s", " min", " now"))
+    return f"{iso[11:19]}Z{ago}" if is_near else iso[:10] + ago
 
 
 def _age(iso: str, ago: str) -> str:

@@ -124,6 +124,11 @@ class FittedColumn:
         self.width = first.width
 
     @property
+    def is_truth(self) -> bool:
+        """Return whether every row says yes or no."""
+        return all(isinstance(value, bool) for value in self.values)
+
+    @property
     def is_empty(self) -> bool:
         """Return whether no row has a value."""
         return not any(self.texts)

@@ -57,10 +57,7 @@ def html_report(
     topics = count_records(store, By.TOPIC, on_done=lambda done: progress(done, 3 * size))
     bucket_ms = span_of(store)
     times = count_records(
-        store,
-        By.TIME,
-        bucket_ms=bucket_ms,
-        on_done=lambda done: progress(size + done, 3 * size),
+        store, By.TIME, bucket_ms=bucket_ms, on_done=lambda done: progress(size + done, 3 * size)
     )
     report = verify(store, deep=deep, progress=lambda done, _: progress(2 * size + done, 3 * size))
     parts = [
@@ -112,10 +109,7 @@ def _timeline(times: dict[Key, Tally], bucket_ms: int) -> str:
     if not spans:
         return nothing("the log holds no message")
     values = [
-        (
-            tally.count,
-            f"{time_text(start)}: {tally.count:,} messages, {size_text(tally.size)}",
-        )
+        (tally.count, f"{time_text(start)}: {tally.count:,} messages, {size_text(tally.size)}")
         for start, tally in spans
     ]
     middle = spans[len(spans) // 2][0]

@@ -31,6 +31,10 @@ from mqadmin.session.console import printable
 ROWS_BUFFERED: Final = 1000
 """Rows of one table; more rows begin another one, with its own header."""
 INDENT: Final = 2
+TIME_FORM_OF_TREE: Final = 2
+"""Short: what stands beside a time in a line of a tree shall stand there at 80 columns."""
+PLAIN: Final = frozenset({"step"})
+"""What needs no name before it in a line of a tree."""
 LABEL: Final = "bold"
 
 
@@ -103,7 +107,8 @@ class TerminalPrinter(Printer):
         self._print_blocks(_again(columns), len(records))
 
     def _is_lifted(self, column: FittedColumn) -> bool:
-        return _is_constant(column) and column.name not in self.look.tree
+        told = column.name in self.look.tree or (self.look.tree and column.is_truth)
+        return _is_constant(column) and not told
 
     def _print_sections(
         self, head: list[FittedColumn], kept: list[FittedColumn], sections: list[list[int]]
@@ -125,12 +130,13 @@ class TerminalPrinter(Printer):
             padding=(0, GAP, 0, 0),
             collapse_padding=True,
         )
+        height = max(column.header.count("\n") for column in columns)
         for column in columns:
+            # Headers of different heights end on the same line, just above their cells.
+            above = "\n" * (height - column.header.count("\n"))
             table.add_column(
-                Text(column.header),
+                Text(above + column.header),
                 justify="right" if column.kind is ColumnKind.NUMBER else "left",
-                # Two headers of different heights stand on the same line as their cells.
-                vertical="bottom",
                 width=column.width,
                 no_wrap=column.kind is not ColumnKind.PROSE,
                 overflow="fold" if column.kind is ColumnKind.PROSE else "ellipsis",
@@ -168,6 +174,9 @@ class TerminalPrinter(Printer):
         """Return the rows below the values of the columns that they are nested by."""
         nested = [column for column in columns if column.name in self.look.tree]
         rest = [column for column in columns if column.name not in self.look.tree]
+        for column in rest:
+            if column.kind is ColumnKind.TIME:
+                column.write_times(TIME_FORM_OF_TREE)
         root = Tree("", hide_root=True, guide_style="dim")
         self._grow(root, nested, rest, list(range(count)))
         return root
@@ -271,11 +280,15 @@ def _pairs(pairs: Iterator[tuple[str, Text]], width: int = 0) -> Table:
 
 
 def _leaf(columns: Sequence[FittedColumn], spot: int) -> Text:
-    """Return what a row says, with a name before each number; a long line goes on below."""
-    parts = []
+    """Return what a row says, with a name before each value that does not explain itself."""
+    parts: list[Text] = []
     for column in columns:
-        if column.texts[spot]:
-            label = "" if column.kind in (ColumnKind.TIME, ColumnKind.PROSE) else f"{column.name} "
+        if column.is_truth:
+            parts += [Text(column.name)] if column.values[spot] else []
+        elif column.texts[spot]:
+            is_first_time = column.kind is ColumnKind.TIME and not parts
+            plain = is_first_time or column.kind is ColumnKind.PROSE or column.name in PLAIN
+            label = "" if plain else f"{column.name.removesuffix('_time')} "
             parts.append(Text.assemble((label, "dim"), _cell(column, spot)))
     return Text("  ").join(parts)
 

@@ -23,14 +23,7 @@ AGO: Final = " ago"
 UNIT_WORDS: Final = re.compile(r" *\b(week|day|hour|minute|min|second|sec)s?\b *")
 LETTER_OF: Final = {"min": "m", "minute": "m"}
 STEP: Final = re.compile(r"([0-9]+)(ms|[smhdw])")
-MS_OF: Final = {
-    "ms": 1,
-    "s": 1000,
-    "m": 60_000,
-    "h": 3_600_000,
-    "d": 86_400_000,
-    "w": 604_800_000,
-}
+MS_OF: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 MS_MAX: Final = 253_402_300_799_999
 """The last ms of the year 9999; also keeps arithmetic within a signed 64-bit number."""

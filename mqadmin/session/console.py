@@ -75,6 +75,16 @@ class Console(NamedTuple):
         self.err.write(line + "\n")
         self.err.flush()
 
+    def tell(self, text: str, *, is_error: bool = False) -> None:
+        """Write a text about the tool; a terminal breaks its lines between words."""
+        stream = self.err if is_error else self.out
+        if stream.isatty():
+            # Only a terminal breaks lines.
+            from mqadmin.session.line_breaks import broken_lines
+
+            text = broken_lines(text, stream)
+        stream.write(text)
+
     def ask(self, question: str) -> bool:
         """Return whether the person says yes."""
         self.out.flush()

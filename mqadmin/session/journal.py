@@ -1,6 +1,6 @@
 """What was there before a destructive write, kept on this machine so that `undo` can put it back.
 
-    $XDG_STATE_HOME/mqadmin/session/journal/000012.json        (or ~/.local/state, mode 600)
+    $XDG_STATE_HOME/mqadmin/journal/000012.json        (or ~/.local/state, mode 600)
     {"id": 12, "at_ms": ..., "namesrv": "...", "command": "topic delete orders",
      "saved": [{"kind": "topic", "broker": "broker-a", ..., "names": ["orders"], "before": {...}}]}
 
@@ -12,7 +12,7 @@ it saved is never printed.
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -167,24 +167,10 @@ def _write(path: Path, entry: Entry) -> None:
     """Write a new file that only its user can read, and have it on disk."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as out:
-        json.dump(_encode(entry), out)
+        json.dump(asdict(entry), out)
         out.write("\n")
         out.flush()
         os.fsync(out.fileno())
-
-
-def _encode(entry: Entry) -> dict[str, object]:
-    return {
-        "id": entry.id,
-        "at_ms": entry.at_ms,
-        "namesrv": entry.namesrv,
-        "command": entry.command,
-        "undone_ms": entry.undone_ms,
-        "undoes": entry.undoes,
-        "saved": [
-            {name: getattr(one, name) for name in Saved.__dataclass_fields__} for one in entry.saved
-        ],
-    }
 
 
 def _decode(value: dict[str, object]) -> Entry:

@@ -1,19 +1,41 @@
-"""A long line for a person at a terminal, broken between words; a pipe never loads it."""
+"""Long lines for a person at a terminal, broken between words; a pipe never loads it."""
 
 import os
+import re
 import textwrap
-from typing import TextIO
+from typing import Final, TextIO
+
+LEFT_COLUMN: Final = re.compile(r" +\S.*? {2,}(?=\S)| *")
+"""What stands before the text of a line: a column of its own, as in lists of options, or blanks."""
 
 
 def broken(line: str, terminal: TextIO) -> str:
-    """Return a line in lines that the terminal does not break itself, 80 wide if it does not say.
+    """Return a line in lines that the terminal does not break itself; the later ones indented."""
+    return _filled(line, _width(terminal), 2)
 
-    A word that is wider than the terminal stays whole.
-    """
-    try:
-        width = os.get_terminal_size(terminal.fileno()).columns or 80
-    except OSError:
-        width = 80
+
+def broken_lines(text: str, terminal: TextIO) -> str:
+    """Return the lines of a text likewise; what goes on stands below where the text began."""
+    width = _width(terminal)
+    made = []
+    for line in text.split("\n"):
+        left = LEFT_COLUMN.match(line)
+        indent = left.end() if left is not None else 0
+        made.append(_filled(line, width, indent) if len(line) > width else line)
+    return "\n".join(made)
+
+
+def _filled(line: str, width: int, indent: int) -> str:
+    """Return a line in lines; a word that is wider than the terminal stays whole."""
+    further = " " * (indent if indent < width // 2 else 2)
     return textwrap.fill(
-        line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        line, width, subsequent_indent=further, break_long_words=False, break_on_hyphens=False
     )
+
+
+def _width(terminal: TextIO) -> int:
+    """Return how wide a terminal is, 80 if it does not say."""
+    try:
+        return os.get_terminal_size(terminal.fileno()).columns or 80
+    except OSError:
+        return 80

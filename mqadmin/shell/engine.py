@@ -193,14 +193,14 @@ class Shell:
 
     def _help(self, words: list[str], console: Console) -> int:
         if words and words[0].lower() in {"pipes", "pipe", "|"}:
-            console.out.write(PIPES_HELP)
+            console.tell(PIPES_HELP)
             return 0
         if not words or words[0].lower() not in self._own:
             told = parse(["help", *words])
             assert isinstance(told, Told)
-            console.out.write(told.text if words else told.text + "\n")
+            console.tell(told.text if words else told.text + "\n")
         if not words or words[0].lower() in self._own:
-            console.out.write(SHELL_HELP)
+            console.tell(SHELL_HELP)
         return 0
 
     def _exit(self, words: list[str], console: Console) -> int:

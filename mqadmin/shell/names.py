@@ -80,8 +80,7 @@ async def fetch(call: Call) -> Names:
     topics = await admin.topic_list()
     masters = [place for place in brokers if place.broker_id == 0]
     tables = await asyncio.gather(
-        *(admin.subscription_groups(place.address) for place in masters),
-        return_exceptions=True,
+        *(admin.subscription_groups(place.address) for place in masters), return_exceptions=True
     )
     groups: set[str] = set()
     for table in tables:

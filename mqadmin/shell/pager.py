@@ -37,6 +37,10 @@ class PagedText(io.TextIOBase):
         """Return True: what is written here is read by a person."""
         return True
 
+    def fileno(self) -> int:
+        """Return the descriptor of the terminal, which knows its width."""
+        return self._out.fileno()
+
     def write(self, text: str) -> int:
         """Take a piece of the result.
 

@@ -9,29 +9,20 @@ Rule: what only servers know (addresses, members, rates) is None or left out, ne
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass
 
-from mqadmin.cluster.groups import GroupOffset
 from mqadmin.cluster.topic_queues import TopicQueue
 from mqadmin.errors import NotFound
 from mqadmin.messages.message_rows import BodyForm, MessageRow
 from mqadmin.messages.record_rows import body_form, row_at
-from mqadmin.messages.trace import LifeRow, position_text
 from mqadmin.output.rows import Outcome, one
 from mqadmin.output.topic_kinds import perm_text
 from mqadmin.session.call import Call
 from storefmt.config.tables import SubscriptionGroup
 from storefmt.errors import StoreError
 from storefmt.formats.message import Record
-from storefmt.offline.analyse.message_history import Step
-from storefmt.offline.analyse.trace import trace
+from storefmt.offline.views.info import GroupInfo
 from storefmt.offline.views.storedir import StoreDir
-
-READ_BY_GROUPS: Final = frozenset(
-    {Step.STORE, Step.COMMIT, Step.DELIVER, Step.RETRY, Step.DEAD_LETTER, Step.COPY}
-)
-"""Steps of a message's life that put it where consumers find it."""
 
 
 def stored_messages(call: Call, ids: Sequence[str], *, no_body: bool) -> Outcome:
@@ -97,17 +88,6 @@ def stored_at(
             f"queue {queue_id} of topic {topic} has no message at {queue_offset}",
             hint="`store info` shows the ends of the queues",
         )
-
-
-def stored_offsets(call: Call) -> list[GroupOffset]:
-    """Return every committed offset of a store, sorted by group, topic and queue."""
-    with opened(call) as store:
-        rows = [
-            GroupOffset(group, topic, None, queue_id, queue_offset)
-            for (topic, group), queues in store.offsets().items()
-            for queue_id, queue_offset in queues.items()
-        ]
-    return sorted(rows, key=lambda row: (row.group, row.topic, row.queue_id))
 
 
 def stored_topics(call: Call) -> list[str]:
@@ -185,85 +165,17 @@ def stored_groups(call: Call) -> list[StoredGroup]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredLag:
-    """How far a group is in one queue."""
-
-    group: str
-    topic: str
-    queue_id: int
-    broker_offset: int
-    consumer_offset: int
-
-
-def stored_lag(call: Call, group: str | None, topic: str | None) -> list[StoredLag]:
-    """Return how far groups are, by the offsets that were last written to disk.
+def stored_positions(call: Call, group: str | None) -> list[GroupInfo]:
+    """Return where groups are in each queue, by the offsets that were last written to disk.
 
     Raises:
         NotFound: a group is named that the store has no offset of.
     """
-    rows = []
     with opened(call) as store:
-        queues = set(store.queues())
-        for (name, reader), offsets in sorted(
-            store.offsets().items(), key=lambda one: one[0][::-1]
-        ):
-            if group not in (None, reader) or topic not in (None, name):
-                continue
-            for queue_id, offset in sorted(offsets.items()):
-                known = (name, queue_id) in queues
-                end = store.queue(name, queue_id).max_offset if known else 0
-                rows.append(StoredLag(reader, name, queue_id, end, offset))
-        if not rows and group is not None:
-            raise NotFound(f"no offset of group {group} in {store.root}")
-    return rows
-
-
-def stored_life(call: Call, which: str, *, topic: str | None) -> Outcome:
-    """Return the life of a message, as far as a store shows it.
-
-    Raises:
-        NotInStore: no message has the id or key.
-    """
-    with StoreDir.open(call.store_dir) as store:
-        life = trace(store, which, topic=topic)
-        groups = store.group_offsets()
-    rows: list[LifeRow] = []
-    standing: list[LifeRow] = []
-    for step in life.steps:
-        name, queue_id, queue_offset = step.queue
-        own = LifeRow(
-            step=step.step.value,
-            step_ms=step.at_ms,
-            topic=name,
-            broker=None,
-            queue_id=queue_id,
-            queue_offset=queue_offset,
-            msg_id=step.record.msg_id,
-            unique_key=step.record.unique_key,
-            group=None,
-            group_offset=None,
-            cost_ms=None,
-            success=None,
-            detail=step.detail,
-        )
-        rows.append(own)
-        if step.step not in READ_BY_GROUPS:
-            continue
-        for group in groups:
-            if (group.topic, group.queue_id) == (name, queue_id):
-                told = position_text(queue_offset, group.queue_offset)
-                standing.append(
-                    replace(
-                        own,
-                        step=Step.GROUP.value,
-                        step_ms=0,
-                        group=group.group,
-                        group_offset=group.queue_offset,
-                        detail=told,
-                    )
-                )
-    return Outcome([*rows, *standing], notes=tuple(life.notes))
+        found = [at for at in store.group_offsets() if group in (None, at.group)]
+        if group is not None and not found:
+            raise NotFound(f"group {group} has no offset in {store.root}")
+    return sorted(found, key=lambda at: (at.group, at.topic, at.queue_id))
 
 
 @contextmanager

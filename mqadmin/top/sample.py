@@ -125,11 +125,7 @@ async def _look_at_quiet_topics(admin: "Admin", made: Snapshot, masters: list[Pl
 def rows_between(before: Snapshot, after: Snapshot) -> list[TopRow]:
     """Return a row for each broker, topic and group of the later look."""
     seconds = (after.at_ms - before.at_ms) / 1000
-    return [
-        *_brokers(after),
-        *_topics(before, after, seconds),
-        *_groups(before, after, seconds),
-    ]
+    return [*_brokers(after), *_topics(before, after, seconds), *_groups(before, after, seconds)]
 
 
 def _brokers(after: Snapshot) -> Iterator[TopRow]:
@@ -183,11 +179,7 @@ def _groups(before: Snapshot, after: Snapshot, seconds: float) -> Iterator[TopRo
             max(0, offset - old.get(queue, offset)) for queue, offset in group.offsets.items()
         )
         yield TopRow(
-            "group",
-            name,
-            out_tps=_rate(done, seconds),
-            lag=group.lag,
-            members=group.members,
+            "group", name, out_tps=_rate(done, seconds), lag=group.lag, members=group.members
         )
 
 

@@ -15,6 +15,7 @@ from mqadmin.cli.command import TYPED, Command
 from mqadmin.cli.globals import GLOBALS, NAMES, is_given
 from mqadmin.cli.java.names import Java, JavaOption
 from mqadmin.cli.java.table import java_of
+from mqadmin.cli.options import default_of
 from mqadmin.cli.types import Word, truth
 
 
@@ -115,8 +116,7 @@ class JavaCommand(Command):
             if is_given(ctx, one.name) or (has_default and implied is None):
                 made[one.name] = ctx.params[one.name]
             else:
-                # Click's own mark for "no default" is None there.
-                value = one.to_info_dict()["default"] if implied is None else implied
+                value = default_of(one) if implied is None else implied
                 made[one.name] = one.process_value(ctx, value)
             if one.required and made[one.name] in (None, ()):
                 raise click.MissingParameter(param=one, ctx=ctx)
@@ -154,7 +154,7 @@ class JavaCommand(Command):
         name = f"java_{native.name}" if native.name in NAMES else native.name
         more: dict[str, Any] = {"help": native.help}
         if not (native.required or is_flag(native) or is_many(native)):
-            more["default"] = native.to_info_dict()["default"]
+            more["default"] = default_of(native)
         if not flag.has_arg:
             if not is_flag(native):
                 more |= {"flag_value": flag.value, "type": native.type}

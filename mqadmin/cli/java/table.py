@@ -37,6 +37,19 @@ ANY_GROUP: Final = JavaOption("g", "consumerGroup")
 ANY_CLIENT: Final = JavaOption("d", "clientId")
 SEND_AGAIN: Final = JavaOption("s", "sendMessage")
 UNIT: Final = JavaOption("u", "unitName")
+MSG_ID: Final = JavaOption("i", "msgId", "message_id", required=True)
+MSG_IDS: Final = MSG_ID._replace(field="message_ids")
+TO_GROUP: Final = JavaOption("g", "consumerGroup", "group")
+TO_CLIENT: Final = JavaOption("d", "clientId", "client")
+LIST_FILE: Final = JavaOption("f", "filename", "file", required=True)
+NAMESPACE: Final = JavaOption("s", "namespace", "namespace", required=True)
+PRINTED: Final = (
+    JavaOption("b", "beginTimestamp", "from_"),
+    JavaOption("e", "endTimestamp", "to"),
+    JavaOption("s", "subExpression", "tag"),
+    JavaOption("c", "charsetName"),
+    JavaOption("d", "printBody", "no_body", parse=falsehood),
+)
 KEY: Final = JavaOption("k", "key", "key", required=True)
 VALUE: Final = JavaOption("v", "value", "value", required=True)
 """Flags that many names have."""
@@ -154,11 +167,7 @@ JAVA: Final = (
         any_of=SERVERS,
     ),
     Java("deleteExpiredCommitLog", "broker clean expired-log", (BROKER, SHORT_CLUSTER)),
-    Java(
-        "deleteKvConfig",
-        "namesrv kv delete",
-        (JavaOption("s", "namespace", "namespace", required=True), KEY),
-    ),
+    Java("deleteKvConfig", "namesrv kv delete", (NAMESPACE, KEY)),
     Java(
         "deleteSubGroup",
         "group delete",
@@ -197,15 +206,7 @@ JAVA: Final = (
     Java(
         "printMsg",
         "message print",
-        (
-            TOPIC,
-            JavaOption("b", "beginTimestamp", "from_"),
-            JavaOption("e", "endTimestamp", "to"),
-            JavaOption("s", "subExpression", "tag"),
-            JavaOption("c", "charsetName"),
-            JavaOption("d", "printBody", "no_body", parse=falsehood),
-            JavaOption("l", "lmqParentTopic", since_5=True, refused=NOT_IN_4),
-        ),
+        (TOPIC, *PRINTED, JavaOption("l", "lmqParentTopic", since_5=True, refused=NOT_IN_4)),
     ),
     Java(
         "printMsgByQueue",
@@ -216,11 +217,7 @@ JAVA: Final = (
             JavaOption("i", "queueId", "queue", required=True),
             JavaOption("p", "print msg"),
             JavaOption("f", "calculate", "count_tags"),
-            JavaOption("b", "beginTimestamp", "from_"),
-            JavaOption("e", "endTimestamp", "to"),
-            JavaOption("s", "subExpression", "tag"),
-            JavaOption("c", "charsetName"),
-            JavaOption("d", "printBody", "no_body", parse=falsehood),
+            *PRINTED,
         ),
     ),
     Java(
@@ -242,7 +239,7 @@ JAVA: Final = (
             TOPIC,
             JavaOption("q", "queue", "queue", required=True),
             JavaOption("i", "index", "start", required=True),
-            JavaOption("c", "count", "count"),
+            JavaOption("c", "count", "limit"),
             JavaOption("b", "broker", "broker"),
             JavaOption("g", "consumer", "group"),
         ),
@@ -251,7 +248,7 @@ JAVA: Final = (
         "queryMsgById",
         "message query id",
         (
-            JavaOption("i", "msgId", "message_ids", required=True),
+            MSG_IDS,
             ANY_GROUP,
             ANY_CLIENT,
             SEND_AGAIN,
@@ -265,25 +262,13 @@ JAVA: Final = (
     Java(
         "queryMsgById",
         "message consume-direct",
-        (
-            JavaOption("i", "msgId", "message_id", required=True),
-            JavaOption("g", "consumerGroup", "group"),
-            JavaOption("d", "clientId", "client"),
-            SEND_AGAIN,
-            UNIT,
-        ),
+        (MSG_ID, TO_GROUP, TO_CLIENT, SEND_AGAIN, UNIT),
         is_branch=True,
     ),
     Java(
         "queryMsgById",
         "message resend",
-        (
-            JavaOption("i", "msgId", "message_ids", required=True),
-            ANY_GROUP,
-            ANY_CLIENT,
-            SEND_AGAIN,
-            UNIT,
-        ),
+        (MSG_IDS, ANY_GROUP, ANY_CLIENT, SEND_AGAIN, UNIT),
         is_branch=True,
     ),
     Java(
@@ -316,7 +301,7 @@ JAVA: Final = (
         "message query unique-key",
         (
             TOPIC,
-            JavaOption("i", "msgId", "message_id", required=True),
+            MSG_ID,
             JavaOption("a", "showAll", "all_", has_arg=False),
             ANY_GROUP,
             ANY_CLIENT,
@@ -329,13 +314,7 @@ JAVA: Final = (
     Java(
         "queryMsgByUniqueKey",
         "message consume-direct",
-        (
-            TOPIC,
-            JavaOption("i", "msgId", "message_id", required=True),
-            JavaOption("a", "showAll", has_arg=False),
-            JavaOption("g", "consumerGroup", "group"),
-            JavaOption("d", "clientId", "client"),
-        ),
+        (TOPIC, MSG_ID, JavaOption("a", "showAll", has_arg=False), TO_GROUP, TO_CLIENT),
         is_branch=True,
     ),
     Java(
@@ -451,11 +430,7 @@ JAVA: Final = (
         ),
         any_of=SERVERS,
     ),
-    Java(
-        "updateKvConfig",
-        "namesrv kv set",
-        (JavaOption("s", "namespace", "namespace", required=True), KEY, VALUE),
-    ),
+    Java("updateKvConfig", "namesrv kv set", (NAMESPACE, KEY, VALUE)),
     Java("updateNamesrvConfig", "namesrv config set", (KEY, VALUE)),
     Java(
         "updateOrderConf",
@@ -488,11 +463,7 @@ JAVA: Final = (
         preset=(("create", "true"),),
         any_of=SERVERS,
     ),
-    Java(
-        "updateSubGroupList",
-        "group import",
-        (BROKER, CLUSTER, JavaOption("f", "filename", "file", required=True)),
-    ),
+    Java("updateSubGroupList", "group import", (BROKER, CLUSTER, LIST_FILE)),
     Java(
         "updateTopic",
         "topic update",
@@ -511,11 +482,7 @@ JAVA: Final = (
         preset=(("create", "true"),),
         any_of=SERVERS,
     ),
-    Java(
-        "updateTopicList",
-        "topic import",
-        (BROKER, CLUSTER, JavaOption("f", "filename", "file", required=True)),
-    ),
+    Java("updateTopicList", "topic import", (BROKER, CLUSTER, LIST_FILE)),
     Java(
         "updateTopicPerm",
         "topic perm",

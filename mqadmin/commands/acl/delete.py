@@ -8,7 +8,7 @@ from mqadmin.changes.accounts import AccountChange, acl_places, change_row
 from mqadmin.changes.targets.account import HIDDEN, AccountTarget
 from mqadmin.changes.write import carry_out, if_there, plan
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import account_argument, on_brokers
+from mqadmin.cli.decorators import Where, account_argument, on_brokers
 from mqadmin.output.rows import Outcome, exit_code_of
 from mqadmin.session.call import Call
 
@@ -23,12 +23,10 @@ from mqadmin.session.call import Call
 )
 @account_argument
 @on_brokers
-async def delete_account(
-    call: Call, *, account: str, broker: str | None, cluster: str | None
-) -> Outcome:
+async def delete_account(call: Call, *, account: str, where: Where) -> Outcome:
     """Return one row a broker; exit code 3 where none has the account."""
     admin = await call.admin()
-    places = await acl_places(call, broker, cluster)
+    places = await acl_places(call, where)
     steps = await plan([AccountTarget(admin, place, (account,)) for place in places], if_there)
     hidden = any(step.old is not None and step.old.secret_key == HIDDEN for step in steps)
     done = await carry_out(

@@ -6,7 +6,7 @@ Requests on each broker: GET_BROKER_CONFIG, GET_BROKER_CLUSTER_ACL_CONFIG.
 from mqadmin.changes.accounts import AccountRow, WhiteAddresses, account_row, acl_places
 from mqadmin.changes.targets.account import read_acl
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import of_brokers
+from mqadmin.cli.decorators import Where, of_brokers
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.session.call import Call
 
@@ -19,7 +19,7 @@ from mqadmin.session.call import Call
     columns=("broker", "access_key", "admin", "topic_perms", "group_perms", "default_topic_perm"),
 )
 @of_brokers
-async def list_accounts(call: Call, *, broker: str | None, cluster: str | None) -> Outcome:
+async def list_accounts(call: Call, *, where: Where) -> Outcome:
     """Return one row an account and broker.
 
     Raises:
@@ -27,7 +27,7 @@ async def list_accounts(call: Call, *, broker: str | None, cluster: str | None) 
     """
     admin = await call.admin()
     rows: list[Row] = []
-    places = await acl_places(call, broker, cluster)
+    places = await acl_places(call, where)
     for place in sorted(places, key=lambda at: (at.broker, at.address)):
         found = await read_acl(admin, place.address)
         accounts = found.plain_access_configs or []

@@ -13,7 +13,7 @@ from mqadmin.changes.accounts import AccountChange, acl_places, change_row
 from mqadmin.changes.targets.account import HIDDEN, AccountTarget
 from mqadmin.changes.write import carry_out, plan
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import account_argument, on_brokers
+from mqadmin.cli.decorators import Where, account_argument, on_brokers
 from mqadmin.cli.types import BOOLEAN, Choice
 from mqadmin.errors import Usage
 from mqadmin.output.rows import Outcome, exit_code_of
@@ -92,8 +92,7 @@ async def set_account(
     replace_: bool,
     add: bool,
     remove: tuple[str, ...],
-    broker: str | None,
-    cluster: str | None,
+    where: Where,
 ) -> Outcome:
     """Return one row a broker, with the old values of what changed.
 
@@ -106,7 +105,7 @@ async def set_account(
     _check_keys(account, secret)
     topics, groups = _perms(topic_perm), _perms(group_perm)
     client = await call.admin()
-    places = await acl_places(call, broker, cluster)
+    places = await acl_places(call, where)
 
     def choose(old: PlainAccessConfig | None) -> PlainAccessConfig:
         base = PlainAccessConfig(access_key=account)

@@ -6,7 +6,7 @@ Requests on each broker: GET_BROKER_CONFIG, GET_BROKER_CLUSTER_ACL_CONFIG.
 from mqadmin.changes.accounts import AccountRow, account_row, acl_places
 from mqadmin.changes.targets.account import read_acl
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import account_argument, of_brokers
+from mqadmin.cli.decorators import Where, account_argument, of_brokers
 from mqadmin.errors import NotFound
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
@@ -21,9 +21,7 @@ from mqadmin.session.call import Call
 )
 @account_argument
 @of_brokers
-async def show_account(
-    call: Call, *, account: str, broker: str | None, cluster: str | None
-) -> Outcome:
+async def show_account(call: Call, *, account: str, where: Where) -> Outcome:
     """Return one row a broker.
 
     Raises:
@@ -32,7 +30,7 @@ async def show_account(
     """
     admin = await call.admin()
     rows = []
-    for place in await acl_places(call, broker, cluster):
+    for place in await acl_places(call, where):
         found = await read_acl(admin, place.address)
         rows += [
             account_row(place, one)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mqadmin.changes.accounts import acl_places
 from mqadmin.changes.targets.account import check_acl
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import of_brokers
+from mqadmin.cli.decorators import Where, of_brokers
 from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.session.call import Call
 from storefmt.config import fastjson
@@ -34,7 +34,7 @@ class AclVersion(Row):
     columns=("broker", "address", "file", "counter", "changed_time"),
 )
 @of_brokers
-async def acl_version(call: Call, *, broker: str | None, cluster: str | None) -> Outcome:
+async def acl_version(call: Call, *, where: Where) -> Outcome:
     """Return one row a broker and file.
 
     Raises:
@@ -42,7 +42,7 @@ async def acl_version(call: Call, *, broker: str | None, cluster: str | None) ->
     """
     admin = await call.admin()
     rows = []
-    for place in await acl_places(call, broker, cluster):
+    for place in await acl_places(call, where):
         await check_acl(admin, place.address)
         told = await admin.acl_version(place.address)
         files = fastjson.loads(told.all_acl_file_version or "{}")

@@ -12,7 +12,7 @@ from mqadmin.changes.accounts import acl_places
 from mqadmin.changes.targets.account import WhiteList
 from mqadmin.changes.write import carry_out, plan
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import on_brokers
+from mqadmin.cli.decorators import Where, on_brokers
 from mqadmin.output.rows import Outcome, Row, exit_code_of
 from mqadmin.session.call import Call
 
@@ -48,12 +48,11 @@ async def white_addresses(
     *,
     patterns: tuple[str, ...],
     file: str | None,
-    broker: str | None,
-    cluster: str | None,
+    where: Where,
 ) -> Outcome:
     """Return one row a broker."""
     admin = await call.admin()
-    places = await acl_places(call, broker, cluster)
+    places = await acl_places(call, where)
     wanted = tuple(one.strip() for text in patterns for one in text.split(",") if one.strip())
     names = () if file is None else (file,)
     done = await carry_out(

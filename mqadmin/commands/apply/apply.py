@@ -27,6 +27,7 @@ from mqadmin.changes.targets.topic import TopicTarget
 from mqadmin.changes.topic_order import OrderWish, plan_order
 from mqadmin.changes.write import Choose, Step, carry_out, plan, plan_each, untyped
 from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import CLUSTER, FILE
 from mqadmin.cluster.brokers import Place, masters, namesrvs
 from mqadmin.errors import NotFound
@@ -95,7 +96,7 @@ async def apply(call: Call, *, file: str, prune: bool, cluster: str | None) -> O
     """
     document = of_file(call, file)
     admin = await call.admin()
-    places = {place.broker: place for place in await masters(admin, cluster=cluster)}
+    places = {place.broker: place for place in await masters(admin, Where(cluster=cluster))}
     wanted = expand(document, places)
     _check_brokers(wanted, places)
     steps = await _wanted_steps(call, wanted, places)

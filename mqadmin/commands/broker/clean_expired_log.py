@@ -3,8 +3,9 @@
 Request on each broker: DELETE_EXPIRED_COMMITLOG.
 """
 
-from mqadmin.changes.cleaning import Cleaned, clean, to_clean
+from mqadmin.changes.cleaning import Cleaned, clean
 from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import Where, to_clean
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
 from mqclient.admin.admin import Admin
@@ -17,7 +18,7 @@ from mqclient.admin.admin import Admin
     writes=True,
 )
 @to_clean
-async def clean_expired_log(call: Call, *, broker: str | None, cluster: str | None) -> Outcome:
+async def clean_expired_log(call: Call, *, where: Where) -> Outcome:
     """Return one row a broker.
 
     Raises:
@@ -27,6 +28,5 @@ async def clean_expired_log(call: Call, *, broker: str | None, cluster: str | No
         call,
         "commit log files past their age",
         Admin.delete_expired_log,
-        broker=broker,
-        cluster=cluster,
+        where=where,
     )

@@ -3,8 +3,9 @@
 Request on each broker: CLEAN_EXPIRED_CONSUMEQUEUE.
 """
 
-from mqadmin.changes.cleaning import Cleaned, clean, to_clean
+from mqadmin.changes.cleaning import Cleaned, clean
 from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import Where, to_clean
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
 from mqclient.admin.admin import Admin
@@ -17,12 +18,10 @@ from mqclient.admin.admin import Admin
     writes=True,
 )
 @to_clean
-async def clean_expired_queues(call: Call, *, broker: str | None, cluster: str | None) -> Outcome:
+async def clean_expired_queues(call: Call, *, where: Where) -> Outcome:
     """Return one row a broker.
 
     Raises:
         NotFound: there is no such cluster or broker.
     """
-    return await clean(
-        call, "queues without messages", Admin.clean_expired_queues, broker=broker, cluster=cluster
-    )
+    return await clean(call, "queues without messages", Admin.clean_expired_queues, where=where)

@@ -13,8 +13,7 @@ from mqadmin.changes.setting_change import SettingChange, checked, row_of, unkno
 from mqadmin.changes.targets.setting import BrokerSettingTarget
 from mqadmin.changes.write import carry_out, plan
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import on_broker
-from mqadmin.cli.types import CLUSTER
+from mqadmin.cli.decorators import Where, gathered, of_cluster, on_broker
 from mqadmin.cluster.brokers import masters, with_slaves
 from mqadmin.output.rows import CHANGED, Outcome, exit_code_of
 from mqadmin.session.call import Call
@@ -47,11 +46,8 @@ REWRITES: Final = (
 )
 @click.argument("key", help="the setting")
 @click.argument("value", help="its new value")
-@on_broker
-@click.option("--cluster", type=CLUSTER, help="on masters and slaves of a cluster")
-async def set_broker_config(
-    call: Call, *, key: str, value: str, broker: str | None, cluster: str | None
-) -> Outcome:
+@gathered("where", Where, on_broker, of_cluster(help="on masters and slaves of a cluster"))
+async def set_broker_config(call: Call, *, key: str, value: str, where: Where) -> Outcome:
     """Return one row a broker.
 
     Raises:
@@ -59,8 +55,8 @@ async def set_broker_config(
         Usage: the value does not look like the one that is there.
     """
     admin = await call.admin()
-    places = await masters(admin, broker=broker, cluster=cluster)
-    if broker is None:
+    places = await masters(admin, where)
+    if where.broker is None:
         places = await with_slaves(admin, places)
     tables = await asyncio.gather(
         *(admin.broker_config(place.address) for place in places), return_exceptions=True

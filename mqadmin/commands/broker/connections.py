@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import of_masters
+from mqadmin.cli.decorators import Where, of_masters
 from mqadmin.cli.types import GROUP, TOPIC, Choice
 from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.brokers import MASTER, Place, masters
@@ -20,7 +20,7 @@ from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.client import routes
 from mqclient.errors import BrokerRefused
-from remoting.bodies import Connection
+from remoting.bodies import Connection, ProducerInfo
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
@@ -57,8 +57,7 @@ class ClientConnection(Row):
 async def broker_connections(
     call: Call,
     *,
-    broker: str | None,
-    cluster: str | None,
+    where: Where,
     topic: str | None,
     kind: Literal["producer", "consumer"] | None,
     group: str | None,
@@ -76,7 +75,7 @@ async def broker_connections(
             Place("", name, MASTER, address) for name, address in routes.masters(route).items()
         ]
     else:
-        places = await masters(admin, broker=broker, cluster=cluster, every=True)
+        places = await masters(admin, where, every=True)
     rows: list[ClientConnection] = []
     for place in places:
         if kind != "consumer":
@@ -98,16 +97,7 @@ async def _producers(admin: "Admin", place: Place, group: str | None) -> list[Cl
             return []
         return [_row(place, "producer", group, one) for one in found.connection_set]
     return [
-        ClientConnection(
-            broker=place.broker,
-            kind="producer",
-            group=name,
-            client_id=one.client_id or "",
-            client_address=(one.remote_ip or "").lstrip("/"),
-            language=one.language.name if one.language is not None else "",
-            version=one.version,
-            last_heartbeat_ms=one.last_update_timestamp,
-        )
+        _row(place, "producer", name, one)
         for name, members in (await admin.producers(place.address)).data.items()
         for one in members
     ]
@@ -128,14 +118,19 @@ async def _consumers(admin: "Admin", place: Place, group: str | None) -> list[Cl
     return [row for part in await each(names, one_group) for row in part]
 
 
-def _row(place: Place, kind: str, group: str, one: Connection) -> ClientConnection:
+def _row(place: Place, kind: str, group: str, one: Connection | ProducerInfo) -> ClientConnection:
+    address, heard_ms = (
+        (one.remote_ip, one.last_update_timestamp)
+        if isinstance(one, ProducerInfo)
+        else (one.client_addr, 0)
+    )
     return ClientConnection(
         broker=place.broker,
         kind=kind,
         group=group,
         client_id=one.client_id or "",
-        client_address=one.client_addr or "",
+        client_address=(address or "").lstrip("/"),
         language=one.language.name if one.language is not None else "",
         version=one.version,
-        last_heartbeat_ms=0,
+        last_heartbeat_ms=heard_ms,
     )

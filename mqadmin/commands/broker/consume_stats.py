@@ -3,15 +3,15 @@
 Request on each master: GET_BROKER_CONSUME_STATS.
 """
 
-import asyncio
 from dataclasses import dataclass
 
 import click
 
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import of_masters
+from mqadmin.cli.decorators import Where, of_masters
 from mqadmin.cli.types import BOOLEAN, INTEGER
 from mqadmin.cluster.brokers import masters
+from mqadmin.cluster.partial_answers import Answers, address_of
 from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.session.call import Call
 
@@ -46,14 +46,13 @@ class GroupQueue(Row):
 @of_masters
 @click.option("--min-lag", type=INTEGER, default=0, help="only queues with so many messages left")
 @click.option("--order", type=BOOLEAN, default="false", help="true: only groups that read in order")
-async def broker_consume_stats(
-    call: Call, *, broker: str | None, cluster: str | None, min_lag: int, order: bool
-) -> Outcome:
+async def broker_consume_stats(call: Call, *, where: Where, min_lag: int, order: bool) -> Outcome:
     """Return one row a group and queue, sorted."""
     admin = await call.admin()
-    places = await masters(admin, broker=broker, cluster=cluster, every=True)
-    answers = await asyncio.gather(
-        *(admin.broker_consume_stats(place.address, order=order) for place in places)
+    places = await masters(admin, where, every=True)
+    answers = Answers(call)
+    told = await answers.each(
+        places, lambda at: admin.broker_consume_stats(at.address, order=order), at=address_of
     )
     rows = [
         GroupQueue.of(
@@ -65,7 +64,7 @@ async def broker_consume_stats(
             lag=at.broker_offset - at.consumer_offset,
             last_consumed_ms=at.last_timestamp,
         )
-        for answer in answers
+        for _, answer in told
         for table in answer.consume_stats_list
         for group, parts in table.items()
         for part in parts
@@ -73,4 +72,4 @@ async def broker_consume_stats(
         if at.broker_offset - at.consumer_offset >= min_lag
     ]
     rows.sort(key=lambda row: (row.topic, row.group, row.broker, row.queue_id))
-    return Outcome(rows)
+    return Outcome(rows, exit_code=answers.exit_code)

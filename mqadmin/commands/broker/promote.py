@@ -68,10 +68,7 @@ async def promote(call: Call, *, slave: str, role: Role | None, force: bool) -> 
     becomes = role or "master"
     await call.confirm(f"make {place.address} the {becomes} of {place.broker}?")
     return await change_role(
-        call,
-        place,
-        lambda: admin.promote_slave(place.address, role=role, force=force),
-        log_end=end,
+        call, place, lambda: admin.promote_slave(place.address, role=role, force=force), log_end=end
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import of_masters
+from mqadmin.cli.decorators import Where, of_masters
 from mqadmin.cluster.brokers import Place, masters
 from mqadmin.errors import NotFound, Usage, did_you_mean
 from mqadmin.output.rows import Outcome, Row
@@ -63,9 +63,7 @@ class StatsSpan(Row):
     "key", required=False, help="of what: a topic, or TOPIC@GROUP for a statistic of groups"
 )
 @of_masters
-async def broker_stats(
-    call: Call, *, name: str | None, key: str | None, broker: str | None, cluster: str | None
-) -> Outcome:
+async def broker_stats(call: Call, *, name: str | None, key: str | None, where: Where) -> Outcome:
     """Return one row a broker, statistic and span.
 
     Raises:
@@ -79,7 +77,7 @@ async def broker_stats(
     if key is None and not names[0].startswith("BROKER_"):
         raise Usage(f"{names[0]} of what?", hint="a topic, or TOPIC@GROUP for those of groups")
     admin = await call.admin()
-    places = await masters(admin, broker=broker, cluster=cluster, every=True)
+    places = await masters(admin, where, every=True)
     parts = await asyncio.gather(
         *(_spans(admin, place, one, key) for place in places for one in names)
     )

@@ -8,7 +8,7 @@ import asyncio
 import click
 
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import of_masters
+from mqadmin.cli.decorators import Where, of_masters
 from mqadmin.cluster.brokers import masters
 from mqadmin.cluster.server_tables import ServerValue, values_of
 from mqadmin.output.rows import Outcome
@@ -26,16 +26,14 @@ from mqadmin.session.call import Call
 )
 @click.argument("keys", nargs=-1, metavar="KEY", help="only these")
 @of_masters
-async def broker_status(
-    call: Call, *, keys: tuple[str, ...], broker: str | None, cluster: str | None
-) -> Outcome:
+async def broker_status(call: Call, *, keys: tuple[str, ...], where: Where) -> Outcome:
     """Return one row a number, sorted by name.
 
     Raises:
         NotFound: no broker counts such a thing.
     """
     admin = await call.admin()
-    places = await masters(admin, broker=broker, cluster=cluster, every=True)
+    places = await masters(admin, where, every=True)
     told = await asyncio.gather(*(admin.broker_runtime(place.address) for place in places))
     tables = list(zip(places, told, strict=True))
     return Outcome(values_of(tables, keys, missing="no broker counts"))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import CLUSTER
 from mqadmin.cluster.brokers import Place, all_brokers, processes
 from mqadmin.output.rows import PARTLY, EpochMs, Outcome, Row
@@ -81,7 +82,7 @@ async def list_clusters(call: Call, *, cluster: str | None, totals: bool) -> Out
     if cluster is None:
         places = await all_brokers(admin)
     else:
-        places = await processes(admin, cluster=cluster)
+        places = await processes(admin, Where(cluster=cluster))
     rows = await asyncio.gather(*(_row(call, admin, place) for place in places))
     silent = [row for row in rows if row.error is not None]
     notes = tuple(f"{row.broker} at {row.address}: {row.error}" for row in silent)

@@ -13,6 +13,7 @@ from typing import Final
 import click
 
 from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import CLUSTER, SECONDS, Integer
 from mqadmin.cluster.brokers import Place, masters
 from mqadmin.output.rows import PARTLY, WOULD_CHANGE, Outcome, Row
@@ -95,7 +96,7 @@ async def cluster_rt(
     Raises:
         NotFound: there is no such cluster.
     """
-    places = await masters(await call.admin(), cluster=cluster, every=True)
+    places = await masters(await call.admin(), Where(cluster=cluster), every=True)
     if call.dry_run:
         return Outcome(
             [

@@ -14,6 +14,7 @@ import click
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import group_argument
 from mqadmin.cluster.bounded_gather import each
+from mqadmin.cluster.partial_answers import Answers
 from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.errors import NoRoute
@@ -58,8 +59,10 @@ async def list_dead_letters(call: Call, *, group: str | None, all_: bool) -> Out
         for topic in await admin.topic_list()
         if topic.startswith(DLQ_PREFIX) and group in (None, topic[len(DLQ_PREFIX) :])
     ]
-    found = await each(topics, partial(_rows, admin))
-    return Outcome([row for rows in found for row in rows if all_ or row.message_count])
+    answers = Answers(call)
+    found = await each(topics, partial(_rows, admin, answers))
+    told = [row for rows in found for row in rows if all_ or row.message_count]
+    return Outcome(told, exit_code=answers.exit_code)
 
 
 def _stored(call: Call, only: str | None) -> Iterator[DeadLetters]:
@@ -81,9 +84,9 @@ def _stored(call: Call, only: str | None) -> Iterator[DeadLetters]:
             )
 
 
-async def _rows(admin: "Admin", topic: str) -> list[DeadLetters]:
+async def _rows(admin: "Admin", answers: Answers, topic: str) -> list[DeadLetters]:
     try:
-        stats = await admin.topic_stats(topic)
+        stats = await admin.topic_stats(topic, on_silent=answers.miss)
     except NoRoute:
         # Deleted since the list was asked for.
         return []

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 import click
 
 from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import BROKER
 from mqadmin.cluster.brokers import Place, masters
+from mqadmin.cluster.partial_answers import Answers, address_of
 from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.errors import BrokerRefused, NotFound
@@ -58,15 +60,19 @@ async def list_delays(call: Call, *, broker: str | None, waiting: bool) -> Outco
     Raises:
         NotFound: there is no such broker.
     """
+    answers = Answers(call)
     if call.is_offline:
         rows = _offline(call)
     else:
         admin = await call.admin()
-        places = await masters(admin, broker=broker, every=True)
+        places = await masters(admin, Where(broker=broker), every=True)
         now_ms = call.now_ms()
-        found = await asyncio.gather(*(_levels(admin, place, now_ms) for place in places))
-        rows = [row for part in found for row in part]
-    return Outcome([row for row in rows if row.pending or not waiting])
+        found = await answers.each(
+            places, lambda place: _levels(admin, place, now_ms), at=address_of
+        )
+        rows = [row for _, part in found for row in part]
+    wanted = [row for row in rows if row.pending or not waiting]
+    return Outcome(wanted, exit_code=answers.exit_code)
 
 
 async def _levels(admin: "Admin", place: Place, now_ms: int) -> list[DelayRow]:

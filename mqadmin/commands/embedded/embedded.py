@@ -38,10 +38,7 @@ BROKER_PORT: Final = 10911
 @click.option("--store", type=DIR, metavar="DIR", help="keep the data here")
 @click.option("--port", type=PORT, default=9876, help="port of the name server; 0 takes a free one")
 @click.option(
-    "--broker-port",
-    type=PORT,
-    default=BROKER_PORT,
-    help="port of the broker; 0 takes a free one",
+    "--broker-port", type=PORT, default=BROKER_PORT, help="port of the broker; 0 takes a free one"
 )
 def embedded(call: Call, *, store: str | None, port: int, broker_port: int) -> Outcome:
     """Return one row when they are ready, and end when they end."""

@@ -6,6 +6,7 @@ Requests: GET_BROKER_CLUSTER_INFO; GET_BROKER_CONFIG on each master.
 from pathlib import Path
 
 from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import Where
 from mqadmin.cluster.brokers import masters
 from mqadmin.manifest import export_documents as exportdocuments
 from mqadmin.output.rows import Outcome
@@ -28,7 +29,7 @@ async def export_configs(call: Call, *, cluster: str | None, directory: Path) ->
         OSError: the file cannot be written.
     """
     admin = await call.admin()
-    places = await masters(admin, cluster=cluster)
+    places = await masters(admin, Where(cluster=cluster))
     count = len((await call.client()).namesrv_addresses)
     document = await exportdocuments.configs(admin, places, namesrv_count=count)
     return exportdocuments.written(

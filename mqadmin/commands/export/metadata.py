@@ -10,6 +10,7 @@ from typing import Literal
 import click
 
 from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import BROKER, Choice
 from mqadmin.cluster.brokers import masters
 from mqadmin.manifest import export_documents as exportdocuments
@@ -50,7 +51,7 @@ async def export_metadata(
         OSError: the file cannot be written.
     """
     admin = await call.admin()
-    places = await masters(admin, broker=broker, cluster=cluster)
+    places = await masters(admin, Where(broker=broker, cluster=cluster))
     document = await exportdocuments.metadata(
         admin,
         places,

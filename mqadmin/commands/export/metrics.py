@@ -8,6 +8,7 @@ group, GET_CONSUMER_CONNECTION_LIST.
 from pathlib import Path
 
 from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import Where
 from mqadmin.cluster.brokers import masters
 from mqadmin.manifest import export_documents as exportdocuments
 from mqadmin.output.rows import Outcome
@@ -30,7 +31,7 @@ async def export_metrics(call: Call, *, cluster: str | None, directory: Path) ->
         OSError: the file cannot be written.
     """
     admin = await call.admin()
-    places = await masters(admin, cluster=cluster)
+    places = await masters(admin, Where(cluster=cluster))
     document = await exportdocuments.metrics(admin, places)
     return exportdocuments.written(
         call, directory, "metrics.json", document=document, brokers=len(places)

@@ -8,7 +8,7 @@ import click
 
 from mqadmin.changes.group_change import COLUMNS, GroupChange, WantedGroup, change_groups
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import group_argument, on_masters
+from mqadmin.cli.decorators import Where, group_argument, on_masters
 from mqadmin.cli.types import INTEGER
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
@@ -43,8 +43,7 @@ async def create_group(
     retry_queues: int,
     disabled: bool,
     no_broadcast: bool,
-    cluster: str | None,
-    broker: str | None,
+    where: Where,
 ) -> Outcome:
     """Return one row a broker.
 
@@ -59,6 +58,4 @@ async def create_group(
         "retry_queue_nums": retry_queues,
     }
     wanted = WantedGroup(base=SubscriptionGroup(group), named=named)
-    return await change_groups(
-        call, [wanted], cluster=cluster, broker=broker, update=False, create=True
-    )
+    return await change_groups(call, [wanted], where=where, update=False, create=True)

@@ -21,7 +21,7 @@ from mqadmin.changes.targets.route import RouteTarget
 from mqadmin.changes.targets.topic import TopicTarget
 from mqadmin.changes.write import Step, carry_out, if_there, plan, untyped
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import group_argument
+from mqadmin.cli.decorators import Where, group_argument
 from mqadmin.cli.types import BROKER, CLUSTER
 from mqadmin.cluster.brokers import Place, masters, namesrvs
 from mqadmin.errors import NotFound
@@ -76,7 +76,7 @@ async def delete_group(
     """
     check_group_name(group)
     admin = await call.admin()
-    places = await masters(admin, cluster=cluster, broker=broker)
+    places = await masters(admin, Where(cluster=cluster, broker=broker))
     groups = await plan(
         [GroupTarget(admin, place, (group,), offsets) for place in places], if_there
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from mqadmin.changes.group_change import COLUMNS, SETTINGS, GroupChange, WantedGroup, change_groups
 from mqadmin.changes.import_list import entries_of, list_argument
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import on_masters
+from mqadmin.cli.decorators import Where, on_masters
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
 from storefmt.config.tables import SubscriptionGroup
@@ -31,9 +31,7 @@ from storefmt.config.tables import SubscriptionGroup
 )
 @list_argument
 @on_masters
-async def import_groups(
-    call: Call, *, file: Path, cluster: str | None, broker: str | None
-) -> Outcome:
+async def import_groups(call: Call, *, file: Path, where: Where) -> Outcome:
     """Return one row a group and broker.
 
     Raises:
@@ -46,6 +44,4 @@ async def import_groups(
         WantedGroup(base=group, named={name: getattr(group, name) for name in SETTINGS})
         for group in groups
     ]
-    return await change_groups(
-        call, wanted, cluster=cluster, broker=broker, update=True, create=True
-    )
+    return await change_groups(call, wanted, where=where, update=True, create=True)

@@ -192,18 +192,20 @@ async def group_lag(
 
 def _stored(call: Call, group: str | None, topic: str | None) -> list[QueueLag]:
     # A store is read by numpy, which nobody should wait for who asks a broker.
-    from mqadmin.store.offline import stored_lag
+    from mqadmin.store.offline import stored_positions
 
     return [
         QueueLag.of(
-            one,
+            at,
             broker=None,
-            lag=one.broker_offset - one.consumer_offset,
+            broker_offset=at.max_offset,
+            consumer_offset=at.queue_offset,
             client_id=None,
             last_consumed_ms=0,
             consume_tps=None,
         )
-        for one in stored_lag(call, group, topic)
+        for at in stored_positions(call, group)
+        if topic in (None, at.topic)
     ]
 
 

@@ -12,6 +12,7 @@ from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import group_argument
 from mqadmin.cli.types import BROKER
 from mqadmin.cluster.groups import GroupAt, connection, find_group
+from mqadmin.cluster.partial_answers import Answers
 from mqadmin.output.rows import Outcome, Row, one
 from mqadmin.session.call import Call
 from remoting.bodies import ConsumerConnection
@@ -67,13 +68,14 @@ async def show_group(call: Call, *, group: str, broker: str | None) -> Outcome:
         NotFound: no broker knows it.
     """
     admin = await call.admin()
-    known = await find_group(admin, group, broker=broker)
+    answers = Answers(call)
+    known = await find_group(admin, group, broker=broker, answers=answers)
     connected = [
         found
         for at in known
         if at.members and (found := await connection(admin, at.place, group)) is not None
     ]
-    return one(_detail(group, known, connected))
+    return one(_detail(group, known, connected), exit_code=answers.exit_code())
 
 
 def _detail(group: str, known: list[GroupAt], connected: list[ConsumerConnection]) -> GroupDetail:

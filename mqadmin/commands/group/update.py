@@ -14,7 +14,7 @@ from mqadmin.changes.group_change import (
     named_settings,
 )
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import group_argument, on_masters
+from mqadmin.cli.decorators import Where, group_argument, on_masters
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
 
@@ -41,8 +41,7 @@ async def update_group(
     named: dict[str, object],
     replace: bool,
     create: bool,
-    cluster: str | None,
-    broker: str | None,
+    where: Where,
 ) -> Outcome:
     """Return one row a broker, with the old values of what changed.
 
@@ -51,6 +50,4 @@ async def update_group(
         NotFound: there is no such cluster or broker.
     """
     wanted = WantedGroup(base=as_java_makes(group), named=named, replace=replace)
-    return await change_groups(
-        call, [wanted], cluster=cluster, broker=broker, update=True, create=create
-    )
+    return await change_groups(call, [wanted], where=where, update=True, create=create)

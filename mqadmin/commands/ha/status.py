@@ -6,11 +6,8 @@ Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on each broker.
 import asyncio
 from dataclasses import dataclass
 
-import click
-
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import of_broker
-from mqadmin.cli.types import CLUSTER
+from mqadmin.cli.decorators import Where, gathered, of_broker, of_cluster
 from mqadmin.cluster.brokers import MASTER, Place, peers_of, processes
 from mqadmin.output.rows import UNREACHABLE, Outcome, Row, exit_code_of
 from mqadmin.session.call import Call
@@ -50,16 +47,15 @@ class HaRow(Row):
     "is 4 where a broker did not answer.",
     rows=HaRow,
 )
-@of_broker
-@click.option("--cluster", type=CLUSTER, help="of a cluster")
-async def ha_status(call: Call, *, broker: str | None, cluster: str | None) -> Outcome:
+@gathered("where", Where, of_broker, of_cluster(help="of a cluster"))
+async def ha_status(call: Call, *, where: Where) -> Outcome:
     """Return one row a broker process, each master before its slaves.
 
     Raises:
         NotFound: there is no such cluster or broker.
     """
     admin = await call.admin()
-    places = await processes(admin, broker=broker, cluster=cluster)
+    places = await processes(admin, where)
     found = await asyncio.gather(
         *(admin.broker_runtime(place.address) for place in places), return_exceptions=True
     )

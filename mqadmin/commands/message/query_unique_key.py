@@ -8,6 +8,7 @@ import click
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import no_body_option, stored_from, stored_to, topic_argument
 from mqadmin.cli.times import END_OF_TIME, START_OF_TIME
+from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import NotFound
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.messages.track import with_tracks
@@ -57,13 +58,15 @@ async def query_unique_key(
             unique=True,
         )
     admin = await call.admin()
+    answers = Answers(call)
     found = await admin.query_message(
-        topic, message_id, begin_ms=begin_ms, end_ms=end_ms, unique=True
+        topic, message_id, begin_ms=begin_ms, end_ms=end_ms, unique=True, on_silent=answers.miss
     )
-    if not found:
+    if not found and not answers.exit_code():
         raise NotFound(f"no message {message_id} in topic {topic}", hint="check topic and id")
     shown = found if all_ else found[:1]
     if call.settings.compat:
         # Java's tool also tells who has read the message.
-        return Outcome(with_tracks(call, shown))
-    return Outcome([row_of(message, warn=call.warn, body=not no_body) for message in shown])
+        return Outcome(with_tracks(call, shown), exit_code=answers.exit_code)
+    rows = [row_of(message, warn=call.warn, body=not no_body) for message in shown]
+    return Outcome(rows, exit_code=answers.exit_code)

@@ -12,10 +12,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Final
 
 from mqadmin.cli.declare import Needs, command
-from mqadmin.cli.decorators import (
-    tag_expression,
-    topic_argument,
-)
+from mqadmin.cli.decorators import tag_expression, topic_argument
 from mqadmin.cluster.brokers import choose_queue
 from mqadmin.messages.filter import Filter
 from mqadmin.messages.limits import Limit

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     "message trace",
     details="Steps: store, delay, retry, dead_letter (where it is stored), sent, delivered, "
     "consumed, decided (what clients traced), and group: where each group stands now. Without "
-    "--topic only the traces of clients are read. `store trace DIR` shows more, of a store.",
+    "--topic only the traces of clients are read.",
     examples=(
         ("mqadmin message trace AC1100020B6B18B4AAC2064ED6A30000 --topic orders", "by unique id"),
         ("mqadmin message trace o-17 --topic orders", "every message with this key"),
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         "detail",
     ),
     needs=Needs.EITHER,
+    offline="store trace",
 )
 @click.argument("which", metavar="ID|KEY", help="a unique id, a key or an offset id")
 @click.option("--topic", "-t", type=TOPIC, help="its topic; for an offset id it is known")
@@ -56,11 +57,6 @@ async def trace_message(call: Call, *, which: str, topic: str | None, trace_topi
         NotFound: no broker knows the message.
         NoRoute: there is no such topic.
     """
-    if call.is_offline:
-        # A store is read by numpy, which nobody should wait for who asks a broker.
-        from mqadmin.store.offline import stored_life
-
-        return stored_life(call, which, topic=topic)
     admin = await call.admin()
     key = which
     if topic is None and is_offset_id(key):

@@ -78,9 +78,12 @@ async def export_offsets(
 
 async def _rows(call: Call) -> list[GroupOffset]:
     if call.is_offline:
-        from mqadmin.store.offline import stored_offsets
+        from mqadmin.store.offline import stored_positions
 
-        return stored_offsets(call)
+        return [
+            GroupOffset.of(at, broker=None, consumer_offset=at.queue_offset)
+            for at in stored_positions(call, None)
+        ]
     admin = await call.admin()
     rows = []
     for place in await masters(admin, every=True):

@@ -7,6 +7,7 @@ GET_CONSUMER_LIST_BY_GROUP.
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import group_argument, topic_argument
 from mqadmin.cluster.groups import GroupOffset, find_group
+from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import NotFound
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
@@ -17,6 +18,7 @@ from mqadmin.session.call import Call
     examples=(("mqadmin offset show billing orders", "where billing reads next in orders"),),
     rows=GroupOffset,
     needs=Needs.EITHER,
+    offline="store offsets",
 )
 @group_argument()
 @topic_argument(required=False, help="only in this topic")
@@ -26,15 +28,8 @@ async def show_offsets(call: Call, *, group: str, topic: str | None) -> Outcome:
     Raises:
         NotFound: no broker knows the group, or it has no offset in the topic.
     """
-    if call.is_offline:
-        # A store is read by numpy, which nobody should wait for who asks a broker.
-        from mqadmin.store.offline import stored_offsets
-
-        here = [row for row in stored_offsets(call) if row.group == group]
-        if not here:
-            raise NotFound(f"group {group} has no offset in {call.store_dir}")
-        return Outcome([row for row in here if topic in (None, row.topic)])
-    known = await find_group(await call.admin(), group)
+    answers = Answers(call)
+    known = await find_group(await call.admin(), group, answers=answers)
     rows = [
         GroupOffset(group, name, at.place.broker, queue_id, queue_offset)
         for at in known
@@ -42,10 +37,10 @@ async def show_offsets(call: Call, *, group: str, topic: str | None) -> Outcome:
         for queue_id, queue_offset in sorted(queues.items())
         if topic in (None, name)
     ]
-    if not rows and topic is not None:
+    if not rows and topic is not None and not answers.exit_code():
         topics = sorted({name for at in known for name in at.offsets})
         raise NotFound(
             f"group {group} has no offset in topic {topic}",
             hint=f"it has in {', '.join(topics)}" if topics else "it has none at all",
         )
-    return Outcome(rows)
+    return Outcome(rows, exit_code=answers.exit_code)

@@ -25,13 +25,11 @@ class ArchivedRow(Row):
 
 @command(
     "pipeline archive",
-    details=(
-        "A run archives what the topics have at its start, and the next run goes on there. A "
-        "run that dies at any moment loses and repeats nothing: only files that a manifest "
-        "names count, and the same manifest has the positions. Run it more often than brokers "
-        "remove messages. On one machine --engine local is as good; Spark spreads the queues "
-        "over a cluster."
-    ),
+    details="A run archives what the topics have at its start, and the next run goes on there. A "
+    "run that dies at any moment loses and repeats nothing: only files that a manifest "
+    "names count, and the same manifest has the positions. Run it more often than brokers "
+    "remove messages. On one machine --engine local is as good; Spark spreads the queues "
+    "over a cluster.",
     examples=(
         ("mqadmin pipeline archive /data/archive --topic orders --engine local", "without Spark"),
         (

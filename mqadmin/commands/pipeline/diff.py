@@ -12,10 +12,8 @@ from mqadmin.store.spark_job import Engine, engine_options, run_job
 
 @command(
     "pipeline diff",
-    details=(
-        "For a master and its slave, or a store before and after; rows are those of "
-        "`store diff`. The exit code is 1 where anything is different."
-    ),
+    details="For a master and its slave, or a store before and after; rows are those of "
+    "`store diff`. The exit code is 1 where anything is different.",
     examples=(("mqadmin pipeline diff /mnt/master /mnt/slave", "the log, then each queue"),),
     rows=DiffRow,
     needs=Needs.STORE,

@@ -31,11 +31,9 @@ class ExtractedFileRow(Row):
 
 @command(
     "pipeline extract",
-    details=(
-        "Parquet and jsonl come in one file for each topic of each part of a log, below "
-        "topic=NAME; bodies are as they are stored. manifest.jsonl in the new directory says "
-        "what is where."
-    ),
+    details="Parquet and jsonl come in one file for each topic of each part of a log, below "
+    "topic=NAME; bodies are as they are stored. manifest.jsonl in the new directory says "
+    "what is where.",
     examples=(
         (
             "mqadmin pipeline extract /data/store --to /data/orders --topic orders",

@@ -25,10 +25,8 @@ class HitRow(Row):
 
 @command(
     "pipeline grep",
-    details=(
-        "Bodies are looked at where they are read, compressed ones decompressed, so only hits "
-        "travel. `store get DIR LOG_OFFSET` shows a hit whole."
-    ),
+    details="Bodies are looked at where they are read, compressed ones decompressed, so only hits "
+    "travel. `store get DIR LOG_OFFSET` shows a hit whole.",
     examples=(
         ("mqadmin pipeline grep /data/store 'card [0-9]{16}' --mask", "where, without the numbers"),
         ("mqadmin pipeline grep /data/store o-17 --engine local -o csv", "without Spark"),

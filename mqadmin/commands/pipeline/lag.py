@@ -28,12 +28,10 @@ class GroupLagRow(Row):
 
 @command(
     "pipeline lag",
-    details=(
-        "Positions are those of consumerOffset.json when the store was copied; the stores of "
-        "several brokers are added up. With older copies of one store's file there are rows for "
-        "their times, too. The other time is the store time of the last message read, of the "
-        "queue that is furthest behind."
-    ),
+    details="Positions are those of consumerOffset.json when the store was copied; the stores of "
+    "several brokers are added up. With older copies of one store's file there are rows for "
+    "their times, too. The other time is the store time of the last message read, of the "
+    "queue that is furthest behind.",
     examples=(
         ("mqadmin pipeline lag /data/store", "on this machine's cores"),
         ("mqadmin pipeline lag /mnt/a/store /mnt/b/store --engine local", "of two brokers"),

@@ -32,11 +32,9 @@ class RebuiltPartRow(Row):
 
 @command(
     "pipeline rebuild",
-    details=(
-        "The files are those of `store rebuild`, byte for byte. Each queue is made by one task, "
-        "and each file of the index; a log with damage is rebuilt as one task. The exit code "
-        "is 6 where a log has damage."
-    ),
+    details="The files are those of `store rebuild`, byte for byte. Each queue is made by one "
+    "task, and each file of the index; a log with damage is rebuilt as one task. The exit code "
+    "is 6 where a log has damage.",
     examples=(
         ("mqadmin pipeline rebuild /data/store --to /data/new", "one store, by queue"),
         ("mqadmin pipeline rebuild /mnt/a /mnt/b --to /mnt/new", "two, below /mnt/new"),

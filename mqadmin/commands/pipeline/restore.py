@@ -24,13 +24,11 @@ class RestoredRow(Row):
 
 @command(
     "pipeline restore",
-    details=(
-        "With --to it makes a store directory that a broker opens: every record as it was, with "
-        "its queue offset and times; only ids by log offset change. The broker builds queues "
-        "and index when it starts. With --to-topic messages are sent once more; each says in "
-        "property RMQ_SPARK_ID where it was (topic@broker@queue@offset), because a restore that "
-        "is run twice sends twice."
-    ),
+    details="With --to it makes a store directory that a broker opens: every record as it was, "
+    "with its queue offset and times; only ids by log offset change. The broker builds queues "
+    "and index when it starts. With --to-topic messages are sent once more; each says in "
+    "property RMQ_SPARK_ID where it was (topic@broker@queue@offset), because a restore that "
+    "is run twice sends twice.",
     examples=(
         ("mqadmin pipeline restore /data/archive --to /data/new --engine local", "a new store"),
         ("mqadmin pipeline restore s3://backup/orders --to-topic orders_again", "send again"),

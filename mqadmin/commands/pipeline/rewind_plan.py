@@ -33,10 +33,8 @@ class MoveRow(Row):
 
 @command(
     "pipeline rewind plan",
-    details=(
-        "Out of copied stores, by the rules of a broker's reset; nothing is changed. COMMAND is "
-        "what would do it on the running cluster, where offsets have moved on since."
-    ),
+    details="Out of copied stores, by the rules of a broker's reset; nothing is changed. COMMAND "
+    "is what would do it on the running cluster, where offsets have moved on since.",
     examples=(
         ("mqadmin pipeline rewind plan /data/store --to 2026-11-21T10:00:00Z", "every group"),
         ("mqadmin pipeline rewind plan /mnt/a /mnt/b --to -2h --group billing", "one, two stores"),

@@ -34,10 +34,8 @@ BY = {"queue": "queue_id", "producer": "producer", "tag": "tag"}
 
 @command(
     "pipeline stats",
-    details=(
-        "The hour is that of the store time, in UTC. Spark takes about ten seconds before its "
-        "first row; below some 20 GiB on one machine --engine local is done before that."
-    ),
+    details="The hour is that of the store time, in UTC. Spark takes about ten seconds before its "
+    "first row; below some 20 GiB on one machine --engine local is done before that.",
     examples=(
         ("mqadmin pipeline stats /data/store", "on this machine's cores"),
         ("mqadmin pipeline stats /data/store --engine local -o csv", "without Spark"),

@@ -38,10 +38,8 @@ def _row(*, uniq_key: str | None, keys: list[str] | None, due_ms: int | None, **
 
 @command(
     "pipeline trace",
-    details=(
-        "Each store is searched by one task, as `store trace` does; all copies are rows, in time "
-        "order over all stores. The exit code is 3 where no store has the message."
-    ),
+    details="Each store is searched by one task, as `store trace` does; all copies are rows, in "
+    "time order over all stores. The exit code is 3 where no store has the message.",
     examples=(
         ("mqadmin pipeline trace /mnt/a o-17 /mnt/b /mnt/c --topic orders", "in three stores"),
     ),

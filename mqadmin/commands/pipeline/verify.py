@@ -39,11 +39,9 @@ def _row(*, findings: list[dict[str, Any]], **known: Any) -> StoreReportRow:
 
 @command(
     "pipeline verify",
-    details=(
-        "The report of each store is that of `store verify`. One store is cut into pieces that "
-        "workers judge; of many stores each is one task, so that a cluster verifies a fleet. "
-        "-o json has the findings. The exit code is 6 with any error or warning."
-    ),
+    details="The report of each store is that of `store verify`. One store is cut into pieces that "
+    "workers judge; of many stores each is one task, so that a cluster verifies a fleet. "
+    "-o json has the findings. The exit code is 6 with any error or warning.",
     examples=(
         ("mqadmin pipeline verify /data/store", "one store, on this machine's cores"),
         (

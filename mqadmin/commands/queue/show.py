@@ -1,6 +1,6 @@
 """``queue show``: the entries of a consume queue, as a broker reads them.
 
-Request: QUERY_CONSUME_QUEUE at the master of the queue; ``--store`` reads the files.
+Request: QUERY_CONSUME_QUEUE at the master of the queue.
 """
 
 from dataclasses import dataclass
@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from mqadmin.cli.declare import Needs, command
-from mqadmin.cli.decorators import topic_argument
+from mqadmin.cli.decorators import Where, topic_argument
 from mqadmin.cli.types import BROKER, GROUP, INTEGER, QUEUE, Integer
-from mqadmin.cluster.brokers import choose_queue, masters, queue_number
-from mqadmin.errors import NotFound
+from mqadmin.cluster.brokers import choose_queue, masters
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.client import routes
@@ -30,7 +29,7 @@ class QueueEntry(Row):
     """
 
     topic: str
-    broker: str | None
+    broker: str
     queue_id: int
     queue_offset: int
     log_offset: int
@@ -50,11 +49,12 @@ class QueueEntry(Row):
     rows=QueueEntry,
     columns=("queue_id", "queue_offset", "log_offset", "size", "tags_code", "taken"),
     needs=Needs.EITHER,
+    offline="store queue",
 )
 @topic_argument()
 @click.argument("queue", type=QUEUE, metavar="QUEUE", help="the queue")
 @click.option("--start", type=INTEGER, help="queue offset to begin at; the first if left out")
-@click.option("--count", "-c", type=Integer(min=1), default=10, help="so many at most")
+@click.option("--count", "-c", "limit", type=Integer(min=1), default=10, help="so many at most")
 @click.option("--group", type=GROUP, help="say whether this group's filter takes them")
 @click.option("--broker", type=BROKER, help="the broker, for a bare id")
 async def show_queue(
@@ -63,7 +63,7 @@ async def show_queue(
     topic: str,
     queue: str,
     start: int | None,
-    count: int,
+    limit: int,
     group: str | None,
     broker: str | None,
 ) -> Outcome:
@@ -73,13 +73,11 @@ async def show_queue(
         NoRoute: there is no such topic.
         NotFound: the queue has no such entry, or there is no such queue.
     """
-    if call.is_offline:
-        return _offline(call, topic, queue, start=start, count=count)
     admin = await call.admin()
     at, address = await _find(admin, topic, queue, broker)
     first = start if start is not None else await admin.min_offset(at)
     found = await admin.query_consume_queue(
-        address, topic, at.queue_id, queue_offset=first, count=count, group=group
+        address, topic, at.queue_id, queue_offset=first, count=limit, group=group
     )
     return Outcome(
         [
@@ -107,34 +105,7 @@ async def _find(
     addresses = routes.masters(route)
     if broker is not None and ":" in broker:
         # Java's -b takes an address; queues go by the broker's name.
-        (place,) = await masters(admin, broker=broker)
+        (place,) = await masters(admin, Where(broker=broker))
         broker = place.broker
     at = choose_queue(routes.subscribe_queues(topic, route), queue, broker)
     return at, addresses[at.broker_name]
-
-
-def _offline(call: Call, topic: str, queue: str, *, start: int | None, count: int) -> Outcome:
-    # A store is read by numpy, which nobody should wait for who asks a broker.
-    from storefmt.offline.views.storedir import StoreDir
-
-    number = queue_number(queue)
-    with StoreDir.open(call.store_dir) as store:
-        if (topic, number) not in set(store.queues()):
-            raise NotFound(f"no queue {number} of topic {topic} in {store.root}")
-        view = store.queue(topic, number)
-        first = start if start is not None else view.min_offset
-        return Outcome(
-            [
-                QueueEntry.of(
-                    entry,
-                    topic=topic,
-                    broker=None,
-                    queue_id=number,
-                    queue_offset=queue_offset,
-                    taken=None,
-                    min_offset=view.min_offset,
-                    max_offset=view.max_offset,
-                )
-                for queue_offset, entry in view.entries(first, count)
-            ]
-        )

@@ -4,13 +4,7 @@ from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import stored_until
 from mqadmin.cli.times import bound_ms
 from mqadmin.errors import Usage
-from mqadmin.messages.export_file import (
-    Exported,
-    ExportState,
-    ExportTarget,
-    begin,
-    export_options,
-)
+from mqadmin.messages.export_file import Exported, ExportState, ExportTarget, begin, export_options
 from mqadmin.messages.record_rows import OffsetRange, Selection, message_rows, selection_options
 from mqadmin.output.progress import Progress
 from mqadmin.output.rows import Outcome
@@ -34,11 +28,7 @@ from storefmt.offline.views.storedir import StoreDir
 @export_options
 @stored_until
 def export_messages(
-    call: Call,
-    *,
-    selection: Selection,
-    target: ExportTarget,
-    until: When | None,
+    call: Call, *, selection: Selection, target: ExportTarget, until: When | None
 ) -> Outcome:
     """Return what was written.
 

@@ -7,18 +7,19 @@ import click
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import of_topic
 from mqadmin.cli.types import GROUP
-from mqadmin.output.rows import Outcome, Row
+from mqadmin.cluster.groups import GroupOffset
+from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
-from storefmt.offline.views.storedir import StoreDir
+from mqadmin.store.offline import stored_positions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetRow(Row):
-    """Where a group stands: ``offset`` is the next entry it reads, ``lag`` in messages."""
+class OffsetRow(GroupOffset):
+    """Where a group stands: ``offset`` is the next entry it reads, ``lag`` in messages.
 
-    group: str
-    topic: str
-    queue_id: int
+    ``consumer_offset`` is the same as ``offset``: `offset import` takes these rows, too.
+    """
+
     offset: int
     max_offset: int
     lag: int
@@ -29,16 +30,21 @@ class OffsetRow(Row):
     details="A negative lag is an offset behind the end of its queue: somebody set it there.",
     examples=(("mqadmin store offsets DIR --group billing", "each queue of one group"),),
     rows=OffsetRow,
+    columns=("group", "topic", "queue_id", "offset", "max_offset", "lag"),
     needs=Needs.STORE,
 )
 @click.option("--group", "-g", type=GROUP, help="of this group")
 @of_topic()
 def list_offsets(call: Call, *, group: str | None, topic: str | None) -> Outcome:
-    """Return one row for each group and queue; light queues are queue 0 of their topic."""
-    with StoreDir.open(call.store_dir) as store:
-        rows = [
-            OffsetRow.of(at, offset=at.queue_offset)
-            for at in store.group_offsets()
-            if group in (None, at.group) and topic in (None, at.topic)
+    """Return one row for each group and queue; light queues are queue 0 of their topic.
+
+    Raises:
+        NotFound: the store has no offset of the group.
+    """
+    return Outcome(
+        [
+            OffsetRow.of(at, broker=None, consumer_offset=at.queue_offset, offset=at.queue_offset)
+            for at in stored_positions(call, group)
+            if topic in (None, at.topic)
         ]
-        return Outcome(rows, notes=tuple(store.state.notes))
+    )

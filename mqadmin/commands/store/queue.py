@@ -7,7 +7,8 @@ import click
 
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import limit_option, topic_argument
-from mqadmin.cli.types import INTEGER
+from mqadmin.cli.types import INTEGER, QUEUE
+from mqadmin.cluster.brokers import queue_number
 from mqadmin.errors import NotFound
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.session.call import Call
@@ -17,7 +18,10 @@ from storefmt.offline.views.tree import QueueKey
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryRow(Row):
-    """One entry: where its record lies in the log, and the record's size in bytes."""
+    """One entry: where its record lies in the log, and the record's size in bytes.
+
+    ``min_offset`` and ``max_offset`` are the ends of its queue.
+    """
 
     topic: str
     queue_id: int
@@ -26,6 +30,8 @@ class EntryRow(Row):
     size: int
     tags_code: int
     file: str
+    min_offset: int
+    max_offset: int
 
 
 @command(
@@ -36,32 +42,34 @@ class EntryRow(Row):
         ("mqadmin store queue DIR orders --start 100 --limit 10", "ten of each queue"),
     ),
     rows=EntryRow,
+    columns=("topic", "queue_id", "queue_offset", "log_offset", "size", "tags_code", "file"),
     needs=Needs.STORE,
 )
 @topic_argument(required=False, help="the topic; all of them if left out")
 @click.argument(
-    "queue", type=INTEGER, required=False, help="the queue; all of the topic if left out"
+    "queue", type=QUEUE, metavar="QUEUE", required=False, help="the queue; all if left out"
 )
-@click.option("--start", type=INTEGER, default=0, help="queue offset to begin at")
+@click.option("--start", type=INTEGER, help="queue offset to begin at; the first if left out")
 @limit_option(help="so many of each queue at most")
 def list_queue(
-    call: Call, *, topic: str | None, queue: int | None, start: int, limit: int | None
+    call: Call, *, topic: str | None, queue: str | None, start: int | None, limit: int | None
 ) -> Outcome:
     """Return one row an entry, queue by queue.
 
     Raises:
         NotFound: there is no such queue.
     """
+    wanted = None if queue is None else queue_number(queue)
     store = StoreDir.open(call.store_dir)
     keys = [
         key
         for key in (*store.queues(), *store.tree.batch_queues)
-        if topic in (None, key[0]) and queue in (None, key[1])
+        if topic in (None, key[0]) and wanted in (None, key[1])
     ]
     if not keys and topic is not None:
-        where = topic if queue is None else f"{topic} {queue}"
+        where = topic if wanted is None else f"{topic} {wanted}"
         raise NotFound(f"no queue {where} in {store.root}", hint="`store info` lists the topics")
-    return Outcome(_rows(store, keys, start=start, limit=limit))
+    return Outcome(_rows(store, keys, start=start or 0, limit=limit))
 
 
 def _rows(
@@ -78,4 +86,6 @@ def _rows(
                     queue_id=queue_id,
                     queue_offset=queue_offset,
                     file=store.span_name(span) if span else "",
+                    min_offset=view.min_offset,
+                    max_offset=view.max_offset,
                 )

@@ -1,11 +1,7 @@
 """``store tail``: follow the commit log of a store directory while a broker writes it."""
 
 from mqadmin.cli.declare import Needs, command
-from mqadmin.cli.decorators import (
-    inflate_option,
-    of_topic,
-    with_tags,
-)
+from mqadmin.cli.decorators import inflate_option, of_topic, with_tags
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow
 from mqadmin.messages.record_rows import body_form
 from mqadmin.messages.tail import TailWish, tail_options

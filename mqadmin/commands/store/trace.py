@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Final
 
 import click
 
@@ -10,18 +11,23 @@ from mqadmin.cli.decorators import inflate_option, no_bodies_option
 from mqadmin.cli.types import TOPIC
 from mqadmin.messages.message_rows import BodyForm, MessageRow
 from mqadmin.messages.record_rows import body_form, row_at
+from mqadmin.messages.trace import position_text
 from mqadmin.output.rows import EpochMs, Outcome
 from mqadmin.session.call import Call
-from mqadmin.store.offline import READ_BY_GROUPS
 from storefmt.offline.analyse.message_history import Step
 from storefmt.offline.analyse.trace import LifeStep, trace
 from storefmt.offline.views.info import GroupInfo
 from storefmt.offline.views.storedir import StoreDir
 
 COLUMNS = (
-    *("step_time", "step", "topic", "queue_id", "queue_offset", "log_offset", "due_time"),
+    *("step_time", "step", "topic", "group", "queue_id", "queue_offset", "log_offset", "due_time"),
     "detail",
 )
+
+READ_BY_GROUPS: Final = frozenset(
+    {Step.STORE, Step.COMMIT, Step.DELIVER, Step.RETRY, Step.DEAD_LETTER, Step.COPY}
+)
+"""Steps of a message's life that put it where consumers find it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +78,7 @@ def trace_message(
         life = trace(store, which, topic=topic, scan=scan)
         rows = [_row(call, store, step, body) for step in life.steps]
         rows += _groups(call, store, life.steps)
-    return Outcome(rows, notes=tuple(life.notes))
+    return Outcome(rows, notes=tuple(life.notes), tree=("topic", "group"))
 
 
 def _row(call: Call, store: StoreDir, step: LifeStep, body: BodyForm) -> TraceRow:
@@ -111,10 +117,7 @@ def _trace_row(message: MessageRow, step: LifeStep, *, group: GroupInfo | None) 
     )
     if group is None:
         return row
-    behind = queue_offset - group.queue_offset
-    told = "has read it" if behind < 0 else "reads it next"
-    if behind > 0:
-        told = f"has {behind} to read before it"
+    told = position_text(queue_offset, group.queue_offset)
     return replace(
         row,
         step=Step.GROUP.value,
@@ -122,5 +125,5 @@ def _trace_row(message: MessageRow, step: LifeStep, *, group: GroupInfo | None) 
         due_ms=0,
         group=group.group,
         group_offset=group.queue_offset,
-        detail=f"group {group.group} at {group.queue_offset}: {told}",
+        detail=f"at {group.queue_offset}: {told}",
     )

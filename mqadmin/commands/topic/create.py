@@ -8,7 +8,7 @@ import click
 
 from mqadmin.changes.topic_change import TopicChange, Wanted, change_topics
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import on_masters, topic_argument
+from mqadmin.cli.decorators import Where, on_masters, topic_argument
 from mqadmin.cli.types import INTEGER, Word
 from mqadmin.output.rows import Outcome
 from mqadmin.output.topic_kinds import parse_perm
@@ -45,8 +45,7 @@ async def create_topic(
     write_queues: int | None,
     perm: int,
     order: bool,
-    cluster: str | None,
-    broker: str | None,
+    where: Where,
 ) -> Outcome:
     """Return one row a broker.
 
@@ -61,6 +60,4 @@ async def create_topic(
         perm=perm,
         order=order or None,
     )
-    return await change_topics(
-        call, [wanted], cluster=cluster, broker=broker, update=False, create=True
-    )
+    return await change_topics(call, [wanted], where=where, update=False, create=True)

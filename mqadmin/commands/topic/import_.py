@@ -17,7 +17,7 @@ from mqadmin.changes.topic_change import (
     change_topics,
 )
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import on_masters
+from mqadmin.cli.decorators import Where, on_masters
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
 from storefmt.config.tables import TopicConfig
@@ -37,9 +37,7 @@ from storefmt.config.tables import TopicConfig
 )
 @list_argument
 @on_masters
-async def import_topics(
-    call: Call, *, file: Path, cluster: str | None, broker: str | None
-) -> Outcome:
+async def import_topics(call: Call, *, file: Path, where: Where) -> Outcome:
     """Return one row a topic and broker.
 
     Raises:
@@ -51,8 +49,7 @@ async def import_topics(
     return await change_topics(
         call,
         [_wanted(topic) for topic in topics],
-        cluster=cluster,
-        broker=broker,
+        where=where,
         update=True,
         create=True,
     )

@@ -9,7 +9,7 @@ import click
 
 from mqadmin.changes.topic_change import TopicChange, Wanted, change_topics
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import on_masters, topic_argument
+from mqadmin.cli.decorators import Where, on_masters, topic_argument
 from mqadmin.cli.types import Word
 from mqadmin.output.rows import Outcome
 from mqadmin.output.topic_kinds import parse_perm
@@ -30,9 +30,7 @@ from mqadmin.session.call import Call
 @topic_argument()
 @click.argument("perm", type=Word(read=parse_perm), help="RW, R, W, or 6, 4, 2")
 @on_masters
-async def set_topic_perm(
-    call: Call, *, topic: str, perm: int, cluster: str | None, broker: str | None
-) -> Outcome:
+async def set_topic_perm(call: Call, *, topic: str, perm: int, where: Where) -> Outcome:
     """Return one row a broker, with the old permission where it changed.
 
     Raises:
@@ -42,10 +40,9 @@ async def set_topic_perm(
     done = await change_topics(
         call,
         [Wanted(topic=topic, perm=perm)],
-        cluster=cluster,
-        broker=broker,
+        where=where,
         update=True,
         create=False,
         asks=True,
     )
-    return replace(done, layout="--broker" if broker else "")
+    return replace(done, layout="--broker" if where.broker else "")

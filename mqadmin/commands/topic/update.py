@@ -8,7 +8,7 @@ import click
 
 from mqadmin.changes.topic_change import TopicChange, Wanted, change_topics
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import on_masters, topic_argument
+from mqadmin.cli.decorators import Where, on_masters, topic_argument
 from mqadmin.cli.types import BOOLEAN, INTEGER, Word
 from mqadmin.output.rows import Outcome
 from mqadmin.output.topic_kinds import parse_perm
@@ -49,8 +49,7 @@ async def update_topic(
     unit_sub: bool | None,
     replace: bool,
     create: bool,
-    cluster: str | None,
-    broker: str | None,
+    where: Where,
 ) -> Outcome:
     """Return one row a broker, with the old values of what changed.
 
@@ -68,6 +67,4 @@ async def update_topic(
         unit_sub=unit_sub,
         replace=replace,
     )
-    return await change_topics(
-        call, [wanted], cluster=cluster, broker=broker, update=True, create=create
-    )
+    return await change_topics(call, [wanted], where=where, update=True, create=create)

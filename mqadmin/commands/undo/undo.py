@@ -3,6 +3,7 @@
 Requests: for each target that was kept, those that read it, write it and read it back.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +16,7 @@ from mqadmin.changes.targets.offset import OffsetTarget
 from mqadmin.changes.targets.setting import BrokerSettingTarget, KvEntry, NamesrvSettingTarget
 from mqadmin.changes.targets.topic import TopicTarget
 from mqadmin.changes.targets.writeperm import WritePerm
-from mqadmin.changes.write import Step, carry_out, plan, shortened
+from mqadmin.changes.write import Done, Step, carry_out, plan, shortened
 from mqadmin.cli.declare import command
 from mqadmin.cli.types import INTEGER
 from mqadmin.cluster.brokers import Place
@@ -124,13 +125,20 @@ async def undo(call: Call, *, entry_id: int | None, list_: bool) -> Outcome:
     exit_code = exit_code_of(row.result for row in rows)
     if exit_code == 0 and not call.dry_run:
         journal.mark_undone(entry, at_ms=call.now_ms())
-    made = [
-        one.target.names[0]
-        for one in done
-        if isinstance(one.target, TopicTarget) and one.step.old is None and one.step.is_write
-    ]
+    made = made_again(done)
     notes = (f"the messages of {shortened(made)} do not come back",) if made else ()
     return Outcome(rows, exit_code=exit_code, notes=notes)
+
+
+def made_again(done: Iterable[Done[object]]) -> list[str]:
+    """Return the topics that were not there, each once, on however many brokers it is made."""
+    return sorted(
+        {
+            one.target.names[0]
+            for one in done
+            if isinstance(one.target, TopicTarget) and one.step.old is None and one.step.is_write
+        }
+    )
 
 
 def _aimed(call: Call, entry: Entry) -> Call:

@@ -17,6 +17,7 @@ from mqadmin.output.compat.java_text import (
     Record,
     cut,
     number,
+    object_text,
     parts,
     rate,
     time_text,
@@ -129,8 +130,8 @@ def updated(records: Iterable[Record]) -> Iterator[str]:
     for last in hash_order(done, lambda record: string_hash(str(record["address"]))):
         yield f"create subscription group to {last['address']} success.\n"
     if last is not None:
-        told = ", ".join(f"{name}={truth(last[ours])}" for name, ours in SETTINGS.items())
-        yield f"SubscriptionGroupConfig [{told}]"
+        told = {name: last[ours] for name, ours in SETTINGS.items()}
+        yield object_text("SubscriptionGroupConfig", told)
 
 
 def deleted(records: Iterable[Record], line: Line) -> Iterator[str]:

@@ -80,9 +80,14 @@ def map_text(value: object) -> str:
     return "{" + ", ".join(f"{key}={told[key]}" for key in hash_order(told, string_hash)) + "}"
 
 
+def object_text(name: str, told: Mapping[str, object]) -> str:
+    """Return an object as its ``toString`` prints it: its name, and its fields in brackets."""
+    return f"{name} [{', '.join(f'{key}={truth(value)}' for key, value in told.items())}]"
+
+
 def queue_text(topic: object, broker: object, queue_id: object) -> str:
     """Return a queue as Java prints it."""
-    return f"MessageQueue [topic={topic}, brokerName={broker}, queueId={queue_id}]"
+    return object_text("MessageQueue", {"topic": topic, "brokerName": broker, "queueId": queue_id})
 
 
 def time_text(epoch_ms: object, *, millis: bool) -> str:

@@ -135,12 +135,7 @@ def _sent(records: Iterable[Record]) -> Iterator[str]:
     form = "%-32s  %-4s  %-20s    %s\n"
     yield form % ("#Broker Name", "#QID", "#Send Result", "#MsgId")
     for record in records:
-        yield form % (
-            record["broker"],
-            record["queue_id"],
-            record["status"],
-            record["unique_key"],
-        )
+        yield form % (record["broker"], record["queue_id"], record["status"], record["unique_key"])
 
 
 LAYOUTS: Final[dict[str, Layout]] = {

@@ -18,6 +18,7 @@ from mqadmin.output.compat.java_text import (
     map_text,
     mapping,
     number,
+    object_text,
     queue_text,
     time_text,
 )
@@ -50,10 +51,8 @@ def _messages(records: Iterable[Record], *, with_id: bool) -> Iterator[str]:
         if "track_type" in record:
             yield "\n\n" if is_open else ""
             reason = "null" if record["exception"] is None else record["exception"]
-            yield (
-                f"MessageTrack [consumerGroup={record['group']}, "
-                f"trackType={record['track_type']}, exceptionDesc={reason}]"
-            )
+            told = {"consumerGroup": record["group"], "trackType": record["track_type"]}
+            yield object_text("MessageTrack", told | {"exceptionDesc": reason})
             is_open = False
             continue
         yield NO_CONSUMER if is_open else ""
@@ -103,13 +102,14 @@ def _fields(record: Record, *, with_id: bool) -> Iterator[str]:
 def handed(records: Iterable[Record]) -> Iterator[str]:
     """Print what ``queryMsgById -g -d`` does."""
     for record in records:
-        order, commit = (str(record[name]).lower() for name in ("order", "auto_commit"))
-        remark = "null" if record["remark"] is None else record["remark"]
-        yield (
-            f"ConsumeMessageDirectlyResult [order={order}, autoCommit={commit}, "
-            f"consumeResult={record['result']}, remark={remark}, "
-            f"spentTimeMills={record['spent_ms']}]"
-        )
+        told = {
+            "order": record["order"],
+            "autoCommit": record["auto_commit"],
+            "consumeResult": record["result"],
+            "remark": "null" if record["remark"] is None else record["remark"],
+            "spentTimeMills": record["spent_ms"],
+        }
+        yield object_text("ConsumeMessageDirectlyResult", told)
 
 
 def resent(records: Iterable[Record]) -> Iterator[str]:

@@ -53,8 +53,7 @@ def clone(records: Iterable[Record], line: Line) -> Iterator[str]:
 
 def _in_order(records: Iterable[Record]) -> list[Record]:
     return hash_order(
-        records,
-        lambda at: queue_hash(str(at["topic"]), str(at["broker"]), number(at["queue_id"])),
+        records, lambda at: queue_hash(str(at["topic"]), str(at["broker"]), number(at["queue_id"]))
     )
 
 

@@ -18,10 +18,10 @@ from mqadmin.output.compat.java_text import (
     Record,
     mapping,
     number,
+    object_text,
     parts,
     queue_text,
     rate,
-    truth,
 )
 
 LISTED: Final = "%-10s %-40s %-20s %s\n"
@@ -131,14 +131,14 @@ def _process_queue(held: Record) -> str:
         "transactionMsgMinOffset": held["transaction_min_offset"],
         "transactionMsgMaxOffset": held["transaction_max_offset"],
         "transactionMsgCount": held["transaction_count"],
-        "locked": truth(held["locked"]),
+        "locked": held["locked"],
         "tryUnlockTimes": held["try_unlock_times"],
         "lastLockTimestamp": _digits(held["last_lock_ms"]),
-        "droped": truth(held["dropped"]),
+        "droped": held["dropped"],
         "lastPullTimestamp": _digits(held["last_pull_ms"]),
         "lastConsumeTimestamp": _digits(held["last_consumed_ms"]),
     }
-    return f"ProcessQueueInfo [{', '.join(f'{name}={value}' for name, value in told.items())}]"
+    return object_text("ProcessQueueInfo", told)
 
 
 def _digits(epoch_ms: object) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from mqadmin.output.compat.java_maps import hash_order
-from mqadmin.output.compat.java_text import DONE, NAME_MAX, Line, Record, cut, number, truth
+from mqadmin.output.compat.java_text import DONE, NAME_MAX, Line, Record, cut, number, object_text
 from mqadmin.output.rows import CHANGED, UNCHANGED
 from mqadmin.output.topic_kinds import parse_perm
 from storefmt.formats.javahash import string_hash
@@ -107,6 +107,6 @@ def _config(record: Record) -> str:
         "perm": record["perm"],
         "topicFilterType": "SINGLE_TAG",
         "topicSysFlag": record["sys_flag"],
-        "order": truth(record["order"]),
+        "order": record["order"],
     }
-    return f"TopicConfig [{', '.join(f'{name}={value}' for name, value in told.items())}]"
+    return object_text("TopicConfig", told)

@@ -186,3 +186,58 @@ def test_what_a_store_does_not_have_exits_3(
     ):
         assert run(*words, "--store", servers.store).exit_code == 3, words
         assert run(*words, "--store", "/nowhere").exit_code == 3, words
+
+
+@pytest.mark.parametrize(
+    ("verb", "of_store"),
+    [
+        (("message", "trace", "k1", "--topic", TOPIC), ("trace", "k1", "--topic", TOPIC)),
+        (("queue", "show", TOPIC, "1"), ("queue", TOPIC, "1", "--limit", "10")),
+        (("queue", "show", TOPIC, "broker-a:1", "-c", "1"), ("queue", TOPIC, "1", "-c", "1")),
+        (("offset", "show", GROUP), ("offsets", "--group", GROUP)),
+        (("offset", "show", GROUP, TOPIC), ("offsets", "--group", GROUP, "--topic", TOPIC)),
+    ],
+)
+def test_a_lookup_in_a_store_is_one_under_both_names(
+    run: Run,
+    servers: Addresses,
+    messages: list[dict[str, object]],
+    verb: tuple[str, ...],
+    of_store: tuple[str, ...],
+) -> None:
+    for output in ("json", "table"):
+        here = ("--store", servers.store, "-o", output)
+        # A broker writes the positions of groups every five seconds.
+        done = wait(lambda: run("store", *of_store, *here), lambda ran: ran.exit_code == 0)  # noqa: B023
+
+        assert run(*verb, *here) == done
+        assert done.out
+
+
+def test_offsets_of_a_store_can_be_imported(
+    at: Run, run: Run, servers: Addresses, messages: list[dict[str, object]]
+) -> None:
+    words = ("offset", "show", GROUP, "--store", servers.store, "-ojsonl")
+    shown = wait(lambda: run(*words), lambda ran: ran.exit_code == 0)
+
+    taken = at(*("offset", "import", "-", "--broker", "broker-a", "-y", "-ojson"), stdin=shown.out)
+
+    assert taken.exit_code == 0, taken.err
+    assert {row["new_offset"] for row in rows(taken)} == {1}
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (("queue", "show", TOPIC, "1", "--group", "G"), "--group"),
+        (("queue", "show", TOPIC, "1", "--broker", "broker-a"), "--broker"),
+        (("message", "trace", "k1", "--trace-topic", "T"), "--trace-topic"),
+    ],
+)
+def test_what_only_servers_know_is_refused_with_a_store(
+    run: Run, servers: Addresses, words: tuple[str, ...], option: str
+) -> None:
+    done = run(*words, "--store", servers.store)
+
+    assert done.exit_code == 2
+    assert f"{option}: means nothing to" in done.err

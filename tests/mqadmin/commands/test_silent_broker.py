@@ -79,6 +79,10 @@ def ask(namesrv: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]
         ("group", "list"),
         ("message", "query", "key", "HALF", "k1"),
         ("offset", "reset", "readers", "HALF", "--to", "latest", "--dry-run"),
+        ("offset", "show", "readers"),
+        ("delay", "list"),
+        ("broker", "config", "get", "brokerName"),
+        ("broker", "consume-stats"),
     ],
     ids=" ".join,
 )
@@ -92,6 +96,15 @@ def test_the_others_are_shown_and_the_silent_one_is_named(ask: Ask, words: tuple
     assert done.err.count("is missing: ") == 1
     assert "127.0.0.1" in done.err
     assert "it may have been done" not in done.err
+
+
+def test_what_may_be_at_the_silent_one_is_not_called_missing(ask: Ask) -> None:
+    group = ask("group", "show", "readers", "-ojson")
+    nobody = ask("offset", "show", "nobody")
+    message = ask("message", "query", "unique-key", "HALF", "AC1100020B6B18B4AAC2064ED6A30000")
+
+    assert json.loads(group.out)["brokers"] == ["broker-a"]
+    assert (group.exit_code, nobody.exit_code, message.exit_code) == (5, 5, 5)
 
 
 def test_doctor_tells_everything_else(ask: Ask) -> None:

@@ -35,6 +35,7 @@ def test_queue_rows_of_one_queue(golden: Golden) -> None:
     assert [row["queue_offset"] for row in rows] == [298, 299, 300, 301]
     assert set(rows[0]) == {
         "topic", "queue_id", "queue_offset", "log_offset", "size", "tags_code", "file",
+        "min_offset", "max_offset",
     }  # fmt: skip
     assert [row["file"][-5:] for row in rows] == ["00000", "00000", "06000", "06000"]
 

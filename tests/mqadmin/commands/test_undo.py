@@ -2,11 +2,19 @@
 
 import json
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 
+from mqadmin.changes.targets.topic import TopicTarget
+from mqadmin.changes.write import Done, Step
+from mqadmin.cluster.brokers import Place
+from mqadmin.commands.undo.undo import made_again
+from mqadmin.output.rows import CHANGED
 from mqadmin.session.journal import Journal
 from mqadmin.shell.server import Addresses
+from mqclient.admin.admin import Admin
+from storefmt.config.tables import TopicConfig
 from tests.mqadmin.conftest import Result
 
 Run = Callable[..., Result]
@@ -36,6 +44,16 @@ def test_a_changed_topic_comes_back(at: Run) -> None:
     assert at("undo", "-y").exit_code == 3
     assert rows(at("undo", "2", "-y", "-ojson"))[0]["result"] == "changed"
     assert rows(at("topic", "route", "undo-update", "-ojson"))[0]["perm"] == "R--"
+
+
+def test_a_topic_of_two_brokers_is_named_once() -> None:
+    made = TopicConfig("orders")
+    targets = [
+        TopicTarget(cast(Admin, None), Place("c", name, 0, name), ("orders",)) for name in "ab"
+    ]
+    done = [Done(Step(target, None, made), CHANGED, made) for target in targets]
+
+    assert made_again(cast("list[Done[object]]", done)) == ["orders"]
 
 
 def test_a_deleted_topic_comes_back_without_its_messages(at: Run) -> None:

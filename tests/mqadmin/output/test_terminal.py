@@ -187,6 +187,55 @@ def test_rows_are_a_tree_by_the_columns_that_nest_them() -> None:
     assert [line.split()[-1] for line in made if "," in line] == ["12,345", "24,690", "37,035"]
 
 
+@dataclass(frozen=True, slots=True)
+class LifeStep(Row):
+    step_ms: EpochMs
+    step: str
+    topic: str
+    queue_id: int
+    moves: bool
+    due_ms: EpochMs
+    detail: str
+
+
+def test_a_line_of_a_tree_names_only_what_does_not_explain_itself() -> None:
+    rows = [
+        LifeStep(NOW_MS - 3000, "delay", "orders", 2, moves=True, due_ms=NOW_MS, detail="level 3"),
+        LifeStep(NOW_MS, "retry", "orders", 0, moves=False, due_ms=0, detail="delivery 2"),
+    ]
+    names = ("step_time", "step", "topic", "queue_id", "moves", "due_time", "detail")
+
+    assert lines(rows, names, tree=("topic",)) == [
+        "orders",
+        "├── 15:59:57Z 3 s ago  delay  queue_id 2  moves  due 16:00:00Z now  level 3",
+        "└── 16:00:00Z now  retry  queue_id 0  delivery 2",
+    ]
+
+
+def test_what_no_row_of_a_tree_holds_true_is_not_in_its_title() -> None:
+    rows = [LifeStep(NOW_MS, "delay", "orders", 2, moves=False, due_ms=0, detail="")] * 2
+
+    assert not [line for line in lines(rows, tree=("topic",), names=()) if "moves" in line]
+
+
+def test_cells_stand_on_the_first_line_of_a_sentence_and_headers_end_above_them() -> None:
+    found = [sample(1, hint="a hint that goes on and on, for as long as it takes to say it")]
+
+    made = lines(found, ("topic", "queue_id", "lag", "hint"), width=48)
+
+    assert made[0].strip() == "QUEUE_"
+    assert made[1].split() == ["TOPIC", "ID", "LAG", "HINT"]
+    assert made[2].startswith("orders")
+
+
+def test_a_near_time_in_the_future_keeps_its_clock_where_it_becomes_shorter() -> None:
+    soon = [sample(number, store_ms=NOW_MS + 42_000) for number in (1, 2)]
+
+    made = lines(soon, ("msg_id", "queue_id", "store_time"), width=66)
+
+    assert "16:00:42Z in 42 s" in made[-1]
+
+
 def test_a_follower_gets_each_row_at_once_and_one_header() -> None:
     out = io.StringIO()
     columns = choose(Sample, ("queue_id", "msg_id", "body"))

@@ -38,3 +38,31 @@ def test_a_pipe_gets_one_line() -> None:
 
 def test_what_is_for_a_program_is_one_line_on_a_terminal_too() -> None:
     assert told(Terminal(), SENTENCE, as_is=True) == [SENTENCE.strip()]
+
+
+HELP = f"""\
+{SENTENCE.strip()}
+
+Options:
+  -x, --exact  {"only those words, " * 8}
+      --kind normal|retry
+               {"a kind of topics; " * 6}
+"""
+
+
+def help_on(out: io.StringIO) -> str:
+    Console(io.StringIO(), out, io.StringIO(), out_is_tty=True, can_ask=False, env={}).tell(HELP)
+    return out.getvalue()
+
+
+def test_a_help_text_goes_on_below_where_it_began() -> None:
+    lines = help_on(Terminal()).splitlines()
+
+    assert all(len(line) <= 80 for line in lines)
+    assert " ".join(" ".join(lines).split()) == " ".join(HELP.split())
+    at = next(number for number, line in enumerate(lines) if "--exact" in line)
+    assert len(lines[at + 1]) - len(lines[at + 1].lstrip()) == len("  -x, --exact  ")
+
+
+def test_a_help_text_in_a_pipe_is_as_it_was_written() -> None:
+    assert help_on(io.StringIO()) == HELP
