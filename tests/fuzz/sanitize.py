@@ -25,6 +25,7 @@ TESTS: Final = (
     "tests/fuzz/test_fuzz.py::test_seeds_are_read_whole_and_cut[send_frame]",
     "tests/fuzz/test_fuzz.py::test_seeds_are_read_whole_and_cut[sends]",
     "tests/fuzz/test_fuzz.py::test_seeds_are_read_whole_and_cut[sent]",
+    "tests/remoting/test_acl_kernel.py",
     "tests/remoting/test_fast_path_kernel.py",
     "tests/server/broker/send/test_send_kernel.py",
     "tests/server/broker/pull/test_pull_header.py",

@@ -85,7 +85,17 @@ def test_an_installed_wheel_takes_sends_with_its_kernels(clean: Path, tmp_path: 
     said = run(clean / "python", "-c", SENDS, tmp_path / "store", cwd=tmp_path)
 
     kernels = version.strip().partition("kernels: ")[2].split(", ")
-    wanted = {"dispatch", "fast_path", "flusher", "index", "javahash", "mapped", "message", "send"}
+    wanted = {
+        "acl",
+        "dispatch",
+        "fast_path",
+        "flusher",
+        "index",
+        "javahash",
+        "mapped",
+        "message",
+        "send",
+    }
     assert wanted <= set(kernels)
     sent, _, taken = said.partition(" sent, ")
     assert sent == "20"
