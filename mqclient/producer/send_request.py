@@ -303,6 +303,7 @@ _COMPRESSORS: Final[dict[Compression, Callable[[bytes, int], bytes]]] = {
 }
 
 
+@lru_cache(maxsize=1024)
 def _checked_topic(topic: str) -> str:
     try:
         return check_topic_name(topic)

@@ -24,6 +24,9 @@ from remoting.frame import FRAME_SIZE_MAX, FrameReader, RawFrame, decode_frame
 LOG = logging.getLogger(__name__)
 
 WRITE_BUFFER_MAX: Final = 512 * 1024 * 1024
+WRITE_SIZE: Final = 16_384
+"""Requests of so many bytes leave before the end of the turn, so that the server begins while the
+client makes the next ones; else the two would work by turns."""
 
 
 class Waiter(Protocol):
@@ -80,7 +83,7 @@ class Channel(Link):
     """The connection to one address."""
 
     def __init__(self, owner: Owner, address: str, outbox: Outbox) -> None:
-        super().__init__(outbox, write_buffer_max=WRITE_BUFFER_MAX)
+        super().__init__(outbox, write_buffer_max=WRITE_BUFFER_MAX, write_size=WRITE_SIZE)
         self._reader = FrameReader(header_size_max=FRAME_SIZE_MAX)
         self._take = self._take_stored
         self._owner = owner

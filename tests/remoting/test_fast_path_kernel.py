@@ -15,6 +15,7 @@ from remoting.errors import BadCall, ConnectionLost
 from remoting.fast_path import SendFrames, Stored, Writers, readers, writers
 from remoting.frame import encode_frame
 from storefmt.formats.properties import MSG_REGION, TRACE_ON
+from tests.remoting.aio.test_link import Nobody
 
 READ = readers().get("compiled")
 WRITER = writers().get("compiled")
@@ -96,16 +97,6 @@ class Noted:
 
     def failed(self, error: ConnectionLost | TimeoutError) -> None:
         self._told.append((self._opaque, str(error)))
-
-
-class Nobody:
-    """Owns a connection that asks for nothing."""
-
-    def forget(self, channel: Channel) -> None:
-        pass
-
-    def answer(self, channel: Channel, request: Command) -> None:
-        pass
 
 
 OPAQUES = 40
