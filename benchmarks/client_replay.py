@@ -21,6 +21,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from typing import Final, cast
 
 from mqclient import (
@@ -51,6 +52,16 @@ BATCH: Final = 32
 QUEUE_COUNT: Final = 8
 WINDOW: Final = 256
 _HEAD: Final = struct.Struct(">iI")
+_STORED: Final = (
+    b'{"code":0,"extFields":{"queueId":"3","TRACE_ON":"true","MSG_REGION":"DefaultRegion",'
+    b'"msgId":"7F00000100002A9F0000000000002B67","queueOffset":"1234567"},"flag":1,'
+    b'"language":"JAVA","opaque":%d,"serializeTypeCurrentRPC":"JSON","version":407}'
+)
+_FOUND: Final = (
+    b'{"code":0,"extFields":{"suggestWhichBrokerId":"0","nextBeginOffset":"%d",'
+    b'"maxOffset":"999999","minOffset":"0"},"flag":1,"language":"JAVA","opaque":%d,'
+    b'"remark":"FOUND","serializeTypeCurrentRPC":"JSON","version":407}'
+)
 _ROUTE: Final = TopicRouteData(
     queue_datas=[
         QueueData(
@@ -61,18 +72,31 @@ _ROUTE: Final = TopicRouteData(
 )
 
 
-class Peer(asyncio.Transport):
-    """A name server and broker in one, at the other end of one connection.
+@dataclass
+class Server:
+    """A name server and broker in one.
 
-    Args:
-        protocol: the client's end.
+    Attributes:
+        consumer: the client id of the only member of each group.
         pulled: the records of each pull of a queue, by queue offset; the same for all queues.
     """
 
-    def __init__(self, protocol: asyncio.BufferedProtocol, pulled: dict[int, bytes]) -> None:
+    consumer: str = ""
+    pulled: dict[int, bytes] = field(default_factory=dict)
+
+
+class Peer(asyncio.Transport):
+    """The server's end of one connection.
+
+    Args:
+        protocol: the client's end.
+        server: what is answered.
+    """
+
+    def __init__(self, protocol: asyncio.BufferedProtocol, server: Server) -> None:
         super().__init__({"peername": ("127.0.0.1", 10_911), "sockname": ("127.0.0.1", 40_000)})
         self._protocol = protocol
-        self._pulled = pulled
+        self._server = server
         self._reader = FrameReader()
         self._answers: deque[bytes] = deque()
         self._closed = False
@@ -98,31 +122,16 @@ class Peer(asyncio.Transport):
             self._protocol.buffer_updated(len(part))
 
     def _answer(self, raw: RawFrame) -> bytes | None:
+        """Return the answer to a request, None for one that gets none or has to wait."""
         header = raw.header
         if header.startswith(b'{"code":310,'):
-            at = header.rindex(b'"opaque":') + 9
-            return _frame(
-                b'{"code":0,"extFields":{"queueId":"%d","TRACE_ON":"true",'
-                b'"MSG_REGION":"DefaultRegion","msgId":"7F00000100002A9F0000000000002B67",'
-                b'"queueOffset":"1234567"},"flag":1,"language":"JAVA","opaque":%d,'
-                b'"serializeTypeCurrentRPC":"JSON","version":407}'
-                % (3, int(header[at : header.index(b",", at)]))
-            )
+            return _frame(_STORED % _number(header, b'"opaque":'))
         if header.startswith(b'{"code":11,'):
-            at = header.rindex(b'"opaque":') + 9
-            opaque = int(header[at : header.index(b",", at)])
-            at = header.index(b'"queueOffset":"') + 15
-            begin = int(header[at : header.index(b'"', at)])
-            records = self._pulled.get(begin)
+            begin = _number(header, b'"queueOffset":"')
+            records = self._server.pulled.get(begin)
             if records is None:
                 return None
-            return _frame(
-                b'{"code":0,"extFields":{"suggestWhichBrokerId":"0","nextBeginOffset":"%d",'
-                b'"maxOffset":"999999","minOffset":"0"},"flag":1,"language":"JAVA","opaque":%d,'
-                b'"remark":"FOUND","serializeTypeCurrentRPC":"JSON","version":407}'
-                % (begin + BATCH, opaque),
-                records,
-            )
+            return _frame(_FOUND % (begin + BATCH, _number(header, b'"opaque":')), records)
         return self._general(raw)
 
     def _general(self, raw: RawFrame) -> bytes | None:
@@ -135,7 +144,8 @@ class Peer(asyncio.Transport):
         if request.code == RequestCode.GET_ROUTEINFO_BY_TOPIC:
             body = _ROUTE.encode_strict()
         elif request.code == RequestCode.GET_CONSUMER_LIST_BY_GROUP:
-            body = GetConsumerListByGroupResponseBody(consumer_id_list=[CLIENT_ID[0]]).encode()
+            members = [self._server.consumer]
+            body = GetConsumerListByGroupResponseBody(consumer_id_list=members).encode()
         return encode_frame(request.response(body=body))
 
     def get_write_buffer_size(self) -> int:
@@ -155,7 +165,12 @@ class Peer(asyncio.Transport):
     abort = close
 
 
-CLIENT_ID = [""]
+def _number(header: bytes, key: bytes) -> int:
+    at = header.rindex(key) + len(key)
+    end = at
+    while header[end] in b"0123456789":
+        end += 1
+    return int(header[at:end])
 
 
 def _frame(header: bytes, body: bytes = b"") -> bytes:
@@ -198,28 +213,6 @@ async def send_async(client: MQClient, count: int, body: bytes) -> float:
     return time.thread_time() - begin_s
 
 
-async def send_callbacks(client: MQClient, count: int, body: bytes) -> float:
-    """Send with a window and callbacks; return the CPU seconds."""
-    producer = Producer(client, "replay_producer")
-    await producer.send(Message(TOPIC, body))
-    left = count
-    done = asyncio.Event()
-
-    def again(future: object) -> None:
-        nonlocal left
-        left -= 1
-        if left >= WINDOW:
-            producer.send_async(Message(TOPIC, body)).add_done_callback(again)
-        elif left == 0:
-            done.set()
-
-    begin_s = time.thread_time()
-    for _ in range(WINDOW):
-        producer.send_async(Message(TOPIC, body)).add_done_callback(again)
-    await done.wait()
-    return time.thread_time() - begin_s
-
-
 async def push(client: MQClient, count: int, body: bytes) -> float:
     """Consume all that the peer has; return the CPU seconds from the first message on."""
     settings = PushSettings(
@@ -228,7 +221,6 @@ async def push(client: MQClient, count: int, body: bytes) -> float:
     )
     seen, begin_s = 0, 0.0
     done = asyncio.Event()
-    CLIENT_ID[0] = client.client_id
     async with PushConsumer(client, "replay_group", settings) as consumer:
         consumer.subscribe(TOPIC)
 
@@ -249,19 +241,19 @@ async def push(client: MQClient, count: int, body: bytes) -> float:
 
 
 Load = Callable[[MQClient, int, bytes], Awaitable[float]]
-LOADS: Final[dict[str, Load]] = {"async": send_async, "callback": send_callbacks, "push": push}
+LOADS: Final[dict[str, Load]] = {"async": send_async, "push": push}
 
 
 async def measure(options: argparse.Namespace, profile: cProfile.Profile) -> dict[str, list[float]]:
     """Run the loads; return CPU us a message of each round."""
     loop = asyncio.get_running_loop()
-    pulled: dict[int, bytes] = {}
+    server = Server()
 
     async def connect(
         factory: Callable[[], asyncio.BufferedProtocol], *_: object, **__: object
     ) -> tuple[Peer, asyncio.BufferedProtocol]:
         protocol = factory()
-        peer = Peer(protocol, pulled)
+        peer = Peer(protocol, server)
         protocol.connection_made(peer)
         return peer, protocol
 
@@ -270,9 +262,9 @@ async def measure(options: argparse.Namespace, profile: cProfile.Profile) -> dic
     for name in options.loads:
         for _ in range(options.rounds):
             if name == "push":
-                pulled.clear()
-                pulled.update(records(options.messages // QUEUE_COUNT, options.body))
+                server.pulled = records(options.messages // QUEUE_COUNT, options.body)
             async with MQClient("127.0.0.1:9876") as client:
+                server.consumer = client.client_id
                 if options.profile:
                     profile.enable()
                 took_s = await LOADS[name](client, options.messages, b"x" * options.body)
