@@ -1,13 +1,14 @@
-"""How many instructions a message costs inside the broker, counted by valgrind's cachegrind.
+"""How many instructions a message costs inside broker and client, counted by valgrind's cachegrind.
 
     python -m benchmarks.instructions              every load, beside the baseline
     python -m benchmarks.instructions send batch
 
 Times depend on the machine and its other work, instructions much less. A load is replayed
-(``benchmarks.replay``) with few and with many messages, and the difference is divided by the
-difference of the messages, so that start and stop do not count. The process also makes the frames,
-and stores what ``tail`` reads, so a count is that of the making and the handling together. A test
-of the full tier holds the counts against ``BASELINE`` with a margin.
+(``benchmarks.replay``; ``async`` and ``push`` by ``benchmarks.client_replay``) with few and with
+many messages, and the difference is divided by the difference of the messages, so that start and
+stop do not count. The process also makes the frames, stores what ``tail`` reads, and answers the
+client, so a count is that of all this together. A test of the full tier holds the counts against
+``BASELINE`` with a margin.
 """
 
 import argparse
@@ -19,7 +20,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-BASELINE: Final = {"send": 51_500, "keyed": 57_100, "batch": 30_200, "tail": 61_300}
+CLIENT: Final = {"async": 134_000, "push": 34_000}
+BASELINE: Final = {"send": 51_500, "keyed": 57_100, "batch": 30_200, "tail": 61_300, **CLIENT}
 """Instructions a message, with kernels; lower a number when the code becomes cheaper."""
 MARGIN: Final = 1.3
 """The timers of a broker make counts differ by a tenth, and by more on a busy machine."""
@@ -39,11 +41,14 @@ def counted(load: str, messages: int) -> int:
         RuntimeError: valgrind or the replay failed.
     """
     with tempfile.TemporaryDirectory(prefix="mq-instructions-") as scratch:
+        replay = ["benchmarks.replay", "--dir", scratch]
+        if load in CLIENT:
+            replay = ["benchmarks.client_replay"]
         done = subprocess.run(
             [
                 "valgrind", "--tool=cachegrind", "--cache-sim=no",
-                f"--cachegrind-out-file={scratch}/out", sys.executable, "-m", "benchmarks.replay",
-                load, "--rounds", "1", "--messages", str(messages), "--dir", scratch,
+                f"--cachegrind-out-file={scratch}/out", sys.executable, "-m", *replay, load,
+                "--rounds", "1", "--messages", str(messages),
             ],
             cwd=Path(__file__).resolve().parents[1],
             env={**os.environ, "GLIBC_TUNABLES": _TUNABLES, "PYTHONHASHSEED": "0"},

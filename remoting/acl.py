@@ -14,10 +14,11 @@ Source: acl/common/AclUtils.java, acl/common/AclSigner.java, acl/common/AclClien
 import base64
 import hashlib
 import hmac
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
 
 from remoting.command import Command
+from storefmt.formats.kernels import chosen
 
 ACCESS_KEY: Final = "AccessKey"
 SECURITY_TOKEN: Final = "SecurityToken"
@@ -25,6 +26,20 @@ SIGNATURE: Final = "Signature"
 OF_THE_SIGNATURE: Final = frozenset({ACCESS_KEY, SECURITY_TOKEN, SIGNATURE})
 """The fields that identify the sender and prove it; they must not be passed on to anybody else."""
 UNIQUE_KEY_QUERY: Final = "_UNIQUE_KEY_QUERY"
+
+
+class Proof(NamedTuple):
+    """What proves the sender of a request.
+
+    Attributes:
+        access_key: the name of its account; None if it gives none.
+        signature: its signature; empty if it gives none.
+        content: the bytes that had to be signed.
+    """
+
+    access_key: str | None
+    signature: bytes
+    content: bytes
 
 
 def content_of(ext: Mapping[str, str], body: bytes, *, left_out: str | None = None) -> bytes:
@@ -77,3 +92,21 @@ def sign(
     if security_token is not None:
         command.ext[SECURITY_TOKEN] = security_token
     command.ext[SIGNATURE] = signature_of(content_of(command.ext, command.body), secret_key)
+
+
+ReadProof = Callable[[int, bytes, bytes], Proof | None]
+"""Takes serialisation, header and body of a request; None leaves it to ``is_signed``."""
+
+
+def proof_readers() -> dict[str, ReadProof]:
+    """Return the short ways that are here by name: ``pure`` is none, ``compiled`` if built."""
+    found: dict[str, ReadProof] = {"pure": lambda serialize, header, body: None}
+    try:
+        from remoting.acl_kernel import read_proof_compiled
+    except ImportError:
+        return found
+    return {**found, "compiled": read_proof_compiled}
+
+
+read_proof: Final[ReadProof] = chosen(proof_readers())
+"""The short way in use."""

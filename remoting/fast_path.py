@@ -2,9 +2,11 @@
 
 ``SendFrames`` writes once the parts of a request that are the same for a producer and queue, and
 the result is what ``encode_frame`` would write. ``read_stored`` reads the answer as
-``decode_frame`` and the typed header would, or returns None; then take the general path.
+``decode_frame`` and the typed header would, or returns None; then take the general path. Where it
+was built, ``fast_path_kernel`` does both in C: it writes usual sends, and reads the answers at the
+beginning of a read.
 
-The broker's short cuts are compiled and optional: ``server.broker.send.send_kernel`` and
+The broker has short cuts of its own: ``server.broker.send.send_kernel`` and
 ``server.broker.pull.pull_header``.
 
 Source: the layouts are HashMap orders seen in recorded frames of 4.9.7 and 5.4.0.
@@ -12,12 +14,13 @@ Source: the layouts are HashMap orders seen in recorded frames of 4.9.7 and 5.4.
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple, Protocol, cast
 
 from remoting.codes import VERSION, LanguageCode, RequestCode, SerializeType
 from remoting.errors import BadCall
 from remoting.frame import RawFrame, frame_bytes
 from remoting.serialize import quote
+from storefmt.formats.kernels import chosen
 
 _STORED: Final = re.compile(
     r'\{"code":0,"extFields":\{"queueId":"([0-9]{1,9})","TRACE_ON":"(true|false)",'
@@ -79,18 +82,22 @@ class SendFrames:
 
     Args:
         ext: what ``send_v2_ext`` returns for any of these sends.
+
+    Attributes:
+        front, back, end: the header up to the flags of a message, behind its properties up to the
+            number of the request, and behind that.
     """
 
-    __slots__ = ("_back", "_end", "_front")
+    __slots__ = ("back", "end", "front")
 
     def __init__(self, ext: Mapping[str, str]) -> None:
         code = int(RequestCode.SEND_MESSAGE_V2)
         front = "".join(f"{quote(name)}:{quote(ext[name])}," for name in "abcde")
         back = ",".join(f"{quote(name)}:{quote(ext[name])}" for name in "jkmn")
         language = LanguageCode.PYTHON.name
-        self._front = f'{{"code":{code},"extFields":{{{front}"f":"'
-        self._back = f',{back}}},"flag":0,"language":"{language}","opaque":'
-        self._end = f',"serializeTypeCurrentRPC":"JSON","version":{VERSION}}}'
+        self.front = f'{{"code":{code},"extFields":{{{front}"f":"'
+        self.back = f',{back}}},"flag":0,"language":"{language}","opaque":'
+        self.end = f',"serializeTypeCurrentRPC":"JSON","version":{VERSION}}}'
 
     def frame(
         self,
@@ -116,8 +123,8 @@ class SendFrames:
             BadCall: the properties have no UTF-8 form, or the frame is too large.
         """
         header = (
-            f'{self._front}{sys_flag}","g":"{born_ms}","h":"{flag}",'
-            f'"i":{quote(properties)}{self._back}{opaque}{self._end}'
+            f'{self.front}{sys_flag}","g":"{born_ms}","h":"{flag}",'
+            f'"i":{quote(properties)}{self.back}{opaque}{self.end}'
         )
         try:
             return frame_bytes(SerializeType.JSON, header.encode(), body)
@@ -134,6 +141,8 @@ class Stored(NamedTuple):
     region_id: str
     msg_id: str
     queue_offset: int
+    raw: RawFrame
+    """The whole answer."""
 
 
 # This takes a third of the time of calling the class.
@@ -154,5 +163,46 @@ def read_stored(raw: RawFrame) -> Stored | None:
     queue_id, trace_on, region_id, msg_id, queue_offset, opaque = found.groups()
     return _new_stored(
         Stored,
-        (int(opaque), int(queue_id), trace_on == "true", region_id, msg_id, int(queue_offset)),
+        (int(opaque), int(queue_id), trace_on == "true", region_id, msg_id, int(queue_offset), raw),
     )
+
+
+class FrameWriter(Protocol):
+    """Writes the sends of one producer to one queue."""
+
+    def frame(
+        self, opaque: int, *, sys_flag: int, born_ms: int, flag: int, properties: str, body: bytes
+    ) -> bytes:
+        """Return one send as a frame, see ``SendFrames.frame``; numbers have at most 64 bits."""
+
+
+Writers = Callable[[Mapping[str, str]], FrameWriter]
+ReadFirst = Callable[[bytes], tuple[list[Stored], int]]
+"""Takes bytes that begin with a frame; returns the answers that ``read_stored`` would read in the
+first frames, and the size of these. It may stop before any frame."""
+
+
+def writers() -> dict[str, Writers]:
+    """Return the writers of sends that are here by name: ``pure``, ``compiled`` if built."""
+    found: dict[str, Writers] = {"pure": SendFrames}
+    try:
+        from remoting.fast_path_kernel import SendFramesCompiled
+    except ImportError:
+        return found
+    return {**found, "compiled": SendFramesCompiled}
+
+
+def readers() -> dict[str, ReadFirst]:
+    """Return the readers of answers that are here by name: ``pure`` leaves all to others."""
+    found: dict[str, ReadFirst] = {"pure": lambda data: ([], 0)}
+    try:
+        from remoting.fast_path_kernel import read_stored_compiled
+    except ImportError:
+        return found
+    return {**found, "compiled": read_stored_compiled}
+
+
+send_frames: Final[Writers] = chosen(writers())
+"""Makes the writer in use."""
+read_first_stored: Final[ReadFirst] = chosen(readers())
+"""The reader in use."""

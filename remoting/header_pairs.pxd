@@ -15,6 +15,7 @@ compared with the end.
 Source: as ``remoting.serialize``.
 """
 
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcmp
 
@@ -66,6 +67,23 @@ cdef struct Header:
 
 cdef inline bint is_word(const Span *text, const char *word, Py_ssize_t size) noexcept nogil:
     return text.size == size and memcmp(text.at, word, size) == 0
+
+
+cdef inline bint is_ascii(Span text) noexcept nogil:
+    cdef Py_ssize_t at
+    for at in range(text.size):
+        if text.at[at] & 0x80:
+            return False
+    return True
+
+
+cdef inline bint is_utf8(Span text) except -1:
+    if not is_ascii(text):
+        try:
+            PyUnicode_DecodeUTF8(<char *> text.at, text.size, NULL)
+        except UnicodeDecodeError:
+            return False
+    return True
 
 
 cdef inline int next_byte(Header *header) noexcept nogil:

@@ -22,7 +22,6 @@ from remoting.bodies import MessageQueue
 from remoting.command import Command
 from remoting.errors import ConnectionLost, RemotingError, RequestTimedOut
 from remoting.fast_path import Stored
-from remoting.frame import RawFrame
 
 # This takes half the time that a call of the class takes.
 _new_result: Final = cast(
@@ -63,9 +62,9 @@ class SendAttempt:
         self._timeout_s = timeout_s
         self._again = again
 
-    def stored(self, stored: Stored, raw: RawFrame) -> None:
+    def stored(self, stored: Stored) -> None:
         """Handle the usual answer: the message was stored."""
-        _, queue_id, trace_on, region_id, msg_id, queue_offset = stored
+        _, queue_id, trace_on, region_id, msg_id, queue_offset, _ = stored
         queue = self.queue
         if queue_id != queue.queue_id:
             queue = MessageQueue(queue.topic, queue.broker_name, queue_id)

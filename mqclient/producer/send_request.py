@@ -21,7 +21,7 @@ from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
 from remoting.codes import FLAG_ONEWAY, RequestCode, ResponseCode
 from remoting.command import Command
-from remoting.fast_path import SendFrames, send_v2_ext
+from remoting.fast_path import FrameWriter, send_frames, send_v2_ext
 from remoting.frame import encode_frame
 from storefmt.errors import StoreError
 from storefmt.formats.batch import BatchEntry, join_batch
@@ -208,7 +208,7 @@ class SendCommands:
     def __init__(self, settings: ProducerSettings, group: str) -> None:
         self._settings = settings
         self._group = group
-        self._frames: dict[MessageQueue, SendFrames] = {}
+        self._frames: dict[MessageQueue, FrameWriter] = {}
 
     def command(
         self, out: PackedMessage, queue: MessageQueue, *, now_ms: int, oneway: bool = False
@@ -248,7 +248,7 @@ class SendCommands:
         if frames is None:
             if len(self._frames) >= _FRAMES_MAX:
                 self._frames.clear()
-            frames = self._frames[queue] = SendFrames(self._ext(out, queue, now_ms))
+            frames = self._frames[queue] = send_frames(self._ext(out, queue, now_ms))
         return frames.frame(
             opaque,
             sys_flag=out.sys_flag,
@@ -303,6 +303,7 @@ _COMPRESSORS: Final[dict[Compression, Callable[[bytes, int], bytes]]] = {
 }
 
 
+@lru_cache(maxsize=1024)
 def _checked_topic(topic: str) -> str:
     try:
         return check_topic_name(topic)

@@ -18,12 +18,15 @@ from remoting.aio.link import Link, Outbox
 from remoting.command import Command
 from remoting.conn import PendingRequests
 from remoting.errors import BadCall, BadFrame, ConnectionLost
-from remoting.fast_path import Stored, read_stored
+from remoting.fast_path import Stored, read_first_stored, read_stored
 from remoting.frame import FRAME_SIZE_MAX, FrameReader, RawFrame, decode_frame
 
 LOG = logging.getLogger(__name__)
 
 WRITE_BUFFER_MAX: Final = 512 * 1024 * 1024
+WRITE_SIZE: Final = 16_384
+"""Requests of so many bytes leave before the end of the turn, so that the server begins while the
+client makes the next ones; else the two would work by turns."""
 
 
 class Waiter(Protocol):
@@ -32,8 +35,8 @@ class Waiter(Protocol):
     def answered(self, answer: Command) -> None:
         """Take the answer."""
 
-    def stored(self, stored: Stored, raw: RawFrame) -> None:
-        """Take the answer of a broker that stored a message; ``raw`` is the whole frame."""
+    def stored(self, stored: Stored) -> None:
+        """Take the answer of a broker that stored a message."""
 
     def failed(self, error: ConnectionLost | TimeoutError) -> None:
         """Take the reason why no answer came."""
@@ -56,9 +59,9 @@ class Asking:
         if not self.future.done():
             self.future.set_result(answer)
 
-    def stored(self, stored: Stored, raw: RawFrame) -> None:
+    def stored(self, stored: Stored) -> None:
         """Take an answer that has the form of an answer to a send."""
-        self.answered(decode_frame(raw))
+        self.answered(decode_frame(stored.raw))
 
     def failed(self, error: ConnectionLost | TimeoutError) -> None:
         """Take the error."""
@@ -80,8 +83,9 @@ class Channel(Link):
     """The connection to one address."""
 
     def __init__(self, owner: Owner, address: str, outbox: Outbox) -> None:
-        super().__init__(outbox, write_buffer_max=WRITE_BUFFER_MAX)
+        super().__init__(outbox, write_buffer_max=WRITE_BUFFER_MAX, write_size=WRITE_SIZE)
         self._reader = FrameReader(header_size_max=FRAME_SIZE_MAX)
+        self._take = self._take_stored
         self._owner = owner
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
@@ -115,9 +119,7 @@ class Channel(Link):
         for raw in frames:
             stored = read_stored(raw)
             if stored is not None:
-                waiter = self.pending.take(stored.opaque)
-                if waiter is not None:
-                    waiter.stored(stored, raw)
+                self._pass_on(stored)
                 continue
             try:
                 cmd = decode_frame(raw)
@@ -131,6 +133,18 @@ class Channel(Link):
                     waiter.answered(cmd)
             else:
                 self._owner.answer(self, cmd)
+
+    def _take_stored(self, data: bytes) -> int:
+        """Handle the answers to sends at the beginning of a read; return their size."""
+        answers, size = read_first_stored(data)
+        for stored in answers:
+            self._pass_on(stored)
+        return size
+
+    def _pass_on(self, stored: Stored) -> None:
+        waiter = self.pending.take(stored.opaque)
+        if waiter is not None:
+            waiter.stored(stored)
 
     def on_bad_frame(self, error: BadFrame) -> None:
         """Log why the connection ends."""

@@ -3,7 +3,8 @@
     socket ── 256 KiB reads ─ FrameReader ── on_frames(all complete frames of the read)
     send ── out list ── one transport.write a loop turn ── socket
 
-Rule: the bytes that are sent in one turn of the loop leave in one write, except a single request.
+Rule: the bytes that are sent in one turn of the loop leave in one write, except a single request
+and more than ``write_size`` bytes.
 If a peer does not read, nothing is read from it either, and it is disconnected when more than
 ``write_buffer_max`` bytes wait for it.
 """
@@ -57,17 +58,26 @@ class Outbox:
 
 
 class Link(asyncio.BufferedProtocol):
-    """One connection; subclasses handle its frames and its end."""
+    """One connection; subclasses handle its frames and its end.
 
-    def __init__(self, outbox: Outbox, *, write_buffer_max: int) -> None:
+    Args:
+        outbox: has the connections with something to write this turn.
+        write_buffer_max: the most bytes that may wait for the peer.
+        write_size: the most bytes that wait for the end of the turn.
+    """
+
+    def __init__(
+        self, outbox: Outbox, *, write_buffer_max: int, write_size: int = PAUSE_SIZE
+    ) -> None:
         self._outbox = outbox
         self._reader = FrameReader()
         self._take: Take | None = None
         self._out: list[bytes] = []
         self._out_size = 0
         self._write_buffer_max = write_buffer_max
-        # This many bytes are written at once, to find out what the peer does not take.
-        self._room = min(PAUSE_SIZE, write_buffer_max)
+        self._write_size = min(write_size, write_buffer_max)
+        # More bytes are written at once, to find out what the peer does not take.
+        self._room = self._write_size
         self._transport: asyncio.Transport | None = None
         self._closing = False
         self.write_paused = False
@@ -143,7 +153,7 @@ class Link(asyncio.BufferedProtocol):
     def resume_writing(self) -> None:
         """Read again."""
         self.write_paused = False
-        self._room = min(PAUSE_SIZE, self._write_buffer_max)
+        self._room = self._write_size
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 

@@ -96,8 +96,7 @@ def beside_reads(gate: Gate, found: Handlers) -> tuple[Gate, Handlers]:
             gate(request)
 
     judged = {code: _behind(gate, found.ordinary[code]) for code in READS_LOG}
-    # Every request has to be checked, so the raw handlers, which skip the gate, are left out.
-    return judge, Handlers({**found.ordinary, **judged}, {})
+    return judge, Handlers({**found.ordinary, **judged}, found.raw)
 
 
 def read_in_slices(broker: Broker, read: Callable[[], _T]) -> Steps[_T]:

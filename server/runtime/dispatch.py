@@ -53,7 +53,7 @@ class Dispatcher(Generic[AppT]):
         clock: read once per frame.
         unknown: what to do with a code that has no handler.
         gate: called before each request that no raw handler has answered; it raises
-            RequestRefused. For a gate that must see every request, pass no raw handlers.
+            RequestRefused. A raw handler checks by itself whether a request is allowed.
         on_response: receives answers to requests that this server sent to a client.
     """
 

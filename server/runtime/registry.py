@@ -9,8 +9,8 @@ A handler is a plain function in a module of a ``handlers`` package::
     def send_v2(app: BrokerApp, conn: ServerConn, raw: RawFrame, now_ms: int) -> bool | None: ...
 
 Rule: a code has at most one ordinary handler and at most one raw one. The raw handler gets the
-undecoded frame first; it sends its own answer, or returns ``False`` to leave the frame to the
-ordinary handler.
+undecoded frame first, before the gate; it checks itself whether the request is allowed, and sends
+its own answer, or returns ``False`` to leave the frame to the gate and the ordinary handler.
 """
 
 import importlib

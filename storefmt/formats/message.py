@@ -16,11 +16,13 @@ common/message/MessageDecoder.java#decode (4.9.7); the V2 magic from 5.3.3.
 """
 
 import struct
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from storefmt.errors import BadCall, DamageKind, RecordDamaged
 from storefmt.formats import layout
 from storefmt.formats.javahash import tags_code
+from storefmt.formats.kernels import chosen
 from storefmt.formats.msgid import offset_id
 from storefmt.formats.properties import (
     KEYS,
@@ -127,6 +129,11 @@ class Record(NamedTuple):
     def tags_code(self) -> int:
         """Hash of the tag, 0 without; delay topic entries hold the due time instead."""
         return tags_code(self.tags)
+
+
+DecodeGood = Callable[[bytes, bool], tuple[list[Record], int]]
+"""Takes bytes and whether to check CRCs; returns the first records and the position behind them.
+It may stop before any record, and stops before a damaged one."""
 
 
 def body_crc(data: bytes | memoryview) -> int:
@@ -252,13 +259,22 @@ def decode_records(data: bytes | memoryview, *, check_crc: bool = True) -> list[
         RecordDamaged: one of them is damaged; ``pos`` is where it starts.
     """
     whole = bytes(data)
-    records: list[Record] = []
-    pos = 0
+    records, pos = _decode_good(whole, check_crc)
     while pos < len(whole):
         record = _decode(whole, pos, 0, check_crc)
         records.append(record)
         pos += record[0]
     return records
+
+
+def decoders() -> dict[str, DecodeGood]:
+    """Return the short ways that are here by name: ``pure`` is none, ``compiled`` if built."""
+    found: dict[str, DecodeGood] = {"pure": lambda data, check_crc: ([], 0)}
+    try:
+        from storefmt.formats.message_kernel import decode_compiled
+    except ImportError:
+        return found
+    return {**found, "compiled": decode_compiled}
 
 
 def _decode(data: bytes, pos: int, shift: int, check_crc: bool) -> Record:
@@ -384,3 +400,7 @@ def _bad_topic(raw: bytes, pos: int) -> RecordDamaged:
         field="topic",
         found=raw.hex(),
     )
+
+
+_decode_good: Final[DecodeGood] = chosen(decoders())
+"""The short way in use."""

@@ -21,7 +21,12 @@ from tests.golden import shared_directory
 REPOSITORY: Final = Path(__file__).resolve().parents[2]
 FLAGS: Final = "-fsanitize=address,undefined -fno-omit-frame-pointer -g -O1"
 TESTS: Final = (
+    "tests/fuzz/test_fuzz.py::test_seeds_are_read_whole_and_cut[answer]",
+    "tests/fuzz/test_fuzz.py::test_seeds_are_read_whole_and_cut[send_frame]",
     "tests/fuzz/test_fuzz.py::test_seeds_are_read_whole_and_cut[sends]",
+    "tests/fuzz/test_fuzz.py::test_seeds_are_read_whole_and_cut[sent]",
+    "tests/remoting/test_acl_kernel.py",
+    "tests/remoting/test_fast_path_kernel.py",
     "tests/server/broker/send/test_send_kernel.py",
     "tests/server/broker/pull/test_pull_header.py",
     "tests/server/store/commitlog/test_dispatch.py",
@@ -29,6 +34,7 @@ TESTS: Final = (
     "tests/server/store/disk/test_mapped.py",
     "tests/storefmt/dispatch/test_index_kernel.py",
     "tests/storefmt/formats/test_javahash.py",
+    "tests/storefmt/formats/test_message_kernel.py",
     "tests/storefmt/formats/test_scan_kernel.py",
 )
 FAULT: Final = re.compile(r"runtime error: .*|ERROR: AddressSanitizer: .*")

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from types import SimpleNamespace
 
-from remoting.acl import ACCESS_KEY, SIGNATURE, UNIQUE_KEY_QUERY, content_of, sign
+from remoting.acl import ACCESS_KEY, SIGNATURE, UNIQUE_KEY_QUERY, Proof, content_of, sign
 from remoting.codes import SerializeType
 from remoting.command import Command
 from remoting.frame import FrameReader, decode_frame, encode_frame
@@ -133,8 +133,7 @@ def compare(data: bytes, found: Taken, *, is_signed: bool) -> None:
         if is_signed:
             assert UNIQUE_KEY_QUERY not in command.ext
             assert found.asked[number] == (
-                "127.0.0.1", send.code, send.topic, command.ext.get(ACCESS_KEY),
-                command.ext.get(SIGNATURE, "").encode(), content_of(command.ext, command.body),
+                "127.0.0.1", send.code, send.topic, proof_of(command),
             )  # fmt: skip
         log_offsets, queue_offset = [], -1
         for message in messages_of(send, command.body):
@@ -162,6 +161,13 @@ def compare(data: bytes, found: Taken, *, is_signed: bool) -> None:
     assert next(records, None) is next(entries, None) is None
     assert len(raws) == found.frame_count == len(found.opaques)
     assert found.answers == expected
+
+
+def proof_of(command: Command) -> Proof:
+    """Return what proves the sender of a request, as the general way finds it."""
+    ext = command.ext
+    signature = ext.get(SIGNATURE, "").encode()
+    return Proof(ext.get(ACCESS_KEY), signature, content_of(ext, command.body))
 
 
 def messages_of(send: SendV2, body: bytes) -> list[RunMessage]:

@@ -9,7 +9,7 @@ from storefmt.formats.batch import join_batch, split_batch
 from storefmt.formats.checkpoint import Checkpoint
 from storefmt.formats.hosts import host_text
 from storefmt.formats.layout import LAYOUTS
-from storefmt.formats.message import Record, decode_record, decode_records
+from storefmt.formats.message import Record, decode_record, decode_records, decoders
 from storefmt.formats.msgid import decode_unique_id, parse_offset_id
 from storefmt.formats.properties import format_properties, hashmap_order, parse_properties
 from storefmt.formats.scan import Blank, Damage, End, scan_items, scan_log, scan_pure
@@ -44,6 +44,30 @@ def read_record(data: bytes) -> None:
     assert decode_records(data[: record.size]) == [record]
     look_at(record)
     inflate(record.body, record.sys_flag, size_max=BODY_SIZE_MAX)
+
+
+def read_answer(data: bytes) -> None:
+    """Decode the records of an answer: a kernel takes what is good, and stops before damage."""
+    for check_crc in (False, True):
+        wanted, refused = _one_by_one(data, check_crc)
+        for name, decode in decoders().items():
+            found, pos = decode(data, check_crc)
+            assert found == ([] if name == "pure" else wanted)
+            assert pos == sum(record.size for record in found)
+            assert name == "pure" or refused == (pos < len(data))
+    decode_records(data)
+
+
+def _one_by_one(data: bytes, check_crc: bool) -> tuple[list[Record], bool]:
+    found: list[Record] = []
+    pos = 0
+    while pos < len(data):
+        try:
+            found.append(decode_record(data, pos, check_crc=check_crc))
+        except RecordDamaged:
+            return found, True
+        pos += found[-1].size
+    return found, False
 
 
 def read_log(data: bytes) -> None:
@@ -195,6 +219,11 @@ def _logs() -> Iterator[bytes]:
         yield from (record + end for record in golden_records()[::20])
 
 
+def _answers() -> Iterator[bytes]:
+    records = golden_records()
+    yield from (b"".join(records[at : at + 3]) for at in range(0, len(records), 3))
+
+
 def _bodies() -> Iterator[bytes]:
     plain = b"a body that has some words in it, a body of words" * 3
     import zlib
@@ -238,6 +267,7 @@ def store_targets() -> list[Target]:
     records = golden_records
     return [
         Target("record", read_record, DEFECTS, records),
+        Target("answer", read_answer, DEFECTS, _answers),
         Target("log", read_log, DEFECTS, _logs),
         Target("batch", read_batch, DEFECTS, _batches),
         Target("queue", read_queue, DEFECTS, lambda: store_files("consumequeue/*/*/*", size=100)),

@@ -4,11 +4,20 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
+from itertools import takewhile
 
 from remoting import bodies, headers
 from remoting.bodies import Body, RegisterBrokerBody
 from remoting.errors import BadBody, BadCall, BadFrame, BadHeader, RemotingError
-from remoting.frame import FrameReader, RawFrame, decode_frame, encode_frame, peek_code
+from remoting.fast_path import Stored, read_stored, readers, writers
+from remoting.frame import (
+    HEADER_SIZE_MAX,
+    FrameReader,
+    RawFrame,
+    decode_frame,
+    encode_frame,
+    peek_code,
+)
 from remoting.header import Header
 from remoting.headers import PullMessage, SendMessageV2
 from remoting.serialize import decode_header, encode_header
@@ -72,6 +81,38 @@ def _written_again(serialize: int, raw: RawFrame) -> None:
     )  # fmt: skip
     # A binary header has no empty values: they read as null.
     assert {name: value for name, value in cmd.ext.items() if value or not serialize} == again.ext
+
+
+def read_answers(data: bytes) -> None:
+    """Read a client's bytes: a kernel takes the first frames that are usual answers to sends."""
+    raws, _ = _feed([data])
+    wanted = list(takewhile(lambda found: found is not None, map(_usual, raws)))
+    for name, read in readers().items():
+        found, size = read(data)
+        assert found == ([] if name == "pure" else wanted)
+        assert size == sum(8 + len(answer.raw.header) for answer in found)
+
+
+def _usual(raw: RawFrame) -> Stored | None:
+    # The kernel leaves bodies and long headers, which no usual answer has, to the general way.
+    return None if raw.body or len(raw.header) > HEADER_SIZE_MAX else read_stored(raw)
+
+
+def write_send(data: bytes) -> None:
+    """Write sends with any properties: every writer gives the same frame, or refuses."""
+    ext = dict.fromkeys("abcdefghijkmn", "x")
+    texts = {data.decode("utf-8", errors) for errors in ("replace", "surrogateescape")}
+    for text in texts | {data.decode("latin-1")}:
+        frames = []
+        for writer in writers().values():
+            frames.append(b"")
+            with suppress(BadCall):
+                frames[-1] = writer(ext).frame(
+                    len(data), sys_flag=0, born_ms=-len(data), flag=1, properties=text, body=data
+                )
+        assert len(set(frames)) == 1
+        if frames[0]:
+            assert decode_frame(FrameReader().feed(frames[0])[0]).ext["i"] == text
 
 
 def read_json_header(data: bytes) -> None:
@@ -140,6 +181,16 @@ def _streams() -> Iterator[bytes]:
     return (bytes([number % 256]) + one.data for number, one in enumerate(captured()))
 
 
+def _sent() -> Iterator[bytes]:
+    answers = [one.data for one in captured() if one.kind == "response" and one.code == 0]
+    usual = [data for data in answers if b'"TRACE_ON"' in data]
+    yield from (b"".join(usual[at : at + 3]) + answers[at] for at in range(len(usual)))
+
+
+def _property_texts() -> Iterator[bytes]:
+    return (one.body for one in captured() if b"\x01" in one.body)
+
+
 def _headers(serialize: int) -> Iterator[bytes]:
     return (one.header for one in captured() if one.serialize == serialize)
 
@@ -175,6 +226,8 @@ def wire_targets() -> list[Target]:
     refusals = (RemotingError,)
     return [
         Target("frames", read_frames, refusals, _streams, WORDS),
+        Target("sent", read_answers, refusals, _sent, WORDS),
+        Target("send_frame", write_send, refusals, _property_texts),
         Target("header_json", read_json_header, refusals, lambda: _headers(0), WORDS),
         Target("header_binary", read_binary_header, refusals, lambda: _headers(1), WORDS),
         Target("wire_body", read_body, refusals, _bodies),

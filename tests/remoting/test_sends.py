@@ -92,6 +92,7 @@ def general(raw: RawFrame) -> Stored | None:
         cmd.ext.get(MSG_REGION, ""),
         typed.msg_id,
         typed.queue_offset,
+        raw,
     )
 
 
@@ -146,8 +147,10 @@ def test_what_is_read_at_once_is_what_the_long_way_reads(
 
 @pytest.mark.parametrize("opaque", [0, 7, 999_999_999])
 def test_the_usual_answer_is_read(opaque: int) -> None:
-    assert read_stored(raw_of(Command(0, opaque, 1, ext=EXT))) == Stored(
-        opaque, 3, True, "DefaultRegion", "7F00000100002A9F0000000000000000", 17
+    raw = raw_of(Command(0, opaque, 1, ext=EXT))
+
+    assert read_stored(raw) == Stored(
+        opaque, 3, True, "DefaultRegion", "7F00000100002A9F0000000000000000", 17, raw
     )
 
 

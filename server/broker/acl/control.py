@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, cast
 
-from remoting.acl import ACCESS_KEY, is_signed
+from remoting.acl import ACCESS_KEY, Proof, is_signed
 from remoting.bodies import PlainAccessConfig
 from remoting.command import Command
 from remoting.errors import RemotingError
@@ -51,7 +51,8 @@ HOLDING_TOPICS: Final = frozenset({SCHEDULE_TOPIC, HALF_TOPIC, OP_HALF_TOPIC, CH
 HIDDEN: Final = "******"
 """The text that replaces every secret key in answers."""
 
-SENDERS_MAX: Final = 4_096
+SIGNERS_MAX: Final = 4_096
+_Asker = tuple[str, int, str, str | None, str | None]
 _COPIED: Final = INNER_MULTI_DISPATCH.encode()
 
 
@@ -72,7 +73,7 @@ class AccessControl:
         self._strict = strict
         self._topic_at = topic_at
         self._stamp = files.stamp()
-        self._senders: dict[tuple[str, int, str, str | None], hmac.HMAC | None] = {}
+        self._signers: dict[_Asker, hmac.HMAC | None] = {}
         self._load()
 
     # Requests.
@@ -90,58 +91,68 @@ class AccessControl:
             raise AclError(f"Check signature failed for accessKey={account.access_key}")
         self._check_perms(account, command)
 
-    def allows_send(
-        self,
-        ip: str,
-        code: int,
-        topic: str,
-        access_key: str | None,
-        signature: bytes,
-        content: bytes,
-    ) -> bool:
+    def allows_send(self, ip: str, code: int, topic: str, proof: Proof) -> bool:
         """Tell whether ``check`` allows a send, at less cost; False if only ``check`` can tell.
-
-        What does not depend on the message is decided once until the accounts change.
 
         Args:
             ip: address of the producer.
             code: request code of the send.
             topic: topic of the message, which is not a retry topic.
-            access_key: the AccessKey of the request, None if it has none.
-            signature: its Signature; empty if it has none.
-            content: what is signed, see ``remoting.acl``.
+            proof: what proves the producer.
         """
-        if _COPIED in content:
-            # The message may be copied to other topics.
-            return False
-        sender = (ip, code, topic, access_key)
+        # With this property the message may be copied to other topics.
+        return _COPIED not in proof.content and self._allows(ip, code, topic, None, proof)
+
+    def allows_pull(self, ip: str, code: int, topic: str, group: str, proof: Proof) -> bool:
+        """Tell whether ``check`` allows a pull, at less cost; False if only ``check`` can tell.
+
+        Args:
+            ip: address of the consumer.
+            code: request code of the pull.
+            topic: topic of the queue.
+            group: group of the consumer.
+            proof: what proves the consumer.
+        """
+        return self._allows(ip, code, topic, group, proof)
+
+    def _allows(self, ip: str, code: int, topic: str, group: str | None, proof: Proof) -> bool:
+        """Tell whether a request is allowed whose permissions depend on these names alone.
+
+        What does not depend on the content is decided once until the accounts change.
+        """
+        asker = (ip, code, topic, group, proof.access_key)
         try:
-            signer = self._senders[sender]
+            signer = self._signers[asker]
         except KeyError:
             try:
-                signer = self._sender(*sender)
+                signer = self._new_signer(*asker)
             except AclError:
                 return False
-            if len(self._senders) >= SENDERS_MAX:
-                # Somebody sends with ever new keys or from ever new addresses: bound the memory.
-                self._senders.clear()
-            self._senders[sender] = signer
+            if len(self._signers) >= SIGNERS_MAX:
+                # Somebody comes with ever new keys or from ever new addresses: bound the memory.
+                self._signers.clear()
+            self._signers[asker] = signer
         if signer is None:
             return True
         signer = signer.copy()
-        signer.update(content)
-        return hmac.compare_digest(base64.b64encode(signer.digest()), signature)
+        signer.update(proof.content)
+        return hmac.compare_digest(base64.b64encode(signer.digest()), proof.signature)
 
-    def _sender(self, ip: str, code: int, topic: str, access_key: str | None) -> hmac.HMAC | None:
-        """Return what signs for a sender that may send; None if it needs no signature.
+    def _new_signer(
+        self, ip: str, code: int, topic: str, group: str | None, access_key: str | None
+    ) -> hmac.HMAC | None:
+        """Return what signs the requests of somebody; None if they need no signature.
 
         Raises:
-            AclError: the sender may not send to this topic, whatever it signs.
+            AclError: the request is not allowed, whatever is signed.
         """
         account = self._signer(ip, access_key)
         if account is None:
             return None
-        self._check_perms(account, Command(code, ext={"topic": topic, "b": topic}))
+        ext = {"topic": topic, "b": topic}
+        if group is not None:
+            ext["consumerGroup"] = group
+        self._check_perms(account, Command(code, ext=ext))
         return hmac.new(account.secret_key.encode(), digestmod=hashlib.sha1)
 
     def _signer(self, ip: str, access_key: str | None) -> Account | None:
@@ -307,7 +318,7 @@ class AccessControl:
 
     def _load(self) -> None:
         self._table = self._files.load()
-        self._senders.clear()
+        self._signers.clear()
 
 
 def _key_of(account: Json) -> str | None:

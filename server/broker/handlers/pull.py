@@ -3,6 +3,7 @@
 Source: broker/processor/PullMessageProcessor.java.
 """
 
+from remoting.acl import read_proof
 from remoting.aio.server import ServerConn
 from remoting.codes import LaterCode, RequestCode
 from remoting.command import Command
@@ -25,11 +26,18 @@ def pull_raw(broker: Broker, conn: ServerConn, raw: RawFrame, now_ms: int) -> bo
         now_ms: when it was read.
 
     Returns:
-        False for any other header; the request then goes to ``pull``.
+        False for any other header, and for a pull that is not allowed at once; the request is
+        then checked by the gate and goes to ``pull``.
     """
     fields = parse_pull(raw.serialize, raw.header)
     if fields is None or fields.is_oneway:
         return False
+    if broker.access is not None:
+        proof = read_proof(*raw)
+        names = fields.topic, fields.consumer_group
+        ip = conn.peer[0]
+        if proof is None or not broker.access.allows_pull(ip, fields.code, *names, proof):
+            return False
     broker.puller.take(conn, fields, opaque=fields.opaque, serialize=raw.serialize, now_ms=now_ms)
     return True
 

@@ -27,6 +27,7 @@ from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_DecodeASCII, PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcpy
+from remoting.acl_kernel cimport proof_of
 from remoting.header_pairs cimport (
     JSON,
     ROCKETMQ,
@@ -34,9 +35,10 @@ from remoting.header_pairs cimport (
     Header,
     Pair,
     Span,
+    is_ascii,
+    is_utf8,
     is_word,
     read_header,
-    sort_pairs,
 )
 from server.broker.send.send_header cimport (
     FIELDS_COUNT,
@@ -51,7 +53,6 @@ from storefmt.formats.big_endian cimport i32, put_u32, put_u64, u32
 from storefmt.formats.javahash_kernel cimport hash_on
 from storefmt.formats.scan_kernel cimport Span as BufferSpan
 
-from remoting import acl
 from remoting.codes import FLAG_RESPONSE, RequestCode, SerializeType
 from remoting.frame import FRAME_SIZE_MAX, HEADER_SIZE_MAX
 from server.broker.send.batches import RUN_COUNT_MAX
@@ -90,8 +91,6 @@ cdef int64_t RECORD_HEAD = layout.MESSAGE.part("body_size").struct().size
 cdef int64_t BATCH_HEAD = layout.BATCH_ENTRY.part("body_size").struct().size
 cdef bytes TAGS_NAME = TAGS.encode(), KEYS_NAME = KEYS.encode()
 cdef bytes UNIQUE_NAME = UNIQUE_KEY.encode(), WAIT_NAME = WAIT.encode()
-cdef bytes ACCESS_KEY_NAME = acl.ACCESS_KEY.encode(), SIGNATURE_NAME = acl.SIGNATURE.encode()
-cdef bytes UNIQUE_QUERY_NAME = acl.UNIQUE_KEY_QUERY.encode()
 cdef uint32_t ANSWER_FLAG = FLAG_RESPONSE
 # Creating a named tuple this way takes half the time.
 cdef object new_entry = tuple.__new__
@@ -213,23 +212,6 @@ cdef int _split(Span text, Pair *parts) noexcept nogil:
 
 cdef inline bint _named(Span name, bytes wanted) noexcept:
     return is_word(&name, PyBytes_AS_STRING(wanted), PyBytes_GET_SIZE(wanted))
-
-
-cdef bint _is_ascii(Span text) noexcept nogil:
-    cdef Py_ssize_t at
-    for at in range(text.size):
-        if text.at[at] & 0x80:
-            return False
-    return True
-
-
-cdef bint _is_utf8(Span text) except -1:
-    if not _is_ascii(text):
-        try:
-            PyUnicode_DecodeUTF8(<char *> text.at, text.size, NULL)
-        except UnicodeDecodeError:
-            return False
-    return True
 
 
 cdef object _tag_code(Span tag):
@@ -434,7 +416,7 @@ cdef class SendKernel:
                 break
             if not self._aim(&send):
                 break
-            if self._allows is not None and not self._is_allowed(&header, body):
+            if self._allows is not None and not self._is_allowed(&header, &body):
                 break
             if not (self._take_batch(&send, body) if send.is_batch else self._take_one(&send, body)):
                 break
@@ -446,7 +428,7 @@ cdef class SendKernel:
         """Find the route of a send; False if the general way has to."""
         cdef PyObject *found
         if self._route is None or not _named(send.topic, self._topic_bytes):
-            if not _is_ascii(send.topic):
+            if not is_ascii(send.topic):
                 return False
             topic = PyUnicode_DecodeASCII(<char *> send.topic.at, send.topic.size, NULL)
             found = PyDict_GetItem(self._routes, topic)
@@ -464,34 +446,10 @@ cdef class SendKernel:
         send.sys_flag = (send.sys_flag | self._route_flag) & ~HOSTS_MASK | self._host_bits
         return True
 
-    cdef bint _is_allowed(self, Header *header, Span body) except -1:
+    cdef bint _is_allowed(self, Header *header, const Span *body) except -1:
         """Tell whether the access control allows a send; False also if only the general way can."""
-        cdef Pair *pair
-        cdef int at
-        cdef Py_ssize_t size = body.size
-        cdef bytes content
-        cdef uint8_t *out
-        access_key, signature = None, b""
-        sort_pairs(header)
-        for at in range(header.count):
-            pair = &header.pairs[at]
-            if not _is_ascii(pair.name) or _named(pair.name, UNIQUE_QUERY_NAME):
-                return False
-            # Bytes that are not UTF-8 are signed as what replaces them.
-            if not _is_utf8(pair.value):
-                return False
-            if _named(pair.name, ACCESS_KEY_NAME):
-                access_key = PyUnicode_DecodeUTF8(<char *> pair.value.at, pair.value.size, NULL)
-            elif _named(pair.name, SIGNATURE_NAME):
-                signature = PyBytes_FromStringAndSize(<char *> pair.value.at, pair.value.size)
-                pair.value.size = 0
-            size += pair.value.size
-        content = PyBytes_FromStringAndSize(NULL, size)
-        out = <uint8_t *> PyBytes_AS_STRING(content)
-        for at in range(header.count):
-            out = _copy(out, header.pairs[at].value.at, header.pairs[at].value.size)
-        _copy(out, body.at, body.size)
-        return self._allows(self._ip, header.code, self._topic, access_key, signature, content)
+        proof = proof_of(header, body)
+        return proof is not None and self._allows(self._ip, header.code, self._topic, proof)
 
     cdef Layout _layout_for(self, Pair *parts, int count):
         """Return how these properties are stored; None if the general way has to do it."""
@@ -571,7 +529,7 @@ cdef class SendKernel:
         if count < 0 or not 0 < body.size <= self._body_max:
             return False
         # Bytes that are not UTF-8 are replaced on the general way.
-        if not _is_utf8(send.properties):
+        if not is_utf8(send.properties):
             return False
         cdef Layout found = self._layout_for(parts, count)
         if found is None or (found.wait >= 0 and not is_true(parts[found.wait].value)):
@@ -702,7 +660,7 @@ cdef class SendKernel:
         cdef Pair *parts = self._parts
         if not properties.size:
             return True
-        if not _is_ascii(properties):
+        if not is_ascii(properties):
             return False
         count = _split(properties, parts)
         for at in range(count):

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
+from remoting.aio.channel import WRITE_SIZE, Asking, Channel
 from remoting.aio.link import PAUSE_SIZE, Link, Outbox
 from remoting.command import Command
 from remoting.errors import BadFrame
@@ -49,6 +50,16 @@ class FakeTransport(asyncio.Transport):
         self.calls.append("resume")
 
 
+class Nobody:
+    """Owns a connection that asks for nothing."""
+
+    def forget(self, channel: Channel) -> None:
+        pass
+
+    def answer(self, channel: Channel, request: Command) -> None:
+        pass
+
+
 class Collector(Link):
     """Remembers frames and the error."""
 
@@ -81,6 +92,28 @@ async def test_what_is_sent_in_one_turn_leaves_in_one_write() -> None:
     link.send(b"c")
     await asyncio.sleep(0)
     assert transport.writes == [b"ab", b"c"]
+
+
+async def test_requests_leave_while_the_client_makes_the_next_ones() -> None:
+    outbox = Outbox()
+    channel = Channel(Nobody(), "127.0.0.1:1", outbox)
+    transport = FakeTransport()
+    channel.connection_made(transport)
+    frames = [encode_frame(Command(310, opaque=number, body=bytes(1_024))) for number in range(60)]
+
+    for number, frame in enumerate(frames):
+        channel.post(number, frame, Asking(asyncio.get_running_loop().create_future()), 9e9)
+    early = [len(data) for data in transport.writes]
+    outbox.flush()
+
+    # The first one left alone; then as many at a time as are needed for WRITE_SIZE.
+    size = len(frames[-1])
+    assert early[0] == len(frames[0])
+    assert len(early) == 4
+    assert all(WRITE_SIZE < one <= WRITE_SIZE + size for one in early[1:])
+    assert b"".join(transport.writes) == b"".join(frames)
+    channel.pending.drain()
+    channel.connection_lost(None)
 
 
 async def test_what_is_sent_alone_leaves_now_but_behind_what_waits() -> None:

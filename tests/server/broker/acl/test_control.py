@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remoting.acl import content_of
+from remoting.acl import Proof, content_of
 from remoting.bodies import PlainAccessConfig
 from remoting.codes import RequestCode
 from remoting.command import Command
@@ -169,16 +169,16 @@ def test_changed_files_count_at_the_next_look_and_broken_ones_do_not(
 
 
 def allowed(access: AccessControl, command: Command, *, ip: str = ELSEWHERE) -> bool:
-    """Return whether the short way allows a send, which then has to be what ``check`` says."""
+    """Return whether the short way allows a request, which has to be what ``check`` says."""
     ext = command.ext
-    found = access.allows_send(
-        ip,
-        command.code,
-        ext["b"],
-        ext.get("AccessKey"),
-        ext.get("Signature", "").encode(),
-        content_of(ext, command.body),
+    proof = Proof(
+        ext.get("AccessKey"), ext.get("Signature", "").encode(), content_of(ext, command.body)
     )
+    if command.code == RequestCode.PULL_MESSAGE:
+        group = ext["consumerGroup"]
+        found = access.allows_pull(ip, command.code, ext["topic"], group, proof)
+    else:
+        found = access.allows_send(ip, command.code, ext["b"], proof)
     try:
         access.check(ip, command)
     except AclError:
@@ -215,6 +215,27 @@ def test_the_short_way_of_sends_says_what_the_check_says(tmp_path: Path, strict:
     assert found["S", None, True, "10.9.2.1"]
 
 
+@pytest.mark.parametrize("strict", [True, False])
+def test_the_short_way_of_pulls_says_what_the_check_says(tmp_path: Path, strict: bool) -> None:
+    access = control(write_home(tmp_path), strict=strict)
+    found = {}
+    for topic in ("T", "P", "S", "unnamed"):
+        for group in ("G", "G2", "unnamed"):
+            for by in (USER, OTHER, ADMIN):
+                for secret in (SECRETS[by], "wrongSecret"):
+                    header = pull(topic=topic, consumer_group=group)
+                    command = signed(RequestCode.PULL_MESSAGE, header, by=by, secret=secret)
+                    is_right = secret != "wrongSecret"
+                    for _ in range(2):
+                        found[topic, group, by, is_right] = allowed(access, command)
+
+    assert {key for key, is_allowed in found.items() if is_allowed and key[2] == USER} == {
+        ("T", "G", USER, True),
+        ("S", "G", USER, True),
+    }
+    assert found["unnamed", "unnamed", ADMIN, True]
+
+
 def test_the_short_way_of_sends_leaves_messages_that_are_copied(tmp_path: Path) -> None:
     access = control(write_home(tmp_path))
     sends = [
@@ -248,14 +269,14 @@ def test_the_short_way_of_sends_ends_when_the_accounts_change(tmp_path: Path) ->
 def test_the_memory_of_the_short_way_is_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(access_control, "SENDERS_MAX", 3)
+    monkeypatch.setattr(access_control, "SIGNERS_MAX", 3)
     access = control(write_home(tmp_path))
     command = signed(RequestCode.SEND_MESSAGE_V2, send(), body=b"x")
 
     found = [allowed(access, command, ip=f"10.9.9.{number}") for number in range(10)]
 
     assert found == [True] * 10
-    assert len(access._senders) <= 3
+    assert len(access._signers) <= 3
 
 
 def test_a_broken_file_stops_the_start(tmp_path: Path) -> None:

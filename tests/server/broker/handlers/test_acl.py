@@ -7,9 +7,9 @@ from typing import TypeVar
 
 import pytest
 
-from remoting.acl import sign
+from remoting.acl import proof_readers, sign
 from remoting.bodies import GetBrokerClusterAclConfigResponseBody
-from remoting.codes import RequestCode
+from remoting.codes import RequestCode, SerializeType
 from remoting.command import Command
 from remoting.headers import (
     CreateAccessConfig,
@@ -17,8 +17,10 @@ from remoting.headers import (
     GetBrokerAclConfigResponse,
     UpdateGlobalWhiteAddrsConfig,
 )
-from tests.server.broker.acl.homes import ADMIN, SECRETS, USER, write_home
-from tests.server.broker.desk import Desk, running
+from server.broker.acl.control import AccessControl
+from server.broker.handlers import pull as handlers_pull
+from tests.server.broker.acl.homes import ADMIN, SECRETS, USER, signed, write_home
+from tests.server.broker.desk import Desk, create, pull, running, send
 
 T = TypeVar("T")
 NEW = CreateAccessConfig(
@@ -38,6 +40,62 @@ def run(tmp_path: Path, scene: Callable[[Desk], Awaitable[T]], **settings: objec
             return await scene(desk)
 
     return asyncio.run(go())
+
+
+PULLS = {
+    "allowed": {},
+    "as escaped text": {"subscription": "TAGS\\"},
+    "by another group": {"consumer_group": "G2"},
+    "of another topic": {"topic": "P"},
+    "with a wrong key": {"secret": "wrongSecret"},
+    "without a key": {"by": None},
+}
+
+
+async def pulls(desk: Desk) -> dict[str, tuple[int, str | None, bytes]]:
+    """Return code, remark and body of the answers to all kinds of pulls."""
+    found = {}
+    stored = signed(RequestCode.SEND_MESSAGE_V2, send(topic="T"), by=ADMIN, body=b"x")
+    await desk.client.invoke(
+        desk.address, signed(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T"), by=ADMIN)
+    )
+    await desk.client.invoke(desk.address, stored)
+    for serialize in SerializeType:
+        for name, changes in PULLS.items():
+            keys = {key: changes[key] for key in ("by", "secret") if key in changes}
+            fields = {key: changes[key] for key in changes if key not in keys}
+            header = pull(**{"topic": "T", "consumer_group": "G", **fields})
+            command = signed(RequestCode.PULL_MESSAGE, header, **keys)
+            command.serialize = serialize
+            answer = await desk.client.invoke(desk.address, command)
+            found[f"{name} {serialize.name}"] = (answer.code, answer.remark, answer.body[100:])
+    return found
+
+
+def test_pulls_are_checked_alike_with_the_kernel_and_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[int] = []
+    check = AccessControl.check
+
+    def noted(self: AccessControl, ip: str, command: Command) -> None:
+        checked.append(command.code)
+        check(self, ip, command)
+
+    monkeypatch.setattr(AccessControl, "check", noted)
+    fast = run(tmp_path / "fast", pulls)
+    checked_fast = checked.count(RequestCode.PULL_MESSAGE)
+    checked.clear()
+    monkeypatch.setattr(handlers_pull, "parse_pull", lambda serialize, header: None)
+    plain = run(tmp_path / "plain", pulls)
+
+    assert fast == plain
+    assert fast["allowed JSON"][:2] == fast["allowed ROCKETMQ"][:2] == (0, "FOUND")
+    assert all(code == 1 for name, (code, _, _) in fast.items() if name[0] != "a")
+    assert checked.count(RequestCode.PULL_MESSAGE) == 2 * len(PULLS)
+    if "compiled" in proof_readers():
+        # Allowed in both serialisations; the text with an escape is allowed by the check only.
+        assert checked_fast == 2 * len(PULLS) - 3
 
 
 async def ask(desk: Desk, code: int, header=None) -> Command:
