@@ -139,6 +139,13 @@ LONG: Final = (
         ),
     ),
     Long(
+        "how-tos, a page at a time",
+        where=("tests/test_howtos.py::test_the_page_prints_what_it_says",),
+        short=(
+            "tests/test_howtos.py::test_the_page_prints_what_it_says[recover-a-broken-store.md]",
+        ),
+    ),
+    Long(
         "large stores and clusters",
         where=(
             "tests/mqadmin/commands/test_streaming.py",
