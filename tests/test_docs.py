@@ -129,6 +129,21 @@ def test_every_command_of_a_page_is_one_of_ours(page: Path) -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize(
+    ("page", "translation"),
+    [("README.md", "README.zh-CN.md"), ("docs/tour.md", "docs/zh/quick-start.md")],
+)
+def test_a_translation_has_the_commands_and_figures_of_its_page(
+    page: str, translation: str
+) -> None:
+    ours, theirs = ((REPOSITORY / name).read_text() for name in (page, translation))
+    figures = re.compile(r"^\|[^|]+(\|[^|]+\|[^|]+\| `[^`]+` \|)$", re.MULTILINE)
+
+    assert FENCE.findall(theirs) == FENCE.findall(ours)
+    assert figures.findall(theirs) == figures.findall(ours)
+    assert theirs.count("\n## ") == ours.count("\n## ")
+
+
 def defined_in(source: str) -> set[tuple[str, str]]:
     """Return classes and functions of a module, each with the class around it or none."""
     found: set[tuple[str, str]] = set()

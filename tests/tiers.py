@@ -139,8 +139,11 @@ LONG: Final = (
         ),
     ),
     Long(
-        "how-tos, a page at a time",
-        where=("tests/test_howtos.py::test_the_page_prints_what_it_says",),
+        "pages whose commands are run",
+        where=(
+            "tests/test_howtos.py::test_the_page_prints_what_it_says",
+            "tests/test_readme.py::test_the_commands_run_from_top_to_bottom",
+        ),
         short=(
             "tests/test_howtos.py::test_the_page_prints_what_it_says[recover-a-broken-store.md]",
         ),
