@@ -191,7 +191,7 @@ def test_every_locked_dependency_of_ours_has_its_reason() -> None:
     named = (DIRECTORY / "dependencies.md").read_text()
     wanted = {
         re.split(r"[\[<>=;]", line)[0].strip()
-        for name in ("shell.in", "dev.in")
+        for name in ("shell.in", "dev.in", "site.in")
         for line in (REPOSITORY / "requirements" / name).read_text().splitlines()
         if line and not line.startswith(("-", "#"))
     }

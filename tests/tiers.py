@@ -139,10 +139,11 @@ LONG: Final = (
         ),
     ),
     Long(
-        "pages whose commands are run",
+        "the site, and pages whose commands are run",
         where=(
             "tests/test_howtos.py::test_the_page_prints_what_it_says",
             "tests/test_readme.py::test_the_commands_run_from_top_to_bottom",
+            "tests/test_site.py",
         ),
         short=(
             "tests/test_howtos.py::test_the_page_prints_what_it_says[recover-a-broken-store.md]",
