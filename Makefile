@@ -11,7 +11,7 @@ SELF   := $(PIP) --no-deps --no-build-isolation --config-settings editable_mode=
 
 KERNELS := $(shell find remoting storefmt server -name "*.pyx" -o -name "*.pxd")
 
-.PHONY: shell test test-full check short full pure kernel wheel bench soak fuzz sanitize docs lock clean
+.PHONY: shell test test-full check short full pure kernel wheel bench soak fuzz sanitize docs site lock clean
 
 shell: $(VENV)/.shell
 	@$(BIN)/mqadmin shell --embedded $(if $(STORE),--store $(STORE))
@@ -83,6 +83,19 @@ bench: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/python -m docs.generate
 
+# Has an environment of its own: the tools above need none of its packages.
+SITE ?= build/site
+site: build/site-venv/.site
+	$(PYTHON) docs/site.py build/site-pages
+	build/site-venv/bin/python -m mkdocs build --quiet --strict --site-dir $(abspath $(SITE))
+	@echo $(SITE)/index.html
+
+build/site-venv/.site: requirements/site.lock
+	@$(PYTHON) -m venv build/site-venv
+	@build/site-venv/bin/python -m pip --disable-pip-version-check install --quiet \
+		--require-hashes -r requirements/site.lock
+	@touch $@
+
 $(VENV)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "$(PYTHON) is older than 3.11: name a newer one, as in 'make shell PYTHON=python3.12'" >&2; exit 1; }
@@ -104,7 +117,7 @@ $(VENV)/.dev: requirements/dev.lock pyproject.toml setup.py $(KERNELS) | $(VENV)
 	@touch $@ $(VENV)/.shell
 
 lock:
-	cd requirements && for name in shell dev; do \
+	cd requirements && for name in shell dev site; do \
 		$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 			--no-header $$name.in -o $$name.lock; done
 	cd benchmarks && $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \

@@ -4,7 +4,9 @@
     docs/format.md    every layout of a store directory
     docs/cli.md       every command of mqadmin
     docs/security.md  who may send which request
+    docs/settings.md  every setting of the servers
     docs/client.md    every parameter of the client
+    docs/api.md       every public class of the client
     docs/screen-*.svg tables on terminals of 80 and of 120 columns
     completions/      the completion scripts
     man/              a page for every command
@@ -21,8 +23,10 @@ from pathlib import Path
 import server.broker.handlers
 import server.namesrv.handlers
 from docs.access import security
+from docs.apipage import api
 from docs.clientpage import client
 from docs.screens import screens
+from docs.settingspage import settings
 from mqadmin.cli import man_page
 from mqadmin.cli.help import command_help, overview
 from mqadmin.cli.parse import everything
@@ -122,7 +126,9 @@ DOCUMENTS: dict[str, Callable[[], str]] = {
     "format.md": layouts,
     "cli.md": commands,
     "security.md": lambda: security(PRINTED),
+    "settings.md": lambda: settings(PRINTED),
     "client.md": client,
+    "api.md": lambda: api(PRINTED),
     **screens(),
 }
 

@@ -2,17 +2,33 @@
 
 import ast
 import re
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from docs.generate import DIRECTORY, DOCUMENTS, printed_files
+from mqadmin.cli.parse import parse
+from mqadmin.errors import Usage
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGES = ("storefmt", "remoting", "mqclient", "server", "pipeline", "mqadmin")
 NAMED = re.compile(r"\[`(?:(\w+)\.)?(\w+)`\]\(([^)]+\.py)\)")
 """A link whose text is a name of the file that it leads to: ``[`Class.method`](path.py)``."""
-LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)\)")
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+"""A link inside the project: the path, empty for the page itself, and the heading it leads to."""
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+HEADING = re.compile(r"^#+ +(.*?) *$", re.MULTILINE)
+PAGES = [
+    path
+    for path in sorted((*REPOSITORY.glob("*.md"), *DIRECTORY.rglob("*.md")))
+    if path != DIRECTORY / "cli.md"
+]
+"""Every page but the one that `mqadmin help` prints."""
+OPERATORS = ";&|<>()\n"
+ONLY_NAMED = re.compile(r"^missing |^no store directory given| needs -")
+"""What parsing says of a command that a sentence names without its arguments."""
 
 
 @pytest.mark.parametrize("name", sorted(DOCUMENTS))
@@ -35,17 +51,97 @@ def test_completions_and_man_pages_are_what_the_code_prints() -> None:
     assert old == [], "run `make docs`"
 
 
-def test_every_link_of_a_document_leads_somewhere() -> None:
-    pages = [*REPOSITORY.glob("*.md"), *DIRECTORY.rglob("*.md")]
+def anchors(page: Path) -> set[str]:
+    """Return the names that headings of a page have on GitHub and on the site."""
+    found: list[str] = []
+    for heading in HEADING.findall(FENCE.sub("", page.read_text())):
+        text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()
+        found.append(re.sub(r"[^\w\- ]", "", text).replace(" ", "-"))
+    assert len(found) == len(set(found)), f"{page.name} has two headings of the same words"
+    return set(found)
 
-    missing = [
-        f"{page.relative_to(REPOSITORY)}: {target}"
-        for page in pages
-        for target in LINK.findall(page.read_text())
-        if not (page.parent / target).exists()
-    ]
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    missing = []
+    for path, anchor in LINK.findall(FENCE.sub("", page.read_text())):
+        target = page.parent / path if path else page
+        if not target.exists():
+            missing.append(path)
+        elif anchor and (target.suffix != ".md" or anchor not in anchors(target)):
+            missing.append(f"{path}#{anchor}")
 
     assert missing == []
+
+
+def commands_in(text: str) -> list[list[str]]:
+    """Return the words of each command of mqadmin in lines for a shell."""
+    without_comments = re.sub(r"(?m)(^|\s)#.*", "", text).replace("\\\n", " ")
+    tokens = shlex.shlex(without_comments, posix=True, punctuation_chars=OPERATORS)
+    tokens.whitespace, tokens.whitespace_split, tokens.commenters = " \t", True, ""
+    found: list[list[str]] = []
+    is_first, is_ours = True, False
+    for token in tokens:
+        if token in ("do", "then") or set(token) <= set(OPERATORS):
+            is_first, is_ours = True, False
+        elif is_ours:
+            found[-1].append(token)
+        else:
+            is_ours = is_first and token.split("/")[-1] == "mqadmin"
+            is_first = False
+            if is_ours:
+                found.append([])
+    return found
+
+
+def is_placeholder(words: Sequence[str]) -> bool:
+    """Return whether a sentence leaves open which command it means: ``mqadmin pipeline JOB``."""
+    return any(word.isupper() or word == "…" for word in words[:2])
+
+
+def test_commands_are_found_in_pipes_loops_and_quotes() -> None:
+    text = """\
+for n in 1 2; do .venv/bin/mqadmin message send T "a; $n"; done   # mqadmin is not called here
+man mqadmin | mqadmin offset import - -y >out && echo mqadmin
+"""
+
+    assert commands_in(text) == [["message", "send", "T", "a; $n"], ["offset", "import", "-", "-y"]]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_every_command_of_a_page_is_one_of_ours(page: Path) -> None:
+    text = page.read_text()
+    blocks = [
+        code
+        for language, code in FENCE.findall(text)
+        if language in ("", "sh") and "mqadmin " in code
+    ]
+    named = re.findall(r"`(mqadmin [^`]+)`", FENCE.sub("", text))
+
+    wrong = []
+    for words in (words for code in (*blocks, *named) for words in commands_in(code)):
+        try:
+            parse(words)
+        except Usage as error:
+            if not ONLY_NAMED.search(str(error)) and not is_placeholder(words):
+                wrong.append(f"mqadmin {' '.join(words)}: {error}")
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("page", "translation"),
+    [("README.md", "README.zh-CN.md"), ("docs/tour.md", "docs/zh/quick-start.md")],
+)
+def test_a_translation_has_the_commands_and_figures_of_its_page(
+    page: str, translation: str
+) -> None:
+    ours, theirs = ((REPOSITORY / name).read_text() for name in (page, translation))
+    figures = re.compile(r"^\|[^|]+(\|[^|]+\|[^|]+\| `[^`]+` \|)$", re.MULTILINE)
+
+    assert FENCE.findall(theirs) == FENCE.findall(ours)
+    assert figures.findall(theirs) == figures.findall(ours)
+    assert theirs.count("\n## ") == ours.count("\n## ")
 
 
 def defined_in(source: str) -> set[tuple[str, str]]:
@@ -95,7 +191,7 @@ def test_every_locked_dependency_of_ours_has_its_reason() -> None:
     named = (DIRECTORY / "dependencies.md").read_text()
     wanted = {
         re.split(r"[\[<>=;]", line)[0].strip()
-        for name in ("shell.in", "dev.in")
+        for name in ("shell.in", "dev.in", "site.in")
         for line in (REPOSITORY / "requirements" / name).read_text().splitlines()
         if line and not line.startswith(("-", "#"))
     }

@@ -139,6 +139,19 @@ LONG: Final = (
         ),
     ),
     Long(
+        "the site, and pages whose commands are run",
+        where=(
+            "tests/test_howtos.py::test_the_page_prints_what_it_says",
+            "tests/test_readme.py::test_the_commands_run_from_top_to_bottom",
+            "tests/test_site.py",
+            "tests/mqadmin/test_demo.py::test_the_tour_runs_to_its_end_without_a_person",
+            "tests/mqadmin/test_demo.py::test_the_tour_is_recorded",
+        ),
+        short=(
+            "tests/test_howtos.py::test_the_page_prints_what_it_says[recover-a-broken-store.md]",
+        ),
+    ),
+    Long(
         "large stores and clusters",
         where=(
             "tests/mqadmin/commands/test_streaming.py",

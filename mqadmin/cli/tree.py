@@ -167,6 +167,7 @@ AREAS: Final[dict[str, dict[str, str]]] = {
     },
     "The tool itself": {
         "shell": "run commands with completion, or a script",
+        "demo": "take a guided tour: live views, then a broken store",
         "embedded": "run a name server and a broker, until interrupted",
         "context add": "name a cluster, or change what a name means",
         "context list": "list the named contexts",

@@ -1,0 +1,122 @@
+"""docs/settings.md: every setting of the servers, with Java's default beside ours.
+
+Java's defaults were read from the real classes by reflection; the file with them lies beside the
+checkout (``shared/facts/config.json``; ``MQ_SHARED`` names another place).
+
+Rule: the meaning of a setting is written once, in the docstring below its attribute.
+"""
+
+import ast
+import inspect
+import json
+import os
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+from server.broker.config import BrokerConfig
+from server.namesrv.config import NamesrvConfig
+from server.runtime.javakeys import BROKER_KEYS, NAMESRV_KEYS
+from server.runtime.settings import keys_of
+from server.store.config import StoreConfig
+
+PARTS: Final[Mapping[str, tuple[str, type]]] = {
+    "Broker": ("BrokerConfig and NettyServerConfig", BrokerConfig),
+    "Store": ("MessageStoreConfig; in the same file as those of the broker", StoreConfig),
+    "Name server": ("NamesrvConfig and NettyServerConfig", NamesrvConfig),
+}
+JAVA_CLASSES: Final = {
+    "Broker": ("BrokerConfig", "NettyServerConfig", "NettyClientConfig", "MessageStoreConfig"),
+    "Store": ("MessageStoreConfig",),
+    "Name server": ("NamesrvConfig", "NettyServerConfig"),
+}
+PORTS: Final = {("Broker", "listenPort"): 10911, ("Name server", "listenPort"): 9876}
+"""Defaults that a start-up of Java sets, after the field of its class."""
+
+
+def java_defaults() -> dict[str, dict[str, object]]:
+    """Return the defaults of Java's fields, by part and key."""
+    beside = Path(__file__).resolve().parents[2] / "shared"
+    path = Path(os.environ.get("MQ_SHARED", beside)) / "facts" / "config.json"
+    classes = json.loads(path.read_text())["classes"]
+    made: dict[str, dict[str, object]] = {}
+    for part, names in JAVA_CLASSES.items():
+        made[part] = {
+            key: field["default"]
+            for name in reversed(names)
+            for key, field in classes[name]["fields"].items()
+        }
+    for (part, key), port in PORTS.items():
+        made[part][key] = port
+    return made
+
+
+def meanings(config: type) -> Iterator[tuple[str, str]]:
+    """Yield the attributes of a class that have a docstring, with its text."""
+    body = ast.parse(textwrap.dedent(inspect.getsource(config))).body[0]
+    assert isinstance(body, ast.ClassDef)
+    for node, after in zip(body.body, body.body[1:], strict=False):
+        if (
+            isinstance(node, ast.AnnAssign)
+            and isinstance(node.target, ast.Name)
+            and isinstance(after, ast.Expr)
+            and isinstance(after.value, ast.Constant)
+            and isinstance(after.value.value, str)
+        ):
+            yield node.target.id, " ".join(after.value.value.split())
+
+
+def shown(value: object) -> str:
+    """Return a default as it would stand in a properties file."""
+    match value:
+        case None | "":
+            return ""
+        case bool():
+            return str(value).lower()
+        case Enum():
+            return f"`{value.name}`"
+        case _:
+            return f"`{value}`"
+
+
+def rows(part: str, config: type, java: Mapping[str, object]) -> Iterator[str]:
+    """Yield a row of the table for each key of a class."""
+    said = dict(meanings(config))
+    defaults = {field.name: field.default for field in fields(config)}
+    for name, key in sorted(keys_of(config).items()):
+        default = defaults[key.attribute]
+        ours = "found at the start" if default is MISSING else shown(default)
+        theirs = shown(java[name]) if name in java else "–"
+        meaning = said.get(key.attribute, "").replace("``", "`").replace("|", "\\|")
+        yield f"| `{name}` | {theirs} | {ours} | {meaning} |"
+
+
+def settings(printed: str) -> str:
+    """Return docs/settings.md."""
+    java = java_defaults()
+    lines = [
+        "# Settings of the servers",
+        "",
+        printed,
+        "Keys are those of RocketMQ, in a properties or YAML file (`-c`), or as environment",
+        "variables (`ROCKETMQ_<key>`). `–` stands where 4.9.7 has no such setting. A setting",
+        "without a text means what it means in RocketMQ. `mqbroker -p` prints what is in use.",
+        "The settings of TLS are on the page about [security](security.md#tls).",
+    ]
+    used: set[str] = set()
+    for part, (source, config) in PARTS.items():
+        used |= set(keys_of(config))
+        lines += ["", f"## {part}", "", f"In RocketMQ: {source}.", ""]
+        lines += ["| key | Java | ours | meaning |", "| --- | --- | --- | --- |"]
+        lines += rows(part, config, java[part])
+    unused = sorted((BROKER_KEYS | NAMESRV_KEYS) - used)
+    lines += ["", "## Accepted, and without effect", ""]
+    lines += [
+        "RocketMQ has these settings. A start of ours names those that are given and goes on;"
+    ]
+    lines += ["those that would move data or open access are refused.", ""]
+    lines += textwrap.wrap(", ".join(f"`{key}`" for key in unused), 100)
+    return "\n".join(lines) + "\n"

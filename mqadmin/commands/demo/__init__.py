@@ -1,0 +1,1 @@
+"""Commands whose first word is ``demo``; one file each."""

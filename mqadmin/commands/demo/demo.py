@@ -1,0 +1,25 @@
+"""``demo``: a guided tour on servers, producers and consumers of its own."""
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
+
+
+@command(
+    "demo",
+    examples=(
+        ("mqadmin demo", "step by step; Enter goes on"),
+        ("mqadmin demo </dev/null", "from beginning to end, without a pause"),
+    ),
+    details="Starts a name server, a broker, a producer and three members of a group, one of them "
+    "slow and one that dies, and shows them with `top`, `group lag`, `lock list` and `rebalance "
+    "watch`. Then it damages a store and mends it. All of it is gone afterwards.",
+    needs=Needs.NONE,
+)
+def demo(call: Call) -> Outcome:
+    """Run the steps."""
+    # The shell and the client are imported by nobody else who only lists commands.
+    from mqadmin.demo.tour import run
+
+    run(call)
+    return Outcome(())

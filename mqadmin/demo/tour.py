@@ -1,0 +1,238 @@
+"""The steps of the tour, run one after the other on servers of its own.
+
+    EmbeddedServer <── shop: sends orders
+          └── billing: app-1 quick, app-2 slow, app-3 is killed on the way
+    then: servers stopped, a message overwritten, the store mended
+
+Rule: what is shown is what a user gets: each line runs in the shell of ``mqadmin``. A person goes
+on with Enter and looks at live views; without one, each view is taken once and nothing waits.
+"""
+
+import io
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, NamedTuple
+
+from mqadmin.demo.traffic import GROUP, PRODUCER, TOPIC, body_of
+from mqadmin.errors import CommandError
+from mqadmin.session.call import Call, Workplace
+from mqadmin.shell.engine import Shell
+from mqadmin.shell.server import EmbeddedServer
+
+PAUSES_MS: Final = {PRODUCER: 40, "app-1": 5, "app-2": 400, "app-3": 5}
+DYING: Final = "app-3"
+DIES_AFTER_S: Final = 3.0
+"""After the start of the step that shows it."""
+SET_UP: Final = (
+    f"topic create {TOPIC} -q 6",
+    f"wait topic {TOPIC} --within 60s",
+)
+READY: Final = (
+    f"wait group {GROUP} --members 3 --within 60s",
+    f"assert message-count {TOPIC} --min 100 --within 60s",
+)
+DAMAGED: Final = 7
+"""The number of the order whose body is overwritten."""
+COLUMNS: Final = 78
+
+
+class Step(NamedTuple):
+    """One line of the tour.
+
+    Attributes:
+        says: what it shows.
+        line: what is run.
+        live: what is run instead where a person looks on.
+        is_death: a member is killed meanwhile.
+    """
+
+    says: str
+    line: str
+    live: str = ""
+    is_death: bool = False
+
+
+LIVE: Final = (
+    Step(
+        "A name server and a broker of our own run on this machine. A shop sends orders, and the"
+        " three members of the group billing read them in order.",
+        "cluster list",
+    ),
+    Step(
+        "Brokers, topics and groups with their rates, the busiest first. `q` leaves.",
+        "top --once --interval 1",
+        "top --interval 1",
+    ),
+    Step(
+        "app-2 is slow: how far is the group behind, and how long will it need? Ctrl-C leaves.",
+        f"group lag {GROUP} {TOPIC}",
+        f"group lag {GROUP} {TOPIC} --watch 1",
+    ),
+    Step(
+        "Members that read in order lock their queues, for 60 seconds at a time. Ctrl-C leaves.",
+        f"lock list --group {GROUP}",
+        f"lock list --group {GROUP} --watch 1",
+    ),
+    Step(
+        f"Now {DYING} is killed (kill -9). The broker tells the other two, who share its queues.",
+        f"rebalance watch {GROUP} {TOPIC} --interval 1 --for 10s",
+        is_death=True,
+    ),
+    Step(
+        f"What {DYING} had locked stays locked until the lock ends, and others wait for it.",
+        f"lock list --group {GROUP}",
+    ),
+    Step(
+        "What became of one order? Where it is, and where the group stands.",
+        f"message trace o-{DAMAGED} --topic {TOPIC} --columns step,queue_id,group,detail",
+    ),
+)
+BROKEN: Final = (
+    Step(
+        f"The servers are stopped, and a bad disk has overwritten order {DAMAGED}. Nothing of what"
+        " follows needs a server.",
+        "store verify",
+    ),
+    Step(
+        "A repair writes a copy that a broker opens, and says what is lost.", "store repair --to {}"
+    ),
+    Step("The copy is healthy. Start a broker on it, ours or Java's.", "store verify --store {}"),
+)
+
+
+class Tour:
+    """Shows steps: the text, the line, and what the line prints."""
+
+    def __init__(self, call: Call, workplace: Workplace) -> None:
+        self._console = call.console
+        self._bold, self._plain = ("\x1b[1m", "\x1b[0m") if call.has_color else ("", "")
+        self._workplace = workplace
+        self._shell = Shell(self._console, workplace)
+        self._is_watched = self._console.can_ask and self._console.out_is_tty
+
+    def prepare(self, *lines: str) -> None:
+        """Run lines of which nothing is shown.
+
+        Raises:
+            CommandError: one failed.
+        """
+        err = io.StringIO()
+        console = self._console._replace(out=io.StringIO(), err=err, out_is_tty=False)
+        for line in lines:
+            if Shell(console, self._workplace).run(line):
+                raise CommandError(f"the demo stopped at `{line}`: {err.getvalue().strip()}")
+
+    def show(self, step: Step, *, path: str = "") -> None:
+        """Show one step, and wait for Enter where a person is there."""
+        line = (step.live if self._is_watched and step.live else step.line).format(path)
+        out = self._console.out
+        text = textwrap.fill(step.says, COLUMNS)
+        out.write(f"\n{text}\n\n{self._bold}$ mqadmin {line}{self._plain}\n")
+        out.flush()
+        if self._is_watched:
+            self._console.err.write("Enter runs it ")
+            self._console.err.flush()
+            self._console.stdin.readline()
+        self._shell.run(line)
+
+
+class Traffic:
+    """The processes that send and read."""
+
+    def __init__(self, namesrv: str, log: Path) -> None:
+        root = str(Path(__file__).resolve().parents[2])
+        paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
+        self._log = log
+        with log.open("wb") as errors:
+            self._children = {
+                name: subprocess.Popen(
+                    [sys.executable, "-P", "-m", "mqadmin.demo.traffic", namesrv, name, str(pause)],
+                    stdin=subprocess.PIPE,
+                    stderr=errors,
+                    process_group=0,
+                    env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+                )
+                for name, pause in PAUSES_MS.items()
+            }
+
+    def kill(self, name: str) -> None:
+        """End a process as a crash would."""
+        self._children.pop(name).kill()
+
+    def stop(self) -> None:
+        """Let every process end in order.
+
+        Raises:
+            CommandError: one ended before, or in another way.
+        """
+        for child in self._children.values():
+            child.communicate()
+        codes = {name: child.returncode for name, child in self._children.items()}
+        if any(codes.values()):
+            lines = self._log.read_text(errors="replace").strip().splitlines()
+            raise CommandError(f"exit codes {codes}: {' | '.join(lines[-3:])}")
+
+
+@contextmanager
+def traffic(namesrv: str, log: Path) -> Iterator[Traffic]:
+    """Run the processes for a block."""
+    running = Traffic(namesrv, log)
+    try:
+        yield running
+    finally:
+        running.stop()
+
+
+def later(wait_s: float, do: Callable[[], None]) -> threading.Timer:
+    """Call a function after a while, in a thread."""
+    timer = threading.Timer(wait_s, do)
+    timer.start()
+    return timer
+
+
+def run(call: Call) -> None:
+    """Run the tour.
+
+    Raises:
+        CommandError: servers or traffic did not start.
+    """
+    # Of its own, so that a shell in which the tour is taken stays where it was.
+    workplace = Workplace()
+    tour = Tour(call, workplace)
+    with TemporaryDirectory(prefix="mqadmin-demo-") as directory:
+        store, mended = Path(directory, "store"), Path(directory, "mended")
+        with ExitStack() as stack:
+            server = stack.enter_context(EmbeddedServer(store=str(store)))
+            workplace.namesrv = server.addresses.namesrv
+            stack.callback(workplace.link.close)
+            tour.prepare(*SET_UP)
+            members = stack.enter_context(traffic(workplace.namesrv, Path(directory, "log")))
+            tour.prepare(*READY)
+            for step in LIVE:
+                if step.is_death:
+                    timer = later(DIES_AFTER_S, lambda: members.kill(DYING))
+                    stack.callback(timer.join)
+                tour.show(step)
+        damage(store)
+        workplace.store = str(store)
+        for step in BROKEN:
+            tour.show(step, path=str(mended))
+
+
+def damage(store: Path) -> None:
+    """Overwrite the body of one order in the commit log."""
+    path = min((store / "commitlog").iterdir())
+    with path.open("r+b") as file:
+        place = 0
+        wanted = body_of(DAMAGED)
+        while (found := file.read(1 << 20)) and wanted not in found:
+            place += len(found)
+        file.seek(place + found.index(wanted))
+        file.write(bytes(len(wanted)))
