@@ -70,6 +70,19 @@ def _storage_of(uri: str) -> Storage:
     return Storage()
 
 
+class Listed(NamedTuple):
+    """A file that was listed.
+
+    Attributes:
+        name: its path below the place.
+        changed_ms: when it was written; None if the place does not tell it.
+    """
+
+    name: str
+    size: int
+    changed_ms: int | None
+
+
 class Place(NamedTuple):
     """A directory; plain and small, so that Spark can send it to workers.
 
@@ -119,6 +132,40 @@ class Place(NamedTuple):
         return sorted(
             info.base_name for info in found if info.is_file and info.base_name.endswith(suffix)
         )
+
+    def tree(self, folder: str, *, suffix: str) -> list[Listed]:
+        """Return the files with a suffix in a folder and below, sorted; not those behind a link."""
+        root = self.path("")
+        selector = pafs.FileSelector(self.path(folder), allow_not_found=True, recursive=True)
+        return sorted(
+            Listed(
+                info.path[len(root) :].lstrip("/"),
+                info.size,
+                None if info.mtime_ns is None else info.mtime_ns // 1_000_000,
+            )
+            for info in self.filesystem().get_file_info(selector)
+            if info.is_file and info.path.endswith(suffix) and not self._is_linked(info.path)
+        )
+
+    def _is_linked(self, path: str) -> bool:
+        # Files behind a link belong to somebody else.
+        root = self.directory
+        if root is None:
+            return False
+        below = Path(path).relative_to(root).parents
+        return any((root / folder).is_symlink() for folder in below if folder != Path())
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there.
+
+        Raises:
+            OSError: it cannot be removed.
+        """
+        try:
+            self.filesystem().delete_file(self.path(name))
+        except FileNotFoundError:
+            # Another run removed it.
+            return
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a whole file.

@@ -151,6 +151,9 @@ AREAS: Final[dict[str, dict[str, str]]] = {
     },
     "Jobs on Spark": {
         "pipeline archive": "archive live topics into Parquet, each message once",
+        "pipeline archive clean": "delete files of an archive that do not count",
+        "pipeline archive compact": "make few large files of an archive's small ones",
+        "pipeline archive expire": "take old messages out of an archive",
         "pipeline diff": "compare two stores, on Spark",
         "pipeline duplicates": "find messages that were sent more than once, on Spark",
         "pipeline events": "show what happened to a store, and when, on Spark",

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 import click
 
@@ -50,6 +50,9 @@ class Engine:
         words = ["--engine", self.engine, "--master", self.master]
         return words + (["--parquet", str(self.parquet)] if self.parquet is not None else [])
 
+
+LOCAL: Final = Engine(engine="local", master="local", parquet=None)
+"""For a job that has no use for Spark."""
 
 engine_options = gathered(
     "where",

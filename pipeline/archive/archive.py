@@ -1,69 +1,52 @@
 """An archive: Parquet files of topics, and manifests that say which of them count.
 
-    DIR/manifest/00000000000000000007.json   commit 7: its files, and where reading goes on
-        data/<topic>/<uuid>.parquet          one task's messages of one topic and broker
-        lock                                 held while a process writes (on this machine only)
+    DIR/manifest/00000000000000000107.json      commit 107: its files, and where reading goes on
+        checkpoint/00000000000000000100.json    the sum of the commits up to 100
+        data/<topic>/<day>/<uuid>.parquet       one task's messages of a topic, broker and day (UTC)
+        lock                                    held while a process writes (on this machine only)
 
-Rule: each message is archived exactly once. A commit is one manifest, which names the files and the
-positions (queue offsets) behind them, and appears whole or not at all. Positions are read from the
-last manifest only. A file that no manifest names is left from an attempt that died: it is never
-read, and the next writer removes it. So a message is in the archive if, and only if, the positions
-of the last manifest lie behind it.
+Rule: each message is archived exactly once. A commit is one manifest, which names the files and
+the positions (queue offsets) behind them, and appears whole or not at all. A file that no manifest
+names is left from an attempt that died: it is never read, and the next writer removes it. So a
+message is in the archive if, and only if, the positions lie behind it.
+
+To open an archive is to read its newest checkpoint and the manifests after it, a hundred at most.
+The two newest checkpoints stay, so that a slow reader finds the manifests that it has listed; the
+manifests before them go. A file that compaction or expiry has retired stays until ``clean``, for
+readers that began earlier.
 
 The manifests follow Iceberg's snapshots and Spark's ``_spark_metadata``, with one difference: the
 positions are in the same file, so there is no second log that could disagree.
 """
 
 import fcntl
-import json
-import os
-import re
 import time
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final
 
+from pipeline.archive.manifests import (
+    DATA,
+    ArchiveFile,
+    Change,
+    State,
+    checkpoint_bytes,
+    manifest_bytes,
+    read_checkpoint,
+    read_manifest,
+)
 from pipeline.errors import BadArchive
-from pipeline.places import Place
-from pipeline.sources.live.options import queue_of, queue_text
+from pipeline.places import Listed, Place
 from pipeline.sources.live.table import LIVE_SCHEMA
 from remoting.bodies import MessageQueue
-from storefmt.offline.repair.placement import is_name
 
-FORMAT: Final = 1
 ARCHIVE_COLUMNS: Final = tuple(name for name in LIVE_SCHEMA.names if name != "crc_ok")
-_MANIFESTS, _DATA, _LOCK = "manifest", "data", "lock"
-_NAME: Final = re.compile(r"[0-9A-Za-z_-][0-9A-Za-z._-]*\.parquet")
+CHECKPOINT_EVERY: Final = 100
+"""The commits between two checkpoints."""
+_MANIFESTS, _CHECKPOINTS, _LOCK = "manifest", "checkpoint", "lock"
 _DIGITS: Final = 20
-
-
-class ArchiveFile(NamedTuple):
-    """One Parquet file that counts.
-
-    Attributes:
-        path: the path below the archive.
-        ranges: queue id, first queue offset, queue offset behind the last one.
-        size: bytes of the file.
-        first_log_offset: the lowest log offset of its messages; None if it has none.
-    """
-
-    path: str
-    topic: str
-    broker: str
-    ranges: tuple[tuple[int, int, int], ...]
-    rows: int
-    size: int
-    first_log_offset: int | None
-    last_log_offset: int | None
-
-
-class Commit(NamedTuple):
-    """One manifest."""
-
-    number: int
-    files: tuple[ArchiveFile, ...]
-    positions: dict[MessageQueue, int]
+_RETIRED_KEPT_MS: Final = 30 * 24 * 3_600_000
+"""How long a checkpoint says when a file was retired; later its own age is all that counts."""
 
 
 class Archive:
@@ -72,9 +55,6 @@ class Archive:
     Args:
         place: where it is; the first commit makes the directory.
 
-    Attributes:
-        positions: the queue offsets at which reading goes on, None before the first commit.
-
     Raises:
         BadArchive: a manifest cannot be read, or is missing.
         OSError: the place cannot be read.
@@ -82,53 +62,158 @@ class Archive:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self.positions: dict[MessageQueue, int] | None = None
-        self._files: list[ArchiveFile] = []
-        self._number = 0
-        for name in place.names(_MANIFESTS, suffix=".json"):
-            commit = _read_commit(place, name)
-            if commit.number != self._number + 1:
-                raise BadArchive(
-                    f"{place.uri}: manifest {self._number + 1} is missing, {name} follows; "
-                    "restore it from a copy"
-                )
-            self._took(commit)
+        self._state, self._checkpoints = _load(place)
 
-    def files(self, *, topics: Sequence[str] | None = None) -> list[ArchiveFile]:
-        """Return the files that count, oldest first; of ``topics`` only, unless that is None."""
-        return [file for file in self._files if topics is None or file.topic in topics]
+    @property
+    def positions(self) -> dict[MessageQueue, int] | None:
+        """The queue offsets at which reading goes on, None before the first commit."""
+        return self._state.positions
 
     @property
     def commit_count(self) -> int:
         """The number of commits."""
-        return self._number
+        return self._state.number
 
-    def commit(self, files: Sequence[ArchiveFile], positions: Mapping[MessageQueue, int]) -> Commit:
-        """Commit files together with the positions behind them.
+    def files(self, *, topics: Sequence[str] | None = None) -> list[ArchiveFile]:
+        """Return the files that count, oldest first; of ``topics`` only, unless that is None."""
+        return [
+            file for file in self._state.files.values() if topics is None or file.topic in topics
+        ]
+
+    def commit(
+        self,
+        files: Sequence[ArchiveFile],
+        positions: Mapping[MessageQueue, int],
+        *,
+        retired: Sequence[ArchiveFile] = (),
+    ) -> int:
+        """Commit files together with the positions behind them; return the number of the commit.
+
+        Args:
+            files: the new files.
+            positions: where reading goes on; queues that are not named stay where they are.
+            retired: files that no longer count.
 
         Raises:
             BadArchive: another process committed since this archive was opened.
             OSError: the manifest cannot be written.
         """
-        commit = Commit(self._number + 1, tuple(files), dict(positions))
-        name = f"{_MANIFESTS}/{commit.number:0{_DIGITS}}.json"
+        known = self._state.positions or {}
+        moved = {queue: at for queue, at in positions.items() if known.get(queue) != at}
+        gone = tuple(file.path for file in retired)
+        change = Change(self._state.number + 1, _now_ms(), tuple(files), moved, gone)
+        name = _name(_MANIFESTS, change.number)
         try:
-            self.place.create(name, _manifest(commit))
+            self.place.create(name, manifest_bytes(change))
         except FileExistsError as error:
             raise BadArchive(
-                f"{self.place.uri}: {name} is there already, another process archives to it"
+                f"{self.place.uri}: {name} is there already, another process writes to it"
             ) from error
-        self._took(commit)
-        return commit
+        self._state.apply(change)
+        if change.number - max(self._checkpoints, default=0) >= CHECKPOINT_EVERY:
+            self._checkpoint()
+        return change.number
 
-    def _took(self, commit: Commit) -> None:
-        self._number = commit.number
-        self._files += commit.files
-        self.positions = commit.positions
+    def abandoned(self) -> list[tuple[Listed, int | None]]:
+        """Return the data files that do not count, each with the time when it was retired, if so.
+
+        Raises:
+            OSError: the place cannot be read.
+        """
+        return [
+            (one, self._state.retired.get(one.name))
+            for one in self.place.tree(DATA, suffix=".parquet")
+            if one.name not in self._state.files
+        ]
+
+    def _checkpoint(self) -> None:
+        kept_ms = _now_ms() - _RETIRED_KEPT_MS
+        self._state.retired = {
+            path: at_ms for path, at_ms in self._state.retired.items() if at_ms >= kept_ms
+        }
+        self.place.create(_name(_CHECKPOINTS, self._state.number), checkpoint_bytes(self._state))
+        *old, kept = self._checkpoints or [0]
+        self._checkpoints = [kept, self._state.number]
+        for number in old:
+            self.place.remove(_name(_CHECKPOINTS, number))
+        # The oldest first, so that a run that dies here leaves no gap.
+        for name in self.place.names(_MANIFESTS, suffix=".json"):
+            if name <= f"{kept:0{_DIGITS}}.json":
+                self.place.remove(f"{_MANIFESTS}/{name}")
+
+
+def _load(place: Place) -> tuple[State, list[int]]:
+    """Return the state of an archive, and the numbers of its checkpoints."""
+    while True:
+        checkpoints = _checkpoints(place)
+        try:
+            return _read(place, max(checkpoints, default=0)), checkpoints
+        except (FileNotFoundError, _Missing) as error:
+            # A writer that made two checkpoints meanwhile has removed what was listed.
+            if _checkpoints(place) == checkpoints:
+                raise BadArchive(f"{place.uri}: {error}; restore it from a copy") from error
+
+
+class _Missing(Exception):
+    """A manifest is not there."""
+
+
+def _read(place: Place, checkpoint: int) -> State:
+    state = State()
+    if checkpoint:
+        name = _name(_CHECKPOINTS, checkpoint)
+        state = read_checkpoint(place.read(name), f"{place.uri}/{name}")
+    for name in place.names(_MANIFESTS, suffix=".json"):
+        if name <= f"{checkpoint:0{_DIGITS}}.json":
+            continue
+        where = f"{_MANIFESTS}/{name}"
+        change = read_manifest(place.read(where), f"{place.uri}/{where}")
+        if change.number != state.number + 1:
+            raise _Missing(f"manifest {state.number + 1} is missing, {name} follows")
+        state.apply(change)
+    return state
+
+
+def _checkpoints(place: Place) -> list[int]:
+    names = place.names(_CHECKPOINTS, suffix=".json")
+    return [int(name.removesuffix(".json")) for name in names if name[0] != "."]
+
+
+def _name(folder: str, number: int) -> str:
+    return f"{folder}/{number:0{_DIGITS}}.json"
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 @contextmanager
-def writer(uri: str) -> Iterator[Archive]:
+def locked(place: Place) -> Iterator[bool]:
+    """Keep other processes of this machine from writing to a place while the block runs.
+
+    Yields:
+        Whether there is a lock: there is none on object storage.
+
+    Raises:
+        BadArchive: another process of this machine writes to it.
+        OSError: the place cannot be written.
+    """
+    directory = place.directory
+    if directory is None:
+        yield False
+        return
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / _LOCK).open("a") as lock:
+        try:
+            # The kernel releases the lock however this process ends.
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise BadArchive(f"{directory}: another process writes to it") from error
+        yield True
+
+
+@contextmanager
+def writer(place: Place) -> Iterator[Archive]:
     """Yield an archive to which only this process writes, and remove files of dead attempts.
 
     On object storage these files stay, since no lock tells there whether an attempt is dead.
@@ -137,30 +222,22 @@ def writer(uri: str) -> Iterator[Archive]:
         BadArchive: another process of this machine writes to it, or as ``Archive``.
         OSError: the place cannot be read or written.
     """
-    place = Place(uri)
-    directory = place.directory
-    if directory is None:
-        yield Archive(place)
-        return
-    directory.mkdir(parents=True, exist_ok=True)
-    with (directory / _LOCK).open("a") as lock:
-        try:
-            # The kernel releases the lock however this process ends.
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise BadArchive(f"{directory}: another process archives to it") from error
+    with locked(place) as is_locked:
         archive = Archive(place)
-        _sweep(directory, {file.path for file in archive.files()})
+        if is_locked:
+            _sweep(archive)
         yield archive
 
 
-def _sweep(directory: Path, known: Set[str]) -> None:
-    for path in sorted((directory / _DATA).glob("*/*.parquet")):
-        # Files behind a link belong to somebody else.
-        if path.relative_to(directory).as_posix() not in known and not path.parent.is_symlink():
-            path.unlink()
-    for path in (directory / _MANIFESTS).glob(".*"):
-        path.unlink()
+def _sweep(archive: Archive) -> None:
+    for file, retired_ms in archive.abandoned():
+        if retired_ms is None:
+            archive.place.remove(file.name)
+    for folder in (_MANIFESTS, _CHECKPOINTS):
+        # What ``Place.create`` leaves when it dies.
+        for name in archive.place.names(folder, suffix=""):
+            if name.startswith("."):
+                archive.place.remove(f"{folder}/{name}")
 
 
 def opened(uri: str) -> Archive:
@@ -173,50 +250,3 @@ def opened(uri: str) -> Archive:
     if not archive.commit_count:
         raise BadArchive(f"{uri} is no archive: it has no {_MANIFESTS}/…json")
     return archive
-
-
-def data_name(topic: str, unique: str) -> str:
-    """Return the name of a new data file, below the archive.
-
-    Raises:
-        BadArchive: the topic cannot be the name of a directory.
-    """
-    if not is_name(topic):
-        raise BadArchive(f"topic {topic!r} can be no directory of an archive; leave it out")
-    return f"{_DATA}/{topic}/{unique}.parquet"
-
-
-def _manifest(commit: Commit) -> bytes:
-    value = {
-        "format": FORMAT,
-        "number": commit.number,
-        "written_ms": time.time_ns() // 1_000_000,
-        "writer": f"{os.uname().nodename}:{os.getpid()}",
-        "positions": {queue_text(queue): at for queue, at in sorted(commit.positions.items())},
-        "files": [file._asdict() for file in commit.files],
-    }
-    return json.dumps(value, indent=1).encode()
-
-
-def _read_commit(place: Place, name: str) -> Commit:
-    where = f"{place.uri}/{_MANIFESTS}/{name}"
-    try:
-        value = json.loads(place.read(f"{_MANIFESTS}/{name}"))
-        if value["format"] != FORMAT:
-            raise BadArchive(f"{where} has format {value['format']}, this reads format {FORMAT}")
-        positions = {queue_of(text): int(at) for text, at in value["positions"].items()}
-        return Commit(value["number"], tuple(map(_file, value["files"])), positions)
-    except (ValueError, KeyError, TypeError) as error:
-        raise BadArchive(f"{where} is no manifest: {error!r}") from error
-
-
-def _file(value: dict[str, Any]) -> ArchiveFile:
-    ranges = tuple((int(queue), int(start), int(end)) for queue, start, end in value["ranges"])
-    file = ArchiveFile(**{**value, "ranges": ranges})
-    # Anybody may have written this manifest: its paths must not lead out of the archive.
-    folder, _, name = file.path.removeprefix(f"{_DATA}/").partition("/")
-    if not (file.path == f"{_DATA}/{folder}/{name}" and is_name(folder) and _NAME.fullmatch(name)):
-        raise ValueError(f"{file.path!r} is no file of an archive, as {_DATA}/<topic>/<id>.parquet")
-    if not is_name(file.topic):
-        raise ValueError(f"{file.topic!r} is no topic")
-    return file

@@ -24,7 +24,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipeline.archive.archive import Archive, ArchiveFile
+from pipeline.archive.archive import Archive
+from pipeline.archive.manifests import ArchiveFile
 from pipeline.errors import BadArchive, BadOption
 from pipeline.places import Place
 from storefmt.config.tables import TopicConfig, TopicTable

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from pipeline.archive.archive import ArchiveFile
+from pipeline.archive.manifests import ArchiveFile
 from pipeline.archive.write import read_rows
 from pipeline.errors import BadArchive
 from pipeline.places import Place

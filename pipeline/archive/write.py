@@ -1,32 +1,41 @@
 """Writing the messages of a task into Parquet files of an archive.
 
-    Task --read_ranges--> batches --> one file a topic and broker --> ArchiveFile
+    Task --read_ranges--> batches --> one file a topic, broker and day --> ArchiveFile
 
 Rule: a file has the rows of its ranges and no others, and a new unique name; whether it counts is
 not decided here. A task that is tried again writes other files, and those of the first try stay
 without a manifest. Rows go from the broker's answer to the file without an object for each row, and
-never through the JVM. Without a filter a file has exactly one row for each offset; this is checked
-before the file is returned.
+never through the JVM. Without a filter the files of a task have exactly one row for each offset;
+this is checked before they are returned.
+
+The columns of a file are those of the version that wrote it. A reader gets the columns of its own
+version: one that the file does not have is null, and types are widened.
 """
 
+import datetime
 import itertools
 import uuid
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from contextlib import ExitStack
+from typing import Any, Final, Self, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipeline.archive.archive import ARCHIVE_COLUMNS, ArchiveFile, data_name
+from pipeline.archive.archive import ARCHIVE_COLUMNS
+from pipeline.archive.manifests import NO_DAY, ArchiveFile, data_name
 from pipeline.errors import DataLost
 from pipeline.places import Place
 from pipeline.sources.live.options import Live
 from pipeline.sources.live.plan import Range, Task
 from pipeline.sources.live.read import read_ranges
 from pipeline.sources.live.table import live_schema
+from storefmt.arrow.columns import ROWS_MAX
 
 CODEC: Final = "zstd"
+GROUP_BYTES: Final = 32 << 20
+"""The most bytes of rows that a task keeps in memory, and so the size of a row group."""
 
 
 def write_task(place: Place, live: Live, task: Task) -> Iterator[ArchiveFile]:
@@ -41,39 +50,140 @@ def write_task(place: Place, live: Live, task: Task) -> Iterator[ArchiveFile]:
         task.ranges, key=lambda one: (one.queue.topic, one.queue.broker_name)
     )
     for (topic, broker), ranges in by_file:
-        yield _write(place, ours, topic, broker, list(ranges))
+        yield from _write(place, ours, topic, broker, list(ranges))
 
 
 def _write(
     place: Place, live: Live, topic: str, broker: str, ranges: Sequence[Range]
-) -> ArchiveFile:
-    schema = live_schema(ARCHIVE_COLUMNS)
-    name = data_name(topic, uuid.uuid4().hex)
-    rows = 0
-    lows: list[int] = []
-    highs: list[int] = []
-    with place.writing(name) as file:
-        with pq.ParquetWriter(file, schema, compression=CODEC) as writer:
-            for batch in read_ranges(live, ranges):
-                writer.write_batch(batch)
-                rows += batch.num_rows
-                ends = pc.min_max(batch.column("commit_log_offset")).as_py()
-                lows.append(ends["min"])
-                highs.append(ends["max"])
-        size = file.tell()
+) -> list[ArchiveFile]:
+    with DayFiles(place, topic, broker) as files:
+        for batch in read_ranges(live, ranges):
+            files.add(batch)
+        done = files.finish()
+    rows = sum(file.rows for file in done)
     wanted = sum(one.end - one.start for one in ranges)
     if rows != wanted and live.fail_on_data_loss and not live.filters:
-        raise DataLost(f"{name}: {rows} messages of {wanted} were read; try again")
-    return ArchiveFile(
-        path=name,
-        topic=topic,
-        broker=broker,
-        ranges=tuple((one.queue.queue_id, one.start, one.end) for one in ranges),
-        rows=rows,
-        size=size,
-        first_log_offset=min(lows, default=None),
-        last_log_offset=max(highs, default=None),
-    )
+        raise DataLost(
+            f"{place.uri}: {rows} messages of {wanted} of topic {topic} were read; try again"
+        )
+    return done
+
+
+class DayFiles:
+    """Writes rows of one topic and broker, each into the file of its day.
+
+    All files together keep at most ``GROUP_BYTES`` of rows in memory: then the largest part of them
+    becomes a row group.
+    """
+
+    def __init__(self, place: Place, topic: str, broker: str) -> None:
+        self._place, self._topic, self._broker = place, topic, broker
+        self._stack = ExitStack()
+        self._files: dict[str, _DayFile] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def add(self, batch: Any) -> None:
+        """Add a record batch with the columns of an archive.
+
+        Raises:
+            OSError: a file cannot be written.
+        """
+        days = batch.column("store_timestamp").cast(pa.date32())
+        for day in pc.unique(days):
+            wanted = pc.equal(days, day) if day.is_valid else pc.is_null(days)
+            self._file(day.as_py()).add(batch.filter(wanted))
+        while sum(file.waiting_size for file in self._files.values()) > GROUP_BYTES:
+            max(self._files.values(), key=lambda file: file.waiting_size).flush()
+
+    def finish(self) -> list[ArchiveFile]:
+        """Close the files, whose bytes are then on the disk, and return them, the oldest first.
+
+        Raises:
+            OSError: a file cannot be written.
+        """
+        for file in self._files.values():
+            file.finish()
+        self._stack.close()
+        return [self._files[day].described() for day in sorted(self._files)]
+
+    def _file(self, day: datetime.date | None) -> "_DayFile":
+        name = NO_DAY if day is None else day.isoformat()
+        if name not in self._files:
+            path = data_name(self._topic, name, uuid.uuid4().hex)
+            out = self._stack.enter_context(self._place.writing(path))
+            schema = live_schema(ARCHIVE_COLUMNS)
+            parquet = self._stack.enter_context(pq.ParquetWriter(out, schema, compression=CODEC))
+            self._files[name] = _DayFile(path, self._topic, self._broker, out, parquet)
+        return self._files[name]
+
+
+class _DayFile:
+    """One file that is being written; ``waiting_size`` is the bytes of its rows in memory."""
+
+    def __init__(self, path: str, topic: str, broker: str, out: Any, parquet: Any) -> None:
+        self.waiting_size = 0
+        self._path, self._topic, self._broker = path, topic, broker
+        self._out, self._parquet = out, parquet
+        self._waiting: list[Any] = []
+        self._rows = self._size = 0
+        self._queues: dict[int, tuple[int, int]] = {}
+        self._extents: dict[str, tuple[int, int]] = {}
+
+    def add(self, batch: Any) -> None:
+        self._waiting.append(batch)
+        self.waiting_size += batch.nbytes
+        self._rows += batch.num_rows
+        _widen(self._extents, "log", _ends(batch.column("commit_log_offset")))
+        _widen(self._extents, "us", _ends(batch.column("store_timestamp").cast(pa.int64())))
+        queues, offsets = batch.column("queue_id"), batch.column("queue_offset")
+        for queue_id in pc.unique(queues):
+            low, high = _ends(offsets.filter(pc.equal(queues, queue_id))) or (0, 0)
+            _widen(self._queues, queue_id.as_py(), (low, high + 1))
+
+    def flush(self) -> None:
+        if self._waiting:
+            self._parquet.write_table(pa.Table.from_batches(self._waiting))
+            self._waiting, self.waiting_size = [], 0
+
+    def finish(self) -> None:
+        self.flush()
+        self._parquet.close()
+        self._size = self._out.tell()
+
+    def described(self) -> ArchiveFile:
+        first, last = self._extents.get("log", (None, None))
+        first_us, last_us = self._extents.get("us", (None, None))
+        return ArchiveFile(
+            path=self._path,
+            topic=self._topic,
+            broker=self._broker,
+            ranges=tuple((queue, *self._queues[queue]) for queue in sorted(self._queues)),
+            rows=self._rows,
+            size=self._size,
+            first_log_offset=first,
+            last_log_offset=last,
+            first_ms=None if first_us is None else first_us // 1_000,
+            last_ms=None if last_us is None else last_us // 1_000,
+        )
+
+
+_K = TypeVar("_K")
+
+
+def _ends(values: Any) -> tuple[int, int] | None:
+    found = pc.min_max(values).as_py()
+    return None if found["min"] is None else (found["min"], found["max"])
+
+
+def _widen(extents: dict[_K, tuple[int, int]], key: _K, ends: tuple[int, int] | None) -> None:
+    if ends is not None:
+        low, high = extents.get(key, ends)
+        extents[key] = min(low, ends[0]), max(high, ends[1])
 
 
 def read_rows(place: Place, file: ArchiveFile, columns: Sequence[str]) -> Iterator[Any]:
@@ -82,11 +192,20 @@ def read_rows(place: Place, file: ArchiveFile, columns: Sequence[str]) -> Iterat
     Raises:
         OSError: the file is gone, or it is not a Parquet file.
     """
+    schema = archive_schema(columns)
     with place.filesystem().open_input_file(place.path(file.path)) as source:
         parquet = pq.ParquetFile(source)
-        for group in range(parquet.num_row_groups):
-            table = parquet.read_row_group(group, columns=list(columns)).select(list(columns))
-            yield from table.cast(archive_schema(columns)).to_batches()
+        stored = [name for name in columns if name in parquet.schema_arrow.names]
+        for batch in parquet.iter_batches(ROWS_MAX, columns=stored):
+            yield pa.RecordBatch.from_arrays(
+                [
+                    batch.column(field.name).cast(field.type)
+                    if field.name in stored
+                    else pa.nulls(batch.num_rows, field.type)
+                    for field in schema
+                ],
+                schema=schema,
+            )
 
 
 def archive_schema(columns: Sequence[str]) -> pa.Schema:

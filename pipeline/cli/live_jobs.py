@@ -1,4 +1,4 @@
-"""``python -m pipeline.cli.live_jobs archive|restore PLACE``: the jobs that talk to live brokers.
+"""``python -m pipeline.cli.live_jobs JOB PLACE``: the jobs that make, keep and restore archives.
 
 What ``mqadmin pipeline archive`` and ``… restore`` start, and what spark-submit may be given;
 words and lines are those of ``pipeline.cli.process``. A row of an archive is printed once its file
@@ -9,7 +9,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +29,17 @@ from pipeline.cli.process import (
 )
 from pipeline.errors import BadOption, PipelineError
 from pipeline.jobs.archive import Archived, archiving, here, on_spark, outlook
+from pipeline.jobs.maintain import (
+    Cleaned,
+    Compacted,
+    Expired,
+    clean,
+    clean_outlook,
+    compact,
+    compact_outlook,
+    expire,
+    expire_outlook,
+)
 from pipeline.jobs.restore import Restored, restore_store, restore_topic
 from pipeline.session import session
 from storefmt.errors import StoreError
@@ -37,9 +48,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DESCRIPTION: Final = (
-    "Archive what live topics have into Parquet files, or restore an archive into a topic or a new "
-    "store directory. Prints a row for each file or topic as a line of JSON, once it is complete."
+    "Archive what live topics have into Parquet files, restore an archive into a topic or a new "
+    "store directory, or compact, expire or clean its files. Prints a row for each file or topic "
+    "as a line of JSON, once it is complete."
 )
+_Printed = Archived | Restored | Compacted | Expired | Cleaned
+Job = tuple[
+    Callable[[str, Mapping[str, str]], str],
+    Callable[[str, Mapping[str, str], "SparkSession | None"], Iterable[_Printed]],
+]
+"""A function that returns what a job would do, and one that does it."""
 _OWN: Final = ("store", "topics", "broker", "fileSize", "keepQueues")
 """The options of a restore that are not those of the sink."""
 _SECRETS: Final = {
@@ -52,7 +70,7 @@ _SECRETS: Final = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one job and return the exit code."""
-    parser = parser_of("python -m pipeline.cli.live_jobs", DESCRIPTION, ("archive", "restore"))
+    parser = parser_of("python -m pipeline.cli.live_jobs", DESCRIPTION, tuple(_JOBS))
     parser.add_argument("place", help="the archive: a directory, or a URI as s3://bucket/name")
     options = parser.parse_args(argv)
     return ended(
@@ -72,13 +90,12 @@ def _given(options: argparse.Namespace) -> dict[str, str]:
 
 def _run(options: argparse.Namespace, given: Mapping[str, str]) -> None:
     check_file(options.parquet)
+    outlook_of, run = _JOBS[options.job]
     if options.explain or options.dry_run:
-        tells = outlook if options.job == "archive" else _restore_outlook
-        say({"plan": tells(options.place, given)})
+        say({"plan": outlook_of(options.place, given)})
     if options.dry_run:
         return
     spark = session(options.master, page=True) if options.engine == "spark" else None
-    run = _archive if options.job == "archive" else _restore
     if spark is None:
         _print(run(options.place, given, spark), options.parquet)
         return
@@ -90,6 +107,51 @@ def _archive(
     place: str, given: Mapping[str, str], spark: "SparkSession | None"
 ) -> Iterator[Archived]:
     return archiving(place, given, write=here if spark is None else on_spark(spark))
+
+
+def _compact(
+    place: str, given: Mapping[str, str], spark: "SparkSession | None"
+) -> Iterator[Compacted]:
+    _known(given, "topics")
+    return compact(place, topics=_topics(given), spark=spark)
+
+
+def _compact_outlook(place: str, given: Mapping[str, str]) -> str:
+    _known(given, "topics")
+    return compact_outlook(place, topics=_topics(given))
+
+
+def _expire(place: str, given: Mapping[str, str], _: "SparkSession | None") -> list[Expired]:
+    _known(given, "topics", "before")
+    return expire(place, before_ms=_before_ms(given), topics=_topics(given))
+
+
+def _expire_outlook(place: str, given: Mapping[str, str]) -> str:
+    _known(given, "topics", "before")
+    return expire_outlook(place, before_ms=_before_ms(given), topics=_topics(given))
+
+
+def _clean(place: str, given: Mapping[str, str], _: "SparkSession | None") -> list[Cleaned]:
+    _known(given, "before")
+    return clean(place, before_ms=_before_ms(given))
+
+
+def _clean_outlook(place: str, given: Mapping[str, str]) -> str:
+    _known(given, "before")
+    return clean_outlook(place, before_ms=_before_ms(given))
+
+
+def _known(given: Mapping[str, str], *names: str) -> None:
+    unknown = sorted(set(given) - set(names))
+    if unknown:
+        raise BadOption(f"there is no option {unknown[0]!r}; there are {', '.join(names)}")
+
+
+def _before_ms(given: Mapping[str, str]) -> int:
+    text = given.get("before", "")
+    if not text.isdecimal():
+        raise BadOption(f"option before is {text!r}, expected epoch ms")
+    return int(text)
 
 
 def _restore(
@@ -143,7 +205,16 @@ def _file_size(own: Mapping[str, str]) -> int:
     return int(text)
 
 
-def _print(rows: Iterable[Archived | Restored], parquet: Path | None) -> None:
+_JOBS: Final[Mapping[str, Job]] = {
+    "archive": (outlook, _archive),
+    "restore": (_restore_outlook, _restore),
+    "compact": (_compact_outlook, _compact),
+    "expire": (_expire_outlook, _expire),
+    "clean": (_clean_outlook, _clean),
+}
+
+
+def _print(rows: Iterable[_Printed], parquet: Path | None) -> None:
     kept = []
     for row in rows:
         print(json.dumps(row._asdict()), flush=True)

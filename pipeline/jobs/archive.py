@@ -10,14 +10,15 @@ message passes through the JVM. Retention must be longer than the longest pause 
 messages that the broker has removed are an error unless ``failOnDataLoss`` is false.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from pipeline.archive.archive import ARCHIVE_COLUMNS, Archive, ArchiveFile, opened, writer
+from pipeline.archive.archive import ARCHIVE_COLUMNS, Archive, opened, writer
+from pipeline.archive.manifests import ArchiveFile, file_of
 from pipeline.archive.write import archive_schema, read_rows, write_task
+from pipeline.jobs.each import each_on, numbered, numbers
 from pipeline.places import Place
 from pipeline.sources.live.options import Live, Use, live_of
 from pipeline.sources.live.plan import Task, next_positions, ranges_of, tasks_of
@@ -104,10 +105,10 @@ def archived(
     place, names = found.place, list(columns)
 
     def read(batches: Iterable[Any]) -> Iterator[Any]:
-        for number in _numbers(batches):
+        for number in numbers(batches):
             yield from read_rows(place, files[number], names)
 
-    return _numbered(spark, len(files)).mapInArrow(read, schema)
+    return numbered(spark, len(files)).mapInArrow(read, schema)
 
 
 def archiving(path: str, options: Mapping[str, str], *, write: Write) -> Iterator[Archived]:
@@ -117,7 +118,7 @@ def archiving(path: str, options: Mapping[str, str], *, write: Write) -> Iterato
         BadOption, BadArchive, DataLost, ClientError: as ``archive``.
     """
     live = live_of(options, use=Use.ARCHIVE)
-    with writer(path) as target:
+    with writer(Place(path)) as target:
         known, reached = _ends(target, live)
         while True:
             batch = admit(live, known, reached, max_offsets=live.max_offsets or BATCH_OFFSETS)
@@ -177,7 +178,7 @@ def _ends(target: Archive, live: Live) -> tuple[Positions, Positions]:
 def _committed(
     target: Archive, live: Live, files: list[ArchiveFile], batch: Mapping[Any, int]
 ) -> Iterator[Archived]:
-    number = target.commit(files, batch).number
+    number = target.commit(files, batch)
     if live.report_group:
         # These offsets are for display only: nothing is read from them, so a failure is ignored.
         ask(live, lambda client, _: report(client, live.report_group, dict(batch)))
@@ -195,31 +196,13 @@ def on_spark(spark: "SparkSession") -> Write:
     """Return a function that writes files on a cluster, whose workers must see the same place."""
 
     def write(place: Place, live: Live, tasks: Sequence[Task]) -> Iterator[ArchiveFile]:
-        if not tasks:
-            return
-        wanted = list(tasks)
-
-        def run(batches: Iterable[Any]) -> Iterator[Any]:
-            for number in _numbers(batches):
-                for file in write_task(place, live, wanted[number]):
-                    yield pa.RecordBatch.from_pylist([{"file": json.dumps(file._asdict())}])
-
-        for row in _numbered(spark, len(wanted)).mapInArrow(run, "file string").collect():
-            value = json.loads(row["file"])
-            ranges = tuple(tuple(one) for one in value["ranges"])
-            yield ArchiveFile(**{**value, "ranges": ranges})
+        done = each_on(spark)(
+            tasks, lambda task: [file._asdict() for file in write_task(place, live, task)]
+        )
+        for files in done:
+            yield from map(file_of, files)
 
     return write
-
-
-def _numbered(spark: "SparkSession", count: int) -> "DataFrame":
-    """Return a frame of the numbers up to ``count``, each in a task of its own."""
-    return spark.range(0, count, 1, count)
-
-
-def _numbers(batches: Iterable[Any]) -> Iterator[int]:
-    for batch in batches:
-        yield from batch.column("id").to_pylist()
 
 
 def _table(done: Sequence[Archived]) -> Any:

@@ -9,25 +9,20 @@ directory. Both engines write the same bytes.
 """
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.archive.archive import opened
 from pipeline.archive.restore_log import FILE_SIZE, build_part, plan_log, write_topics
 from pipeline.archive.restore_topic import send, sendings
 from pipeline.errors import BadOption
+from pipeline.jobs.each import each_on
 from pipeline.sources.live.options import sink_of
 from storefmt.paths import StorePaths, log_file_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_T = TypeVar("_T")
-Each = Callable[[Sequence[_T], Callable[[_T], int]], list[int]]
-"""Calls a function for each of many items, in this process or on a cluster; returns the counts."""
 
 
 class Restored(NamedTuple):
@@ -74,7 +69,7 @@ def restore_store(
     commitlog = StorePaths(draft).commitlog
     commitlog.mkdir(parents=True)
     place = archive.place
-    counts = _each(spark)(plan.parts, lambda part: build_part(place, plan, part, commitlog))
+    counts = each_on(spark)(plan.parts, lambda part: build_part(place, plan, part, commitlog))
     write_topics(plan, draft)
     draft.rename(target)
     return [
@@ -109,30 +104,8 @@ def restore_topic(
     archive = opened(path)
     place = archive.place
     wanted = sendings(archive.files(topics=topics))
-    counts = _each(spark)(wanted, lambda one: send(place, sink, one, keep_queues=keep_queues))
+    counts = each_on(spark)(wanted, lambda one: send(place, sink, one, keep_queues=keep_queues))
     return [
         Restored(sink.topic or one.topic, f"{one.topic}@{one.broker}", count)
         for one, count in zip(wanted, counts, strict=True)
     ]
-
-
-def _each(spark: "SparkSession | None") -> "Each[Any]":
-    if spark is None:
-        return lambda items, act: [act(item) for item in items]
-    session = spark
-
-    def on_spark(items: Sequence[_T], act: Callable[[_T], int]) -> list[int]:
-        wanted = list(items)
-
-        def run(batches: Iterable[Any]) -> Iterator[Any]:
-            for batch in batches:
-                for number in batch.column("id").to_pylist():
-                    done = [{"id": number, "count": act(wanted[number])}]
-                    yield pa.RecordBatch.from_pylist(done)
-
-        numbers = session.range(0, len(wanted), 1, max(1, len(wanted)))
-        rows = numbers.mapInArrow(run, "id long, count long").collect()
-        by_number = {row["id"]: row["count"] for row in rows}
-        return [by_number[number] for number in range(len(wanted))]
-
-    return on_spark

@@ -65,8 +65,8 @@ def start(uri: Path, options: Mapping[str, str], *, engine: str) -> subprocess.P
 
 
 def commit_count(uri: Path) -> int:
-    """Return how many manifests there are."""
-    return len(list(uri.glob("manifest/*.json")))
+    """Return the number of the last manifest."""
+    return max((int(path.stem) for path in uri.glob("manifest/*.json")), default=0)
 
 
 def _await_commits(uri: Path, process: subprocess.Popen[str], *, more: int) -> None:

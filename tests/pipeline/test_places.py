@@ -43,6 +43,34 @@ def test_files_are_written_and_read_in_parts(place: Place) -> None:
         assert file.read_at(1_000, 700_000) == body[700_000:701_000]
 
 
+def test_files_below_a_folder_are_listed_and_removed(place: Place) -> None:
+    assert place.tree("data", suffix=".parquet") == []
+    for name in ("data/T/a.parquet", "data/T/2026-11-23/b.parquet", "data/T/c.txt"):
+        place.create(name, b"four")
+
+    listed = place.tree("data", suffix=".parquet")
+    place.remove(listed[1].name)
+    place.remove("data/T/nothing.parquet")
+
+    assert [one.name for one in listed] == ["data/T/2026-11-23/b.parquet", "data/T/a.parquet"]
+    assert {one.size for one in listed} == {4}
+    # What fsspec says of a file on WebHDFS has no time.
+    assert all((one.changed_ms or 0) > 0 for one in listed) is not place.uri.startswith("webhdfs")
+    assert place.tree("data", suffix=".parquet") == listed[:1]
+
+
+def test_files_behind_a_link_are_not_listed(tmp_path: Path) -> None:
+    here, elsewhere = Place(str(tmp_path / "here")), Place(str(tmp_path / "elsewhere"))
+    elsewhere.create("data/T/a.parquet", b"")
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "data").symlink_to(tmp_path / "elsewhere" / "data")
+    (tmp_path / "again").symlink_to(tmp_path / "elsewhere")
+
+    assert here.tree("data", suffix=".parquet") == []
+    # The place itself may be a link.
+    assert len(Place(str(tmp_path / "again")).tree("data", suffix=".parquet")) == 1
+
+
 def test_an_unknown_scheme_is_named() -> None:
     with pytest.raises(BadOption, match="gopher://x/y cannot be opened"):
         Place("gopher://x/y").filesystem()

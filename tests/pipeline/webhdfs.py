@@ -70,6 +70,11 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self._write("ab")
 
+    def do_DELETE(self) -> None:
+        path, _ = self._asked()
+        self._json({"boolean": path.exists()})
+        path.unlink(missing_ok=True)
+
     def _write(self, mode: str) -> None:
         path, query = self._asked()
         if query["op"] == "MKDIRS":

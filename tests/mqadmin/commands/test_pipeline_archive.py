@@ -51,3 +51,29 @@ def test_what_cannot_be_ends_with_its_exit_code(rocketmq: RocketMQ, tmp_path: Pa
     assert (nothing.returncode, "one of the options subscribe" in nothing.stderr) == (2, True)
     assert (both.returncode, "one target" in both.stderr) == (2, True)
     assert (empty.returncode, "is no archive" in empty.stderr) == (1, True)
+
+
+def test_the_upkeep_of_an_archive(rocketmq: RocketMQ, tmp_path: Path) -> None:
+    make(rocketmq.namesrv, "CliKept")
+    fill(rocketmq.namesrv, "CliKept", 30)
+    uri = str(tmp_path / "archive")
+    words = ["archive", uri, "--topic", "CliKept", "--commit-every", "10"]
+    assert mqadmin(*words, "-n", rocketmq.namesrv).returncode == 0
+
+    def upkeep(*words: str) -> tuple[int, list[dict], str]:
+        line = [sys.executable, "-m", "mqadmin", "pipeline", "archive", *words, "-y", "-o", "json"]
+        done = subprocess.run(line, capture_output=True, text=True, check=False)
+        return done.returncode, json.loads(done.stdout or "[]"), done.stderr
+
+    plan = upkeep("compact", uri, "--engine", "local", "--dry-run")
+    code, compacted, _ = upkeep("compact", uri, "--engine", "local")
+    early = upkeep("clean", uri, "--before", "-1h")
+    late = upkeep("clean", uri, "--before", "+1h")
+    expired = upkeep("expire", uri, "--before", "+1h")
+
+    assert (plan[:2], "files would become" in plan[2]) == ((0, []), True)
+    assert (code, sum(row["messages"] for row in compacted)) == (0, 30)
+    assert early[:2] == (0, [])
+    assert len(late[1]) == sum(row["files_before"] for row in compacted)
+    assert sum(row["messages"] for row in expired[1]) == 30
+    assert "is no archive" in upkeep("expire", str(tmp_path / "none"), "--before", "-1d")[2]

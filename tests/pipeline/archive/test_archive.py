@@ -7,7 +7,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.archive.archive import ARCHIVE_COLUMNS, Archive, ArchiveFile, opened, writer
+from pipeline.archive.archive import ARCHIVE_COLUMNS, Archive, opened, writer
+from pipeline.archive.manifests import ArchiveFile
 from pipeline.archive.write import read_rows
 from pipeline.errors import BadArchive, DataLost
 from pipeline.jobs.archive import Archived, archive_local, archiving, here, outlook
@@ -79,12 +80,12 @@ def test_of_two_writers_one_is_told(tmp_path: Path) -> None:
     first, second = (Archive(Place(str(tmp_path))) for _ in range(2))
     first.commit([a_file("data/T/a.parquet")], {QUEUE: 1})
 
-    with pytest.raises(BadArchive, match="another process archives to it"):
+    with pytest.raises(BadArchive, match="another process writes to it"):
         second.commit([a_file("data/T/b.parquet")], {QUEUE: 1})
     with (
-        writer(str(tmp_path)),
+        writer(Place(str(tmp_path))),
         pytest.raises(BadArchive, match="another process"),
-        writer(str(tmp_path)),
+        writer(Place(str(tmp_path))),
     ):
         pass
 
@@ -99,7 +100,7 @@ def test_what_no_manifest_names_goes_with_the_next_writer(tmp_path: Path) -> Non
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
 
-    with writer(str(tmp_path)):
+    with writer(Place(str(tmp_path))):
         pass
 
     assert [path.name for path in (tmp_path / "data" / "T").iterdir()] == ["kept.parquet"]
@@ -109,7 +110,7 @@ def test_what_no_manifest_names_goes_with_the_next_writer(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda value: {**value, "format": 2}, "has format 2, this reads format 1"),
+        (lambda value: {**value, "format": 3}, "has format 3, this reads formats up to 2"),
         (lambda value: {"format": 1}, "is no manifest"),
         (lambda value: [], "is no manifest"),
         (lambda value: {**value, "number": 2}, "manifest 1 is missing"),
@@ -181,12 +182,12 @@ def test_a_run_that_dies_before_its_manifest_leaves_nothing(pair: RocketMQ, tmp_
     done: list[Archived] = []
     with pytest.raises(KeyboardInterrupt):
         done.extend(archiving(uri, given, write=dies))
-    assert len(list((tmp_path / "archive").glob("data/*/*.parquet"))) > len(opened(uri).files())
+    assert len(list((tmp_path / "archive").glob("data/**/*.parquet"))) > len(opened(uri).files())
 
     archive_local(uri, **given)
 
     assert messages(uri) == stored(pair.store, "Orders")
-    on_disk = {path.name for path in (tmp_path / "archive").glob("data/*/*.parquet")}
+    on_disk = {path.name for path in (tmp_path / "archive").glob("data/**/*.parquet")}
     assert on_disk == {Path(file.path).name for file in opened(uri).files()}
 
 

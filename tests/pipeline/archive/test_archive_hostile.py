@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.archive.archive import ArchiveFile, data_name, opened, writer
+from pipeline.archive.archive import opened, writer
+from pipeline.archive.manifests import ArchiveFile, data_name
 from pipeline.archive.restore_log import encoded
 from pipeline.errors import BadArchive
+from pipeline.places import Place
 from remoting.bodies import MessageQueue
 
 QUEUE = MessageQueue("T", "broker-a", 0)
@@ -29,7 +31,7 @@ OUTSIDE = (
 def archive_with(root: Path, **changed: object) -> Path:
     """Write an archive whose only file has some fields of somebody else's choice."""
     whole = ArchiveFile("data/T/a.parquet", "T", "broker-a", ((0, 0, 1),), 1, 9, 0, 0)
-    with writer(str(root)) as archive:
+    with writer(Place(str(root))) as archive:
         archive.commit([whole], {QUEUE: 1})
     manifest = root / "manifest" / f"{1:020d}.json"
     value = json.loads(manifest.read_text())
@@ -59,7 +61,7 @@ def test_manifest_with_a_topic_that_is_a_path_is_refused(tmp_path: Path, topic: 
 @pytest.mark.parametrize("topic", ["..", "../up", "a/b", "/etc", ""])
 def test_message_of_a_topic_that_is_a_path_goes_into_no_archive_and_no_log(topic: str) -> None:
     with pytest.raises(BadArchive, match="can be no directory"):
-        data_name(topic, "a")
+        data_name(topic, "2026-11-23", "a")
     with pytest.raises(BadArchive, match="is no topic"):
         encoded({"topic": topic}, log_offset=0)
 
@@ -71,7 +73,7 @@ def test_a_link_in_an_archive_lets_nothing_behind_it_be_removed(tmp_path: Path) 
     (tmp_path / "a" / "data").mkdir(parents=True)
     (tmp_path / "a" / "data" / "T").symlink_to(mine.parent)
 
-    with writer(str(tmp_path / "a")):
+    with writer(Place(str(tmp_path / "a"))):
         pass
 
     assert mine.read_bytes() == b"mine"
