@@ -232,12 +232,8 @@ class MessageStore:
         )
         return self._flushing
 
-    def end_flush(self, job: SyncJob, now_ms: int | None = None) -> None:
+    def end_flush(self, job: SyncJob) -> None:
         """Process the result of a job from ``begin_flush``, ``begin_delete`` or ``housekeeping``.
-
-        Args:
-            now_ms: the time that names a new index file; None for the store time of the last
-                record.
 
         Raises:
             StoreFull: the job could not open a file. What it should have made durable must not
@@ -266,7 +262,7 @@ class MessageStore:
         if count:
             entries, handles = self._waiting[:count], self._waiting_handles[:count]
             del self._waiting[:count], self._waiting_handles[:count]
-            self._dispatch(entries, handles, job.store_ms if now_ms is None else now_ms)
+            self._dispatch(entries, handles, job.store_ms)
 
     def _do_again(self, job: SyncJob, error: OSError) -> None:
         """Schedule a job that could not open a file to run again.
