@@ -24,7 +24,7 @@ LOG = logging.getLogger(__name__)
 SHUTDOWN_TIMEOUT_S: Final = 3.0
 
 
-class Opened(Protocol):
+class TransportOwner(Protocol):
     """The owner of the connection, which is told so when there will be no transport."""
 
     def not_opened(self) -> None:
@@ -46,7 +46,7 @@ class FirstByte:
     def __init__(
         self,
         sock: socket.socket,
-        conn: Opened,
+        conn: TransportOwner,
         *,
         contexts: ServerContexts | None,
         name: str,

@@ -21,7 +21,7 @@ from server.runtime.observers import Observers
 from server.store.cleanup.cleaner import Cleaner
 from server.store.commitlog.append import Appender
 from server.store.commitlog.flush import NOT_OPENED, OVERLOADED, FlushJob, QueueSyncJob, SyncJob
-from server.store.commitlog.log_scan import Found, LogWalk
+from server.store.commitlog.log_scan import LogWalk, ScannedRecord
 from server.store.commitlog.log_window import Wants
 from server.store.commitlog.next_file import NextFile
 from server.store.commitlog.picking import TagCodes
@@ -407,7 +407,7 @@ class MessageStore:
         """Return the record that starts at ``log_offset``, or None if none does."""
         return self._reader.read_record(log_offset)
 
-    def records_from(self, log_offset: int) -> Iterator[list[Found]]:
+    def records_from(self, log_offset: int) -> Iterator[list[ScannedRecord]]:
         """Yield the records written so far, from a record's start at ``log_offset`` on.
 
         They come in lists, in the order of the log; ranges that are not records are skipped.

@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from server.broker.names import topic_fault
-from server.store.commitlog.log_scan import Found
+from server.store.commitlog.log_scan import ScannedRecord
 from server.store.results import GetStatus, PutMessage
 from server.store.store import MessageStore
 from storefmt.config.tables import DelayOffsets
@@ -142,7 +142,7 @@ class DeliveredTail:
                 self._levels[level] = _Level(store, level - 1, queue_offset)
         assert progress.log_offset is not None
         # If no message waits in any level, the file counts every delivery.
-        self._walk: Iterator[list[Found]] = iter(())
+        self._walk: Iterator[list[ScannedRecord]] = iter(())
         if self._levels:
             self._walk = store.records_from(progress.log_offset)
 
@@ -162,7 +162,7 @@ class DeliveredTail:
         """Return, by level, the queue offset of the first message that was not delivered."""
         return {level: known.next_offset for level, known in self._levels.items()}
 
-    def _take(self, found: Found) -> None:
+    def _take(self, found: ScannedRecord) -> None:
         text = parse_properties(found.properties).get(DELAY, "")
         level = self._levels.get(int(text)) if text.isdecimal() and len(text) < 10 else None
         data = None if level is None else self._store.read_record(found.log_offset)
