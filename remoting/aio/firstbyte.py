@@ -25,7 +25,7 @@ SHUTDOWN_TIMEOUT_S: Final = 3.0
 
 
 class TransportOwner(Protocol):
-    """The owner of the connection, which is told so when there will be no transport."""
+    """The protocol that waits for a transport."""
 
     def not_opened(self) -> None:
         """Take note that there is no transport, and that the socket is closed."""
