@@ -96,7 +96,9 @@ class _Level:
         """Return the next message that can be delivered, and skip those that cannot."""
         queue_offset = self.next_offset
         while True:
-            found = self.store.get_message(SCHEDULE_TOPIC, self.queue_id, queue_offset, count_max=1)
+            found = self.store.reader.get_message(
+                SCHEDULE_TOPIC, self.queue_id, queue_offset, count_max=1
+            )
             if found.status is GetStatus.FOUND:
                 try:
                     record = decode_record(b"".join(found.chunks))
@@ -144,7 +146,7 @@ class DeliveredTail:
         # If no message waits in any level, the file counts every delivery.
         self._walk: Iterator[list[ScannedRecord]] = iter(())
         if self._levels:
-            self._walk = store.records_from(progress.log_offset)
+            self._walk = store.reader.records_from(progress.log_offset)
 
     def step(self) -> bool:
         """Look at some records; return whether there may be more."""
@@ -165,7 +167,7 @@ class DeliveredTail:
     def _take(self, found: ScannedRecord) -> None:
         text = parse_properties(found.properties).get(DELAY, "")
         level = self._levels.get(int(text)) if text.isdecimal() and len(text) < 10 else None
-        data = None if level is None else self._store.read_record(found.log_offset)
+        data = None if level is None else self._store.reader.read_record(found.log_offset)
         if level is not None and data is not None:
             # The scan of the log has just checked that this record is whole.
             level.take(decode_record(data))

@@ -34,7 +34,7 @@ QUEUE_ENTRY_COUNT_MAX = 1_024
 def view_message(broker: Broker, request: Request) -> Command:
     """Return the message at a commit log offset."""
     fields = request.command.header(ViewMessage)
-    record = broker.store.read_record(fields.offset) if fields.offset >= 0 else None
+    record = broker.store.reader.read_record(fields.offset) if fields.offset >= 0 else None
     if record is None:
         return request.command.response(
             ResponseCode.SYSTEM_ERROR,
@@ -66,12 +66,12 @@ def query_message(broker: Broker, request: Request) -> Steps[Command]:
     if search is not None:
         while not (yield from read_in_slices(broker, search.advance)):
             yield None
-        reads = [partial(broker.store.read_record, at) for at in sorted(search.log_offsets)]
+        reads = [partial(broker.store.reader.read_record, at) for at in sorted(search.log_offsets)]
         # All of them in one slice, so that waiting requests hold no records.
         found = yield from read_in_slices(broker, partial(together, reads))
     records = [data for data in found if data and _is_under(data, fields.topic, fields.key)]
     # If there is none, answer as for an unknown key, which tells nothing about other messages.
-    last_ms, last_log_offset = broker.store.index_end() if records else (0, 0)
+    last_ms, last_log_offset = broker.store.reader.index_end() if records else (0, 0)
     header = QueryMessageResponse(
         index_last_update_timestamp=last_ms, index_last_update_phyoffset=last_log_offset
     )
@@ -125,7 +125,7 @@ def query_consume_queue(broker: Broker, request: Request) -> Command:
             body.filter_data = text
             wants = subscribed(subscription, known, broker.filters)
     count = min(fields.count, QUEUE_ENTRY_COUNT_MAX)
-    entries = broker.store.entries(topic, queue_id, start=fields.index, count=max(1, count))
+    entries = broker.store.reader.entries(topic, queue_id, start=fields.index, count=max(1, count))
     if not entries:
         return request.command.response(
             remark=f"Index {fields.index} of {queue_id}@{topic} is not exist!"

@@ -50,6 +50,7 @@ class Store:
         self.records = list(records)
         self.first = first
         self.written_offset = self.flushed_offset = 0
+        self.reader = self
 
     def max_offset(self, topic: str, queue_id: int) -> int:
         return 0 if queue_id else self.first + len(self.records)
