@@ -41,19 +41,14 @@ Int64 = Annotated[int, Width(64)]
 _DIGITS_MAX: Final = 20
 
 
-def key(wire: str, **more: object) -> dict[str, object]:
-    """Return field metadata with a Java key that is not the camelCase name of the attribute.
-
-    Args:
-        wire: the key on the wire.
-        more: further metadata, as of ``limits``.
-    """
-    return {"key": wire, **more}
+def key(wire: str) -> dict[str, object]:
+    """Return field metadata with a Java key that is not the camelCase name of the attribute."""
+    return {"key": wire}
 
 
-def limits(*, low: int | None = None, high: int | None = None) -> dict[str, object]:
-    """Return field metadata with the legal range of a number, both ends included."""
-    return {"low": low, "high": high}
+def limits(*, low: int) -> dict[str, object]:
+    """Return field metadata with the lowest legal number."""
+    return {"low": low}
 
 
 class HeaderField(NamedTuple):
@@ -111,15 +106,14 @@ def _read_declaration(cls: "type[Header]") -> tuple[HeaderField, ...]:
     for declared in dataclasses.fields(cls):
         kind, bits, optional = _kind_of(hints[declared.name])
         meta = declared.metadata
-        low, high = meta.get("low"), meta.get("high")
         required = declared.default is dataclasses.MISSING
         found.append(
             HeaderField(
                 name=declared.name,
                 key=meta.get("key") or camel_case(declared.name),
                 kind=kind,
-                low=-(1 << max(bits - 1, 0)) if low is None else low,
-                high=(1 << max(bits - 1, 0)) - 1 if high is None else high,
+                low=meta.get("low", -(1 << max(bits - 1, 0))),
+                high=(1 << max(bits - 1, 0)) - 1,
                 required=required,
                 default=None if required else declared.default,
                 optional=optional,

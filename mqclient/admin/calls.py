@@ -118,13 +118,12 @@ class AdminCalls(Lifetime):
         header: Header | None = None,
         *,
         what: str,
-        body: bytes = b"",
         address: str | None = None,
     ) -> tuple[str, Command]:
         """Ask one name server, or the first one that answers when no address is given."""
         if address is not None:
-            return address, await self._broker(address, code, header, what=what, body=body)
-        address, answer = await self._client.ask_namesrv(code, header, what=what, body=body)
+            return address, await self._broker(address, code, header, what=what)
+        address, answer = await self._client.ask_namesrv(code, header, what=what)
         return address, responses.check(answer, address=address, what=what)
 
     async def _each_namesrv(

@@ -33,7 +33,7 @@ from remoting.headers import GetRouteInfo
 
 if TYPE_CHECKING:
     from mqclient.client.members import Members
-    from mqclient.client.request_reply import PendingRequests
+    from mqclient.client.request_reply import PendingReplies
     from mqclient.client.route_renewal import RouteRenewal
     from remoting.aio.channel import Channel
     from remoting.aio.client import OnExchange, OnRequest, RemotingClient
@@ -115,7 +115,7 @@ class MQClient:
         self.client_id = f"{ip}@{name}{unit}"
         self.broadcast_id = f"{ip}@{settings.instance_name or DEFAULT_INSTANCE}{unit}"
         self.closed = False
-        self._requests: PendingRequests | None = None
+        self._requests: PendingReplies | None = None
         self._members: Members | None = None
         self._address_map = dict(address_map or {})
         self._routes = routes.RouteCache(life_ms=settings.poll_name_server_interval_ms)
@@ -165,12 +165,12 @@ class MQClient:
         return self._members
 
     @property
-    def requests(self) -> "PendingRequests":
+    def requests(self) -> "PendingReplies":
         """Return the requests that wait for a reply; loaded on first use."""
         if self._requests is None:
-            from mqclient.client.request_reply import PendingRequests
+            from mqclient.client.request_reply import PendingReplies
 
-            self._requests = PendingRequests(self.client_id)
+            self._requests = PendingReplies(self.client_id)
         return self._requests
 
     async def _answer(self, address: str, request: Command) -> Command | None:

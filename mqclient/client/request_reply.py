@@ -40,7 +40,7 @@ class PendingRequest:
         properties: what the message of the request must carry.
     """
 
-    def __init__(self, requests: "PendingRequests", *, client_id: str, timeout_s: float) -> None:
+    def __init__(self, requests: "PendingReplies", *, client_id: str, timeout_s: float) -> None:
         self._requests = requests
         self.id = str(uuid.uuid4())
         loop = asyncio.get_running_loop()
@@ -72,7 +72,7 @@ class PendingRequest:
         self._requests.forget(self.id)
 
 
-class PendingRequests:
+class PendingReplies:
     """The requests of all producers of one client that wait for their replies."""
 
     def __init__(self, client_id: str) -> None:

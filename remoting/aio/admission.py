@@ -1,13 +1,13 @@
-"""Which connections a server accepts: it counts them, in all and of each address.
+"""Decides which connections a server accepts, by their number in total and per address.
 
-    address may connect? ── no ──────────────────> OUT     closed at once
-    a descriptor left for it? ── no ─────────────> OUT
-    too many, in all or of it? ── no ────────────> IN
-                               └─ yes ───────────> BUSY    told so by its first request, closed
-                                  and a crowd of them ──> OUT
+    may the address connect? ── no ──────────────> OUT     closed at once
+    is a file descriptor free? ── no ────────────> OUT
+    are there too many connections? ── no ───────> IN
+                                    └─ yes ──────> BUSY    answers one request, closes
+                                       and CROWD_MAX of them wait for that ──> OUT
 
-Rule: connections that only wait to be told SYSTEM_BUSY are counted separately, so that a crowd of
-them takes no places of others.
+Rule: connections that only wait to be answered SYSTEM_BUSY are counted separately, so that they
+take no places of others.
 
 Source: ours; Java accepts connections until the process has no file descriptors left.
 """

@@ -24,8 +24,8 @@ LOG = logging.getLogger(__name__)
 SHUTDOWN_TIMEOUT_S: Final = 3.0
 
 
-class Opened(Protocol):
-    """The owner of the connection, which is told so when there will be no transport."""
+class TransportOwner(Protocol):
+    """The protocol that waits for a transport."""
 
     def not_opened(self) -> None:
         """Take note that there is no transport, and that the socket is closed."""
@@ -46,7 +46,7 @@ class FirstByte:
     def __init__(
         self,
         sock: socket.socket,
-        conn: Opened,
+        conn: TransportOwner,
         *,
         contexts: ServerContexts | None,
         name: str,

@@ -46,7 +46,7 @@ class Outbox:
             asyncio.get_running_loop().call_soon(self.flush)
 
     def hold(self) -> None:
-        """Schedule no write for what is added from now on, since the caller will ``flush``."""
+        """Do not schedule a write for connections that are added now; the caller will ``flush``."""
         self._scheduled = True
 
     def flush(self) -> None:

@@ -70,7 +70,7 @@ def _signature(private: int, data: bytes) -> bytes:
     digest = int.from_bytes(hashlib.sha256(data).digest(), "big")
     while True:
         nonce = 1 + secrets.randbelow(_N - 1)
-        point = _times(nonce, _G)
+        point = _times(nonce)
         r = 0 if point is None else point[0] % _N
         s = pow(nonce, -1, _N) * (digest + r * private) % _N
         if r and s:
@@ -78,13 +78,15 @@ def _signature(private: int, data: bytes) -> bytes:
 
 
 def _public_bytes(private: int) -> bytes:
-    point = _times(private, _G)
+    point = _times(private)
     # A private key is 1 to N-1, so this is never the point at infinity.
     x, y = point or (0, 0)
     return b"\x04" + x.to_bytes(32, "big") + y.to_bytes(32, "big")
 
 
-def _times(factor: int, point: _Point) -> _Point:
+def _times(factor: int) -> _Point:
+    """Return the base point of the curve times ``factor``."""
+    point: _Point = _G
     total: _Point = None
     while factor:
         if factor & 1:

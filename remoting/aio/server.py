@@ -398,7 +398,7 @@ class RemotingServer:
             self._emptied.clear()
 
     def forget(self, conn: ServerConn) -> None:
-        """Forget a lost connection, and tell the owner if that knows of it."""
+        """Forget a lost connection, and tell the owner unless the connection was only told BUSY."""
         self.connections.discard(conn)
         if not self.connections and self._emptied is not None:
             self._emptied.set()

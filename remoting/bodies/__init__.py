@@ -14,166 +14,30 @@ from typing import TYPE_CHECKING, Final
 
 from remoting.lazy import on_demand
 
+# ruff: noqa: F403
+# These imports are for type checkers; at runtime ``_FAMILIES`` says where a class is.
 if TYPE_CHECKING:
-    from remoting.bodies.acl import (
-        AclConfig,
-        ClusterAclVersionInfo,
-        GetBrokerClusterAclConfigResponseBody,
-        PlainAccessConfig,
-    )
-    from remoting.bodies.base import Body
-    from remoting.bodies.clients import (
-        CMResult,
-        Connection,
-        ConsumeMessageDirectlyResult,
-        ConsumerConnection,
-        ConsumerRunningInfo,
-        ConsumeStatus,
-        ProcessQueueInfo,
-        ProducerConnection,
-        ProducerInfo,
-        ProducerTableInfo,
-    )
-    from remoting.bodies.configs import (
-        SubscriptionGroupWrapper,
-        TopicConfigSerializeWrapper,
-        decode_value,
-        encode_value,
-    )
-    from remoting.bodies.consumequeue import ConsumeQueueData, QueryConsumeQueueResponseBody
-    from remoting.bodies.filters import BloomFilterData, ConsumerFilterData
-    from remoting.bodies.heartbeat import (
-        CheckClientRequestBody,
-        ConsumeFromWhere,
-        ConsumerData,
-        ConsumeType,
-        HeartbeatData,
-        MessageModel,
-        ProducerData,
-        SubscriptionData,
-    )
-    from remoting.bodies.locks import (
-        LockBatchRequestBody,
-        LockBatchResponseBody,
-        UnlockBatchRequestBody,
-    )
-    from remoting.bodies.offsets import (
-        ConsumerOffsetSerializeWrapper,
-        DelayOffsetSerializeWrapper,
-        GetConsumerStatusBody,
-        MessageQueueForC,
-        OffsetMovedEvent,
-        OffsetSerializeWrapper,
-        QueryConsumeTimeSpanBody,
-        QueryCorrectionOffsetBody,
-        QueueTimeSpan,
-        ResetOffsetBody,
-        ResetOffsetBodyForC,
-    )
-    from remoting.bodies.queues import MessageQueue
-    from remoting.bodies.register import RegisterBrokerBody
-    from remoting.bodies.route import BrokerData, ClusterInfo, QueueData, TopicRouteData
-    from remoting.bodies.stats import (
-        BrokerStatsData,
-        BrokerStatsItem,
-        ConsumeStats,
-        ConsumeStatsList,
-        OffsetWrapper,
-        RollbackStats,
-        TopicOffset,
-        TopicStatsTable,
-    )
-    from remoting.bodies.tables import (
-        ConsumeByWho,
-        GetConsumerListByGroupResponseBody,
-        GroupList,
-        KVConfigSerializeWrapper,
-        KVTable,
-        TopicList,
-    )
-    from storefmt.config.tables import DataVersion, SubscriptionGroup, TopicConfig
-
-__all__ = [
-    "AclConfig",
-    "BloomFilterData",
-    "Body",
-    "BrokerData",
-    "BrokerStatsData",
-    "BrokerStatsItem",
-    "CMResult",
-    "CheckClientRequestBody",
-    "ClusterAclVersionInfo",
-    "ClusterInfo",
-    "Connection",
-    "ConsumeByWho",
-    "ConsumeFromWhere",
-    "ConsumeMessageDirectlyResult",
-    "ConsumeQueueData",
-    "ConsumeStats",
-    "ConsumeStatsList",
-    "ConsumeStatus",
-    "ConsumeType",
-    "ConsumerConnection",
-    "ConsumerData",
-    "ConsumerFilterData",
-    "ConsumerOffsetSerializeWrapper",
-    "ConsumerRunningInfo",
-    "DataVersion",
-    "DelayOffsetSerializeWrapper",
-    "GetBrokerClusterAclConfigResponseBody",
-    "GetConsumerListByGroupResponseBody",
-    "GetConsumerStatusBody",
-    "GroupList",
-    "HeartbeatData",
-    "KVConfigSerializeWrapper",
-    "KVTable",
-    "LockBatchRequestBody",
-    "LockBatchResponseBody",
-    "MessageModel",
-    "MessageQueue",
-    "MessageQueueForC",
-    "OffsetMovedEvent",
-    "OffsetSerializeWrapper",
-    "OffsetWrapper",
-    "PlainAccessConfig",
-    "ProcessQueueInfo",
-    "ProducerConnection",
-    "ProducerData",
-    "ProducerInfo",
-    "ProducerTableInfo",
-    "QueryConsumeQueueResponseBody",
-    "QueryConsumeTimeSpanBody",
-    "QueryCorrectionOffsetBody",
-    "QueueData",
-    "QueueTimeSpan",
-    "RegisterBrokerBody",
-    "ResetOffsetBody",
-    "ResetOffsetBodyForC",
-    "RollbackStats",
-    "SubscriptionData",
-    "SubscriptionGroup",
-    "SubscriptionGroupWrapper",
-    "TopicConfig",
-    "TopicConfigSerializeWrapper",
-    "TopicList",
-    "TopicOffset",
-    "TopicRouteData",
-    "TopicStatsTable",
-    "UnlockBatchRequestBody",
-    "decode_value",
-    "encode_value",
-]
+    from remoting.bodies.acl import *
+    from remoting.bodies.base import *
+    from remoting.bodies.clients import *
+    from remoting.bodies.configs import *
+    from remoting.bodies.consumequeue import *
+    from remoting.bodies.filters import *
+    from remoting.bodies.heartbeat import *
+    from remoting.bodies.locks import *
+    from remoting.bodies.offsets import *
+    from remoting.bodies.queues import *
+    from remoting.bodies.register import *
+    from remoting.bodies.route import *
+    from remoting.bodies.stats import *
+    from remoting.bodies.tables import *
 
 _FAMILIES: Final = {
-    "storefmt.config.tables": "DataVersion SubscriptionGroup TopicConfig",
-    "remoting.bodies.acl": (
-        "AclConfig ClusterAclVersionInfo GetBrokerClusterAclConfigResponseBody PlainAccessConfig"
-    ),
+    "remoting.bodies.acl": "AclConfig GetBrokerClusterAclConfigResponseBody PlainAccessConfig",
     "remoting.bodies.base": "Body",
     "remoting.bodies.clients": (
         "CMResult Connection ConsumeMessageDirectlyResult ConsumeStatus ConsumerConnection "
-        "ConsumerRunningInfo ProcessQueueInfo ProducerConnection ProducerInfo "
-        "ProducerTableInfo"
+        "ConsumerRunningInfo ProcessQueueInfo ProducerConnection ProducerInfo ProducerTableInfo"
     ),
     "remoting.bodies.configs": (
         "SubscriptionGroupWrapper TopicConfigSerializeWrapper decode_value encode_value"
@@ -195,13 +59,14 @@ _FAMILIES: Final = {
     "remoting.bodies.route": "BrokerData ClusterInfo QueueData TopicRouteData",
     "remoting.bodies.stats": (
         "BrokerStatsData BrokerStatsItem ConsumeStats ConsumeStatsList OffsetWrapper "
-        "RollbackStats TopicOffset TopicStatsTable"
+        "TopicOffset TopicStatsTable"
     ),
     "remoting.bodies.tables": (
-        "ConsumeByWho GetConsumerListByGroupResponseBody GroupList KVConfigSerializeWrapper "
-        "KVTable TopicList"
+        "GetConsumerListByGroupResponseBody GroupList KVConfigSerializeWrapper KVTable TopicList"
     ),
 }
 """The classes that each module has."""
+
+__all__ = sorted(" ".join(_FAMILIES.values()).split())
 
 __getattr__ = on_demand(__name__, _FAMILIES)

@@ -6,7 +6,6 @@ Source: common/AclConfig.java, common/PlainAccessConfig.java, common/protocol/bo
 from dataclasses import dataclass
 
 from remoting.bodies.base import Body
-from storefmt.config.tables import DataVersion
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,15 +37,3 @@ class AclConfig(Body):
 @dataclass(slots=True, kw_only=True)
 class GetBrokerClusterAclConfigResponseBody(AclConfig):
     """The broker returns its whole ACL configuration with all secrets (request code 54)."""
-
-
-@dataclass(slots=True, kw_only=True)
-class ClusterAclVersionInfo(Body):
-    """The versions of the ACL files of one broker."""
-
-    broker_name: str | None = None
-    broker_addr: str | None = None
-    acl_config_data_version: DataVersion | None = None
-    all_acl_config_data_version: dict[str, DataVersion] | None = None
-    """The version of each file, by file name."""
-    cluster_name: str | None = None

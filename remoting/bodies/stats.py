@@ -80,15 +80,3 @@ class BrokerStatsData(Body):
     stats_minute: BrokerStatsItem | None = None
     stats_hour: BrokerStatsItem | None = None
     stats_day: BrokerStatsItem | None = None
-
-
-@dataclass(slots=True, kw_only=True)
-class RollbackStats(Body):
-    """How a reset changed one queue; all offsets count entries."""
-
-    broker_name: str | None = None
-    queue_id: int = 0
-    broker_offset: int = 0
-    consumer_offset: int = 0
-    timestamp_offset: int = 0
-    rollback_offset: int = 0

@@ -47,15 +47,3 @@ class GetConsumerListByGroupResponseBody(Body):
     """The broker returns the client ids of the connected members of a group (request code 38)."""
 
     consumer_id_list: list[str] = field(default_factory=list)
-
-
-@dataclass(slots=True, kw_only=True)
-class ConsumeByWho(Body):
-    """The groups that consumed a message; no request of 4.9.7 returns this body."""
-
-    consumed_group: list[str] = field(default_factory=list)
-    not_consumed_group: list[str] = field(default_factory=list)
-    topic: str | None = None
-    queue_id: int = 0
-    offset: int = 0
-    """The queue offset of the message, in entries."""

@@ -15,199 +15,26 @@ from typing import TYPE_CHECKING, Final
 
 from remoting.lazy import on_demand
 
+# ruff: noqa: F403
+# These imports are for type checkers; at runtime ``_FAMILIES`` says where a class is.
 if TYPE_CHECKING:
-    from remoting.headers.acl import (
-        CreateAccessConfig,
-        DeleteAccessConfig,
-        GetBrokerAclConfigResponse,
-        GetBrokerClusterAclConfigResponse,
-        UpdateGlobalWhiteAddrsConfig,
-    )
-    from remoting.headers.broker import (
-        DemoteMaster,
-        GetBrokerConfigResponse,
-        HaEpoch,
-        PromoteSlave,
-        RegisterFilterServer,
-        RegisterFilterServerResponse,
-        RegisterMessageFilterClass,
-        ViewBrokerStatsData,
-    )
-    from remoting.headers.group import (
-        DeleteSubscriptionGroup,
-        GetAllProducerInfo,
-        GetConsumerConnectionList,
-        GetConsumerListByGroup,
-        GetConsumerListByGroupResponse,
-        GetConsumerRunningInfo,
-        GetConsumeStats,
-        GetConsumeStatsInBroker,
-        GetProducerConnectionList,
-        NotifyConsumerIdsChanged,
-        UnregisterClient,
-        UnregisterClientResponse,
-    )
-    from remoting.headers.message import (
-        ConsumeMessageDirectlyResult,
-        ConsumerSendMsgBack,
-        ReplyMessage,
-        SendMessage,
-        SendMessageResponse,
-        SendMessageV2,
-    )
-    from remoting.headers.namesrv import (
-        AddWritePermOfBroker,
-        AddWritePermOfBrokerResponse,
-        DeleteKVConfig,
-        DeleteTopicFromNamesrv,
-        GetKVConfig,
-        GetKVConfigResponse,
-        GetKVListByNamespace,
-        PutKVConfig,
-        QueryDataVersion,
-        QueryDataVersionResponse,
-        RegisterBroker,
-        RegisterBrokerResponse,
-        RegisterOrderTopic,
-        UnRegisterBroker,
-        WipeWritePermOfBroker,
-        WipeWritePermOfBrokerResponse,
-    )
-    from remoting.headers.offset import (
-        CloneGroupOffset,
-        GetConsumerStatus,
-        GetEarliestMsgStoretime,
-        GetEarliestMsgStoretimeResponse,
-        GetMaxOffset,
-        GetMaxOffsetResponse,
-        GetMinOffset,
-        GetMinOffsetResponse,
-        QueryConsumerOffset,
-        QueryConsumerOffsetResponse,
-        QueryConsumeTimeSpan,
-        QueryCorrectionOffset,
-        ResetOffset,
-        SearchOffset,
-        SearchOffsetResponse,
-        UpdateConsumerOffset,
-        UpdateConsumerOffsetResponse,
-    )
-    from remoting.headers.pull import PullMessage, PullMessageResponse, QueryConsumeQueue
-    from remoting.headers.query import (
-        QueryMessage,
-        QueryMessageResponse,
-        ViewMessage,
-        ViewMessageResponse,
-    )
-    from remoting.headers.route import GetRouteInfo
-    from remoting.headers.rpc import Rpc
-    from remoting.headers.topic import (
-        CreateTopic,
-        DeleteTopic,
-        GetAllTopicConfigResponse,
-        GetTopicsByCluster,
-        GetTopicStatsInfo,
-        QueryTopicConsumeByWho,
-    )
-    from remoting.headers.transaction import (
-        CheckTransactionState,
-        CheckTransactionStateResponse,
-        EndTransaction,
-        EndTransactionResponse,
-        ResumeCheckHalfMessage,
-    )
-
-__all__ = [
-    "AddWritePermOfBroker",
-    "AddWritePermOfBrokerResponse",
-    "CheckTransactionState",
-    "CheckTransactionStateResponse",
-    "CloneGroupOffset",
-    "ConsumeMessageDirectlyResult",
-    "ConsumerSendMsgBack",
-    "CreateAccessConfig",
-    "CreateTopic",
-    "DeleteAccessConfig",
-    "DeleteKVConfig",
-    "DeleteSubscriptionGroup",
-    "DeleteTopic",
-    "DeleteTopicFromNamesrv",
-    "DemoteMaster",
-    "EndTransaction",
-    "EndTransactionResponse",
-    "GetAllProducerInfo",
-    "GetAllTopicConfigResponse",
-    "GetBrokerAclConfigResponse",
-    "GetBrokerClusterAclConfigResponse",
-    "GetBrokerConfigResponse",
-    "GetConsumeStats",
-    "GetConsumeStatsInBroker",
-    "GetConsumerConnectionList",
-    "GetConsumerListByGroup",
-    "GetConsumerListByGroupResponse",
-    "GetConsumerRunningInfo",
-    "GetConsumerStatus",
-    "GetEarliestMsgStoretime",
-    "GetEarliestMsgStoretimeResponse",
-    "GetKVConfig",
-    "GetKVConfigResponse",
-    "GetKVListByNamespace",
-    "GetMaxOffset",
-    "GetMaxOffsetResponse",
-    "GetMinOffset",
-    "GetMinOffsetResponse",
-    "GetProducerConnectionList",
-    "GetRouteInfo",
-    "GetTopicStatsInfo",
-    "GetTopicsByCluster",
-    "HaEpoch",
-    "NotifyConsumerIdsChanged",
-    "PromoteSlave",
-    "PullMessage",
-    "PullMessageResponse",
-    "PutKVConfig",
-    "QueryConsumeQueue",
-    "QueryConsumeTimeSpan",
-    "QueryConsumerOffset",
-    "QueryConsumerOffsetResponse",
-    "QueryCorrectionOffset",
-    "QueryDataVersion",
-    "QueryDataVersionResponse",
-    "QueryMessage",
-    "QueryMessageResponse",
-    "QueryTopicConsumeByWho",
-    "RegisterBroker",
-    "RegisterBrokerResponse",
-    "RegisterFilterServer",
-    "RegisterFilterServerResponse",
-    "RegisterMessageFilterClass",
-    "RegisterOrderTopic",
-    "ReplyMessage",
-    "ResetOffset",
-    "ResumeCheckHalfMessage",
-    "Rpc",
-    "SearchOffset",
-    "SearchOffsetResponse",
-    "SendMessage",
-    "SendMessageResponse",
-    "SendMessageV2",
-    "UnRegisterBroker",
-    "UnregisterClient",
-    "UnregisterClientResponse",
-    "UpdateConsumerOffset",
-    "UpdateConsumerOffsetResponse",
-    "UpdateGlobalWhiteAddrsConfig",
-    "ViewBrokerStatsData",
-    "ViewMessage",
-    "ViewMessageResponse",
-    "WipeWritePermOfBroker",
-    "WipeWritePermOfBrokerResponse",
-]
+    from remoting.headers.acl import *
+    from remoting.headers.broker import *
+    from remoting.headers.group import *
+    from remoting.headers.message import *
+    from remoting.headers.namesrv import *
+    from remoting.headers.offset import *
+    from remoting.headers.pull import *
+    from remoting.headers.query import *
+    from remoting.headers.route import *
+    from remoting.headers.rpc import *
+    from remoting.headers.topic import *
+    from remoting.headers.transaction import *
 
 _FAMILIES: Final = {
     "remoting.headers.acl": (
         "CreateAccessConfig DeleteAccessConfig GetBrokerAclConfigResponse "
-        "GetBrokerClusterAclConfigResponse UpdateGlobalWhiteAddrsConfig"
+        "UpdateGlobalWhiteAddrsConfig"
     ),
     "remoting.headers.broker": (
         "DemoteMaster GetBrokerConfigResponse HaEpoch PromoteSlave RegisterFilterServer "
@@ -227,7 +54,7 @@ _FAMILIES: Final = {
         "AddWritePermOfBroker AddWritePermOfBrokerResponse DeleteKVConfig "
         "DeleteTopicFromNamesrv GetKVConfig GetKVConfigResponse GetKVListByNamespace "
         "PutKVConfig QueryDataVersion QueryDataVersionResponse RegisterBroker "
-        "RegisterBrokerResponse RegisterOrderTopic UnRegisterBroker WipeWritePermOfBroker "
+        "RegisterBrokerResponse UnRegisterBroker WipeWritePermOfBroker "
         "WipeWritePermOfBrokerResponse"
     ),
     "remoting.headers.offset": (
@@ -238,18 +65,17 @@ _FAMILIES: Final = {
         "SearchOffsetResponse UpdateConsumerOffset UpdateConsumerOffsetResponse"
     ),
     "remoting.headers.pull": "PullMessage PullMessageResponse QueryConsumeQueue",
-    "remoting.headers.query": "QueryMessage QueryMessageResponse ViewMessage ViewMessageResponse",
+    "remoting.headers.query": "QueryMessage QueryMessageResponse ViewMessage",
     "remoting.headers.route": "GetRouteInfo",
     "remoting.headers.rpc": "Rpc",
     "remoting.headers.topic": (
-        "CreateTopic DeleteTopic GetAllTopicConfigResponse GetTopicStatsInfo "
-        "GetTopicsByCluster QueryTopicConsumeByWho"
+        "CreateTopic DeleteTopic GetAllTopicConfigResponse GetTopicStatsInfo GetTopicsByCluster "
+        "QueryTopicConsumeByWho"
     ),
-    "remoting.headers.transaction": (
-        "CheckTransactionState CheckTransactionStateResponse EndTransaction "
-        "EndTransactionResponse ResumeCheckHalfMessage"
-    ),
+    "remoting.headers.transaction": "CheckTransactionState EndTransaction ResumeCheckHalfMessage",
 }
 """The classes that each module has."""
+
+__all__ = sorted(" ".join(_FAMILIES.values()).split())
 
 __getattr__ = on_demand(__name__, _FAMILIES)

@@ -54,14 +54,3 @@ class GetBrokerAclConfigResponse(Header):
     broker_name: str
     broker_addr: str
     cluster_name: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GetBrokerClusterAclConfigResponse(Header):
-    """The broker returns its accounts (request code 54).
-
-    Java sends the accounts in the body and does not use this header.
-    """
-
-    plain_access_configs: str
-    """The list of accounts in Java's text form."""

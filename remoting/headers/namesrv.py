@@ -134,12 +134,3 @@ class GetKVListByNamespace(Header):
     """Read all keys of a namespace (request code 219)."""
 
     namespace: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegisterOrderTopic(Header):
-    """Declare an ordered topic; no request of 4.9 uses this header."""
-
-    topic: str
-    order_topic_string: str
-    """Pairs ``broker:queue count`` joined by semicolons."""

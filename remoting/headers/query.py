@@ -19,11 +19,6 @@ class ViewMessage(Header):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ViewMessageResponse(Header):
-    """The broker returns a record in the body (request code 33)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class QueryMessage(Header):
     """Find messages of a topic by a key or by their unique key (request code 12)."""
 

@@ -27,11 +27,6 @@ class EndTransaction(Rpc):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EndTransactionResponse(Header):
-    """The answer to request code 37, which is never sent because the request is oneway."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckTransactionState(Rpc):
     """A broker asks a producer to decide on a half message (request code 39, oneway)."""
 
@@ -43,19 +38,6 @@ class CheckTransactionState(Rpc):
     """The unique key that the client gave to the message."""
     transaction_id: str | None = None
     offset_msg_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckTransactionStateResponse(Header):
-    """A producer decides in a response to code 39; clients of 4.9 send code 37 instead."""
-
-    producer_group: str
-    tran_state_table_offset: Int64
-    """The queue offset of the half message, in entries."""
-    commit_log_offset: Int64
-    """The commit log offset of the half message, in bytes."""
-    commit_or_rollback: Int32
-    """8 commits, 12 rolls back, and 0 means that the state is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

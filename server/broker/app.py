@@ -41,7 +41,7 @@ from server.broker.send.kernel import plain_sends
 from server.broker.startup import log_opening, run, version_line
 from server.broker.state import Broker
 from server.runtime.clock import Clock, SystemClock, read_together
-from server.runtime.dispatch import Dispatcher
+from server.runtime.dispatch import RequestDispatcher
 from server.runtime.limits import process_resources
 from server.runtime.registry import collect
 from server.runtime.service import Services
@@ -229,7 +229,7 @@ class BrokerApp:
         gate, found = make_gate(config, access), collect(handlers)
         if access is not None:
             gate, found = beside_reads(gate, found)
-        dispatcher = Dispatcher(
+        dispatcher = RequestDispatcher(
             found,
             broker,
             clock=self._clock,

@@ -463,7 +463,7 @@ class Broker:
     def _set_bit_maps(self) -> None:
         config, store = self.config, self.store
         config.store.bit_map_length_consume_queue_ext = self.filters.bloom.bit_count
-        maps = BitMaps(self.filters, read_record=store.read_record)
+        maps = BitMaps(self.filters, read_record=store.reader.read_record)
         store.exts.bit_map = maps.of if config.enable_calc_filter_bit_map else no_bits
 
     def _topics_changed(self) -> None:

@@ -34,7 +34,7 @@ from server.filterserver.config import FilterServerConfig
 from server.filterserver.filters import Filters
 from server.filterserver.module import FilterEngine, FilterModule, Limits
 from server.runtime.clock import Clock
-from server.runtime.dispatch import Dispatcher
+from server.runtime.dispatch import RequestDispatcher
 from server.runtime.hostaddress import join_address
 from server.runtime.limits import in_flight_size, process_resources
 from server.runtime.registry import Handlers
@@ -87,7 +87,7 @@ class FilterServerApp:
             {},
         )
         self._server = RemotingServer(
-            on_frame=Dispatcher(handlers, self, clock=clock).on_frame,
+            on_frame=RequestDispatcher(handlers, self, clock=clock).on_frame,
             on_close=self._on_close,
             tls=config.tls.server,
             resources=process_resources(in_flight_size()),

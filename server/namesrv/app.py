@@ -1,6 +1,6 @@
 """One name server: its tables, its port and its periodic work.
 
-    RemotingServer ─ frame ─ Dispatcher ─ handlers/*.py ─ RouteTable, KvConfig
+    RemotingServer ─ frame ─ RequestDispatcher ─ handlers/*.py ─ RouteTable, KvConfig
            └─ connection closed ─────────────────────────── RouteTable
 
 Rule: this file only connects the parts. ``handlers`` defines what a request means; ``routes`` and
@@ -26,7 +26,7 @@ from server.namesrv.request_gate import make_door, make_gate
 from server.namesrv.state import NamesrvState
 from server.runtime.clock import Clock, SystemClock
 from server.runtime.commandline import Printing, gather, read_flags
-from server.runtime.dispatch import Dispatcher, UnknownCode
+from server.runtime.dispatch import RequestDispatcher, UnknownCode
 from server.runtime.hostaddress import join_address
 from server.runtime.limits import process_resources
 from server.runtime.process import EXIT_OK, print_settings, refuse_settings, serve
@@ -56,7 +56,7 @@ class NamesrvApp:
         self, config: NamesrvConfig, clock: Clock, *, resources: Resources | None = None
     ) -> None:
         self.state = NamesrvState(config, KvConfig.open(Path(config.kv_config_path)))
-        dispatcher = Dispatcher(
+        dispatcher = RequestDispatcher(
             collect(handlers),
             self.state,
             clock=clock,

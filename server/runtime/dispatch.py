@@ -44,7 +44,7 @@ class UnknownCode(Enum):
     IGNORE = "answer nothing, as a name server does"
 
 
-class Dispatcher(Generic[AppT]):
+class RequestDispatcher(Generic[AppT]):
     """Runs the handlers of one server.
 
     Args:

@@ -1,7 +1,7 @@
 """The event loop of a server: uvloop's, or asyncio's own with fewer polls.
 
-    uvloop      where it is installed (the extra ``fast``): sockets and timers in C
-    ServerLoop  wherever it is not, or ``MQ_PURE`` is set; the reference
+    uvloop      if it is installed (the extra ``fast``): sockets and timers in C
+    ServerLoop  if it is not, or if ``MQ_PURE`` is set; the reference
 
     poll ── callbacks of what was read ── (no poll) ── the turn's commit ── poll …
 
@@ -53,7 +53,7 @@ class ServerLoop(asyncio.SelectorEventLoop):
         selector = TurnSelector()
         super().__init__(selector)
         self.poll_fd = selector.fileno()
-        """Is readable while a socket is ready."""
+        """A descriptor that is readable while a socket is ready."""
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
@@ -68,16 +68,16 @@ def run(main: Coroutine[object, object, T]) -> T:
 
 
 def loop_name(loop: asyncio.AbstractEventLoop | None = None) -> str:
-    """Return the name of a loop: ``uvloop 0.23.0``, ``asyncio``; without one, of ``new_loop``'s."""
+    """Return the name and version of a loop, or of the loop that ``new_loop`` would make."""
     is_plain = _is_plain() if loop is None else not _is_of_uvloop(loop)
     return "asyncio" if is_plain else f"uvloop {uvloop.__version__}"
 
 
 def waits_of(loop: asyncio.AbstractEventLoop) -> Callable[[], bool]:
-    """Return what tells a long callback whether a socket of ``loop`` is ready meanwhile.
+    """Return a function that tells a long callback whether a socket of ``loop`` is ready.
 
-    The loop still finds that socket at its next poll. Of another kind of loop nothing is known,
-    and nothing is said to wait.
+    The loop still finds that socket at its next poll. The sockets of any other kind of loop cannot
+    be asked, so the function returns False for it.
     """
     if isinstance(loop, ServerLoop):
         poll_fd = loop.poll_fd

@@ -1,4 +1,8 @@
-"""Who is told of an event: ``store.dispatched.add(told)``, then ``store.dispatched(entries)``."""
+"""Calls every function that was added for an event.
+
+store.dispatched.add(function)    before the start
+store.dispatched(entries)         when entries were dispatched
+"""
 
 from collections.abc import Callable
 from typing import Generic, ParamSpec
@@ -7,21 +11,21 @@ P = ParamSpec("P")
 
 
 class Observers(Generic[P]):
-    """The functions that are told of one kind of event, in the order in which they were added.
+    """The functions to call at one kind of event, in the order in which they were added.
 
-    Rule: an exception of one of them ends the telling and reaches the teller.
+    Rule: if a function raises, those after it are not called, and the caller gets the error.
     """
 
-    __slots__ = ("_told",)
+    __slots__ = ("_functions",)
 
     def __init__(self) -> None:
-        self._told: list[Callable[P, None]] = []
+        self._functions: list[Callable[P, None]] = []
 
-    def add(self, told: Callable[P, None]) -> None:
-        """Let ``told`` be called at each event from now on."""
-        self._told.append(told)
+    def add(self, function: Callable[P, None]) -> None:
+        """Call ``function`` at each event from now on."""
+        self._functions.append(function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Tell all of them of one event."""
-        for told in self._told:
-            told(*args, **kwargs)
+        """Call all functions with the arguments of one event."""
+        for function in self._functions:
+            function(*args, **kwargs)

@@ -47,10 +47,10 @@ T = TypeVar("T")
 
 
 class Wait(NamedTuple):
-    """A wait before the next slice, for which no thread of the slices is needed."""
+    """A wait before the next slice that occupies no thread."""
 
     begin: Callable[[Callable[[int], object]], object]
-    """Called with what is to be called, with ``now_ms``, when the wait is over."""
+    """Begins the wait; its argument is a function to call with ``now_ms`` when the wait is over."""
 
 
 Step = Callable[[], object] | Wait | None

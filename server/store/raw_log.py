@@ -20,7 +20,7 @@ from typing import Final
 from server.runtime.observers import Observers
 from server.store.commitlog.append import Appender
 from server.store.commitlog.dispatch_requests import Entries
-from server.store.commitlog.log_scan import Found, candidates, parse_record, parse_records
+from server.store.commitlog.log_scan import ScannedRecord, candidates, parse_record, parse_records
 from server.store.config import StoreConfig
 from server.store.queues.queue import ConsumeQueue
 from server.store.queues.queue_table import QueueHandle
@@ -192,7 +192,7 @@ class RawLog:
             pos += size
         return pos
 
-    def _take(self, found: Found) -> None:
+    def _take(self, found: ScannedRecord) -> None:
         entry = self._entries.of(found)
         try:
             handle = self._handle(entry)

@@ -13,15 +13,17 @@ Source: store/DefaultMessageStore.java#getMessage, #isTheBatchFull, #checkInDisk
 import logging
 import os
 import struct
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
 from server.store.commitlog.log_files import CommitLog
 from server.store.commitlog.log_read import read_parts, warm
+from server.store.commitlog.log_scan import LogWalk, ScannedRecord
 from server.store.commitlog.log_window import LogWindow, Wants
 from server.store.commitlog.picking import Limits, Picked, TagCodes, pick, pick_each
 from server.store.config import StoreConfig
-from server.store.disk.nowait import ColdRead
+from server.store.disk.nowait import ColdRead, no_wait
 from server.store.index.index import Index
 from server.store.index.key_search import KeySearch
 from server.store.queues.queue import ConsumeQueue
@@ -91,6 +93,7 @@ class Reader:
         size_max: int | None = None,
         codes: TagCodes | None = None,
         wants: Wants | None = None,
+        may_wait: bool = True,
     ) -> GetResult:
         """Return the messages of a queue from ``queue_offset`` on.
 
@@ -104,8 +107,10 @@ class Reader:
             codes: tag codes of the messages that are wanted; None for all messages.
             wants: tells it from more than the tag code, which is tested first. The cost of these
                 tests is limited, so fewer entries may be examined.
+            may_wait: if False, raise ``ColdRead`` instead of waiting for the disk.
 
         Raises:
+            ColdRead: data is not in the page cache; call ``warm`` on it and read again.
             OSError: the disk could not be read.
         """
         queue = self._find(topic, queue_id)
@@ -114,17 +119,19 @@ class Reader:
         low, high = queue.min_offset, queue.max_offset
         if low <= queue_offset < high:
             limits = self._limits(count_max, size_max)
-            picked = self._pick(queue, queue_offset, limits, codes, wants)
-            if picked is not None:
-                return GetResult(
-                    picked.status,
-                    read_parts(self._log, picked.parts),
-                    picked.record_count,
-                    queue_offset + picked.scanned_count,
-                    low,
-                    high,
-                    suggest_slave=limits.log_end - picked.log_offset > limits.memory_size,
-                )
+            # The newest messages were just written, so they are in the page cache.
+            with no_wait(not may_wait and queue_offset < queue.tail_start):
+                picked = self._pick(queue, queue_offset, limits, codes, wants)
+                if picked is not None:
+                    return GetResult(
+                        picked.status,
+                        read_parts(self._log, picked.parts),
+                        picked.record_count,
+                        queue_offset + picked.scanned_count,
+                        low,
+                        high,
+                        suggest_slave=limits.log_end - picked.log_offset > limits.memory_size,
+                    )
             skip = queue.file_entry_count
             following = queue_offset + skip - queue_offset % skip
             return GetResult(GetStatus.OFFSET_FOUND_NULL, [], 0, following, low, high)
@@ -222,7 +229,7 @@ class Reader:
             return -1
         return self.store_ms(entry[0])
 
-    def entries(self, topic: str, queue_id: int, start: int, count: int) -> list[RawEntry]:
+    def entries(self, topic: str, queue_id: int, *, start: int, count: int) -> list[RawEntry]:
         """Return up to ``count`` queue entries from ``start`` on.
 
         Fillers are included; the list ends with the queue or with one of its files, as in Java.
@@ -297,6 +304,22 @@ class Reader:
             else:
                 low = middle + 1
         return max(low * count, queue.min_offset), min((low + 1) * count, queue.max_offset)
+
+    def records_from(self, log_offset: int) -> Iterator[list[ScannedRecord]]:
+        """Yield the records written so far, from a record's start at ``log_offset`` on.
+
+        They come in lists, in the order of the log; ranges that are not records are skipped.
+
+        Raises:
+            OSError: the disk could not be read.
+        """
+        end = self._log.written_offset
+        walk = LogWalk(self._log, list(self._log.bases))
+        for item in walk.items(max(log_offset, self._log.min_offset)):
+            if (item[0].log_offset if isinstance(item, list) else item.start) >= end:
+                return
+            if isinstance(item, list):
+                yield item
 
     def search(
         self, topic: str, key: str, *, count_max: int, begin_ms: int, end_ms: int

@@ -13,7 +13,6 @@ puts since the last write are undone and new ones may follow.
 Source: store/DefaultMessageStore.java, store/CommitLog.java#asyncPutMessage (4.9.7).
 """
 
-from collections.abc import Iterator
 from errno import ENOMEM
 from typing import Final
 
@@ -21,23 +20,19 @@ from server.runtime.observers import Observers
 from server.store.cleanup.cleaner import Cleaner
 from server.store.commitlog.append import Appender
 from server.store.commitlog.flush import NOT_OPENED, OVERLOADED, FlushJob, QueueSyncJob, SyncJob
-from server.store.commitlog.log_scan import Found, LogWalk
-from server.store.commitlog.log_window import Wants
 from server.store.commitlog.next_file import NextFile
-from server.store.commitlog.picking import TagCodes
 from server.store.config import StoreConfig
 from server.store.disk.disk import OUT_OF_SPACE, Disk, RealDisk
-from server.store.disk.nowait import may_wait, no_wait
+from server.store.disk.nowait import may_wait
 from server.store.errors import StoreFailed, StoreFull, disk_error
 from server.store.index.key_search import KeySearch
 from server.store.queues.queue_table import QueueHandle
 from server.store.queues.removal import RemoveJob
 from server.store.raw_log import RawLog
-from server.store.reader import RawEntry, Reader
+from server.store.reader import Reader
 from server.store.recovery.opening import OpenedStore, open_directory
 from server.store.results import (
     DispatchEntry,
-    GetResult,
     PutMessage,
     PutResult,
     PutRun,
@@ -81,7 +76,8 @@ class MessageStore:
         self.appender = Appender(config, opened.log, opened.table)
         """What was put since the last write."""
         self._dispatcher = opened.dispatcher
-        self._reader = Reader(config, opened.log, opened.table, opened.dispatcher.index)
+        self.reader = Reader(config, opened.log, opened.table, opened.dispatcher.index)
+        """Reads messages, queue entries and records."""
         self.exts = opened.table.exts
         """The consume queue ext files, where filter bit maps of messages are stored."""
         self._upkeep = Upkeep(config, opened)
@@ -91,7 +87,7 @@ class MessageStore:
             opened,
             safe_file=self._upkeep.safe_file,
             removed=self._upkeep.removed,
-            store_ms_at=self._reader.store_ms,
+            store_ms_at=self.reader.store_ms,
         )
         """Deletes old data; its jobs run in their own thread."""
         self._policy = self.cleaner.policy
@@ -104,7 +100,7 @@ class MessageStore:
 
     def settings_changed(self) -> None:
         """Apply the current settings; file sizes change only after a restart."""
-        for part in (self._reader, self.appender, self._upkeep):
+        for part in (self.reader, self.appender, self._upkeep):
             part.settings_changed(self._config)
         self._log.warm_size = self._config.warm_size
 
@@ -232,12 +228,8 @@ class MessageStore:
         )
         return self._flushing
 
-    def end_flush(self, job: SyncJob, now_ms: int | None = None) -> None:
+    def end_flush(self, job: SyncJob) -> None:
         """Process the result of a job from ``begin_flush``, ``begin_delete`` or ``housekeeping``.
-
-        Args:
-            now_ms: the time that names a new index file; None for the store time of the last
-                record.
 
         Raises:
             StoreFull: the job could not open a file. What it should have made durable must not
@@ -266,7 +258,7 @@ class MessageStore:
         if count:
             entries, handles = self._waiting[:count], self._waiting_handles[:count]
             del self._waiting[:count], self._waiting_handles[:count]
-            self._dispatch(entries, handles, job.store_ms if now_ms is None else now_ms)
+            self._dispatch(entries, handles, job.store_ms)
 
     def _do_again(self, job: SyncJob, error: OSError) -> None:
         """Schedule a job that could not open a file to run again.
@@ -347,48 +339,6 @@ class MessageStore:
 
     # Reading.
 
-    def get_message(
-        self,
-        topic: str,
-        queue_id: int,
-        queue_offset: int,
-        *,
-        count_max: int,
-        size_max: int | None = None,
-        codes: TagCodes | None = None,
-        wants: Wants | None = None,
-        may_wait: bool = True,
-    ) -> GetResult:
-        """Return the messages of a queue from ``queue_offset`` on.
-
-        Args:
-            topic, queue_id, queue_offset: the first message wanted.
-            count_max, size_max, codes, wants: see ``Reader.get_message``.
-            may_wait: if False, raise ``ColdRead`` instead of waiting for the disk.
-
-        Raises:
-            ColdRead: data is not in the page cache; call ``warm`` on it and read again.
-            OSError: the disk could not be read.
-        """
-        queue = None if may_wait else self._table.find(topic, queue_id)
-        # The newest messages were just written, so they are in the page cache.
-        with no_wait(queue is not None and queue_offset < queue.tail_start):
-            return self._reader.get_message(
-                topic, queue_id, queue_offset,
-                count_max=count_max, size_max=size_max, codes=codes, wants=wants,
-            )  # fmt: skip
-
-    def entries(self, topic: str, queue_id: int, *, start: int, count: int) -> list[RawEntry]:
-        """Return up to ``count`` queue entries, including fillers.
-
-        Args:
-            topic, queue_id, start, count: see ``Reader.entries``.
-
-        Raises:
-            OSError: the disk could not be read.
-        """
-        return self._reader.entries(topic, queue_id, start, count)
-
     def max_offset(self, topic: str, queue_id: int) -> int:
         """Return the queue offset of the next message to be dispatched; 0 if there is no queue."""
         row = self._table.row(topic, queue_id)
@@ -398,34 +348,6 @@ class MessageStore:
         """Return the queue offset of the first retained message; 0 if there is no queue."""
         row = self._table.row(topic, queue_id)
         return 0 if row is None else row.minimum
-
-    def offset_by_time(self, topic: str, queue_id: int, timestamp_ms: int) -> int:
-        """Return the queue offset of the message whose store time (ms) is nearest."""
-        return self._reader.offset_by_time(topic, queue_id, timestamp_ms)
-
-    def store_time(self, topic: str, queue_id: int, queue_offset: int) -> int:
-        """Return when a message was stored (ms), or -1 if it does not exist."""
-        return self._reader.store_time(topic, queue_id, queue_offset)
-
-    def read_record(self, log_offset: int) -> bytes | None:
-        """Return the record that starts at ``log_offset``, or None if none does."""
-        return self._reader.read_record(log_offset)
-
-    def records_from(self, log_offset: int) -> Iterator[list[Found]]:
-        """Yield the records written so far, from a record's start at ``log_offset`` on.
-
-        They come in lists, in the order of the log; ranges that are not records are skipped.
-
-        Raises:
-            OSError: the disk could not be read.
-        """
-        end = self._log.written_offset
-        walk = LogWalk(self._log, list(self._log.bases))
-        for item in walk.items(max(log_offset, self._log.min_offset)):
-            if (item[0].log_offset if isinstance(item, list) else item.start) >= end:
-                return
-            if isinstance(item, list):
-                yield item
 
     def search(
         self, topic: str, key: str, *, count_max: int, begin_ms: int = 0, end_ms: int = _FOR_EVER_MS
@@ -437,13 +359,7 @@ class MessageStore:
         """
         with may_wait():
             self._dispatcher.put_keys(self._written_ms)
-        return self._reader.search(
-            topic, key, count_max=count_max, begin_ms=begin_ms, end_ms=end_ms
-        )
-
-    def index_end(self) -> tuple[int, int]:
-        """Return store time (ms) and log offset of the last record with keys, 0 and 0 for none."""
-        return self._reader.index_end()
+        return self.reader.search(topic, key, count_max=count_max, begin_ms=begin_ms, end_ms=end_ms)
 
     @property
     def written_offset(self) -> int:

@@ -276,8 +276,8 @@ class TopicTable(_StateFile):
     def apply(self, changes: "TopicChanges") -> None:
         """Take over changes, if this is the table that they are based on.
 
-        A table of another version was written later and has these changes, or comes from another
-        broker or a backup, of which they say nothing.
+        A table of another version was written later and has these changes already, or it comes from
+        another broker or a backup, to which they do not apply.
         """
         if changes.base != self.data_version:
             return
@@ -291,7 +291,7 @@ class TopicTable(_StateFile):
 class TopicChanges(_StateFile):
     """topicChanges.json: what changed since topics.json was written, so that a change is cheap.
 
-    ``base`` is the version of that topics.json; changes of another one count no more.
+    ``base`` is the version of that topics.json; with any other version the changes do not apply.
     """
 
     base: DataVersion = field(default_factory=DataVersion)

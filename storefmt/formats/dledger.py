@@ -115,38 +115,36 @@ def wraps(head: bytes, record: Record) -> bool:
     )  # fmt: skip
 
 
-def decode_entry(
-    data: bytes | memoryview, pos: int = 0, *, shift: int = 0
-) -> DledgerEntry | DledgerBlank | None:
-    """Return what stands at ``pos``; None at the end of the log (zeros, or no bytes left).
+def decode_entry(data: bytes | memoryview, *, shift: int = 0) -> DledgerEntry | DledgerBlank | None:
+    """Return what ``data`` begins with; None at the end of the log (zeros, or no bytes left).
 
     Args:
-        shift: where ``data`` lies in what the reader of an error knows; added to ``pos`` there.
+        shift: where ``data`` lies in its file; errors name this place.
 
     Raises:
         RecordDamaged: it is cut off, its magic is unknown or its lengths do not agree.
     """
-    left, where = len(data) - pos, pos + shift
-    if left <= 0 or not any(data[pos : pos + BLANK_SIZE_MIN]):
+    left = len(data)
+    if not any(data[:BLANK_SIZE_MIN]):
         return None
     if left < BLANK_SIZE_MIN:
-        raise _damaged(where, DamageKind.TRUNCATED, "size", left, BLANK_SIZE_MIN)
-    magic, size = _BLANK.unpack_from(data, pos)
+        raise _damaged(shift, DamageKind.TRUNCATED, "size", left, BLANK_SIZE_MIN)
+    magic, size = _BLANK.unpack_from(data)
     if magic == MAGIC_BLANK:
         if size < BLANK_SIZE_MIN:
-            raise _damaged(where, DamageKind.BAD_SIZE, "size", size, BLANK_SIZE_MIN)
+            raise _damaged(shift, DamageKind.BAD_SIZE, "size", size, BLANK_SIZE_MIN)
         return DledgerBlank(size)
     if magic not in _MAGICS:
-        raise _damaged(where, DamageKind.BAD_MAGIC, "magic", magic, MAGIC_NORMAL)
+        raise _damaged(shift, DamageKind.BAD_MAGIC, "magic", magic, MAGIC_NORMAL)
     least = HEAD_SIZE + RECORD_SIZE_MIN if magic == MAGIC_NORMAL else HEAD_SIZE
     if size < least:
-        raise _damaged(where, DamageKind.BAD_SIZE, "size", size, least)
+        raise _damaged(shift, DamageKind.BAD_SIZE, "size", size, least)
     if size > left:
-        raise _damaged(where, DamageKind.TRUNCATED, "size", left, size)
-    *fields, body_size = _HEAD.unpack_from(data, pos)
+        raise _damaged(shift, DamageKind.TRUNCATED, "size", left, size)
+    *fields, body_size = _HEAD.unpack_from(data)
     if HEAD_SIZE + body_size != size:
-        raise _damaged(where, DamageKind.BAD_LENGTH, "body_size", body_size, size - HEAD_SIZE)
-    return DledgerEntry._make((*fields, bytes(data[pos + HEAD_SIZE : pos + size])))
+        raise _damaged(shift, DamageKind.BAD_LENGTH, "body_size", body_size, size - HEAD_SIZE)
+    return DledgerEntry._make((*fields, bytes(data[HEAD_SIZE:size])))
 
 
 def walk_entries(

@@ -204,7 +204,7 @@ def scan_items(
     check_crc: bool = True,
     data_after: Callable[[int], int] = lambda pos: pos,
 ) -> Iterator[LogItem]:
-    """Yield every record of one file, and what is between and behind them.
+    """Yield every record of one file, and the damage, blank or end between and after them.
 
     Args:
         base: log offset (bytes) of the file's first byte.
@@ -213,8 +213,8 @@ def scan_items(
         data_after: as in ``next_start``.
 
     Yields:
-        Records in order; the last item is a Blank, an End, or a Damage that reaches to
-        the end of the file; nothing of them when the last record ends with the file.
+        Records and damage in order. The last item is a Blank, an End, or a Damage that reaches to
+        the end of the file, unless the last record ends there.
     """
     pos = start
     while pos < size:

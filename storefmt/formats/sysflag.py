@@ -67,8 +67,8 @@ def inflate(body: bytes, sys_flag: int, *, size_max: int) -> bytes:
 
     Args:
         body: as stored.
-        size_max: largest size to produce, in bytes; what is looked at beyond it to see
-            that there is more is a few MiB at most.
+        size_max: largest size to produce, in bytes; at most a few MiB more are decompressed to
+            find out that the body is larger.
 
     Raises:
         RecordDamaged: the body is not what the codec writes, or grows beyond ``size_max``.

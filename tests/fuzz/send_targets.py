@@ -10,7 +10,7 @@ from remoting.command import Command
 from remoting.frame import FrameReader, decode_frame, encode_frame
 from server.broker.send.batches import read_batch
 from server.broker.send.kernel import kernels
-from server.broker.send.topic_rules import SendV2, send_of
+from server.broker.send.topic_rules import SendFields, send_fields
 from server.broker.serving.answers import SendAnswers
 from server.broker.stats.counters import Counter
 from server.broker.stored_properties import Recoder
@@ -126,14 +126,14 @@ def compare(data: bytes, found: Taken, *, is_signed: bool) -> None:
     expected = b""
     for number, raw in enumerate(raws):
         command = decode_frame(raw)
-        send = send_of(command)
+        send = send_fields(command)
         assert not command.is_response
         assert not command.is_oneway
         assert send.reconsume_times in (0, None)
         if is_signed:
             assert UNIQUE_KEY_QUERY not in command.ext
             assert found.asked[number] == (
-                "127.0.0.1", send.code, send.topic, proof_of(command),
+                "127.0.0.1", command.code, send.topic, proof_of(command),
             )  # fmt: skip
         log_offsets, queue_offset = [], -1
         for message in messages_of(send, command.body):
@@ -153,7 +153,7 @@ def compare(data: bytes, found: Taken, *, is_signed: bool) -> None:
             queue_offset = record.queue_offset if queue_offset < 0 else queue_offset
         expected += answers().stored(
             raw.serialize,
-            send.opaque,
+            command.opaque,
             queue_id=send.queue_id,
             queue_offset=queue_offset,
             message_id=answers().message_ids(log_offsets),
@@ -170,7 +170,7 @@ def proof_of(command: Command) -> Proof:
     return Proof(ext.get(ACCESS_KEY), signature, content_of(ext, command.body))
 
 
-def messages_of(send: SendV2, body: bytes) -> list[RunMessage]:
+def messages_of(send: SendFields, body: bytes) -> list[RunMessage]:
     """Return the messages of a send as the general way stores them."""
     recoder = Recoder("c")
     if send.batch:

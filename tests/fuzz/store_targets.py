@@ -4,7 +4,7 @@ import struct
 from collections.abc import Callable, Iterator
 
 from storefmt.errors import RecordDamaged, StoreError
-from storefmt.formats import consumequeue, consumequeue_ext, dledger, index, timer
+from storefmt.formats import consumequeue, consumequeue_ext, dledger, index
 from storefmt.formats.batch import join_batch, split_batch
 from storefmt.formats.checkpoint import Checkpoint
 from storefmt.formats.hosts import host_text
@@ -14,6 +14,7 @@ from storefmt.formats.msgid import decode_unique_id, parse_offset_id
 from storefmt.formats.properties import format_properties, hashmap_order, parse_properties
 from storefmt.formats.scan import Blank, Damage, End, scan_items, scan_log, scan_pure
 from storefmt.formats.sysflag import COMPRESSED, Compression, inflate
+from storefmt.formats.timer import TimerCheckpoint
 from storefmt.names import kind_of
 from storefmt.offline.analyse.message_history import describe
 from tests.fuzz.seeds import golden_records, java_files, store_files
@@ -148,28 +149,8 @@ def read_checkpoint(data: bytes) -> None:
     assert Checkpoint.decode(found.encode()) == found
 
 
-def read_timer(data: bytes) -> None:
-    which, data = data[:1], data[1:]
-    if which == b"c":
-        found = timer.TimerCheckpoint.decode(data)
-        assert timer.TimerCheckpoint.decode(found.encode()) == found
-    elif which == b"w":
-        for number, slot in timer.decode_slots(data):
-            assert timer.encode_slot(slot) == data[number * 32 : number * 32 + 32]
-            list(timer.walk_slot(slot, _unit_reader(data)))
-    else:
-        for pos, unit in timer.decode_units(data):
-            assert timer.encode_unit(unit) == data[pos : pos + timer.UNIT_SIZE]
-
-
-def _unit_reader(data: bytes) -> Callable[[int], timer.TimerUnit]:
-    def unit_at(pos: int) -> timer.TimerUnit:
-        unit = timer.decode_unit(data, pos) if pos >= 0 else None
-        if not isinstance(unit, timer.TimerUnit):
-            raise RecordDamaged("no unit there", kind="bad_chain")
-        return unit
-
-    return unit_at
+def read_timer_checkpoint(data: bytes) -> None:
+    TimerCheckpoint.decode(data)
 
 
 def read_dledger(data: bytes) -> None:
@@ -241,20 +222,6 @@ def _bodies() -> Iterator[bytes]:
         yield bytes([number]) + pack(plain)
 
 
-def _prefixed(mark: bytes, inputs: Iterator[bytes]) -> Iterator[bytes]:
-    return (mark + data for data in inputs)
-
-
-def _timers() -> Iterator[bytes]:
-    yield from _prefixed(b"c", store_files("config/timercheck", size=64))
-    yield from _prefixed(b"l", store_files("timerlog/*", size=1040))
-    yield from _prefixed(b"l", java_files("five", "timerlog"))
-    for wheel in (*java_files("five", "timerwheel"), *store_files("timerwheel", size=38707200)):
-        slots = [wheel[at : at + 32] for at in range(0, len(wheel), 32)]
-        used = b"".join(slot for slot in slots if slot != bytes(32))
-        yield b"w" + used[:320]
-
-
 def _ids() -> Iterator[bytes]:
     for record in golden_records()[::10]:
         found = decode_record(record)
@@ -274,7 +241,12 @@ def store_targets() -> list[Target]:
         Target("ext", read_ext, DEFECTS, lambda: store_files("consumequeue_ext/*/*/*", size=200)),
         Target("index", read_index, DEFECTS, _indexes),
         Target("checkpoint", read_checkpoint, DEFECTS, lambda: store_files("checkpoint", size=64)),
-        Target("timer", read_timer, DEFECTS, _timers),
+        Target(
+            "timer",
+            read_timer_checkpoint,
+            DEFECTS,
+            lambda: store_files("config/timercheck", size=64),
+        ),
         Target("dledger", read_dledger, DEFECTS, lambda: java_files("dledger", "/data/")),
         Target("properties", read_properties, DEFECTS, _property_texts),
         Target("ids", read_ids, DEFECTS, _ids),

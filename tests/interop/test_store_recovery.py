@@ -112,7 +112,7 @@ def recovered_by_us(root: Path, conf: dict[str, str], keys: list[list[str]]) -> 
         rows: Rows = []
         at = low
         while at < high:
-            found = store.get_message(topic, queue_id, at, count_max=32)
+            found = store.reader.get_message(topic, queue_id, at, count_max=32)
             records = [record for chunk in found.chunks for record in records_in(chunk)]
             rows += [[one.queue_offset, one.log_offset, one.size] for one in records]
             assert found.next_offset > at

@@ -430,7 +430,7 @@ def fill(app: BrokerApp) -> None:
         member = Member(Deaf(number), f"c{number}", 0, 407, 2**62)  # type: ignore[arg-type]
         group.members[member.conn] = member
         broker.producers.register("PG", member=member)
-    index = broker.store._reader._index
+    index = broker.store.reader._index
     assert index is not None
     same_slot = index_key_hash(f"{FILLED}#k") + index.slot_count
     index._put_rows([(same_slot, 0, 1)] * CHAIN_COUNT, now_ms=1)

@@ -87,12 +87,11 @@ def plan(
     queues: Sequence[MessageQueue],
     client_ids: Sequence[str],
     rooms: Collection[str] = (),
-    room_of: Room = room_before_at,
 ) -> dict[str, list[MessageQueue]]:
     """Return the queues of every member, by client id in sorted order.
 
     Args:
-        strategy, group, queues, client_ids, rooms, room_of: see ``allocate``.
+        strategy, group, queues, client_ids, rooms: see ``allocate``.
 
     Raises:
         BadRequest: see ``allocate``.
@@ -105,7 +104,6 @@ def plan(
             queues=queues,
             client_ids=client_ids,
             rooms=rooms,
-            room_of=room_of,
         )
         for client_id in sorted(client_ids)
     }

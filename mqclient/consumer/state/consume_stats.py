@@ -28,14 +28,14 @@ class _Window:
         self._length_ms = length_ms
         self._slices: deque[list[int]] = deque()
 
-    def add(self, value: int, count: int, *, now_ms: int) -> None:
+    def add(self, value: int, *, now_ms: int) -> None:
         start_ms = now_ms - now_ms % self._slice_ms
         if not self._slices or self._slices[-1][0] < start_ms:
             self._slices.append([start_ms, 0, 0])
             self._drop(now_ms)
         last = self._slices[-1]
         last[1] += value
-        last[2] += count
+        last[2] += 1
 
     def sums(self, now_ms: int) -> tuple[int, int]:
         self._drop(now_ms)
@@ -59,8 +59,8 @@ class TopicStats:
 
     def pulled(self, *, elapsed_ms: int, message_count: int, now_ms: int) -> None:
         """Count a pull that found messages."""
-        self._pulls.add(elapsed_ms, 1, now_ms=now_ms)
-        self._pulled.add(message_count, 1, now_ms=now_ms)
+        self._pulls.add(elapsed_ms, now_ms=now_ms)
+        self._pulled.add(message_count, now_ms=now_ms)
 
     def consumed(self, *, elapsed_ms: int, ok_count: int, failed_count: int, now_ms: int) -> None:
         """Count a call of a listener.
@@ -71,12 +71,12 @@ class TopicStats:
             failed_count: how many messages failed.
             now_ms: the time, in ms since 1970.
         """
-        self._consumed.add(elapsed_ms, 1, now_ms=now_ms)
+        self._consumed.add(elapsed_ms, now_ms=now_ms)
         if ok_count:
-            self._ok.add(ok_count, 1, now_ms=now_ms)
+            self._ok.add(ok_count, now_ms=now_ms)
         if failed_count:
-            self._failed.add(failed_count, 1, now_ms=now_ms)
-            self._failed_hour.add(failed_count, 1, now_ms=now_ms)
+            self._failed.add(failed_count, now_ms=now_ms)
+            self._failed_hour.add(failed_count, now_ms=now_ms)
 
     def status(self, now_ms: int) -> ConsumeStatus:
         """Return the rates for ``GET_CONSUMER_RUNNING_INFO``."""

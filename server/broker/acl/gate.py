@@ -90,14 +90,16 @@ def topic_at(store: MessageStore, log_offset: int) -> str | None:
     Raises:
         AclError: the record cannot be read, or no entry of a queue points to it.
     """
-    data = store.read_record(log_offset) if log_offset >= 0 else None
+    data = store.reader.read_record(log_offset) if log_offset >= 0 else None
     if data is None:
         return None
     try:
         record = decode_record(data, check_crc=False)
     except RecordDamaged as error:
         raise AclError(f"No message can be read at log offset {log_offset}: {error}") from None
-    entries = store.entries(record.topic, record.queue_id, start=record.queue_offset, count=1)
+    entries = store.reader.entries(
+        record.topic, record.queue_id, start=record.queue_offset, count=1
+    )
     if not entries or entries[0][:2] != (log_offset, len(data)):
         raise AclError(f"No entry of a queue points to log offset {log_offset}")
     if record.topic in (SCHEDULE_TOPIC, HALF_TOPIC, CHECK_MAX_TIME_TOPIC):

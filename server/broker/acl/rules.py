@@ -71,9 +71,9 @@ def _perms(*parts: tuple[str, _Needs]) -> Rule:
     return Rule(Level.PERMS, ", ".join(text for text, _ in parts), needs)
 
 
-def _topic(perm: Perm, key: str = "topic") -> tuple[str, _Needs]:
+def _topic(perm: Perm) -> tuple[str, _Needs]:
     def needs(command: Command, topic_at: TopicAt) -> list[Resource]:
-        topic = command.ext.get(key)
+        topic = command.ext.get("topic")
         return [] if topic is None else [(topic, perm)]
 
     word = "PUB or SUB" if perm is Perm.ANY else perm.name

@@ -149,11 +149,11 @@ class LockTable:
             for lock in locks.values():
                 lock.renewed_ms += step_ms
 
-    def drop_expired(self, now_ms: int, *, age_ms: int = 10 * LOCK_LIFE_MS) -> None:
-        """Remove locks that were not renewed for ``age_ms``, so that the table does not grow."""
+    def drop_expired(self, now_ms: int) -> None:
+        """Remove locks that were not renewed for long, so that the table does not grow."""
         for group, locks in list(self._groups.items()):
             for queue, lock in list(locks.items()):
-                if now_ms - lock.renewed_ms > age_ms:
+                if now_ms - lock.renewed_ms > 10 * LOCK_LIFE_MS:
                     del locks[queue]
             if not locks:
                 del self._groups[group]

@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from server.broker.names import topic_fault
-from server.store.commitlog.log_scan import Found
+from server.store.commitlog.log_scan import ScannedRecord
 from server.store.results import GetStatus, PutMessage
 from server.store.store import MessageStore
 from storefmt.config.tables import DelayOffsets
@@ -96,7 +96,9 @@ class _Level:
         """Return the next message that can be delivered, and skip those that cannot."""
         queue_offset = self.next_offset
         while True:
-            found = self.store.get_message(SCHEDULE_TOPIC, self.queue_id, queue_offset, count_max=1)
+            found = self.store.reader.get_message(
+                SCHEDULE_TOPIC, self.queue_id, queue_offset, count_max=1
+            )
             if found.status is GetStatus.FOUND:
                 try:
                     record = decode_record(b"".join(found.chunks))
@@ -142,9 +144,9 @@ class DeliveredTail:
                 self._levels[level] = _Level(store, level - 1, queue_offset)
         assert progress.log_offset is not None
         # If no message waits in any level, the file counts every delivery.
-        self._walk: Iterator[list[Found]] = iter(())
+        self._walk: Iterator[list[ScannedRecord]] = iter(())
         if self._levels:
-            self._walk = store.records_from(progress.log_offset)
+            self._walk = store.reader.records_from(progress.log_offset)
 
     def step(self) -> bool:
         """Look at some records; return whether there may be more."""
@@ -162,10 +164,10 @@ class DeliveredTail:
         """Return, by level, the queue offset of the first message that was not delivered."""
         return {level: known.next_offset for level, known in self._levels.items()}
 
-    def _take(self, found: Found) -> None:
+    def _take(self, found: ScannedRecord) -> None:
         text = parse_properties(found.properties).get(DELAY, "")
         level = self._levels.get(int(text)) if text.isdecimal() and len(text) < 10 else None
-        data = None if level is None else self._store.read_record(found.log_offset)
+        data = None if level is None else self._store.reader.read_record(found.log_offset)
         if level is not None and data is not None:
             # The scan of the log has just checked that this record is whole.
             level.take(decode_record(data))

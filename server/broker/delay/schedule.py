@@ -452,7 +452,7 @@ class DelayService:
         return []
 
     def _get(self, level: _Level, count_max: int) -> GetResult:
-        found = self._store.get_message(
+        found = self._store.reader.get_message(
             SCHEDULE_TOPIC,
             level.level - 1,
             level.queue_offset,

@@ -6,13 +6,14 @@
 
     start                  topics.json, and the changes if their ``base`` is its data version
 
-Why: each creation writes what has to be on the disk before its answer, and with 20,000 topics the
-text of topics.json has 3.6 MB and takes some 80 ms. The real broker writes it each time, too; it
-reads nothing else, so after a kill it does not know the changes of the last 5 s.
+Why: a new topic has to be on the disk before its creation is answered, and with 20,000 topics the
+text of topics.json has 3.6 MB and takes some 80 ms. The real broker writes all of it each time. It
+does not read topicChanges.json, so if it opens the store after a kill of our broker, it lacks the
+changes of the last 5 s.
 
 Rule: both files are replaced as a whole, and a crash at any moment leaves every change that was
-reported as written. When topics.json is new, its version is no longer the ``base`` of the changes,
-so they count no more. After a failed write of topics.json it is not known which version is on the
+reported as written. A new topics.json has another version than the ``base`` of the changes, so a
+start ignores them. After a failed write of topics.json it is not known which version is on the
 disk, so it is written again before any changes.
 """
 
@@ -53,11 +54,11 @@ class TopicFiles:
         """What both files together have; None if that is not known."""
 
     def complete(self) -> None:
-        """Let the next write be one of topics.json."""
+        """Write topics.json at the next write, even after few changes."""
         self._is_due = True
 
     def take(self) -> Callable[[Write], None]:
-        """Take a snapshot; return what writes it in a thread."""
+        """Take a snapshot, and return a function that writes it in a thread."""
         is_due, self._is_due = self._is_due, False
         return partial(self._save, self._table(), is_due)
 

@@ -54,7 +54,7 @@ def query_consumer_offset(broker: Broker, request: Request) -> Command:
 
 def _is_old(broker: Broker, topic: str, queue_id: int) -> bool:
     """Tell whether the first message is so far back that Java assumes it is not in memory."""
-    return broker.store.get_message(topic, queue_id, 0, count_max=1).suggest_slave
+    return broker.store.reader.get_message(topic, queue_id, 0, count_max=1).suggest_slave
 
 
 @handles(RequestCode.UPDATE_CONSUMER_OFFSET)
@@ -97,7 +97,7 @@ def get_min_offset(broker: Broker, request: Request) -> Command:
 def search_offset(broker: Broker, request: Request) -> Command:
     """Return the queue offset of the message whose store time is nearest to a time."""
     fields = request.command.header(SearchOffset)
-    found = broker.store.offset_by_time(fields.topic, fields.queue_id, fields.timestamp)
+    found = broker.store.reader.offset_by_time(fields.topic, fields.queue_id, fields.timestamp)
     return request.command.response(header=SearchOffsetResponse(offset=found))
 
 
@@ -107,7 +107,7 @@ def get_earliest_store_time(broker: Broker, request: Request) -> Command:
     """Return the store time of the first message of a queue; -1 for an empty queue."""
     fields = request.command.header(GetEarliestMsgStoretime)
     first = broker.store.min_offset(fields.topic, fields.queue_id)
-    store_ms = broker.store.store_time(fields.topic, fields.queue_id, first)
+    store_ms = broker.store.reader.store_time(fields.topic, fields.queue_id, first)
     return request.command.response(header=GetEarliestMsgStoretimeResponse(timestamp=store_ms))
 
 

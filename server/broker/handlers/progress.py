@@ -90,7 +90,7 @@ def _add(
 
     def progress(queue_id: int) -> OffsetWrapper:
         reached = max(0, broker.offsets.get(group, topic, queue_id=queue_id))
-        last_ms = store.store_time(topic, queue_id, reached - 1) if reached > 0 else 0
+        last_ms = store.reader.store_time(topic, queue_id, reached - 1) if reached > 0 else 0
         return OffsetWrapper(
             broker_offset=store.max_offset(topic, queue_id),
             consumer_offset=reached,
@@ -133,20 +133,20 @@ def _time_span(
     broker: Broker, fields: QueryConsumeTimeSpan, queue_id: int, now_ms: int
 ) -> QueueTimeSpan:
     topic, store = fields.topic, broker.store
-    first_ms = store.store_time(topic, queue_id, store.min_offset(topic, queue_id))
+    first_ms = store.reader.store_time(topic, queue_id, store.min_offset(topic, queue_id))
     end = store.max_offset(topic, queue_id)
     reached = broker.offsets.get(fields.group, topic, queue_id=queue_id)
     span = QueueTimeSpan(
         message_queue=_queue(broker, topic, queue_id),
         min_time_stamp=first_ms,
-        max_time_stamp=store.store_time(topic, queue_id, end - 1),
+        max_time_stamp=store.reader.store_time(topic, queue_id, end - 1),
         consume_time_stamp=(
-            store.store_time(topic, queue_id, reached - 1) if reached > 0 else first_ms
+            store.reader.store_time(topic, queue_id, reached - 1) if reached > 0 else first_ms
         ),
     )
     if reached < end:
         # For a group without an offset this is the time since 1970, as in Java.
-        span.delay_time = now_ms - store.store_time(topic, queue_id, reached)
+        span.delay_time = now_ms - store.reader.store_time(topic, queue_id, reached)
     return span
 
 

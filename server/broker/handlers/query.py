@@ -40,7 +40,7 @@ SMALL_SIZE = 65_536
 def view_message(broker: Broker, request: Request) -> Command:
     """Return the message at a commit log offset."""
     fields = request.command.header(ViewMessage)
-    record = broker.store.read_record(fields.offset) if fields.offset >= 0 else None
+    record = broker.store.reader.read_record(fields.offset) if fields.offset >= 0 else None
     if record is None:
         return request.command.response(
             ResponseCode.SYSTEM_ERROR,
@@ -75,7 +75,7 @@ def query_message(broker: Broker, request: Request) -> Steps[Command]:
             yield None
         records = yield from _newest(broker, request, fields, search.log_offsets)
     # If there is none, answer as for an unknown key, which tells nothing about other messages.
-    last_ms, last_log_offset = broker.store.index_end() if records else (0, 0)
+    last_ms, last_log_offset = broker.store.reader.index_end() if records else (0, 0)
     header = QueryMessageResponse(
         index_last_update_timestamp=last_ms, index_last_update_phyoffset=last_log_offset
     )
@@ -96,7 +96,7 @@ def _newest(
     size = 0
     try:
         for at in sorted(log_offsets, reverse=True):
-            data = yield from read_in_slices(broker, partial(broker.store.read_record, at))
+            data = yield from read_in_slices(broker, partial(broker.store.reader.read_record, at))
             if data is not None and _is_under(data, fields.topic, fields.key):
                 if found and size + len(data) > ANSWER_SIZE_MAX:
                     break
@@ -151,7 +151,7 @@ def query_consume_queue(broker: Broker, request: Request) -> Command:
             body.filter_data = text
             wants = subscribed(subscription, known, broker.filters)
     count = min(fields.count, QUEUE_ENTRY_COUNT_MAX)
-    entries = broker.store.entries(topic, queue_id, start=fields.index, count=max(1, count))
+    entries = broker.store.reader.entries(topic, queue_id, start=fields.index, count=max(1, count))
     if not entries:
         return request.command.response(
             remark=f"Index {fields.index} of {queue_id}@{topic} is not exist!"

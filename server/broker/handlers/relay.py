@@ -39,7 +39,7 @@ def consume_message_directly(broker: Broker, request: Request) -> Command | None
         _, log_offset = parse_offset_id(fields.msg_id or "")
     except BadCall as error:
         return request.command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
-    record = broker.store.read_record(log_offset)
+    record = broker.store.reader.read_record(log_offset)
     if record is None:
         return request.command.response(
             ResponseCode.SYSTEM_ERROR, remark=f"no message with the id {fields.msg_id} here"

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import ReplyMessage, SendMessageResponse
-from server.broker.send.topic_rules import Route, SendV2, send_of
+from server.broker.send.topic_rules import Route, SendFields, send_fields
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
@@ -43,7 +43,7 @@ class _Reply(NamedTuple):
     """A reply that is being delivered."""
 
     request: Request
-    fields: SendV2
+    fields: SendFields
     route: Route
     queue_id: int
     properties: dict[str, str]
@@ -54,7 +54,7 @@ class _Reply(NamedTuple):
 @handles(RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2)
 def send_reply(broker: Broker, request: Request) -> Command | None:
     """Deliver a reply to its requester."""
-    fields = send_of(request.command)
+    fields = send_fields(request.command)
     try:
         route, queue_id = broker.sender.aim(request.conn, fields, request.now_ms)
     except RequestRefused as refused:

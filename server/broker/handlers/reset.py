@@ -91,7 +91,7 @@ def _table(
     def target_in(queue_id: int) -> int:
         if fields.timestamp == TO_THE_END:
             return broker.store.max_offset(fields.topic, queue_id)
-        return broker.store.offset_by_time(fields.topic, queue_id, fields.timestamp)
+        return broker.store.reader.offset_by_time(fields.topic, queue_id, fields.timestamp)
 
     table = {}
     queue_ids = range(queue_count)

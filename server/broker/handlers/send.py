@@ -7,7 +7,6 @@ Source: broker/processor/SendMessageProcessor.java#parseRequestHeader.
 
 from remoting.codes import RequestCode
 from remoting.command import Command
-from server.broker.send.topic_rules import send_of
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
@@ -16,12 +15,5 @@ from server.runtime.request import Request
 @handles(RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
 def send(broker: Broker, request: Request) -> Command | None:
     """Store a message or a batch; the answer leaves when it is safe on disk."""
-    command = request.command
-    broker.sender.take(
-        request.conn,
-        send_of(command),
-        body=command.body,
-        serialize=command.serialize,
-        now_ms=request.now_ms,
-    )
+    broker.sender.take(request)
     return None

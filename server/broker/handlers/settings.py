@@ -119,7 +119,7 @@ def _unflushed(store: MessageStore) -> int:
 
 def _earliest_ms(store: MessageStore) -> int:
     """Return the store time of the first message that is still in the log, -1 without one."""
-    data = store.read_record(store.min_log_offset)
+    data = store.reader.read_record(store.min_log_offset)
     try:
         return -1 if data is None else decode_record(data, check_crc=False).store_ms
     except RecordDamaged:

@@ -140,7 +140,7 @@ def get_topic_stats(broker: Broker, request: Request) -> Steps[Command]:
         return TopicOffset(
             min_offset=store.min_offset(topic, queue_id),
             max_offset=last,
-            last_update_timestamp=store.store_time(topic, queue_id, last - 1) if last else 0,
+            last_update_timestamp=store.reader.store_time(topic, queue_id, last - 1) if last else 0,
         )
 
     queue_ids = range(config.write_queue_nums)

@@ -1,8 +1,8 @@
 """Answer a pull from its queue now, or hold it until a message arrives.
 
-    checks (Java's order and texts) -> store.get_message -> found   -> answered
-                                                         -> nothing -> may wait? held
-                                                                    -> else answered 19
+    checks (Java's order and texts) -> Reader.get_message -> found   -> answered
+                                                          -> nothing -> may wait? held
+                                                                     -> else answered 19
     woken or expired -> checked and read once more, then answered and never held again
 
 Rule: the commit offset of a pull is stored even if the pull is held. The subscription at the
@@ -221,7 +221,7 @@ class Puller:
 
     def _properties_at(self, log_offset: int) -> dict[str, str]:
         try:
-            record = self._store.read_record(log_offset)
+            record = self._store.reader.read_record(log_offset)
         except OSError as error:
             # The held pull is told of the error when it expires and reads this message itself.
             LOG.error("the record at %d cannot be read: %s", log_offset, error)
@@ -286,7 +286,7 @@ class Puller:
 
     def _read(self, waiting: Waiting, *, may_wait: bool) -> GetResult:
         with self._cold.slices:
-            return self._store.get_message(
+            return self._store.reader.get_message(
                 waiting.pull.topic,
                 waiting.pull.queue_id,
                 waiting.pull.queue_offset,

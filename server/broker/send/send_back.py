@@ -120,7 +120,7 @@ def _group(
 
 
 def _record(fields: ConsumerSendMsgBack, store: MessageStore) -> Record:
-    data = store.read_record(fields.offset) if fields.offset >= 0 else None
+    data = store.reader.read_record(fields.offset) if fields.offset >= 0 else None
     if data is not None:
         try:
             # A damaged body goes to the dead letter topic as it is. In the retry topic it would

@@ -17,6 +17,7 @@ SendMessageProcessor.java, store/DefaultMessageStore.java#checkMessage.
 import logging
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from remoting.aio.server import ServerConn
@@ -28,7 +29,14 @@ from server.broker.config import BrokerConfig
 from server.broker.delay.schedule import DelayLevels, redirect
 from server.broker.files.saves import SavedFirst, StateFiles
 from server.broker.send.batches import RUN_COUNT_MAX, read_batch
-from server.broker.send.topic_rules import Route, Routes, SendV2, choose_queue
+from server.broker.send.topic_rules import (
+    RETRY_TIMES_VERSION,
+    Route,
+    Routes,
+    SendFields,
+    choose_queue,
+    send_fields,
+)
 from server.broker.serving.answers import SendAnswers
 from server.broker.serving.group_commit import Sink, Turn
 from server.broker.serving.overload import store_refuses
@@ -37,7 +45,7 @@ from server.broker.stored_properties import Recoder
 from server.broker.topics import Topics
 from server.broker.transaction.half_messages import is_prepared, prepare
 from server.runtime.clock import Clock
-from server.runtime.request import RequestRefused
+from server.runtime.request import Request, RequestRefused
 from server.runtime.slices import Slices
 from server.store.results import PutMessage, PutResult, PutRun, PutStatus, RunMessage, RunResult
 from server.store.store import MessageStore
@@ -151,48 +159,41 @@ class Sender:
         """Refuse every message of a client from now on."""
         self._routes.close()
 
-    def take(
-        self, conn: ServerConn, send: SendV2, *, body: bytes, serialize: int, now_ms: int
-    ) -> None:
+    def take(self, request: Request) -> None:
         """Store the message or batch of a request; the answer leaves when it is safe on disk.
 
-        Args:
-            conn: the connection of the producer.
-            send: the header of the request.
-            body: the body of the message, or the messages of a batch.
-            serialize: serialization code of the request and so of its answer.
-            now_ms: store time of a single message.
+        Raises:
+            BadHeader: a field of the header is missing or has a wrong value.
         """
+        command, now_ms = request.command, request.now_ms
+        send = send_fields(command)
         try:
             if self._overload.refusal:
                 raise RequestRefused(ResponseCode.SYSTEM_BUSY, self._overload.refusal)
             route = self._routes.get(send.topic)
             queue_id = send.queue_id
             if route is None or not 0 <= queue_id < route.queue_limit:
-                route, queue_id = self.aim(conn, send, now_ms)
+                route, queue_id = self.aim(request.conn, send, now_ms)
             if send.batch:
-                self._take_batch(conn, send._replace(queue_id=queue_id), body, serialize)
+                self._take_batch(request, replace(send, queue_id=queue_id))
                 return
-            found = self._put_one(conn, send, route, body, queue_id, now_ms)
+            found = self._put_one(request, send, route, queue_id)
         except RequestRefused as refused:
-            self._refuse(conn, send, serialize, refused)
+            self._refuse(request, refused)
         else:
-            self._acknowledge(conn, send, serialize, route, queue_id, *found)
+            self._acknowledge(request, route, queue_id, *found)
 
-    def _refuse(
-        self, conn: ServerConn, send: SendV2, serialize: int, refused: RequestRefused
-    ) -> None:
-        if not send.is_oneway:
+    def _refuse(self, request: Request, refused: RequestRefused) -> None:
+        command = request.command
+        if not command.is_oneway:
             answer = self._answers.refused(
-                serialize, send.opaque, code=refused.code, remark=refused.remark
+                command.serialize, command.opaque, code=refused.code, remark=refused.remark
             )
-            conn.send(answer)
+            request.conn.send(answer)
 
     def _acknowledge(
         self,
-        conn: ServerConn,
-        send: SendV2,
-        serialize: int,
+        request: Request,
         route: Route,
         queue_id: int,
         queue_offset: int,
@@ -200,16 +201,17 @@ class Sender:
         waits: bool,
     ) -> None:
         """Queue the answer; the group commit sends it when the message is safe."""
-        if send.is_oneway:
+        command = request.command
+        if command.is_oneway:
             self._turn.schedule()
             return
-        opaque = send.opaque
+        serialize, opaque = command.serialize, command.opaque
         answer = self._answers.stored(
             serialize, opaque, queue_id=queue_id, queue_offset=queue_offset, message_id=message_id
         )
-        sink: Sink = conn
+        sink: Sink = request.conn
         if self._topics.unsaved and self._is_unsaved(route):
-            sink = SavedFirst(conn, self._files, "topics")
+            sink = SavedFirst(request.conn, self._files, "topics")
         self._turn.ack(sink, answer, opaques=(opaque,), serialize=serialize, waits=waits)
 
     def _is_unsaved(self, route: Route) -> bool:
@@ -250,7 +252,7 @@ class Sender:
             return None
         return self._body_size_max, self._store.appender.size_max
 
-    def aim(self, conn: ServerConn, send: SendV2, now_ms: int) -> tuple[Route, int]:
+    def aim(self, conn: ServerConn, send: SendFields, now_ms: int) -> tuple[Route, int]:
         """Return the route of a send and the id of the queue that it goes to.
 
         Raises:
@@ -287,15 +289,10 @@ class Sender:
         return result
 
     def _put_one(
-        self,
-        conn: ServerConn,
-        send: SendV2,
-        route: Route,
-        body: bytes,
-        queue_id: int,
-        now_ms: int,
+        self, request: Request, send: SendFields, route: Route, queue_id: int
     ) -> tuple[int, str, bool]:
         """Return queue offset, message id and whether the producer waits for the disk."""
+        conn, body, now_ms = request.conn, request.command.body, request.now_ms
         recoded = self._recoder.recode(send.properties)
         if send.sys_flag & TRANSACTION_MASK and not is_prepared(recoded.named):
             self._warn_of_flag(conn, send.sys_flag)
@@ -319,7 +316,7 @@ class Sender:
             recoded.keys,
         )
         if route.retry_group is not None:
-            self._give_up(message, send, route.retry_group, now_ms)
+            self._give_up(message, request, send, route.retry_group)
         if recoded.named is not None:
             self._act_on(message, recoded.named, now_ms)
         result = self._store.put(message, now_ms)
@@ -332,29 +329,29 @@ class Sender:
             self._stats.count_put(message.topic, result.size)
         return result.queue_offset, self._answers.message_id(result.log_offset), recoded.waits
 
-    def _take_batch(self, conn: ServerConn, send: SendV2, body: bytes, serialize: int) -> None:
+    def _take_batch(self, request: Request, send: SendFields) -> None:
         """Store a batch: a small one at once, a large one in runs between other requests.
 
         Raises:
             RequestRefused: the body is not a batch, or the batch is too large, delayed or
                 transactional.
         """
+        body = request.command.body
         ends = self._recoder.batch_suffix(send.properties)
         if len(body) > self._body_size_max or ends.is_delayed or send.sys_flag & TRANSACTION_MASK:
             raise RequestRefused(ResponseCode.MESSAGE_ILLEGAL, self._illegal)
         runs = read_batch(body, ends=ends, illegal=self._illegal)
         first = next(runs)
-        steps = self._take_runs(conn, send, serialize, first, runs, waits=ends.waits)
+        steps = self._take_runs(request, send, first, runs, waits=ends.waits)
         if len(first) < RUN_COUNT_MAX:
             deque(steps, maxlen=0)
         else:
-            self._slices.later_all(_keeping(conn, len(body), steps))
+            self._slices.later_all(_keeping(request.conn, len(body), steps))
 
     def _take_runs(
         self,
-        conn: ServerConn,
-        send: SendV2,
-        serialize: int,
+        request: Request,
+        send: SendFields,
         first: list[RunMessage],
         others: Iterator[list[RunMessage]],
         *,
@@ -382,24 +379,22 @@ class Sender:
                 if ResponseCode.SERVICE_NOT_AVAILABLE in codes:
                     self._check(PutStatus.SERVICE_NOT_AVAILABLE)
                 now_ms = self._clock.now_ms()
-                route, queue_id = self.aim(conn, send, now_ms)
-                put = self._put_run(conn, send, route, queue_id, run, now_ms)
+                route, queue_id = self.aim(request.conn, send, now_ms)
+                put = self._put_run(request.conn, send, route, queue_id, run, now_ms)
                 queue_offset = put.queue_offset if queue_offset < 0 else queue_offset
                 put_size += put.size
                 log_offsets += put.log_offsets
         except RequestRefused as refused:
-            self._refuse(conn, send, serialize, refused)
+            self._refuse(request, refused)
         else:
             self.count(route, len(log_offsets), put_size)
             message_id = self._answers.message_ids(log_offsets)
-            self._acknowledge(
-                conn, send, serialize, route, queue_id, queue_offset, message_id, waits
-            )
+            self._acknowledge(request, route, queue_id, queue_offset, message_id, waits)
 
     def _put_run(
         self,
         conn: ServerConn,
-        send: SendV2,
+        send: SendFields,
         route: Route,
         queue_id: int,
         messages: list[RunMessage],
@@ -421,15 +416,17 @@ class Sender:
             self._check(result.status)
         return result
 
-    def _give_up(self, message: PutMessage, send: SendV2, group: str, now_ms: int) -> None:
+    def _give_up(self, message: PutMessage, request: Request, send: SendFields, group: str) -> None:
         """Send a message to the dead letter topic if it reached its maximum of retries."""
+        now_ms = request.now_ms
         found = self._groups.find(group, now_ms=now_ms)
         if found is None:
             text = names.see_faq(f"subscription group not exist, {group} ")
             raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, text)
         most = found.retry_max_times
-        if send.max_reconsume_times is not None:
-            most = send.max_reconsume_times
+        told = send.max_reconsume_times
+        if told is not None and request.command.version >= RETRY_TIMES_VERSION:
+            most = told
         if (send.reconsume_times or 0) >= most:
             dead = self._topics.create_for_group(
                 names.dlq_topic(group), queue_count=1, now_ms=now_ms

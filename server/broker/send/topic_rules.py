@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
 from remoting.aio.server import ServerConn
 from remoting.codes import RequestCode, ResponseCode
@@ -33,27 +33,8 @@ RETRY_TIMES_VERSION: Final = 121
 """MQVersion V3_4_9: since this version a client sends ``maxReconsumeTimes`` itself."""
 
 
-class SendV2(NamedTuple):
-    """The fields of a send request; the names are those of ``headers.SendMessageV2``."""
-
-    code: int
-    opaque: int
-    is_oneway: bool
-    producer_group: str
-    topic: str
-    default_topic: str
-    default_topic_queue_nums: int
-    queue_id: int
-    sys_flag: int
-    born_timestamp: int
-    """ms"""
-    flag: int
-    """The user's flag, not that of the request."""
-    properties: str | None
-    reconsume_times: int | None
-    unit_mode: bool
-    max_reconsume_times: int | None
-    batch: bool
+SendFields = SendMessage | SendMessageV2
+"""The header of a send; its two forms differ in the names on the wire alone."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -71,33 +52,14 @@ class Route:
     put_size: Counter
 
 
-def send_of(command: Command) -> SendV2:
+def send_fields(command: Command) -> SendFields:
     """Return the header of a send: with long field names in the code that has them, else short.
 
     Raises:
         BadHeader: a field is missing or has a wrong value.
     """
     has_long_names = command.code in (RequestCode.SEND_MESSAGE, RequestCode.SEND_REPLY_MESSAGE)
-    fields: SendMessage | SendMessageV2
-    fields = command.header(SendMessage) if has_long_names else command.header(SendMessageV2)
-    return SendV2(
-        command.code,
-        command.opaque,
-        command.is_oneway,
-        fields.producer_group,
-        fields.topic,
-        fields.default_topic,
-        fields.default_topic_queue_nums,
-        fields.queue_id,
-        fields.sys_flag,
-        fields.born_timestamp,
-        fields.flag,
-        fields.properties,
-        fields.reconsume_times,
-        fields.unit_mode,
-        fields.max_reconsume_times if command.version >= RETRY_TIMES_VERSION else None,
-        fields.batch,
-    )
+    return command.header(SendMessage) if has_long_names else command.header(SendMessageV2)
 
 
 def topic_text(topic: TopicConfig) -> str:
@@ -147,7 +109,7 @@ class Routes:
         self._is_open = False
         self.forget()
 
-    def make(self, conn: ServerConn, send: SendV2, now_ms: int) -> Route:
+    def make(self, conn: ServerConn, send: SendFields, now_ms: int) -> Route:
         """Return the route of a send; create its topic if it is missing and that is allowed.
 
         Raises:
@@ -197,7 +159,7 @@ class Routes:
             self.known[topic] = route
         return route
 
-    def _create(self, send: SendV2, now_ms: int) -> TopicConfig:
+    def _create(self, send: SendFields, now_ms: int) -> TopicConfig:
         topic = send.topic
         is_retry = topic.startswith(RETRY_PREFIX)
         sys_flag = (UNIT_SUB_FLAG if is_retry else UNIT_FLAG) if send.unit_mode else 0

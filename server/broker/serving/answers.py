@@ -80,9 +80,9 @@ class SendAnswers:
             _pairs(self._ext) + _key("msgId"),
             _key("queueOffset"),
         )
-        """The same for the other serialization: before the opaque, the key of the queue id, the
-        host in each offset id, the common pairs and the key of the offset ids, and the key of the
-        queue offset."""
+        """The constant parts for the binary serialization: before the opaque, the key of the queue
+        id, the host in each offset id, the common pairs and the key of the offset ids, and the key
+        of the queue offset."""
 
     def message_ids(self, log_offsets: Sequence[int]) -> str:
         """Return the offset ids of the messages of a batch, as its answer lists them."""

@@ -1,12 +1,11 @@
-"""Runs the syncs of SYNC_FLUSH beside the event loop, so that a slow disk holds only sends.
+"""Runs the syncs of SYNC_FLUSH beside the event loop, so that a slow disk delays only sends.
 
     begin(job) ─ one open file, kernel built ── its descriptor ── pipe ── C thread ── pipe ─┐
                └ else ── job.run in a thread of an executor ────────────────────────────────┴─ ended
 
-Rule: one sync runs at a time. Both ways leave the error of the disk in the job. The compiled one
-takes some 55 us of CPU and 65 us of time less for each sync, as its thread never waits for the
-interpreter's lock. A sync in the loop would save a little more, but a disk that hangs would hold
-everybody.
+Rule: one sync runs at a time, and a job keeps the error of the disk. The compiled thread takes
+some 55 us of CPU and 65 us of time less for each sync, because it never waits for the interpreter's
+lock. A sync in the loop would save a little more, but a disk that hangs would stop all requests.
 """
 
 import asyncio
@@ -21,7 +20,7 @@ from server.store.commitlog.flush import FlushJob
 from storefmt.formats.kernels import chosen
 
 SyncEach = Callable[[int, int], None]
-"""Syncs the descriptors that one pipe brings, and tells another one; see the kernel."""
+"""Reads descriptors from one pipe, syncs each, and writes its result to another; see the kernel."""
 Ended = Callable[[FlushJob, BaseException | None], None]
 _INT: Final = struct.Struct("=i")
 
@@ -54,7 +53,7 @@ class Flusher:
         self._compiled = None if sync_each is None else Syncs(loop, sync_each)
 
     def begin(self, job: FlushJob) -> None:
-        """Run ``job``; the one before has ended."""
+        """Run ``job``; call this only when the job before it has ended."""
         compiled, descriptor = self._compiled, job.descriptor
         if compiled is not None and descriptor is not None:
             compiled.begin(descriptor, lambda number: self._synced(job, number))
@@ -68,7 +67,7 @@ class Flusher:
         self._ended(job, None)
 
     def close(self) -> None:
-        """End the threads; no job is running."""
+        """End the threads; call this only when no job is running."""
         self._executor.shutdown()
         if self._compiled is not None:
             self._compiled.close()

@@ -68,16 +68,6 @@ class Sends(Protocol):
         """Write what is queued to the sockets now."""
 
 
-class NoSends:
-    """Stands in where connections write without batching."""
-
-    def hold(self) -> None:
-        """Do nothing."""
-
-    def flush(self) -> None:
-        """Do nothing."""
-
-
 class Turn:
     """Commits the messages that are put in one turn, and sends the answers.
 
@@ -102,7 +92,7 @@ class Turn:
         overload: Overload,
         times: PutTimes,
         after_write: Callable[[int], None],
-        sends: Sends | None = None,
+        sends: Sends,
     ) -> None:
         self.overload = overload
         self.hold: Hold | None = None
@@ -115,7 +105,7 @@ class Turn:
         self._answers = answers
         self._sync_flush = sync_flush
         self._after_write = after_write
-        self._sends = sends or NoSends()
+        self._sends = sends
         self._loop: asyncio.AbstractEventLoop | None = None
         self._flusher: Flusher | None = None
         self._scheduled = False

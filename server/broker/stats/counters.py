@@ -142,10 +142,10 @@ class Counter:
     _hour: deque[_Sample] = field(default_factory=lambda: deque(maxlen=7))
     _day: deque[_Sample] = field(default_factory=lambda: deque(maxlen=25))
 
-    def add(self, value: int, *, times: int = 1) -> None:
-        """Count ``value``; ``times`` is how many calls it stands for."""
+    def add(self, value: int) -> None:
+        """Count ``value`` once."""
         self.sum += value
-        self.times += times
+        self.times += 1
 
     def minute(self) -> Snapshot:
         """Return the statistic of the last minute."""

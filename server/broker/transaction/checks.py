@@ -424,7 +424,7 @@ class TransactionChecks:
         Raises:
             ColdRead: the records are not in the page cache, and the step may not wait.
         """
-        found = self._store.get_message(
+        found = self._store.reader.get_message(
             topic, QUEUE_ID, queue_offset,
             count_max=count_max, size_max=READ_SIZE, may_wait=self._may_wait,
         )  # fmt: skip

@@ -58,7 +58,7 @@ def record_at(store: MessageStore, log_offset: int) -> Record | None:
     Raises:
         ColdRead: its bytes are not in the page cache, and this turn must not wait for the disk.
     """
-    data = store.read_record(log_offset) if log_offset >= 0 else None
+    data = store.reader.read_record(log_offset) if log_offset >= 0 else None
     if data is None:
         return None
     try:

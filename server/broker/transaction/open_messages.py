@@ -92,7 +92,7 @@ class _Reading:
     def step(self, *, may_wait: bool) -> None:
         if not self.has_more:
             return
-        found = self._store.get_message(
+        found = self._store.reader.get_message(
             self._topic, QUEUE_ID, self.at,
             count_max=_READ_COUNT, size_max=_READ_SIZE, may_wait=may_wait,
         )  # fmt: skip

@@ -23,7 +23,7 @@ from server.store.cleanup.jobs import (
     DeleteFilesJob,
     DeleteLogJob,
     QueueFinding,
-    QueueView,
+    QueueSeen,
     ScanQueuesJob,
 )
 from server.store.cleanup.retention import Retention, RetentionClock
@@ -94,7 +94,7 @@ class Cleaner:
         self._paths_gone: list[Path] = []
         self._asked: list[Callable[[], None]] = []
         self._asked_now: list[Callable[[], None]] = []
-        self._expired: list[QueueView] = []
+        self._expired: list[QueueSeen] = []
 
     def delete_by_hand(self) -> None:
         """Delete expired commit log files now and for some minutes, whatever the hour is."""

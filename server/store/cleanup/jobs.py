@@ -94,7 +94,7 @@ class DeleteLogJob:
         self.slowest_ms = max(self.slowest_ms, (time.perf_counter() - started) * 1000)
 
 
-class QueueView(NamedTuple):
+class QueueSeen(NamedTuple):
     """A queue as the event loop last saw it, in entries."""
 
     topic: str
@@ -113,7 +113,7 @@ class QueueView(NamedTuple):
 class QueueFinding(NamedTuple):
     """What a scan found in one queue."""
 
-    view: QueueView
+    view: QueueSeen
     expired: list[Path]
     """Files that are there and whose messages have all expired, the oldest first."""
     first: int
@@ -149,16 +149,16 @@ class ScanQueuesJob:
         self.log_min = log_min
         self.delete_count = delete_count
         self.found: list[QueueFinding] = []
-        self.empty: list[QueueView] = []
+        self.empty: list[QueueSeen] = []
         """Queues without a message, found by this scan or an earlier one."""
         self._disk = disk
         self._paths = paths
         self._rows = rows
         self._file_size = file_size
 
-    def _views(self) -> Iterator[QueueView]:
+    def _views(self) -> Iterator[QueueSeen]:
         for topic, queue_id, row in self._rows:
-            yield QueueView(topic, queue_id, *row)
+            yield QueueSeen(topic, queue_id, *row)
 
     def run(self) -> None:
         """Look at every queue; ``found`` leaves out queues with nothing to delete or to correct."""
@@ -180,7 +180,7 @@ class ScanQueuesJob:
             finally:
                 entries.close()
 
-    def _look(self, view: QueueView, directory: Path, entries: "_Entries") -> None:
+    def _look(self, view: QueueSeen, directory: Path, entries: "_Entries") -> None:
         low, end, log_min = view.minimum, view.end, self.log_min
         count = self._file_size // ENTRY_SIZE
         first, minimum, is_expired = view.first, low, False

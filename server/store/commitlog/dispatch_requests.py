@@ -7,7 +7,7 @@ Source: store/CommitLog.java#checkMessageAndReturnSize.
 
 from collections.abc import Iterable, Sequence
 
-from server.store.commitlog.log_scan import Found
+from server.store.commitlog.log_scan import ScannedRecord
 from server.store.results import DispatchEntry
 from storefmt.dispatch.record_entries import DueTimes, texts_of
 from storefmt.formats.javahash import tags_code
@@ -20,11 +20,11 @@ class Entries:
     def __init__(self, delays_ms: Sequence[int]) -> None:
         self._due = DueTimes(delays_ms)
 
-    def of(self, found: Found) -> DispatchEntry:
+    def of(self, found: ScannedRecord) -> DispatchEntry:
         """Return the entry of a record."""
         return self.of_all((found,))[0]
 
-    def of_all(self, records: Iterable[Found]) -> list[DispatchEntry]:
+    def of_all(self, records: Iterable[ScannedRecord]) -> list[DispatchEntry]:
         """Return the entries of records; recovery makes some hundreds at a time."""
         entries: list[DispatchEntry] = []
         codes: dict[str | None, int] = {}

@@ -1,6 +1,6 @@
 """Scans the commit log record by record and continues after damage.
 
-    Found  Found  Blank | Found  Gap  Found  …  Found  Gap (zeros to the end)
+    record  record  Blank | record  Gap  record  …  record  Gap (zeros to the end)
 
 Rule: a record counts only if every field that can be checked is right: magic, lengths
 that add up, its own log offset, the CRC of its body, text that is UTF-8. After a position
@@ -45,10 +45,12 @@ _NUL: Final = 0
 """NUL as a number, since ``in`` with one byte as bytes first raises and drops an error."""
 _PORT_MAX: Final = 0xFFFF
 # Creating a named tuple this way takes half the time; each record needs one.
-_new_found: Final = cast("Callable[[type[Found], tuple[object, ...]], Found]", tuple.__new__)
+_new_found: Final = cast(
+    "Callable[[type[ScannedRecord], tuple[object, ...]], ScannedRecord]", tuple.__new__
+)
 
 
-class Found(NamedTuple):
+class ScannedRecord(NamedTuple):
     """One valid record with its own offsets; ``properties`` are raw."""
 
     log_offset: int
@@ -77,7 +79,7 @@ class Gap(NamedTuple):
     """Why there is no record at ``start``; ``zeros`` if the whole range is zero."""
 
 
-def parse_record(data: bytes, pos: int, *, log_offset: int, left: int) -> Found | str:
+def parse_record(data: bytes, pos: int, *, log_offset: int, left: int) -> ScannedRecord | str:
     """Return the record at ``data[pos:]``, or the reason why there is none.
 
     Args:
@@ -98,7 +100,7 @@ def parse_records(
     left: int,
     doubtful_from: int = maxsize,
     count_max: int = _RUN_MAX,
-) -> tuple[list[Found], str]:
+) -> tuple[list[ScannedRecord], str]:
     """Return the records from ``data[pos:]`` on, and why they end; "" if there may be more.
 
     Args:
@@ -106,7 +108,7 @@ def parse_records(
         doubtful_from: log offset from which a NUL in topic or properties is an error.
         count_max: most records to return.
     """
-    found: list[Found] = []
+    found: list[ScannedRecord] = []
     topics: dict[bytes, str] = {}
     shift, data_size, end_max = log_offset - pos, len(data), pos + left - BLANK_SIZE_MIN
     for _ in range(count_max):
@@ -147,7 +149,7 @@ def parse_records(
         if end + shift > doubtful_from and (_NUL in texts or _NUL in name):
             return found, "text"
         fields = at, size, topic, queue_id, queue_offset, sys_flag, store_ms, texts
-        found.append(_new_found(Found, fields))
+        found.append(_new_found(ScannedRecord, fields))
         pos = end
     return found, ""
 
@@ -190,7 +192,7 @@ class LogWalk:
         self._log = log
         self._bases = bases
 
-    def items(self, start: int) -> Generator[list[Found] | Blank | Gap, None, None]:
+    def items(self, start: int) -> Generator[list[ScannedRecord] | Blank | Gap, None, None]:
         """Yield records, blanks and gaps in order from log offset ``start`` (a record's start).
 
         Adjacent records are yielded together in lists.
@@ -204,7 +206,9 @@ class LogWalk:
             yield from self._file_items(base, max(start - base, 0))
             expected = base + self._log.file_size
 
-    def _file_items(self, base: int, pos: int) -> Generator[list[Found] | Blank | Gap, None, None]:
+    def _file_items(
+        self, base: int, pos: int
+    ) -> Generator[list[ScannedRecord] | Blank | Gap, None, None]:
         size_max = self._log.file_size
         windows = FileWindows(self._log.file_at(base), pos, file_size=size_max)
         try:
@@ -225,7 +229,9 @@ class LogWalk:
         finally:
             windows.close()
 
-    def _records_at(self, windows: FileWindows, base: int, pos: int) -> tuple[list[Found], str]:
+    def _records_at(
+        self, windows: FileWindows, base: int, pos: int
+    ) -> tuple[list[ScannedRecord], str]:
         """Return the records in the window from ``pos`` on, and why they end."""
         return parse_records(
             windows.data,
@@ -235,7 +241,9 @@ class LogWalk:
             doubtful_from=self._doubtful_from,
         )
 
-    def _item_at(self, windows: FileWindows, base: int, pos: int) -> list[Found] | Blank | str:
+    def _item_at(
+        self, windows: FileWindows, base: int, pos: int
+    ) -> list[ScannedRecord] | Blank | str:
         """Return what begins at ``pos``, or why nothing does; may move the window."""
         left = self._log.file_size - pos
         at = windows.move(pos, RECORD_SIZE_MIN)

@@ -11,7 +11,7 @@ Source: store/ConsumeQueue.java#putMessagePositionInfo.
 from collections.abc import Sequence
 
 from server.store.commitlog.log_files import CommitLog
-from server.store.commitlog.log_scan import Found
+from server.store.commitlog.log_scan import ScannedRecord
 from server.store.config import StoreConfig
 from server.store.disk.disk import Disk, read_file
 from server.store.queues.queue_rows import QueueRows
@@ -131,7 +131,7 @@ class QueueRecovery:
                 self._report.notes.append(f"{name}: {error}")
         return None
 
-    def take_all(self, entries: Sequence[DispatchEntry], records: Sequence[Found]) -> None:
+    def take_all(self, entries: Sequence[DispatchEntry], records: Sequence[ScannedRecord]) -> None:
         """Add the entries of records to their queues, and to queues that properties name.
 
         Args:

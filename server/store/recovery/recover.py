@@ -1,9 +1,9 @@
 """Recovery: scan the log, cut its torn tail, and make queues and index agree with it.
 
-    Found … Found  Gap  Found … Found  Gap
-                   │                   └ no whole record follows: a torn tail, erased
-                   └ below a log offset that was synced: damage, kept and reported
-                     after a crash, where nothing was synced yet: the tail starts here
+    record … record  Gap  record … record  Gap
+                     │                     └ no whole record follows: a torn tail, erased
+                     └ below a log offset that was synced: damage, kept and reported
+                       after a crash, where nothing was synced yet: the tail starts here
 
 If a start may trust the safe point, all of this begins there (see ``trust``).
 
@@ -24,7 +24,7 @@ from typing import Final
 
 from server.store.commitlog.dispatch_requests import Entries
 from server.store.commitlog.log_files import CommitLog
-from server.store.commitlog.log_scan import ZEROS, Found, Gap, LogWalk
+from server.store.commitlog.log_scan import ZEROS, Gap, LogWalk, ScannedRecord
 from server.store.config import StoreConfig
 from server.store.disk.disk import OUT_OF_SPACE, Disk
 from server.store.disk.zeros import is_blank_to
@@ -193,7 +193,7 @@ class Recovery:
                 return base
         return bases[0] if bases else 0
 
-    def _is_tail(self, gap: Gap, following: Found, last_data: int) -> bool:
+    def _is_tail(self, gap: Gap, following: ScannedRecord, last_data: int) -> bool:
         """Tell whether the log ends at a gap although whole records follow it.
 
         A flush makes a beginning of the log durable, so records after a hole that was never
@@ -236,7 +236,7 @@ class Recovery:
         )
         self._queues.lost_size += gap.end - gap.start
 
-    def _take(self, records: Sequence[Found]) -> None:
+    def _take(self, records: Sequence[ScannedRecord]) -> None:
         """Process adjacent records, and save progress after the first one that is far enough."""
         while records:
             count = bisect_left(records, self._save_at, key=_log_offset) + 1
@@ -246,7 +246,7 @@ class Recovery:
             self._save(records[count - 1].log_offset + records[count - 1].size)
             records = records[count:]
 
-    def _take_run(self, records: Sequence[Found]) -> None:
+    def _take_run(self, records: Sequence[ScannedRecord]) -> None:
         entries = self._entries.of_all(records)
         last = records[-1]
         self.last_store_ms = last.store_ms

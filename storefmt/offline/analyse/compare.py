@@ -143,7 +143,6 @@ def compare_queues(
     logs: LogDifference,
     *,
     keys: Collection[QueueKey] | None = None,
-    progress: ProgressCall = progress_none,
 ) -> Iterator[QueueDifference]:
     """Yield each queue that differs, by topic and queue.
 
@@ -155,12 +154,10 @@ def compare_queues(
         StoreError: the disk refuses a read.
     """
     pair = _Pair(a, b, logs)
-    wanted = sorted({*a.queues(), *b.queues()} if keys is None else keys)
-    for number, key in enumerate(wanted):
+    for key in sorted({*a.queues(), *b.queues()} if keys is None else keys):
         found = pair.compare(key)
         if found is not None:
             yield found
-        progress(number + 1, len(wanted))
 
 
 class _Pair:

@@ -89,15 +89,15 @@ BUCKETS_MS: Final = (
     *(1_000, 5_000, 15_000, 60_000, 300_000, 900_000, 3_600_000, 3 * 3_600_000),
     *(6 * 3_600_000, 86_400_000, 7 * 86_400_000, 28 * 86_400_000),
 )
-SPANS_USUAL: Final = 60
+SPANS_MAX: Final = 60
 FILLED_MAX: Final = 100_000
 """With more spans than this, empty spans are left out."""
 
 
-def bucket_for(first_ms: int, last_ms: int, *, spans_max: int = SPANS_USUAL) -> int:
-    """Return the shortest length (ms) that gives at most ``spans_max`` spans, or the longest."""
+def bucket_for(first_ms: int, last_ms: int) -> int:
+    """Return the shortest length (ms) that gives at most ``SPANS_MAX`` spans, or the longest."""
     for bucket_ms in BUCKETS_MS:
-        if last_ms // bucket_ms - first_ms // bucket_ms < spans_max:
+        if last_ms // bucket_ms - first_ms // bucket_ms < SPANS_MAX:
             return bucket_ms
     return BUCKETS_MS[-1]
 

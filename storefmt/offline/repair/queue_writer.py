@@ -29,7 +29,7 @@ FILLERS_MAX: Final = 50_000_000
 """A longer run of entries without records counts as damage; it would be 1 GB of fillers."""
 
 
-class QueueFiles:
+class QueueWriter:
     """The files of one queue while they are written.
 
     Args:

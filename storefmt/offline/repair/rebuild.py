@@ -20,7 +20,7 @@ from storefmt.formats.message import Record
 from storefmt.names import DELAY_LEVELS, parse_delay_levels
 from storefmt.offline.output_dir import OutputDirectory, copy_file, progress_none
 from storefmt.offline.repair.placement import Placed, Placement
-from storefmt.offline.repair.queue_writer import FILLERS_MAX, QUEUE_FILE_SIZE, QueueFiles
+from storefmt.offline.repair.queue_writer import FILLERS_MAX, QUEUE_FILE_SIZE, QueueWriter
 from storefmt.offline.repair.rebuild_index import IndexFiles, index_files, shape_of, take_history
 from storefmt.offline.views.effective_log import EffectiveLog, ProgressCall
 from storefmt.offline.views.log_scan import Damage
@@ -143,7 +143,7 @@ class Rebuild:
                 raise BadCall(f"a file of {size} bytes, slots or entries; expected 0 to {SIZE_MAX}")
         wanted = shape.queue_file_size or old.geometry.queue_file_size or QUEUE_FILE_SIZE
         self._queue_file_size = -(-wanted // ENTRY_SIZE) * ENTRY_SIZE
-        self._queues: dict[QueueKey, QueueFiles] = {}
+        self._queues: dict[QueueKey, QueueWriter] = {}
         self._buffered_count = 0
         self._index: IndexFiles | None = None
         if with_index:
@@ -276,8 +276,8 @@ class Rebuild:
                     each.flush()
             self._buffered_count = 0
 
-    def _new_queue(self, key: QueueKey) -> QueueFiles:
-        return QueueFiles(
+    def _new_queue(self, key: QueueKey) -> QueueWriter:
+        return QueueWriter(
             self._out,
             key,
             file_size=self._queue_file_size,

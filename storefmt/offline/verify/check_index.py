@@ -99,7 +99,7 @@ class KeyCheck:
         strange = group.hashes - wanted - _tag_hash(record)
         if strange:
             self._add(
-                "index_entry_wrong", view, group.number, f"key hash {min(strange)}",
+                view, group.number, f"key hash {min(strange)}",
                 f"a hash of a key of the record at log offset {group.log_offset}",
             )  # fmt: skip
         elif wanted - group.hashes and not border:
@@ -114,7 +114,7 @@ class KeyCheck:
             expected = 0 if number == 1 else usual
             if number == 1 or seconds != expected:
                 self._add(
-                    "index_entry_wrong", view, number, str(seconds),
+                    view, number, str(seconds),
                     f"{expected}, for the record at log offset {group.log_offset}",
                     field="time_diff_s",
                 )  # fmt: skip
@@ -148,7 +148,7 @@ class KeyCheck:
             self.store.log.record_at(group.log_offset, check_crc=False)
         except (NotInStore, RecordDamaged):
             self._add(
-                "index_entry_wrong", view, group.number, f"log offset {group.log_offset}",
+                view, group.number, f"log offset {group.log_offset}",
                 "the start of a record",
             )  # fmt: skip
 
@@ -160,7 +160,6 @@ class KeyCheck:
 
     def _add(
         self,
-        kind: str,
         view: IndexView,
         number: int,
         found: str,
@@ -171,7 +170,7 @@ class KeyCheck:
         slot_count = view.shape.slot_count if view.shape else 0
         at = entry_pos(number, slot_count=slot_count)
         self.findings.error(
-            kind,
+            "index_entry_wrong",
             view.name,
             pos=at + (_TIME_POS if field == "time_diff_s" else 0),
             field=field,

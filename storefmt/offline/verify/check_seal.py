@@ -17,7 +17,7 @@ from storefmt.formats import layout
 from storefmt.formats.message import MAGIC_BLANK, MAGIC_V2, Record
 from storefmt.offline.parallel import map_files
 from storefmt.offline.verify.findings import SAME_KIND_MAX, Findings, Severity
-from storefmt.offline.verify.seal import Sealed, Segment, changed, flipped_bit, read_sealed
+from storefmt.offline.verify.seal import Sealed, SealedSegment, changed, flipped_bit, read_sealed
 from storefmt.offline.views.log_scan import Blank, End, walk_file
 from storefmt.offline.views.opened import Opened
 from storefmt.offline.views.tree import FileSpan
@@ -108,7 +108,7 @@ def _check_file(store: Opened, findings: Findings, span: FileSpan, path: Path) -
 
 
 def _tell(
-    findings: Findings, name: str, file: StoreFile, part: Segment, found: int, *, search: bool
+    findings: Findings, name: str, file: StoreFile, part: SealedSegment, found: int, *, search: bool
 ) -> None:
     bit = flipped_bit(found, part.crc, part.size) if search else None
     if bit is None or part.pos + part.size > file.size:

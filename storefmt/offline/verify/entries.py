@@ -1,7 +1,7 @@
 """Explains the queue entries for which the check of the log found no record.
 
 before the log      expired with it; normal at the start of a queue
-into a hole         the damage was told
+into a hole         the damage of the log has been reported already
 at another record   the entry is wrong, or a field of that record
 behind the end      messages that the queue promises and the log has lost
 zero                entries that were never written, or lost

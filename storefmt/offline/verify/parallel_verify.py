@@ -62,13 +62,13 @@ class WorkerWindows:
         """Return the window at a position of a file; None where that is not worth it."""
         place = self._numbers[span], pos
         self._go_to(place)
-        if self._windows and self._place(0) == place:
+        if self._windows and self._place() == place:
             window = self._windows.popleft()[1]
             self._bulk.mark(window)
             return window
         found = self._bulk.at(span, pos, base)
-        if found is not None and self._windows and self._place(0)[0] == place[0]:
-            return found.up_to(self._place(0)[1])
+        if found is not None and self._windows and self._place()[0] == place[0]:
+            return found.up_to(self._place()[1])
         return found
 
     def __enter__(self) -> Self:
@@ -82,11 +82,11 @@ class WorkerWindows:
         while self._parts and self._parts[0][:2] <= place:
             part = self._parts.popleft()
             self._windows += ((part.number, window) for window in next(self._results))
-        while self._windows and self._place(0) < place:
+        while self._windows and self._place() < place:
             self._windows.popleft()
 
-    def _place(self, number: int) -> tuple[int, int]:
-        file, window = self._windows[number]
+    def _place(self) -> tuple[int, int]:
+        file, window = self._windows[0]
         return file, window.pos
 
 

@@ -45,7 +45,7 @@ _TRY_SIZE_MAX: Final = 256 << 10
 _SPARE: Final = ".tmp"
 
 
-class Segment(NamedTuple):
+class SealedSegment(NamedTuple):
     """A part of a log file; ``pos`` and ``size`` in bytes."""
 
     pos: int
@@ -65,10 +65,10 @@ class Sealed:
     size: int
     segments: bytes
 
-    def __iter__(self) -> Iterator[Segment]:
+    def __iter__(self) -> Iterator[SealedSegment]:
         pos = 0
         for size, crc in SEGMENT.iter_unpack(self.segments):
-            yield Segment(pos, size, crc)
+            yield SealedSegment(pos, size, crc)
             pos += size
 
     def encode(self) -> bytes:
@@ -184,7 +184,7 @@ def read_sealed(path: Path) -> Sealed:
         file.close()
 
 
-def changed(file: StoreFile, sealed: Sealed) -> Iterator[tuple[Segment, int]]:
+def changed(file: StoreFile, sealed: Sealed) -> Iterator[tuple[SealedSegment, int]]:
     """Yield each segment that has changed since it was sealed, with its present CRC.
 
     Raises:

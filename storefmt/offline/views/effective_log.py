@@ -66,14 +66,11 @@ class EffectiveLog:
         """Where the first file starts."""
         return self.files[0][0] if self.files else 0
 
-    def items(
-        self, progress: ProgressCall, *, check_crc: bool = True, start: int = 0
-    ) -> Iterator[EffectiveItem]:
+    def items(self, progress: ProgressCall, *, start: int = 0) -> Iterator[EffectiveItem]:
         """Yield the items of the log in order; damage is one kind of item.
 
         Args:
             progress: is called with the bytes that are done and the bytes in total.
-            check_crc: compare bodies with their CRCs.
             start: log offset of the first file to read.
 
         Raises:
@@ -86,7 +83,7 @@ class EffectiveLog:
         for number, (base, span) in enumerate(files):
             last = number == len(files) - 1
             file = self._store.log.open(span)
-            for pos, item in walk_file(file, base=base, check_crc=check_crc):
+            for pos, item in walk_file(file, base=base):
                 if last and isinstance(item, End):
                     break
                 if last and isinstance(item, Damage) and base + pos >= self.tail_from:

@@ -87,10 +87,10 @@ class IndexView:
         pos = entry_pos(number, slot_count=self._shape.slot_count)
         return IndexEntry.decode(self.file.read(pos, ENTRY.size).ljust(ENTRY.size, b"\0"))
 
-    def entries(self, start: int = 1) -> Iterator[tuple[int, IndexEntry]]:
-        """Yield (number, entry) from entry ``start`` to the newest."""
+    def entries(self) -> Iterator[tuple[int, IndexEntry]]:
+        """Yield (number, entry) from the oldest entry, which has number 1, to the newest."""
         end, slot_count = self.entry_count, self._shape.slot_count
-        for first in range(start, end, ENTRIES_A_READ):
+        for first in range(1, end, ENTRIES_A_READ):
             count = min(ENTRIES_A_READ, end - first)
             data = self.file.read(entry_pos(first, slot_count=slot_count), count * ENTRY.size)
             whole = len(data) - len(data) % ENTRY.size

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from mqclient.client.instance import MQClient
-from mqclient.client.request_reply import PendingRequests
+from mqclient.client.request_reply import PendingReplies
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
 from mqclient.consumer.settings import LitePullSettings
 from mqclient.errors import BadRequest, TimedOut
@@ -86,4 +86,4 @@ def test_a_question_of_a_broker_that_passes_no_replies_on_has_none() -> None:
     data = record("T", b"?", properties="CORRELATION_ID\x01c\x02REPLY_TO_CLIENT\x01me")
     (question,) = read_messages(data, broker_name="b", address="a:1")
     with pytest.raises(BadRequest, match="does not say where to"):
-        PendingRequests("me").reply_to(question, b"!")
+        PendingReplies("me").reply_to(question, b"!")

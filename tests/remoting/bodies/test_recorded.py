@@ -11,21 +11,36 @@ from remoting.bodies import Body, decode_value, encode_value
 from remoting.bodies.base import JsonValue
 from remoting.codes import LanguageCode
 from storefmt.config import fastjson
+from storefmt.config.tables import DataVersion, SubscriptionGroup, TopicConfig
 
 # The store owns these: they are configuration files, and storefmt.config.tables reads them.
 FILES_OF_THE_STORE = {"ConsumerOffsetManager", "SubscriptionGroupManager"}
-OTHER_NAMES = {"SubscriptionGroupConfig": "SubscriptionGroup"}
+PARTS_OF_THOSE_FILES = {
+    "DataVersion": DataVersion,
+    "SubscriptionGroupConfig": SubscriptionGroup,
+    "TopicConfig": TopicConfig,
+}
+# No request of 4.9.7 and none of its answers has these bodies.
+NEVER_SENT = {
+    "ClusterAclVersionInfo",
+    "ConsumeByWho",
+    "RollbackStats",
+}
 # Written in strict JSON on the wire; here the bare form is the ordinary one.
 STRICT = {"TopicRouteData"}
 
 
 def table(shared: Path) -> dict[str, dict]:
     everything = json.loads((shared / "facts" / "bodies.json").read_text())
-    return {name: one for name, one in everything.items() if not name.startswith("_")}
+    return {
+        name: one
+        for name, one in everything.items()
+        if not name.startswith("_") and name not in NEVER_SENT
+    }
 
 
 def class_of(name: str) -> type:
-    found = getattr(bodies, OTHER_NAMES.get(name, name))
+    found = PARTS_OF_THOSE_FILES.get(name) or getattr(bodies, name)
     assert isinstance(found, type)
     return found
 
@@ -37,8 +52,8 @@ def again(kind: type[JsonValue], data: bytes) -> bytes:
 
 
 def test_every_java_class_is_there(shared: Path) -> None:
-    for name in set(table(shared)) - FILES_OF_THE_STORE:
-        assert class_of(name).__name__ in bodies.__all__
+    for name in set(table(shared)) - FILES_OF_THE_STORE - PARTS_OF_THOSE_FILES.keys():
+        assert name in bodies.__all__
 
 
 def test_examples_of_the_real_encoder_come_back_byte_for_byte(shared: Path) -> None:
@@ -49,7 +64,7 @@ def test_examples_of_the_real_encoder_come_back_byte_for_byte(shared: Path) -> N
             count += 1
             assert again(class_of(name), example.encode()).decode() == example, name
 
-    assert count == 61
+    assert count == 58
 
 
 def test_recorded_bodies_come_back_byte_for_byte(shared: Path) -> None:

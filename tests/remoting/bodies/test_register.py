@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 
 from remoting.bodies import (
-    DataVersion,
     RegisterBrokerBody,
-    TopicConfig,
     TopicConfigSerializeWrapper,
 )
 from remoting.codes import RequestCode
 from remoting.errors import BadBody
 from remoting.headers import RegisterBroker
 from remoting.serialize import decode_header
+from storefmt.config.tables import DataVersion, TopicConfig
 from tests.remoting.captures import frames
 
 BODY = RegisterBrokerBody(

@@ -5,15 +5,14 @@ import pytest
 from remoting.bodies import (
     ConsumerFilterData,
     ConsumeStats,
-    DataVersion,
     MessageQueue,
     OffsetWrapper,
     QueueTimeSpan,
-    SubscriptionGroup,
     decode_value,
     encode_value,
 )
 from remoting.errors import BadBody
+from storefmt.config.tables import DataVersion, SubscriptionGroup
 
 
 def test_a_group_is_behind_by_the_sum_over_its_queues() -> None:

@@ -30,7 +30,7 @@ from tests.waiting import until
 
 async def search(desk: Desk) -> Command:
     store = desk.app.broker.store
-    time_ms = store.store_time("T", 0, 20)
+    time_ms = store.reader.store_time("T", 0, 20)
     forget(Path(desk.app.broker.config.store.store_path_root_dir))
     header = SearchOffset(topic="T", queue_id=0, timestamp=time_ms)
     return await desk.ask(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header)
@@ -40,7 +40,7 @@ async def test_search_by_time_in_cold_data_goes_by_way_of_threads(tmp_path: Path
     async with running(tmp_path) as desk:
         await fill(desk)
         store = desk.app.broker.store
-        expected = store.offset_by_time("T", 0, store.store_time("T", 0, 20))
+        expected = store.reader.offset_by_time("T", 0, store.reader.store_time("T", 0, 20))
         answer = await search(desk)
         assert answer.code == ResponseCode.SUCCESS
         found = answer.header(SearchOffsetResponse).offset
@@ -108,7 +108,7 @@ def test_what_has_to_wait_may_also_within_no_wait() -> None:
 
 async def ask_everything(desk: Desk) -> list[bytes]:
     """Ask whatever goes by the times of messages."""
-    store_ms = desk.app.broker.store.store_time("T", 0, 20)
+    store_ms = desk.app.broker.store.reader.store_time("T", 0, 20)
     answers = [
         await desk.ask(code, header)
         for code, header in (

@@ -12,7 +12,7 @@ from server.namesrv.config import NamesrvConfig
 from server.namesrv.kvconfig import KvConfig
 from server.namesrv.request_gate import make_gate
 from server.namesrv.state import NamesrvState
-from server.runtime.dispatch import Dispatcher, UnknownCode
+from server.runtime.dispatch import RequestDispatcher, UnknownCode
 from server.runtime.registry import collect
 from tests.server.doubles import FakeClock, FakeConn, frame_of
 
@@ -30,7 +30,7 @@ class Desk:
             NamesrvConfig(kv_config_path=str(path), **settings),  # type: ignore[arg-type]
             KvConfig.open(path),
         )
-        self._dispatcher = Dispatcher(
+        self._dispatcher = RequestDispatcher(
             collect(handlers),
             self.state,
             clock=self.clock,

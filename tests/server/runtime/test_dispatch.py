@@ -8,7 +8,7 @@ from remoting.codes import ResponseCode, SerializeType
 from remoting.command import Command
 from remoting.frame import RawFrame
 from remoting.headers import GetRouteInfo
-from server.runtime.dispatch import LOG_AGAIN_MS, LOG_KINDS_MAX, Dispatcher, UnknownCode
+from server.runtime.dispatch import LOG_AGAIN_MS, LOG_KINDS_MAX, RequestDispatcher, UnknownCode
 from server.runtime.registry import Handlers
 from server.runtime.request import RequestRefused
 from tests.server.doubles import FakeClock, FakeConn, frame_of
@@ -37,7 +37,7 @@ def held(app, request):
     app.append(request)
 
 
-def dispatcher(app: list | None = None, **options) -> Dispatcher:
+def dispatcher(app: list | None = None, **options) -> RequestDispatcher:
     raw = options.pop("raw", {})
     ordinary = {
         GOOD: good,
@@ -48,7 +48,7 @@ def dispatcher(app: list | None = None, **options) -> Dispatcher:
     }
     handlers = Handlers(ordinary, raw)
     options.setdefault("clock", FakeClock())
-    return Dispatcher(handlers, [] if app is None else app, **options)
+    return RequestDispatcher(handlers, [] if app is None else app, **options)
 
 
 def request(code: int, *, oneway: bool = False) -> Command:

@@ -139,7 +139,7 @@ def bodies(store: MessageStore, topic: str, queue_id: int) -> list[bytes]:
     found: list[bytes] = []
     next_offset = store.min_offset(topic, queue_id)
     while next_offset < store.max_offset(topic, queue_id):
-        result = store.get_message(topic, queue_id, next_offset, count_max=32)
+        result = store.reader.get_message(topic, queue_id, next_offset, count_max=32)
         found += [record.body for chunk in result.chunks for record in records_in(chunk)]
         assert result.next_offset > next_offset
         next_offset = result.next_offset
@@ -208,4 +208,4 @@ def records_of_key(
     while search is not None and not search.advance():
         pass
     found = sorted(search.log_offsets) if search is not None else []
-    return [data for at in found if (data := store.read_record(at)) is not None]
+    return [data for at in found if (data := store.reader.read_record(at)) is not None]

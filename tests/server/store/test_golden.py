@@ -131,7 +131,8 @@ def test_search_by_time_finds_what_java_finds(golden: Golden) -> None:
     store = open_store(config_of(root, golden.conf("basic")))
     wanted = golden.expected("basic")["open"]["offsetByTime"]
 
-    found = [[topic, q, ms, store.offset_by_time(topic, q, ms)] for topic, q, ms, _ in wanted]
+    by_time = store.reader.offset_by_time
+    found = [[topic, q, ms, by_time(topic, q, ms)] for topic, q, ms, _ in wanted]
 
     assert found == wanted
     store.close(0)
@@ -144,7 +145,7 @@ def test_search_by_time_finds_what_java_finds_within_the_same_file(golden: Golde
     store = open_store(config_of(root, golden.conf("retention")))
 
     for topic, queue_id, ms, wanted in golden.expected("retention")["open"]["offsetByTime"]:
-        found = store.offset_by_time(topic, queue_id, ms)
+        found = store.reader.offset_by_time(topic, queue_id, ms)
 
         assert found == wanted or found // 100 != wanted // 100
     store.close(0)

@@ -48,7 +48,7 @@ def store(tmp_path: Path) -> MessageStore:
 def test_get_answers_with_javas_status(
     store: MessageStore, topic: str, queue_offset: int, status: GetStatus, next_offset: int
 ) -> None:
-    result = store.get_message(topic, 0, queue_offset, count_max=64)
+    result = store.reader.get_message(topic, 0, queue_offset, count_max=64)
 
     assert (result.status, result.next_offset) == (status, next_offset)
     if topic == "topic-a":
@@ -58,7 +58,7 @@ def test_get_answers_with_javas_status(
 def test_queue_without_a_stored_message_answers_no_message(store: MessageStore) -> None:
     store.put(message(1, topic="new"), START_MS)
 
-    result = store.get_message("new", 1, 5, count_max=1)
+    result = store.reader.get_message("new", 1, 5, count_max=1)
 
     assert (result.status, result.next_offset) == (GetStatus.NO_MESSAGE_IN_QUEUE, 0)
 
@@ -69,7 +69,7 @@ def test_adjacent_records_come_in_one_chunk(tmp_path: Path) -> None:
         store.put(message(number, queue_id=0), START_MS)
     store.write(START_MS)
 
-    result = store.get_message("topic-a", 0, 2, count_max=5)
+    result = store.reader.get_message("topic-a", 0, 2, count_max=5)
 
     assert len(result.chunks) == 1
     assert [record.queue_offset for record in records_in(result.chunks[0])] == [2, 3, 4, 5, 6]
@@ -82,7 +82,7 @@ def test_adjacent_records_come_in_one_chunk(tmp_path: Path) -> None:
 def test_get_keeps_its_limits_but_always_gives_one(
     store: MessageStore, count_max: int, size_max: int | None, count: int
 ) -> None:
-    result = store.get_message("topic-a", 1, 0, count_max=count_max, size_max=size_max)
+    result = store.reader.get_message("topic-a", 1, 0, count_max=count_max, size_max=size_max)
 
     assert (result.count, result.next_offset) == (count, count)
 
@@ -96,7 +96,7 @@ def test_get_stops_before_256_kib_unless_one_message_is_larger(tmp_path: Path) -
     counts = []
     at = 0
     while at < 5:
-        result = store.get_message("topic-a", 0, at, count_max=32)
+        result = store.reader.get_message("topic-a", 0, at, count_max=32)
         counts.append(result.count)
         at = result.next_offset
 
@@ -111,9 +111,9 @@ def test_filter_passes_over_messages_and_looks_at_800_entries(tmp_path: Path) ->
         store.put(replace(message(2 * number), tags_code=number), START_MS)
     store.write(START_MS)
 
-    none = store.get_message("topic-a", 0, 0, count_max=32, codes=frozenset({900}))
-    one = store.get_message("topic-a", 0, 800, count_max=32, codes=frozenset({900}))
-    two = store.get_message("topic-a", 0, 0, count_max=32, codes=frozenset({3, 5}))
+    none = store.reader.get_message("topic-a", 0, 0, count_max=32, codes=frozenset({900}))
+    one = store.reader.get_message("topic-a", 0, 800, count_max=32, codes=frozenset({900}))
+    two = store.reader.get_message("topic-a", 0, 0, count_max=32, codes=frozenset({3, 5}))
 
     assert (none.status, none.next_offset) == (GetStatus.NO_MATCHED_MESSAGE, 800)
     assert (one.status, one.count, one.next_offset) == (GetStatus.FOUND, 1, 1000)
@@ -127,8 +127,8 @@ def test_an_entry_that_points_behind_the_log_hides_no_other(
     assert queue is not None
     CQ_ENTRY.pack_into(queue.tail, 10 * ENTRY_SIZE, 1 << 50, 100, 0)
 
-    before = store.get_message("topic-a", 0, 0, count_max=32)
-    at_it = store.get_message("topic-a", 0, 10, count_max=32)
+    before = store.reader.get_message("topic-a", 0, 0, count_max=32)
+    at_it = store.reader.get_message("topic-a", 0, 10, count_max=32)
     records = [one for chunk in (*before.chunks, *at_it.chunks) for one in records_in(chunk)]
 
     assert (before.status, before.count, before.next_offset) == (GetStatus.FOUND, 32, 33)
@@ -144,24 +144,24 @@ def test_search_by_time_gives_the_nearest_message(store: MessageStore) -> None:
     # Queue 0 holds messages 0, 2, 4 … stored at that many ms after the start.
     times = {-5: 0, 0: 0, 10: 5, 11: 5, 12: 6, 98: 49, 1000: 49}
 
-    found = {ms: store.offset_by_time("topic-a", 0, START_MS + ms) for ms in times}
+    found = {ms: store.reader.offset_by_time("topic-a", 0, START_MS + ms) for ms in times}
 
     assert {ms: offset for ms, offset in found.items() if ms >= 11} == {
         ms: offset for ms, offset in times.items() if ms >= 11
     }
-    assert store.offset_by_time("topic-a", 0, 0) % 10 == 0
-    assert store.offset_by_time("nowhere", 0, START_MS) == 0
+    assert store.reader.offset_by_time("topic-a", 0, 0) % 10 == 0
+    assert store.reader.offset_by_time("nowhere", 0, START_MS) == 0
 
 
 def test_store_time_is_that_of_the_message(store: MessageStore) -> None:
-    assert store.store_time("topic-a", 1, 3) == START_MS + 7
-    assert store.store_time("topic-a", 1, 50) == -1
-    assert store.store_time("nowhere", 1, 0) == -1
+    assert store.reader.store_time("topic-a", 1, 3) == START_MS + 7
+    assert store.reader.store_time("topic-a", 1, 50) == -1
+    assert store.reader.store_time("nowhere", 1, 0) == -1
 
 
 @pytest.mark.parametrize("log_offset", [-1, 1, 7, 100, 1 << 40])
 def test_reading_where_no_record_starts_gives_nothing(store: MessageStore, log_offset: int) -> None:
-    assert store.read_record(log_offset) is None
+    assert store.reader.read_record(log_offset) is None
 
 
 def test_query_gives_the_newest_in_log_order_within_the_time(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_query_gives_the_newest_in_log_order_within_the_time(tmp_path: Path) -> 
 
     assert [_number(record) for record in newest] == [25, 26, 27, 28, 29]
     assert [_number(record) for record in between] == [3, 4, 5]
-    assert store.index_end()[0] == START_MS + 29_000
+    assert store.reader.index_end()[0] == START_MS + 29_000
     assert records_of_key(store, "topic-b", "same", count_max=5) == []
     store.close(START_MS)
 
@@ -191,7 +191,7 @@ def test_put_that_is_not_written_cannot_be_read(store: MessageStore) -> None:
     place = store.put(message(200), START_MS)
 
     assert store.max_offset("topic-a", 0) == 50
-    assert store.read_record(place.log_offset) is None
+    assert store.reader.read_record(place.log_offset) is None
 
 
 @pytest.mark.parametrize("is_mapped", [True, False])
@@ -214,8 +214,9 @@ def test_records_read_at_once_with_what_lies_between_are_the_records(
     for queue_id, log_offsets in places.items():
         at = 0
         while at < len(log_offsets):
-            found = store.get_message("topic-a", queue_id, at, count_max=32)
-            whole = [store.read_record(place) for place in log_offsets[at : found.next_offset]]
+            found = store.reader.get_message("topic-a", queue_id, at, count_max=32)
+            places = log_offsets[at : found.next_offset]
+            whole = [store.reader.read_record(place) for place in places]
             assert found.count == len(whole) == found.next_offset - at > 0
             assert b"".join(found.chunks) == b"".join(one for one in whole if one is not None)
             assert None not in whole
@@ -237,7 +238,7 @@ def test_random_gets_return_the_same_with_the_kernels_and_without(
     store.write(START_MS)
 
     for _ in range(400):
-        store._reader._memory_size = rng.choice([1 << 30, 100_000, 0])
+        store.reader._memory_size = rng.choice([1 << 30, 100_000, 0])
         queue_id, queue_offset = rng.randrange(3), rng.randrange(-1, 700)
         asked = {
             "count_max": rng.choice([0, 1, 32, 64]),
@@ -248,7 +249,7 @@ def test_random_gets_return_the_same_with_the_kernels_and_without(
         for pick, join in zip(picks().values(), mapped.joins().values(), strict=True):
             monkeypatch.setattr(reader, "pick", pick)
             monkeypatch.setattr(mapped, "_join", join)
-            result = store.get_message("topic-a", queue_id, queue_offset, **asked)
+            result = store.reader.get_message("topic-a", queue_id, queue_offset, **asked)
             found.append(replace(result, chunks=[b"".join(result.chunks)]))
         assert found[0] == found[-1]
     store.close(START_MS)
@@ -271,7 +272,7 @@ def test_search_by_time_is_exact_or_nearest_in_every_queue(tmp_path: Path) -> No
         wanted = {0, times[0] - 1, times[-1] + 1, times[-1] + 10**6}
         wanted |= {ms + by for ms in times for by in (-2, -1, 0, 1, 400)}
         for ms in wanted:
-            found = store.offset_by_time("t", queue_id, ms)
+            found = store.reader.offset_by_time("t", queue_id, ms)
             nearest = min(abs(one - ms) for one in times)
             if ms in times:
                 assert times[found] == ms
@@ -302,10 +303,10 @@ def test_far_behind_the_end_a_pull_gets_less_and_is_sent_to_a_slave(
         store.put(message(0, queue_id=0), START_MS)
     store.write(START_MS)
     # Asked for each message, as in Java: the one that makes a pull full, and the last one.
-    store._reader._memory_size = 20 * size
+    store.reader._memory_size = 20 * size
     codes = frozenset({message(0).tags_code}) if is_filtered else None
 
-    found = store.get_message("topic-a", 0, 50 - back, count_max=32, codes=codes)
+    found = store.reader.get_message("topic-a", 0, 50 - back, count_max=32, codes=codes)
 
     assert (found.status, found.count, found.suggest_slave) == (GetStatus.FOUND, count, suggests)
     assert found.next_offset == 50 - back + count
@@ -318,9 +319,9 @@ def test_far_behind_the_end_a_pull_gets_64_kib_at_most(tmp_path: Path) -> None:
         store.put(message(number, queue_id=0, body=b"x" * 20_000), START_MS)
     store.write(START_MS)
 
-    in_memory = store.get_message("topic-a", 0, 0, count_max=32)
-    store._reader._memory_size = 1
-    on_disk = store.get_message("topic-a", 0, 0, count_max=32)
+    in_memory = store.reader.get_message("topic-a", 0, 0, count_max=32)
+    store.reader._memory_size = 1
+    on_disk = store.reader.get_message("topic-a", 0, 0, count_max=32)
 
     assert (in_memory.count, on_disk.count) == (10, 3)
     store.close(START_MS)
@@ -344,7 +345,7 @@ def test_other_keys_of_the_same_hash_are_found_too_and_the_caller_tells_them_apa
 def test_a_thread_that_reads_cold_entries_reads_their_records_at_once(
     store: MessageStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = store._reader._find("topic-a", 1)
+    known = store.reader._find("topic-a", 1)
     assert known is not None
     entries = bytes(known.read(5, 3))
     (tmp_path / "entries").write_bytes(entries)
@@ -355,7 +356,7 @@ def test_a_thread_that_reads_cold_entries_reads_their_records_at_once(
 
     monkeypatch.setattr(ConsumeQueue, "read", refuse)
     with pytest.raises(ColdRead) as caught:
-        store.get_message("topic-a", 1, 5, count_max=3, may_wait=False)
+        store.reader.get_message("topic-a", 1, 5, count_max=3, may_wait=False)
 
     read, pread = [], os.pread
     monkeypatch.setattr(os, "pread", lambda *args: read.append(args[1:]) or pread(*args))

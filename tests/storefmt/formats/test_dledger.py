@@ -133,7 +133,7 @@ def test_entry_equals_the_declared_layout() -> None:
     spans = [span.value for span in layout.DLEDGER_ENTRY.spans(first_raw())]
 
     assert spans == [*entry[:8], len(entry.body), entry.body]
-    assert decode_entry(b"xx" + first_raw(), 2) == entry
+    assert decode_entry(first_raw() + b"xx", shift=2) == entry
     assert entry.size == HEAD_SIZE + len(entry.body)
 
 

@@ -111,7 +111,7 @@ async def test_key_is_compared_without_accounts_too(tmp_path: Path) -> None:
 async def false_record(desk: Desk) -> int:
     """Return the log offset of what looks like a record of T and reaches over one of T2."""
     first = await put(desk, "T", b"", "", USER)
-    data = desk.app.broker.store.read_record(first) or b""
+    data = desk.app.broker.store.reader.read_record(first) or b""
     record = decode_record(data)
     # The body of the next message begins 88 bytes behind the end of this one.
     log_offset = first + len(data) + 88
@@ -124,13 +124,13 @@ async def false_record(desk: Desk) -> int:
     )  # fmt: skip
     tail = fake[-4:]
     hidden = await put(desk, "T", fake[:88], "", USER)
-    assert desk.app.broker.store.read_record(hidden) is not None
+    assert desk.app.broker.store.reader.read_record(hidden) is not None
     await put(desk, "T2", b"secret", "", OTHER)
     # The end of the false record: topic and properties, where its sizes say.
     end = desk.app.broker.store.written_offset
     gap = log_offset + 88 + reach - end - 88
     await put(desk, "T", b"y" * gap + tail, "", USER)
-    assert b"secret" in (desk.app.broker.store.read_record(log_offset) or b"")
+    assert b"secret" in (desk.app.broker.store.reader.read_record(log_offset) or b"")
     return log_offset
 
 
@@ -300,7 +300,7 @@ async def test_a_half_message_that_was_given_up_counts_for_its_real_topic(tmp_pa
         await desk.send(properties="TRAN_MSG\1true\2PGROUP\1PG", sys_flag=4)
         store = desk.app.broker.store
         await until(lambda: store.max_offset(given_up, 0) == 1, what="a message given up")
-        ((log_offset, *_),) = store.entries(given_up, 0, start=0, count=1)
+        ((log_offset, *_),) = store.reader.entries(given_up, 0, start=0, count=1)
         assert topic_at(store, log_offset) == "T"
 
 

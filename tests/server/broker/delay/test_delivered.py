@@ -190,7 +190,7 @@ def test_equal_messages_without_a_unique_key_are_counted(delivered: int) -> None
     life.save()
     life.deliver()
     life.write()
-    ends = [one.log_offset + one.size for run in life.store.records_from(0) for one in run]
+    ends = [one.log_offset + one.size for run in life.store.reader.records_from(0) for one in run]
     disk = life.disk.kept()
     log = disk.open(Path("/store/commitlog/00000000000000000000"))
     log.pwrite(bytes(4096), ends[2 + delivered])
@@ -316,7 +316,7 @@ def test_promoted_slave_delivers_nothing_that_its_master_delivered() -> None:
     told = DelayOffsets({1: 1}, log_offset=master.store.written_offset)
     first = next(
         one.log_offset
-        for run in master.store.records_from(0)
+        for run in master.store.reader.records_from(0)
         for one in run
         if one.topic != SCHEDULE_TOPIC
     )

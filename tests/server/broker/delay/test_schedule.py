@@ -13,7 +13,7 @@ from server.broker.delay.schedule import RETRY_MS, DelayLevels, DelayService, re
 from server.broker.serving.cold_reads import ColdReads
 from server.runtime.clock import Times
 from server.runtime.request import RequestRefused
-from server.store.commitlog.log_scan import Found
+from server.store.commitlog.log_scan import ScannedRecord
 from server.store.disk.nowait import ColdRead
 from server.store.results import GetResult, GetStatus, PutMessage, PutResult, PutStatus
 from server.store.store import MessageStore
@@ -50,11 +50,12 @@ class Store:
         self.records = list(records)
         self.first = first
         self.written_offset = self.flushed_offset = 0
+        self.reader = self
 
     def max_offset(self, topic: str, queue_id: int) -> int:
         return 0 if queue_id else self.first + len(self.records)
 
-    def records_from(self, log_offset: int) -> Iterator[list[Found]]:
+    def records_from(self, log_offset: int) -> Iterator[list[ScannedRecord]]:
         return iter(())
 
     def get_message(

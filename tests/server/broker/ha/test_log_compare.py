@@ -31,7 +31,7 @@ def made(root: Path, *, differs_from: int = COUNT, count: int = COUNT) -> Messag
 
 async def held_against(slave: MessageStore, master: MessageStore) -> None:
     async def record_at(log_offset: int) -> bytes | None:
-        return master.read_record(log_offset)
+        return master.reader.read_record(log_offset)
 
     await compare(
         slave.raw,
@@ -79,7 +79,7 @@ async def test_log_that_ends_before_the_masters_begins_is_told_so(tmp_path: Path
     put_all(slave, range(3))
 
     async def none(log_offset: int) -> bytes | None:
-        return master.read_record(log_offset)
+        return master.reader.read_record(log_offset)
 
     with pytest.raises(Parting, match="what is between is gone"):
         await compare(slave.raw, log_min=0, master_min=1 << 20, record_at=none)

@@ -88,7 +88,7 @@ async def test_ends_and_times_of_a_queue(tmp_path: Path) -> None:
     async with running(tmp_path) as desk:
         await desk.send()
         await desk.send()
-        store_ms = desk.app.broker.store.store_time(TOPIC, 0, 0)
+        store_ms = desk.app.broker.store.reader.store_time(TOPIC, 0, 0)
         answers = [
             await desk.ask(RequestCode.GET_MAX_OFFSET, GetMaxOffset(topic=TOPIC, queue_id=0)),
             await desk.ask(RequestCode.GET_MIN_OFFSET, GetMinOffset(topic=TOPIC, queue_id=0)),

@@ -37,7 +37,7 @@ async def test_group_is_behind_by_what_it_has_not_committed(tmp_path: Path) -> N
     async with running(tmp_path) as desk:
         await behind(desk)
         code = RequestCode.GET_CONSUME_STATS
-        first_ms = desk.app.broker.store.store_time(TOPIC, 0, 0)
+        first_ms = desk.app.broker.store.reader.store_time(TOPIC, 0, 0)
         known = await desk.ask(code, GetConsumeStats(consumer_group=GROUP))
         unknown = await desk.ask(code, GetConsumeStats(consumer_group=GROUP, topic="Nowhere"))
     row = ConsumeStats.decode(known.body).offset_table[QUEUE]
@@ -65,7 +65,7 @@ async def test_time_span_shows_how_old_the_next_message_is(tmp_path: Path) -> No
     async with running(tmp_path) as desk:
         await behind(desk)
         store = desk.app.broker.store
-        times = [store.store_time(TOPIC, 0, at) for at in range(3)]
+        times = [store.reader.store_time(TOPIC, 0, at) for at in range(3)]
         code = RequestCode.QUERY_CONSUME_TIME_SPAN
         known = await desk.ask(code, QueryConsumeTimeSpan(topic=TOPIC, group=GROUP))
         unknown = await desk.ask(code, QueryConsumeTimeSpan(topic="Nowhere", group=GROUP))

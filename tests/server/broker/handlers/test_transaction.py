@@ -33,7 +33,7 @@ async def half(desk: Desk, **changes: object) -> tuple[int, int]:
 
 def ops_of(desk: Desk) -> list[Record]:
     """Return the op messages; their topic has no configuration, so no pull gets them."""
-    found = desk.app.broker.store.get_message(OP, 0, 0, count_max=32)
+    found = desk.app.broker.store.reader.get_message(OP, 0, 0, count_max=32)
     return decode_records(b"".join(found.chunks))
 
 

@@ -79,7 +79,7 @@ def turn_on(
         cast(MessageStore, store),
         clock=clock,
         answers=ANSWERS,
-        sends=sends,
+        sends=sends or Sends([]),
         sync_flush=sync,
         overload=Overload(count_max=3, busy_ms=1_000, stale_ms=200),
         times=PutTimes(clock.now_ms()),

@@ -68,7 +68,7 @@ def test_only_a_commit_of_the_same_message_counts() -> None:
 
 
 def stored(desk: Desk, topic: str) -> list[Record]:
-    found = desk.app.broker.store.get_message(topic, 0, 0, count_max=9)
+    found = desk.app.broker.store.reader.get_message(topic, 0, 0, count_max=9)
     return list(decode_records(b"".join(found.chunks)))
 
 

@@ -102,7 +102,7 @@ class World:
         self._put(decided(half, store_host=HOST, now_ms=self.now_ms), self.now_ms)
 
     def half(self, log_offset: int) -> Record:
-        data = self.store.read_record(log_offset)
+        data = self.store.reader.read_record(log_offset)
         assert data is not None
         return decode_record(data)
 
@@ -178,7 +178,7 @@ class World:
         found: list[Record] = []
         at, end = self.store.min_offset(topic, 0), self.store.max_offset(topic, 0)
         while at < end:
-            got = self.store.get_message(topic, 0, at, count_max=32)
+            got = self.store.reader.get_message(topic, 0, at, count_max=32)
             found += decode_records(b"".join(got.chunks))
             at = got.next_offset
         return found

@@ -96,8 +96,8 @@ def test_expired_files_of_log_queues_and_index_go_and_the_rest_is_read(tmp_path:
         assert first <= low * 20 < first + 400
     assert len(records_of_key(store, "topic-a", f"k{COUNT - 1}", count_max=5)) == 1
     assert records_of_key(store, "topic-a", "k1", count_max=5) == []
-    assert store._reader._index is not None
-    assert all(f.end_log_offset >= store.min_log_offset for f in store._reader._index.files)
+    assert store.reader._index is not None
+    assert all(f.end_log_offset >= store.min_log_offset for f in store.reader._index.files)
     store.close(START_MS)
 
 
@@ -117,7 +117,7 @@ def test_restart_after_a_deletion_scans_nothing_old(tmp_path: Path, was_killed: 
     assert store.recovery.record_count == 0
     assert store.recovery.notes == []
     assert (store.min_offset("topic-a", 0), store.max_offset("topic-a", 0)) == (low, high)
-    assert store.get_message("topic-a", 0, low - 1, count_max=1).status is (
+    assert store.reader.get_message("topic-a", 0, low - 1, count_max=1).status is (
         GetStatus.OFFSET_TOO_SMALL
     )
     put_all(store, range(COUNT, COUNT + 4))
@@ -377,7 +377,7 @@ def before_expiry(golden: Golden, root: Path) -> MessageStore:
 def test_deletion_leaves_what_the_java_broker_left(golden: Golden, tmp_path: Path) -> None:
     root = tmp_path / "store"
     store = before_expiry(golden, root)
-    newest_ms = store.store_time("rt_single", 0, store.max_offset("rt_single", 0) - 1)
+    newest_ms = store.reader.store_time("rt_single", 0, store.max_offset("rt_single", 0) - 1)
     sync(store, newest_ms)
     expected = golden.expected("retention")
     first = min(int(name[10:]) for name in expected["files"] if name.startswith("commitlog/"))
@@ -406,8 +406,8 @@ def test_deletion_leaves_what_the_java_broker_left(golden: Golden, tmp_path: Pat
         for topic, queue_id in store.queues()
     } == {name: low for name, low in mins.items() if low}
     recorded = [line["beginPhyOffset"] for line in golden.jsonl("retention", "index")]
-    assert store._reader._index is not None
-    ours = [file.begin_log_offset for file in store._reader._index.files]
+    assert store.reader._index is not None
+    ours = [file.begin_log_offset for file in store.reader._index.files]
     assert ours == recorded[: len(ours)] != []
     store.close(START_MS)
 

@@ -109,10 +109,10 @@ def test_what_the_rules_name_goes_and_nothing_else(case: Case) -> None:
         low = store.min_offset("topic-a", queue_id)
         assert bool(low) == case.goes
         assert bodies(store, "topic-a", queue_id) == all_of_it[low:] != []
-        (first,) = store.entries("topic-a", queue_id, start=low, count=1)
+        (first,) = store.reader.entries("topic-a", queue_id, start=low, count=1)
         assert first[0] >= store.min_log_offset
         if low:
-            assert store.entries("topic-a", queue_id, start=low - 1, count=1) == []
+            assert store.reader.entries("topic-a", queue_id, start=low - 1, count=1) == []
     for number in (0, COUNT - 1):
         found = records_of_key(store, "topic-a", f"k{number}", count_max=1)
         assert bool(found) == (number > 0 or not case.goes)

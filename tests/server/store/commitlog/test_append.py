@@ -52,7 +52,7 @@ def test_record_equals_the_codec_of_the_declared_layout(
         body=one.body,
         properties=one.properties,
     )
-    assert store.read_record(0) == expected
+    assert store.reader.read_record(0) == expected
     assert place.size == len(expected)
     store.close(START_MS)
 
@@ -68,7 +68,7 @@ def test_record_leaves_eight_bytes_or_goes_into_the_next_file(tmp_path: Path, sp
 
     assert second.size == left - spare
     assert second.log_offset == (first.size if spare == 8 else LOG_FILE_SIZE)
-    found = store.get_message("topic-a", 0, 0, count_max=32)
+    found = store.reader.get_message("topic-a", 0, 0, count_max=32)
     assert found.count == 2
     store.close(START_MS)
     data = (tmp_path / "commitlog" / f"{0:020d}").read_bytes()
@@ -144,7 +144,7 @@ def test_half_and_rollback_records_get_no_queue_entry(
     assert store.max_offset("topic-a", 0) == (3 if is_queued else 2)
     found = records_of_key(store, "topic-a", "k2", count_max=5)
     assert len(found) == (0 if sys_flag == 12 else 1)
-    record = store.read_record(place.log_offset)
+    record = store.reader.read_record(place.log_offset)
     assert record is not None
     assert decode_record(record).sys_flag == sys_flag
     store.close(START_MS)
@@ -183,8 +183,8 @@ def test_run_makes_the_records_that_single_puts_make(
     for store in (singly, at_once):
         store.write(START_MS)
     for one, place in zip(several, places, strict=True):
-        record = at_once.read_record(place.log_offset)
-        assert record == singly.read_record(place.log_offset)
+        record = at_once.reader.read_record(place.log_offset)
+        assert record == singly.reader.read_record(place.log_offset)
         found = records_of_key(at_once, "topic-a", one.keys[0], count_max=9)
         assert found == [record]
     assert at_once.max_offset("topic-a", 1) == len(several)

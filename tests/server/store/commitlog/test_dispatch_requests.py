@@ -3,14 +3,14 @@
 import pytest
 
 from server.store.commitlog.dispatch_requests import Entries
-from server.store.commitlog.log_scan import Found
+from server.store.commitlog.log_scan import ScannedRecord
 from storefmt.formats.javahash import tags_code
 from storefmt.names import SCHEDULE_TOPIC
 
 STORE_MS = 1_700_000_000_000
 ENTRIES = Entries((1_000, 5_000))
 RUN = [
-    Found(number * 100, 100, topic, number % 3, number, 0, STORE_MS + number, properties)
+    ScannedRecord(number * 100, 100, topic, number % 3, number, 0, STORE_MS + number, properties)
     for number, (topic, properties) in enumerate(
         [
             ("topic-a", b"TAGS\x01red\x02KEYS\x01a b\x02UNIQ_KEY\x01u1\x02"),

@@ -122,7 +122,7 @@ def test_golden_store_opens_with_the_offsets_java_has_and_goes_on(golden: Golden
     place = store.put(copied(1, "%LMQ%kd-u1,kd-multi"), START_MS)
     store.write(START_MS)
 
-    record = store.read_record(place.log_offset)
+    record = store.reader.read_record(place.log_offset)
     assert record is not None
     assert decode_record(record).properties[INNER_MULTI_QUEUE_OFFSET] == "10,2"
     assert store.max_offset("%LMQ%kd-u1", 0) == 11
@@ -242,7 +242,7 @@ def test_batch_that_could_not_be_written_takes_no_offset_of_a_copy() -> None:
     assert bodies(store, "topic-a", 1) == [first, third, fourth]
     assert bodies(store, "%LMQ%a", 0) == [first, third]
     assert bodies(store, "other", 1) == [first, fourth]
-    last = store.read_record(store.last_log_offset)
+    last = store.reader.read_record(store.last_log_offset)
     assert last is not None
     assert decode_record(last).properties[INNER_MULTI_QUEUE_OFFSET] == "1"
     store.close(START_MS)
@@ -281,7 +281,7 @@ def test_copies_are_read_counted_and_told_like_messages_of_their_queues(tmp_path
     put_copied(store, 2, "%LMQ%a,")
     put_copied(store, 3, " ")
 
-    record = store.read_record(0)
+    record = store.reader.read_record(0)
     assert record is not None
     assert decode_record(record).properties[INNER_MULTI_QUEUE_OFFSET] == "0,0,0,0"
     first, second = message(1).body, message(2).body

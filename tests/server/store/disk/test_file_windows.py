@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from server.store.commitlog.log_files import CommitLog
-from server.store.commitlog.log_scan import Found, LogWalk
+from server.store.commitlog.log_scan import LogWalk, ScannedRecord
 from server.store.config import StoreConfig
 from server.store.disk import file_windows
 from server.store.disk.disk import RealDisk
@@ -195,7 +195,7 @@ def test_a_walk_finds_every_record_wherever_parts_end(
 
     assert [record.queue_offset for record in found if record.queue_id == 0] == list(range(60))
     assert len(found) == count
-    assert all(isinstance(record, Found) for record in found)
+    assert all(isinstance(record, ScannedRecord) for record in found)
 
 
 def log_of(config: StoreConfig) -> tuple[CommitLog, list[int]]:

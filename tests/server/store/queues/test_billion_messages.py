@@ -145,7 +145,7 @@ def test_reads_of_a_backlog_do_not_grow_with_it(tmp_path: Path, count: int) -> N
     for _ in range(20):
         queue_offset = chance.randrange(end - 32)
         disk.read_count = 0
-        found = store.get_message("topic-a", 1, queue_offset, count_max=8)
+        found = store.reader.get_message("topic-a", 1, queue_offset, count_max=8)
         assert (found.status, found.next_offset) == (GetStatus.FOUND, queue_offset + 8)
         assert decode_record(found.chunks[0]).queue_offset == queue_offset
         # One of the queue, and one for each of the records that do not lie together.
@@ -153,7 +153,7 @@ def test_reads_of_a_backlog_do_not_grow_with_it(tmp_path: Path, count: int) -> N
 
         disk.read_count = 0
         time_ms = START_MS + queue_offset * QUEUES + 1
-        assert store.offset_by_time("topic-a", 1, time_ms) == queue_offset
+        assert store.reader.offset_by_time("topic-a", 1, time_ms) == queue_offset
         # Halving: an entry and a record each time, among files and within one.
         assert disk.read_count <= 2 * (end.bit_length() + 4)
     abandon(store)

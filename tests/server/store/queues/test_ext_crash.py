@@ -63,10 +63,10 @@ def check_units(store: MessageStore) -> int:
         end = store.max_offset("topic-a", queue_id)
         start = store.min_offset("topic-a", queue_id)
         while start < end:
-            entries = store.entries("topic-a", queue_id, start=start, count=end - start)
+            entries = store.reader.entries("topic-a", queue_id, start=start, count=end - start)
             assert entries
             for log_offset, size, code, unit in entries:
-                record = decode_record(store.read_record(log_offset) or b"")
+                record = decode_record(store.reader.read_record(log_offset) or b"")
                 assert record.size == size
                 if unit is None:
                     # Plain, or a lost unit, which readers take for one that may match.
@@ -105,7 +105,7 @@ def test_unit_that_is_there_is_that_of_its_message(sync: bool) -> None:
 def units_of(store: MessageStore) -> list[ExtUnit | None]:
     """Return the unit of each message of queue 0, None for a plain entry."""
     found: list[ExtUnit | None] = []
-    while entries := store.entries("topic-a", 0, start=len(found), count=20):
+    while entries := store.reader.entries("topic-a", 0, start=len(found), count=20):
         found += [unit for *_, unit in entries]
     return found
 

@@ -61,7 +61,7 @@ class Run:
         expected, one = self.expected[number], self.messages[number]
         if expected:
             start = self.chance.randrange(len(expected))
-            found = self.store.get_message(one.topic, one.queue_id, start, count_max=32)
+            found = self.store.reader.get_message(one.topic, one.queue_id, start, count_max=32)
             read = [record.body for chunk in found.chunks for record in records_in(chunk)]
             assert read == expected[start : start + len(read)] != []
 

@@ -90,7 +90,7 @@ def check(disk: SimDisk, history: History) -> MessageStore:
 def read_all(store: MessageStore, queue_id: int) -> list[bytes]:
     found: list[bytes] = []
     while len(found) < store.max_offset("topic-a", queue_id):
-        result = store.get_message("topic-a", queue_id, len(found), count_max=32)
+        result = store.reader.get_message("topic-a", queue_id, len(found), count_max=32)
         records = [record for chunk in result.chunks for record in records_in(chunk)]
         assert [record.queue_offset for record in records] == list(
             range(len(found), len(found) + len(records))

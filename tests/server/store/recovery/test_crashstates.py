@@ -105,7 +105,7 @@ def messages_below(store: MessageStore, promise: Promise) -> int:
     active = store.written_offset - store.written_offset % 4096
     ends = [0, 0]
     for number, (queue_id, _) in enumerate(promise.sent):
-        found = store.get_message(TOPIC, queue_id, ends[queue_id], count_max=1)
+        found = store.reader.get_message(TOPIC, queue_id, ends[queue_id], count_max=1)
         ends[queue_id] += 1
         if found.chunks and int.from_bytes(found.chunks[0][28:36], "big") >= active:
             return number

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from server.store.commitlog.log_scan import Found
+from server.store.commitlog.log_scan import ScannedRecord
 from server.store.config import StoreConfig
 from server.store.disk.disk import FilePath, FileStat, RealDisk
 from server.store.queues.queue_rows import QueueRow
@@ -305,7 +305,7 @@ def test_interrupted_walk_leaves_no_safe_point_that_promises_what_it_changed(
 ) -> None:
     queue_file(root, -1).unlink()
 
-    def interrupt(self: recover.Recovery, records: Sequence[Found]) -> None:
+    def interrupt(self: recover.Recovery, records: Sequence[ScannedRecord]) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
@@ -333,9 +333,9 @@ def test_interrupted_recovery_goes_on_where_it_was(
         (root / "dispatch.json").unlink()
     else:
         shutil.rmtree(root / "consumequeue")
-    taken: list[Found] = []
+    taken: list[ScannedRecord] = []
 
-    def interrupt(self: recover.Recovery, records: Sequence[Found]) -> None:
+    def interrupt(self: recover.Recovery, records: Sequence[ScannedRecord]) -> None:
         left = 80 - len(taken)
         taken.extend(records)
         take(self, records[: left - 1] if left > 0 else records)
