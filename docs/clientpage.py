@@ -100,9 +100,9 @@ consumer.register_consume_hook(trace)
 The span of a send is `TOPIC publish`. Its context travels in properties of the message
 (`traceparent`), and the span `TOPIC process` of a listener's call is its child. A call with several
 messages is a span `multiple_sources receive` with a `TOPIC process` below it for each message,
-which links to the span of its send. These names and the attributes are those of OpenTelemetry's Java
-instrumentation, so a trace may cross services in both languages. Spans that a listener makes are
-children of the span of its call."""
+which links to the span of its send. These names and the attributes are those of OpenTelemetry's
+Java instrumentation, so a trace may cross services in both languages. Spans that a listener makes
+are children of the span of its call."""
 """How traces are made."""
 
 BAD_INPUT: Final = {
