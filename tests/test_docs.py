@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from docs.generate import DIRECTORY, DOCUMENTS, printed_files
+from docs.site import pages
 from mqadmin.cli.parse import parse
 from mqadmin.errors import Usage
 
@@ -142,6 +143,13 @@ def test_a_translation_has_the_commands_and_figures_of_its_page(
     assert FENCE.findall(theirs) == FENCE.findall(ours)
     assert figures.findall(theirs) == figures.findall(ours)
     assert theirs.count("\n## ") == ours.count("\n## ")
+
+
+def test_every_page_stands_in_the_menu_of_the_site() -> None:
+    menu = (REPOSITORY / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
+    named = set(re.findall(r"[\w/.-]+\.md", menu))
+
+    assert named == {str(place) for place in pages().values() if place.suffix == ".md"}
 
 
 def defined_in(source: str) -> set[tuple[str, str]]:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -30,6 +31,8 @@ PAUSES_MS: Final = {PRODUCER: 40, "app-1": 5, "app-2": 400, "app-3": 5}
 DYING: Final = "app-3"
 DIES_AFTER_S: Final = 3.0
 """After the start of the step that shows it."""
+SETTLED_S_MAX: Final = 60.0
+SETTLED_LOOK_S: Final = 0.5
 SET_UP: Final = (
     f"topic create {TOPIC} -q 6",
     f"wait topic {TOPIC} --within 60s",
@@ -43,67 +46,72 @@ DAMAGED: Final = 7
 COLUMNS: Final = 78
 
 
-class Step(NamedTuple):
+class TourStep(NamedTuple):
     """One line of the tour.
 
     Attributes:
         says: what it shows.
         line: what is run.
         live: what is run instead where a person looks on.
+        is_settled: it begins when each member holds queues.
         is_death: a member is killed meanwhile.
     """
 
     says: str
     line: str
     live: str = ""
+    is_settled: bool = False
     is_death: bool = False
 
 
 LIVE: Final = (
-    Step(
+    TourStep(
         "A name server and a broker of our own run on this machine. A shop sends orders, and the"
         " three members of the group billing read them in order.",
         "cluster list",
     ),
-    Step(
+    TourStep(
         "Brokers, topics and groups with their rates, the busiest first. `q` leaves.",
         "top --once --interval 1",
         "top --interval 1",
     ),
-    Step(
+    TourStep(
         "app-2 is slow: how far is the group behind, and how long will it need? Ctrl-C leaves.",
         f"group lag {GROUP} {TOPIC}",
         f"group lag {GROUP} {TOPIC} --watch 1",
+        is_settled=True,
     ),
-    Step(
+    TourStep(
         "Members that read in order lock their queues, for 60 seconds at a time. Ctrl-C leaves.",
         f"lock list --group {GROUP}",
         f"lock list --group {GROUP} --watch 1",
     ),
-    Step(
+    TourStep(
         f"Now {DYING} is killed (kill -9). The broker tells the other two, who share its queues.",
         f"rebalance watch {GROUP} {TOPIC} --interval 1 --for 10s",
         is_death=True,
     ),
-    Step(
+    TourStep(
         f"What {DYING} had locked stays locked until the lock ends, and others wait for it.",
         f"lock list --group {GROUP}",
     ),
-    Step(
+    TourStep(
         "What became of one order? Where it is, and where the group stands.",
         f"message trace o-{DAMAGED} --topic {TOPIC} --columns step,queue_id,group,detail",
     ),
 )
 BROKEN: Final = (
-    Step(
+    TourStep(
         f"The servers are stopped, and a bad disk has overwritten order {DAMAGED}. Nothing of what"
         " follows needs a server.",
         "store verify",
     ),
-    Step(
+    TourStep(
         "A repair writes a copy that a broker opens, and says what is lost.", "store repair --to {}"
     ),
-    Step("The copy is healthy. Start a broker on it, ours or Java's.", "store verify --store {}"),
+    TourStep(
+        "The copy is healthy. Start a broker on it, ours or Java's.", "store verify --store {}"
+    ),
 )
 
 
@@ -129,7 +137,24 @@ class Tour:
             if Shell(console, self._workplace).run(line):
                 raise CommandError(f"the demo stopped at `{line}`: {err.getvalue().strip()}")
 
-    def show(self, step: Step, *, path: str = "") -> None:
+    def settle(self) -> None:
+        """Wait until each member holds queues, but not for ever.
+
+        Who asks for a lock that another member has not given back yet asks again 20 s later.
+        """
+        until_s = time.monotonic() + SETTLED_S_MAX
+        members = PAUSES_MS.keys() - {PRODUCER}
+        while time.monotonic() < until_s:
+            out = io.StringIO()
+            console = self._console._replace(out=out, out_is_tty=False)
+            line = f"lock list --group {GROUP} --no-waiting --columns client_id -o csv"
+            Shell(console, self._workplace).run(line)
+            holders = {client_id.rpartition("@")[2] for client_id in out.getvalue().split()}
+            if members <= holders:
+                return
+            self._workplace.pause(SETTLED_LOOK_S)
+
+    def show(self, step: TourStep, *, path: str = "") -> None:
         """Show one step, and wait for Enter where a person is there."""
         line = (step.live if self._is_watched and step.live else step.line).format(path)
         out = self._console.out
@@ -216,6 +241,8 @@ def run(call: Call) -> None:
             members = stack.enter_context(traffic(workplace.namesrv, Path(directory, "log")))
             tour.prepare(*READY)
             for step in LIVE:
+                if step.is_settled:
+                    tour.settle()
                 if step.is_death:
                     timer = later(DIES_AFTER_S, lambda: members.kill(DYING))
                     stack.callback(timer.join)

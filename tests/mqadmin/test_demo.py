@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from docs.recording import DIRECTORY, drawn, take_the_tour
-from mqadmin.demo.tour import BROKEN, LIVE, Step
+from mqadmin.demo.tour import BROKEN, LIVE, TourStep
 
 STEPS = (*LIVE, *BROKEN)
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -25,7 +25,7 @@ def in_order(text: str, steps: list[str]) -> bool:
     return True
 
 
-def of_person(step: Step) -> str:
+def of_person(step: TourStep) -> str:
     return step.live or step.line
 
 
