@@ -43,6 +43,8 @@ READY: Final = (
 )
 DAMAGED: Final = 7
 """The number of the order whose body is overwritten."""
+BEGINNING_SIZE: Final = 1 << 16
+"""Bytes of the log in which the first orders are."""
 COLUMNS: Final = 78
 
 
@@ -257,9 +259,6 @@ def damage(store: Path) -> None:
     """Overwrite the body of one order in the commit log."""
     path = min((store / "commitlog").iterdir())
     with path.open("r+b") as file:
-        place = 0
         wanted = body_of(DAMAGED)
-        while (found := file.read(1 << 20)) and wanted not in found:
-            place += len(found)
-        file.seek(place + found.index(wanted))
+        file.seek(file.read(BEGINNING_SIZE).index(wanted))
         file.write(bytes(len(wanted)))
