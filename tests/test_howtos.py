@@ -49,6 +49,8 @@ def outputs(page: str, directory: Path, env: dict[str, str]) -> list[str]:
     """
     logs = directory.parent / f"{directory.name}-said"
     logs.mkdir()
+    # A pytest that a page runs looks for its settings here, and in no folder above.
+    (directory.parent / "pytest.ini").touch()
     codes = [block["code"] for block in BLOCK.finditer(page)]
     script = [f"exec >{logs}/{number} 2>&1\n{code}" for number, code in enumerate(codes)]
     done = subprocess.run(
