@@ -32,7 +32,8 @@ What the function may rely on:
       and never prints; ``rows`` may be a generator, or an async one.
     - ``call.store_dir`` with ``Needs.STORE``: the command line then takes DIR as its first
       argument or ``--store DIR``, or the shell's ``store open``; nothing of it is declared.
-    - ``call.is_offline`` with ``Needs.EITHER``: ``--store DIR`` is read instead of servers.
+    - ``call.is_offline`` with ``Needs.EITHER``: ``--store DIR`` is read instead of servers. With
+      ``offline="store trace"`` such a line never comes here: it is that command's.
     - ``await call.admin()`` with ``Needs.NAMESRV``; ``call.now_ms()``; ``call.dry_run``;
       ``call.confirm(text)`` before a destructive write; ``call.warn(text)``.
     - errors: raise one of ``mqadmin.errors``, or let errors of storefmt and mqclient through.

@@ -85,7 +85,7 @@ async def awaited(call: Call, condition: Condition, *, limit_ms: int | None) -> 
         limit_ms = WAIT_MS_DEFAULT if timeout_s is None else round(timeout_s * 1000)
     verdict = await _last_look(call, condition, limit_ms=limit_ms)
     text = f"{verdict.subject} is {verdict.found} after {limit_ms / 1000:g} s"
-    late = Unreachable(text, hint=f"waited for {verdict.expected}")
+    late = Unreachable(text, hint=f"expected: {verdict.expected}")
     return Outcome(_told(verdict, late), single=True)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Again(Row):
+class ResentRow(Row):
     """A stored message and the one that was sent for it; ``new_offset`` in entries."""
 
     status: str
@@ -36,9 +36,9 @@ class Again(Row):
     error: str | None = None
 
 
-def not_sent(message: "MessageExt", to: str, *, status: str, error: str | None = None) -> Again:
+def not_sent(message: "MessageExt", to: str, *, status: str, error: str | None = None) -> ResentRow:
     """Return the row of a message that was not sent."""
-    return Again.of(message, status=status, to=to, queue_id=None, error=error)
+    return ResentRow.of(message, status=status, to=to, queue_id=None, error=error)
 
 
 def copy_of(
@@ -62,14 +62,14 @@ async def send_again(
     *,
     topic: str,
     system: "Mapping[str, str] | None" = None,
-) -> Again:
+) -> ResentRow:
     """Send a stored message to ``topic`` and return where the new one is.
 
     Args:
         system: properties of RocketMQ's own that the new message needs.
     """
     done = await producer.send(copy_of(message, topic=topic), system=system)
-    return Again.of(
+    return ResentRow.of(
         message,
         status=str(done.status),
         to=topic,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from mqadmin.output.cells import ColumnKind, column_kind_of, style_of, text_of, time_text
+from mqadmin.output.cells import STATES, ColumnKind, column_kind_of, style_of, text_of, time_text
 from mqadmin.output.columns import Record, Value
 from mqadmin.output.shorten import cell_width, cut, narrowest, shortened
 
@@ -125,8 +125,8 @@ class FittedColumn:
 
     @property
     def is_truth(self) -> bool:
-        """Return whether every row says yes or no."""
-        return all(isinstance(value, bool) for value in self.values)
+        """Return whether every row says yes or no, and a no is nothing that anybody looks for."""
+        return self.name not in STATES and all(isinstance(value, bool) for value in self.values)
 
     @property
     def is_empty(self) -> bool:

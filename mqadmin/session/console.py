@@ -65,15 +65,7 @@ class Console(NamedTuple):
         Args:
             as_is: it is for a program, and never broken.
         """
-        line = printable(" ".join(text.split()))
-        if self.err.isatty() and not as_is:
-            # Only a terminal breaks lines.
-            from mqadmin.session.line_breaks import broken
-
-            line = broken(line, self.err)
-        self.out.flush()
-        self.err.write(line + "\n")
-        self.err.flush()
+        self._say(text, "\n", as_is=as_is)
 
     def tell(self, text: str, *, is_error: bool = False) -> None:
         """Write a text about the tool; a terminal breaks its lines between words."""
@@ -87,10 +79,19 @@ class Console(NamedTuple):
 
     def ask(self, question: str) -> bool:
         """Return whether the person says yes."""
-        self.out.flush()
-        self.err.write(f"{question} [y/N] ")
-        self.err.flush()
+        self._say(f"{question} [y/N]", " ")
         return self.stdin.readline().strip().lower() in {"y", "yes"}
+
+    def _say(self, text: str, end: str, *, as_is: bool = False) -> None:
+        line = printable(" ".join(text.split()))
+        if self.err.isatty() and not as_is:
+            # Only a terminal breaks lines.
+            from mqadmin.session.line_breaks import broken
+
+            line = broken(line, self.err)
+        self.out.flush()
+        self.err.write(line + end)
+        self.err.flush()
 
     def text_of(self, file: "Path") -> str:
         """Return the text of a file; ``-`` is standard input.

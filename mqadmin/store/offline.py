@@ -33,7 +33,7 @@ def stored_messages(call: Call, ids: Sequence[str], *, no_body: bool) -> Outcome
     """
     with StoreDir.open(call.store_dir) as store:
         rows = [
-            _row(
+            stored_row(
                 call, store, store.find_message(each), body=body_form(no_body=no_body, inflate=True)
             )
             for each in ids
@@ -66,7 +66,7 @@ def stored_by_key(
                 f"no message with key {key!r} in topic {topic} of {store.root}",
                 hint="check the key, and the time span where one is given",
             )
-        return Outcome([_row(call, store, record, body=body) for record in found])
+        return Outcome([stored_row(call, store, record, body=body) for record in found])
 
 
 def stored_at(
@@ -83,7 +83,7 @@ def stored_at(
         for found, entry in store.queue(topic, queue_id).entries(queue_offset, 1):
             if found == queue_offset:
                 body = body_form(no_body=no_body, inflate=True)
-                return one(_row(call, store, store.record_at(entry.log_offset), body=body))
+                return one(stored_row(call, store, store.record_at(entry.log_offset), body=body))
         raise NotFound(
             f"queue {queue_id} of topic {topic} has no message at {queue_offset}",
             hint="`store info` shows the ends of the queues",
@@ -187,11 +187,10 @@ def opened(call: Call) -> Iterator[StoreDir]:
             call.warn(note)
 
 
-def _row(call: Call, store: StoreDir, record: Record, *, body: BodyForm) -> MessageRow:
-    return row_at(
-        record,
-        log_offset=record.log_offset,
-        file=f"commitlog/{store.log.file_holding(record.log_offset)}",
-        body=body,
-        warn=call.warn,
-    )
+def stored_row(
+    call: Call, store: StoreDir, record: Record, *, body: BodyForm, log_offset: int | None = None
+) -> MessageRow:
+    """Return the row of a record; ``log_offset`` is where it lies, if it may say otherwise."""
+    at = record.log_offset if log_offset is None else log_offset
+    file = f"commitlog/{store.log.file_holding(at)}"
+    return row_at(record, log_offset=at, file=file, body=body, warn=call.warn)

@@ -26,7 +26,7 @@ from mqadmin.messages.dead_letters import (
     topic_of,
 )
 from mqadmin.messages.limits import RateLimit
-from mqadmin.messages.resend import Again, not_sent, send_again
+from mqadmin.messages.resend import ResentRow, not_sent, send_again
 from mqadmin.output.rows import PARTLY, WOULD_CHANGE, Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.errors import ClientError
@@ -61,7 +61,7 @@ class Tally:
     ),
     details="Without --into they go through the retry topic of the group, which consumers read "
     "under the first topic; without a subscription to it they wait there.",
-    rows=Again,
+    rows=ResentRow,
     columns=("status", "msg_id", "keys", "to", "queue_id", "new_offset", "new_msg_id", "error"),
     writes=True,
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import Where
 from mqadmin.cluster.brokers import masters
-from mqadmin.manifest import export_documents as exportdocuments
+from mqadmin.manifest import export_documents
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
 
@@ -17,10 +17,10 @@ from mqadmin.session.call import Call
     "export configs",
     examples=(("mqadmin export configs --cluster DefaultCluster", "configs.json, here"),),
     details="Sixteen settings of each master, and how many servers there are.",
-    rows=exportdocuments.Written,
+    rows=export_documents.Written,
 )
-@exportdocuments.this_cluster
-@exportdocuments.directory_option
+@export_documents.this_cluster
+@export_documents.directory_option
 async def export_configs(call: Call, *, cluster: str | None, directory: Path) -> Outcome:
     """Return one row: the file.
 
@@ -31,7 +31,7 @@ async def export_configs(call: Call, *, cluster: str | None, directory: Path) ->
     admin = await call.admin()
     places = await masters(admin, Where(cluster=cluster))
     count = len((await call.client()).namesrv_addresses)
-    document = await exportdocuments.configs(admin, places, namesrv_count=count)
-    return exportdocuments.written(
+    document = await export_documents.configs(admin, places, namesrv_count=count)
+    return export_documents.written(
         call, directory, "configs.json", document=document, brokers=len(places)
     )

@@ -13,7 +13,7 @@ from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import BROKER, Choice
 from mqadmin.cluster.brokers import masters
-from mqadmin.manifest import export_documents as exportdocuments
+from mqadmin.manifest import export_documents
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
 
@@ -28,13 +28,13 @@ FILES = {None: "metadata.json", "topics": "topic.json", "groups": "subscriptionG
     ),
     details="Queues of all masters are added up, as Java does; `export` keeps them apart and "
     "`apply` reads that.",
-    rows=exportdocuments.Written,
+    rows=export_documents.Written,
 )
-@exportdocuments.this_cluster
+@export_documents.this_cluster
 @click.option("--broker", "-b", type=BROKER, help="this broker: a name or HOST:PORT")
 @click.option("--only", type=Choice(["topics", "groups"]), help="one of the two")
 @click.option("--special", is_flag=True, help="retry and dead-letter topics, too")
-@exportdocuments.directory_option
+@export_documents.directory_option
 async def export_metadata(
     call: Call,
     *,
@@ -52,7 +52,7 @@ async def export_metadata(
     """
     admin = await call.admin()
     places = await masters(admin, Where(broker=broker, cluster=cluster))
-    document = await exportdocuments.metadata(
+    document = await export_documents.metadata(
         admin,
         places,
         topics=only != "groups",
@@ -60,6 +60,6 @@ async def export_metadata(
         special=special,
         now_ms=call.now_ms(),
     )
-    return exportdocuments.written(
+    return export_documents.written(
         call, directory, FILES[only], document=document, brokers=len(places)
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import Where
 from mqadmin.cluster.brokers import masters
-from mqadmin.manifest import export_documents as exportdocuments
+from mqadmin.manifest import export_documents
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
 
@@ -19,10 +19,10 @@ from mqadmin.session.call import Call
     "export metrics",
     examples=(("mqadmin export metrics --cluster DefaultCluster", "metrics.json, here"),),
     details="Rates of now, numbers of yesterday, disks, and versions of brokers and clients.",
-    rows=exportdocuments.Written,
+    rows=export_documents.Written,
 )
-@exportdocuments.this_cluster
-@exportdocuments.directory_option
+@export_documents.this_cluster
+@export_documents.directory_option
 async def export_metrics(call: Call, *, cluster: str | None, directory: Path) -> Outcome:
     """Return one row: the file.
 
@@ -32,7 +32,7 @@ async def export_metrics(call: Call, *, cluster: str | None, directory: Path) ->
     """
     admin = await call.admin()
     places = await masters(admin, Where(cluster=cluster))
-    document = await exportdocuments.metrics(admin, places)
-    return exportdocuments.written(
+    document = await export_documents.metrics(admin, places)
+    return export_documents.written(
         call, directory, "metrics.json", document=document, brokers=len(places)
     )

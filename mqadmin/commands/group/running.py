@@ -52,7 +52,7 @@ class HeldQueue(Row):
 
 
 @dataclass(frozen=True, slots=True)
-class TopicPace(Row):
+class TopicRate(Row):
     """How fast a member works on a topic: ms a call, messages a second."""
 
     topic: str
@@ -79,7 +79,7 @@ class RunningMember(Row):
     failed_tps: float
     subscriptions: dict[str, str]
     queues: tuple[HeldQueue, ...]
-    rates: tuple[TopicPace, ...]
+    rates: tuple[TopicRate, ...]
     properties: dict[str, str]
     jstack: str | None
     error: str | None
@@ -165,7 +165,7 @@ def _row(group: str, member: str, info: ConsumerRunningInfo, error: str | None) 
         for queue, held in sorted(info.mq_table.items())
     )
     rates = tuple(
-        TopicPace(
+        TopicRate(
             topic,
             round(pace.pull_rt, 4),
             round(pace.pull_tps, 4),

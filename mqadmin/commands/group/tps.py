@@ -28,7 +28,7 @@ OWN_TOPICS: Final = (RETRY_PREFIX, DLQ_PREFIX)
 
 
 @dataclass(frozen=True, slots=True)
-class GroupPace(Row):
+class GroupRate(Row):
     """A topic and a group that reads it, or None; rates in messages a second."""
 
     topic: str
@@ -48,7 +48,7 @@ class GroupPace(Row):
     ),
     details="A topic that nobody reads has a row without a group. Rates are those of the last\n"
     "minute, as the brokers count them.",
-    rows=GroupPace,
+    rows=GroupRate,
 )
 @group_argument(required=False)
 @click.option("--topic", type=TOPIC, help="only this topic")
@@ -75,7 +75,7 @@ async def group_tps(call: Call, *, group: str | None, topic: str | None, active:
     return Outcome(rows)
 
 
-async def _topic(admin: "Admin", topic: str, only: str | None) -> list[GroupPace]:
+async def _topic(admin: "Admin", topic: str, only: str | None) -> list[GroupRate]:
     try:
         at = routes.masters(await admin.topic_route(topic)).values()
     except NoRoute:
@@ -91,14 +91,14 @@ async def _topic(admin: "Admin", topic: str, only: str | None) -> list[GroupPace
     puts = [await _counted(admin, address, "TOPIC_PUT_NUMS", topic) for address in at]
     in_tps, in_24h = _tps(puts), _day(puts)
     if not groups:
-        return [GroupPace(topic, None, None, in_tps, None, in_24h, None)]
+        return [GroupRate(topic, None, None, in_tps, None, in_24h, None)]
     rows = []
     for group in sorted(groups):
         key = f"{topic}@{group}"
         gets = [await _counted(admin, address, "GROUP_GET_NUMS", key) for address in at]
         lags = [await admin.consume_stats(address, group, topic) for address in at]
         lag = sum(one.total_diff() for one in lags)
-        rows.append(GroupPace(topic, group, lag, in_tps, _tps(gets), in_24h, _day(gets)))
+        rows.append(GroupRate(topic, group, lag, in_tps, _tps(gets), in_24h, _day(gets)))
     return rows
 
 

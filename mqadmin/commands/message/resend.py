@@ -9,7 +9,7 @@ from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import message_ids_argument, producer_group, topic_of_id
 from mqadmin.cli.types import TOPIC
 from mqadmin.messages.find import find_message, split_ids
-from mqadmin.messages.resend import Again, not_sent, send_again
+from mqadmin.messages.resend import ResentRow, not_sent, send_again
 from mqadmin.output.rows import PARTLY, WOULD_CHANGE, Outcome
 from mqadmin.session.call import Call
 from mqclient.errors import ClientError
@@ -26,7 +26,7 @@ from storefmt.errors import StoreError
     ),
     details="Body, tag, keys, flag and own properties are those of the stored message; its id "
     "is a new one, so every group of the topic gets it.",
-    rows=Again,
+    rows=ResentRow,
     writes=True,
 )
 @message_ids_argument
@@ -54,7 +54,7 @@ async def resend(
     return Outcome(done, exit_code=0 if not failed else PARTLY if failed < len(done) else 1)
 
 
-async def _send(producer: Producer, message: MessageExt, target: str) -> Again:
+async def _send(producer: Producer, message: MessageExt, target: str) -> ResentRow:
     """Send one message; a failure is its own and ends no other."""
     try:
         return await send_again(producer, message, topic=target)

@@ -14,7 +14,7 @@ import click
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import group_argument, read_topic_argument
 from mqadmin.cli.types import CLIENT, Choice, Integer
-from mqadmin.cluster import assignment_picture as assignmentpicture
+from mqadmin.cluster import assignment_picture
 from mqadmin.cluster.assignment import Assignment, PlannedOwner, current, topics_of
 from mqadmin.errors import Usage
 from mqadmin.output.printer import terminal_width
@@ -110,7 +110,7 @@ def _picture(
     width = terminal_width()
     lines = []
     if now.members:
-        lines += assignmentpicture.picture(
+        lines += assignment_picture.picture(
             f"now ({now.strategy_text})",
             now.queues,
             members=now.members,
@@ -118,7 +118,7 @@ def _picture(
             width=width,
         )
         lines.append("")
-    lines += assignmentpicture.picture(
+    lines += assignment_picture.picture(
         f"then ({text})",
         queues,
         members=sorted(members),

@@ -6,7 +6,7 @@ GET_CONSUMER_RUNNING_INFO of each member.
 
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import group_argument, read_topic_argument
-from mqadmin.cluster import assignment_picture as assignmentpicture
+from mqadmin.cluster import assignment_picture
 from mqadmin.cluster.assignment import QueueOwner, current, topics_of
 from mqadmin.output.printer import terminal_width
 from mqadmin.output.rows import Outcome
@@ -52,7 +52,7 @@ async def show_rebalance(call: Call, *, group: str, topic: str | None) -> Outcom
         lines += [
             "",
             *([] if topic else [f"topic {name}"]),
-            *assignmentpicture.picture(
+            *assignment_picture.picture(
                 f"now ({now.strategy_text})",
                 now.queues,
                 members=now.members,

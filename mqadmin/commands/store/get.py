@@ -5,9 +5,10 @@ import click
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import no_body_option
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow
-from mqadmin.messages.record_rows import body_form, row_at
+from mqadmin.messages.record_rows import body_form
 from mqadmin.output.rows import Outcome, one
 from mqadmin.session.call import Call
+from mqadmin.store.offline import stored_row
 from storefmt.offline.views.storedir import StoreDir
 
 LOG_OFFSET_DIGITS_MAX = 20
@@ -41,12 +42,5 @@ def get_message(call: Call, *, which: str, no_body: bool, inflate: bool) -> Outc
         else:
             record = store.find_message(which)
             log_offset = record.log_offset
-        return one(
-            row_at(
-                record,
-                log_offset=log_offset,
-                file=f"commitlog/{store.log.file_holding(log_offset)}",
-                body=body_form(no_body=no_body, inflate=inflate),
-                warn=call.warn,
-            )
-        )
+        body = body_form(no_body=no_body, inflate=inflate)
+        return one(stored_row(call, store, record, body=body, log_offset=log_offset))

@@ -24,9 +24,12 @@ class FileRow(Row):
 
 @command(
     "store ls",
-    examples=(("mqadmin store ls DIR", "what each file covers, and how full it is"),),
+    examples=(
+        ("mqadmin store ls DIR", "how large each file is, and how full"),
+        ("mqadmin store ls DIR --columns file,start,end,first_time", "what each file covers"),
+    ),
     rows=FileRow,
-    columns=("kind", "file", "size", "fill_size", "start", "end", "first_time", "last_time"),
+    columns=("file", "size", "fill_size", "last_time"),
     needs=Needs.STORE,
 )
 def list_files(call: Call) -> Outcome:

@@ -10,10 +10,11 @@ from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import inflate_option, no_bodies_option
 from mqadmin.cli.types import TOPIC
 from mqadmin.messages.message_rows import BodyForm, MessageRow
-from mqadmin.messages.record_rows import body_form, row_at
+from mqadmin.messages.record_rows import body_form
 from mqadmin.messages.trace import position_text
 from mqadmin.output.rows import EpochMs, Outcome
 from mqadmin.session.call import Call
+from mqadmin.store.offline import stored_row
 from storefmt.offline.analyse.message_history import Step
 from storefmt.offline.analyse.trace import LifeStep, trace
 from storefmt.offline.views.info import GroupInfo
@@ -82,7 +83,7 @@ def trace_message(
 
 
 def _row(call: Call, store: StoreDir, step: LifeStep, body: BodyForm) -> TraceRow:
-    return _trace_row(_message(call, store, step, body), step, group=None)
+    return _trace_row(stored_row(call, store, step.record, body=body), step, group=None)
 
 
 def _groups(call: Call, store: StoreDir, steps: list[LifeStep]) -> Iterator[TraceRow]:
@@ -92,13 +93,9 @@ def _groups(call: Call, store: StoreDir, steps: list[LifeStep]) -> Iterator[Trac
             continue
         for group in groups:
             if (group.topic, group.queue_id) == step.queue[:2]:
-                yield _trace_row(_message(call, store, step, "none"), step, group=group)
-
-
-def _message(call: Call, store: StoreDir, step: LifeStep, body: BodyForm) -> MessageRow:
-    log_offset = step.record.log_offset
-    file = f"commitlog/{store.log.file_holding(log_offset)}"
-    return row_at(step.record, log_offset=log_offset, file=file, body=body, warn=call.warn)
+                yield _trace_row(
+                    stored_row(call, store, step.record, body="none"), step, group=group
+                )
 
 
 def _trace_row(message: MessageRow, step: LifeStep, *, group: GroupInfo | None) -> TraceRow:

@@ -150,7 +150,7 @@ def deleted(records: Iterable[Record], line: Line) -> Iterator[str]:
             yield f"delete topic [{prefix}{group}] from NameServer success.\n"
 
 
-def paces(records: Iterable[Record]) -> Iterator[str]:
+def stats(records: Iterable[Record]) -> Iterator[str]:
     """Print ``statsAll``."""
     yield PACE_HEAD % (
         *("#Topic", "#Consumer Group", "#Accumulation", "#InTPS", "#OutTPS"),

@@ -164,7 +164,7 @@ LAYOUTS: Final[dict[str, Layout]] = {
     "export metrics": brokers.exported,
     "group config": groups.settings,
     "group show": groups.connection,
-    "group tps": groups.paces,
+    "group tps": groups.stats,
     "group update": groups.updated,
     "offset skip": offsets.skip,
     "startMonitoring": brokers.nothing,

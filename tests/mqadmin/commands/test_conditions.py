@@ -81,6 +81,12 @@ def test_the_verdict_and_the_error_say_what_was_found(at: Run, filled: str) -> N
     assert error["message"] == "lag of CHECKERS is 2, expected at most 0"
 
 
+def test_who_waited_in_vain_is_told_what_for(at: Run) -> None:
+    done = at("wait", "topic", "NO_TOPIC", "--within", "100ms")
+
+    assert done.err.endswith("topic NO_TOPIC is not there after 0.1 s; expected: there\n")
+
+
 def test_within_the_time_a_condition_may_come_true(
     at: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -212,6 +212,20 @@ def test_a_line_of_a_tree_names_only_what_does_not_explain_itself() -> None:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class Consumed(Row):
+    group: str
+    step: str
+    success: bool
+
+
+def test_a_failure_is_told_in_a_tree() -> None:
+    assert lines([Consumed("billing", "consumed", success=False)], (), tree=("group",)) == [
+        "billing",
+        "└── consumed  success false",
+    ]
+
+
 def test_what_no_row_of_a_tree_holds_true_is_not_in_its_title() -> None:
     rows = [LifeStep(NOW_MS, "delay", "orders", 2, moves=False, due_ms=0, detail="")] * 2
 

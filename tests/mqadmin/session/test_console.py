@@ -40,6 +40,27 @@ def test_what_is_for_a_program_is_one_line_on_a_terminal_too() -> None:
     assert told(Terminal(), SENTENCE, as_is=True) == [SENTENCE.strip()]
 
 
+def asked(err: io.StringIO, question: str) -> str:
+    console = Console(
+        io.StringIO("y\n"), io.StringIO(), err, out_is_tty=False, can_ask=True, env={}
+    )
+    assert console.ask(question)
+    return err.getvalue()
+
+
+def test_a_question_with_a_hostile_name_steers_no_terminal() -> None:
+    told = asked(Terminal(), "delete topic T, while group \x1b[2Jg is online?")
+
+    assert told == "delete topic T, while group \\x1b[2Jg is online? [y/N] "
+
+
+def test_a_long_question_breaks_between_words() -> None:
+    lines = asked(Terminal(), f"delete topic {'with a word more ' * 8}?").splitlines()
+
+    assert len(lines) > 1
+    assert all(len(line) <= 80 for line in lines)
+
+
 HELP = f"""\
 {SENTENCE.strip()}
 
