@@ -183,6 +183,9 @@ def client() -> str:
         "listener runs in the client's loop, where a blocking call is refused; it awaits the",
         "methods of the object's `own` instead.",
         "",
+        "Where a C compiler is, the installation compiles what a client does in bulk: it writes",
+        "sends, reads their answers and decodes pulled messages in C, with the same results.",
+        "",
         "An object that was shut down (or left its `with` block) refuses every call; make a new",
         "one.",
     ]

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import pytest
 
-from remoting.acl import proof_readers, sign
+from remoting.acl import proof_readers, read_proof, sign
 from remoting.bodies import GetBrokerClusterAclConfigResponseBody
 from remoting.codes import RequestCode, SerializeType
 from remoting.command import Command
@@ -93,7 +93,7 @@ def test_pulls_are_checked_alike_with_the_kernel_and_without(
     assert fast["allowed JSON"][:2] == fast["allowed ROCKETMQ"][:2] == (0, "FOUND")
     assert all(code == 1 for name, (code, _, _) in fast.items() if name[0] != "a")
     assert checked.count(RequestCode.PULL_MESSAGE) == 2 * len(PULLS)
-    if "compiled" in proof_readers():
+    if read_proof is proof_readers().get("compiled"):
         # Allowed in both serialisations; the text with an escape is allowed by the check only.
         assert checked_fast == 2 * len(PULLS) - 3
 
