@@ -19,10 +19,9 @@ from mqclient.errors import BadRequest
 from mqclient.message import MessageExt
 from remoting.bodies import MessageQueue
 from storefmt.errors import StoreError
-from storefmt.names import DLQ_PREFIX, RETRY_PREFIX, TopicKind, kind_of
+from storefmt.names import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_GROUP_PREFIX, TopicKind, kind_of
 from storefmt.paths import check_group_name
 
-SYSTEM_GROUP_PREFIX: Final = "CID_RMQ_SYS_"
 _NOT_SYSTEM: Final = {
     TopicKind.ORDINARY,
     TopicKind.RETRY,

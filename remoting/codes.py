@@ -15,6 +15,8 @@ from typing import Final
 
 VERSION: Final = 407
 """MQVersion ordinal of 4.9.7, the version that our frames carry."""
+VERSION_NAME: Final = "V4_9_7"
+"""The name of the same version, for people."""
 
 FLAG_RESPONSE: Final = 1
 FLAG_ONEWAY: Final = 2

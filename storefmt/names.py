@@ -31,6 +31,7 @@ RETRY_PREFIX: Final = "%RETRY%"
 DLQ_PREFIX: Final = "%DLQ%"
 LMQ_PREFIX: Final = "%LMQ%"
 SYSTEM_PREFIX: Final = "rmq_sys_"
+SYSTEM_GROUP_PREFIX: Final = "CID_RMQ_SYS_"
 REVIVE_PREFIX: Final = "rmq_sys_REVIVE_LOG_"
 REPLY_SUFFIX: Final = "_REPLY_TOPIC"
 

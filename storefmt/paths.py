@@ -23,6 +23,8 @@ from storefmt.errors import BadCall
 
 TOPIC_SIZE_MAX: Final = 127
 GROUP_SIZE_MAX: Final = 255
+DIRECTORY_NAME_SIZE_MAX: Final = 255
+"""The longest name that a file system allows, and so the longest topic that has a directory."""
 FILE_NAME_SIZE: Final = 20
 _NAME: Final = re.compile(r"[%|a-zA-Z0-9_-]+")
 LOG_OFFSET_MAX: Final = 1 << 62

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from mqclient.errors import BadAnswer
 from remoting.bodies import BrokerData, MessageQueue, TopicRouteData
+from remoting.bodies.route import MASTER_ID
 
 """The topic whose settings a broker gives to a topic that it creates on the first send."""
 TEMPLATE_QUEUE_COUNT: Final = 4
@@ -22,7 +23,6 @@ ROUTE_LIFE_MS: Final = 30_000
 """The age at which a route is asked for again, in ms (pollNameServerInterval)."""
 QUIET_MS: Final = 300_000
 """The pause between two warnings that a route could not be renewed, in ms."""
-MASTER_ID: Final = 0
 
 READABLE: Final = 4
 WRITABLE: Final = 2

@@ -28,7 +28,7 @@ from mqclient.errors import ClientError
 from mqclient.message import read_messages
 from remoting.bodies import ConsumerRunningInfo, MessageQueue
 from remoting.bodies.offsets import GetConsumerStatusBody, ResetOffsetBody
-from remoting.codes import RequestCode, ResponseCode
+from remoting.codes import VERSION_NAME, RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import (
     ConsumeMessageDirectlyResult,
@@ -39,7 +39,6 @@ from remoting.headers import (
 
 LOG = logging.getLogger(__name__)
 
-VERSION_NAME: Final = "V4_9_7"
 RESET_PAUSE_S: Final = 10.0
 """Time that running listeners get before offsets are set (MQClientInstance#resetOffset)."""
 

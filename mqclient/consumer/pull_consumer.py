@@ -20,9 +20,9 @@ from mqclient.namespace import checked_group, unwrap_message, wrap
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.headers import RegisterMessageFilterClass
+from storefmt.formats.message import CRC_MASK
 
 COUNT_MAX: Final = 32
-CRC_MASK: Final = 0x7FFFFFFF
 
 
 class PullConsumer(Queries):

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Final
 
-from mqclient.client.routes import MASTER_ID
 from mqclient.client.settings import check_kind, check_range
 from mqclient.errors import BadRequest
 from remoting.bodies import ConsumeFromWhere, MessageModel, MessageQueue
+from remoting.bodies.route import MASTER_ID
 
 HALF_AN_HOUR_MS: Final = 1_800_000
 

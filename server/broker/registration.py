@@ -56,10 +56,10 @@ from server.broker.names import READ_WRITE
 from server.broker.topics import Topics, topic_config
 from server.runtime.clock import Clock
 from storefmt.config.tables import TopicTable
+from storefmt.formats.message import CRC_MASK
 
 LOG = logging.getLogger(__name__)
 
-CRC_MASK: Final = 0x7FFFFFFF
 UNREGISTER_TIMEOUT_S: Final = 3.0
 CLUSTER_INFO_TIMEOUT_S: Final = 3.0
 

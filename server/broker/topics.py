@@ -23,7 +23,7 @@ from typing import Final
 
 from server.broker import names
 from server.broker.names import INHERIT, READ_WRITE, is_inherited
-from storefmt.config.tables import DataVersion, TopicConfig, TopicTable
+from storefmt.config.tables import SINGLE_TAG, DataVersion, TopicConfig, TopicTable
 from storefmt.names import (
     AUTO_CREATE_TOPIC,
     BENCHMARK_TOPIC,
@@ -38,13 +38,9 @@ from storefmt.names import (
 SCHEDULE_QUEUE_COUNT: Final = 18
 BENCHMARK_QUEUE_COUNT: Final = 1024
 CLUSTER_QUEUE_COUNT: Final = 16
-SINGLE_TAG: Final = "SINGLE_TAG"
-MULTI_TAG: Final = "MULTI_TAG"
 LOST_QUEUE_COUNT: Final = 4
 """Fewest queues of a topic that is created again after its settings were lost; the default of
 clients."""
-UNIT_FLAG: Final = 1
-UNIT_SUB_FLAG: Final = 2
 
 
 def topic_config(name: str, *, queue_count: int, perm: int = READ_WRITE) -> TopicConfig:

@@ -12,13 +12,12 @@ Source: filtersrv/FilterClassManager.java (4.2).
 """
 
 import zlib
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from remoting.headers import RegisterMessageFilterClass
 from server.filterserver.compiling import BadModule
 from server.filterserver.module import FilterModule
-
-CRC_MASK: Final = 0x7FFFFFFF
+from storefmt.formats.message import CRC_MASK
 
 
 class _Entry(NamedTuple):

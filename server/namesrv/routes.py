@@ -19,8 +19,9 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from remoting.bodies import BrokerData, ClusterInfo, QueueData, TopicList, TopicRouteData
+from remoting.bodies.route import MASTER_ID
 from remoting.headers import RegisterBroker
-from storefmt.config.tables import DataVersion, TopicConfig
+from storefmt.config.tables import UNIT_FLAG, UNIT_SUB_FLAG, DataVersion, TopicConfig
 
 BROKER_EXPIRES_MS: Final = 120_000
 """A broker that has not registered for this long is dropped."""
@@ -28,11 +29,8 @@ BROKER_EXPIRES_MS: Final = 120_000
 EPOCHS_MAX: Final = 65_536
 """Most broker names whose epoch is kept; it is kept even after their brokers are gone."""
 
-MASTER_ID: Final = 0
 PERM_WRITE: Final = 2
 PERM_READ_WRITE: Final = 6
-UNIT_FLAG: Final = 1
-UNIT_SUB_FLAG: Final = 2
 
 NAME_SIZE_MAX: Final = 255
 ADDRESS_SIZE_MAX: Final = 255

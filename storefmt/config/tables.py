@@ -60,6 +60,10 @@ MEANINGS: Final[Mapping[str, str]] = {
 """Every file of ``config/`` by its name; each may have a ``.bak`` with what it held before."""
 SINGLE_TAG: Final = "SINGLE_TAG"
 MULTI_TAG: Final = "MULTI_TAG"
+UNIT_FLAG: Final = 1
+"""``topic_sys_flag`` of a topic whose producers belong to a unit."""
+UNIT_SUB_FLAG: Final = 2
+"""The same for its consumers."""
 _FILTER_TYPES: Final = (SINGLE_TAG, MULTI_TAG)
 _SEPARATOR: Final = "@"
 DELIVERED_LOG_OFFSET: Final = "deliveredLogOffset"

@@ -52,11 +52,12 @@ _CRC_HEAD: Final = layout.MESSAGE.part("body_size").struct(
     only=("size", "magic", "body_crc", "sys_flag", "body_size")
 )
 _V6_GROWTH: Final = {BORN_HOST_V6: 12, STORE_HOST_V6: 12, HOSTS_V6: 24}
-_MAGIC_POS: Final = layout.MESSAGE.part("size").struct().size
-_MAGIC: Final = re.compile(
+MAGIC_POS: Final = layout.MESSAGE.part("size").struct().size
+MAGIC: Final = re.compile(
     b"|".join(re.escape(struct.pack(">i", magic)) for magic in (MAGIC_V1, MAGIC_V2))
 )
-_SIZE_HOLDS: Final = (DamageKind.BAD_CRC, DamageKind.BAD_TEXT)
+SIZE_HOLDS: Final = (DamageKind.BAD_CRC, DamageKind.BAD_TEXT)
+"""Kinds of damage after which the size of the record can still be right."""
 
 Read = Callable[[int, int], bytes]
 """Takes a position and a size in a file; gives fewer bytes only at the end of the file."""
@@ -185,8 +186,8 @@ def next_start(
         window = read(pos, WINDOW_SIZE + RECORD_HEAD.size)
         if len(window) < RECORD_HEAD.size:
             return None
-        for found in _MAGIC.finditer(window):
-            start = found.start() - _MAGIC_POS
+        for found in MAGIC.finditer(window):
+            start = found.start() - MAGIC_POS
             if 0 <= start <= len(window) - RECORD_HEAD.size:
                 size, *_, log_offset = RECORD_HEAD.unpack_from(window, start)
                 if log_offset == base + pos + start and size >= RECORD_SIZE_MIN:
@@ -338,7 +339,7 @@ class LogFile:
         if self._remote is not None:
             return min(pos, self.size)
         try:
-            return max(pos, os.lseek(self._fd, pos, os.SEEK_DATA) - _MAGIC_POS)
+            return max(pos, os.lseek(self._fd, pos, os.SEEK_DATA) - MAGIC_POS)
         except OSError:
             # ENXIO: nothing but a hole is left. A file system without holes never says so.
             return self.size
@@ -384,8 +385,8 @@ def _resume(
     data_after: Callable[[int], int],
 ) -> int:
     """Return where to go on behind the damage at ``pos``; ``size`` for nowhere."""
-    if error.kind in _SIZE_HOLDS:
-        return pos + int.from_bytes(read(pos, _MAGIC_POS), "big", signed=True)
+    if error.kind in SIZE_HOLDS:
+        return pos + int.from_bytes(read(pos, MAGIC_POS), "big", signed=True)
     found = next_start(read, pos + 1, base=base, end=size, data_after=data_after)
     return size if found is None else found
 

@@ -27,6 +27,7 @@ from mqclient.consumer.subscription import Subscription
 from mqclient.errors import NoRoute, refusal
 from mqclient.message import MessageExt, read_pulled
 from remoting.bodies import MessageQueue
+from remoting.bodies.route import MASTER_ID
 from remoting.codes import RequestCode, ResponseCode
 from remoting.headers import PullMessage, PullMessageResponse
 
@@ -216,7 +217,7 @@ class Puller:
         route = await self._client.route(queue.topic)
         broker_id = self._broker_id
         if broker_id is None:
-            broker_id = self._suggested.get(queue, routes.MASTER_ID)
+            broker_id = self._suggested.get(queue, MASTER_ID)
         found = routes.reader(route, queue.broker_name, broker_id=broker_id)
         if found is None:
             raise NoRoute(queue.topic, address=f"broker {queue.broker_name or 'without a name'}")

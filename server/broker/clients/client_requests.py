@@ -12,6 +12,7 @@ Source: broker/client/net/Broker2Client.java.
 """
 
 from collections.abc import Callable
+from typing import Final
 
 from remoting.aio.server import ServerConn
 from remoting.codes import FLAG_ONEWAY
@@ -19,6 +20,8 @@ from remoting.command import Command
 from remoting.conn import PendingRequests
 from remoting.frame import encode_frame
 
+ANSWER_WAIT_MS: Final = 10_000
+"""How long a client may take to answer a request that a broker passes on to it."""
 Answered = Callable[[Command | None], None]
 """Called with the client's answer, or with None if none will come."""
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from server.broker import names
 from storefmt.config.tables import DataVersion, GroupTable, SubscriptionGroup
-from storefmt.names import is_light
+from storefmt.names import SYSTEM_GROUP_PREFIX, is_light
 
 
 class Groups:
@@ -77,7 +77,7 @@ class Groups:
         found = self.get(group)
         if found is not None:
             return found
-        allowed = self.auto_create or group.startswith(names.SYSTEM_GROUP_PREFIX)
+        allowed = self.auto_create or group.startswith(SYSTEM_GROUP_PREFIX)
         if not allowed or names.group_fault(group) is not None:
             return None
         found = SubscriptionGroup(group_name=group)

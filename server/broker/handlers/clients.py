@@ -38,10 +38,10 @@ from server.broker.filters.lexer import BadExpression
 from server.broker.filters.table import compiled
 from server.broker.filters.tags import is_tag_type
 from server.broker.state import Broker
-from server.broker.topics import UNIT_SUB_FLAG
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.runtime.slices import Steps, chunks, in_slices, large
+from storefmt.config.tables import UNIT_SUB_FLAG
 
 FILTERS_MAX = 64
 """SQL92 expressions that one heartbeat may contain, because all of them are compiled."""

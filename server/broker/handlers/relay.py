@@ -11,6 +11,7 @@ from remoting.acl import OF_THE_SIGNATURE
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import ConsumeMessageDirectlyResult, GetConsumerRunningInfo
+from server.broker.clients.client_requests import ANSWER_WAIT_MS
 from server.broker.cold_handler import reads_cold
 from server.broker.state import Broker
 from server.runtime.registry import handles
@@ -18,7 +19,6 @@ from server.runtime.request import Request
 from storefmt.errors import BadCall
 from storefmt.formats.msgid import parse_offset_id
 
-ANSWER_WAIT_MS = 10_000
 RELAY_VERSION_MIN = 62
 """MQVersion V3_1_8_SNAPSHOT, the first version of clients that handles these requests."""
 

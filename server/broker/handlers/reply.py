@@ -17,6 +17,7 @@ from typing import NamedTuple
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import ReplyMessage, SendMessageResponse
+from server.broker.clients.client_requests import ANSWER_WAIT_MS
 from server.broker.send.topic_rules import Route, SendFields, send_fields
 from server.broker.state import Broker
 from server.runtime.registry import handles
@@ -35,8 +36,6 @@ from storefmt.formats.properties import (
 )
 
 LOG = logging.getLogger(__name__)
-
-ANSWER_WAIT_MS = 10_000
 
 
 class _Reply(NamedTuple):

@@ -17,7 +17,7 @@ import os
 import shutil
 
 from remoting.bodies import KVTable
-from remoting.codes import VERSION, RequestCode, ResponseCode
+from remoting.codes import VERSION, VERSION_NAME, RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import GetBrokerConfigResponse
 from server.broker.cold_handler import reads_cold
@@ -37,7 +37,6 @@ from storefmt.errors import RecordDamaged
 from storefmt.formats.message import decode_record
 from storefmt.names import SCHEDULE_TOPIC
 
-VERSION_TEXT = "V4_9_7"
 _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
@@ -129,7 +128,7 @@ def _earliest_ms(store: MessageStore) -> int:
 def _broker_numbers(broker: Broker, now_ms: int) -> dict[str, str]:
     stats, config = broker.stats, broker.config
     return {
-        "brokerVersionDesc": VERSION_TEXT,
+        "brokerVersionDesc": VERSION_NAME,
         "brokerVersion": str(VERSION),
         "msgPutTotalYesterdayMorning": str(stats.put_day.yesterday_morning),
         "msgPutTotalTodayMorning": str(stats.put_day.today_morning),

@@ -27,11 +27,10 @@ from server.broker import names
 from server.broker.cold_handler import each
 from server.broker.files.saves import answer_when_saved
 from server.broker.state import Broker
-from server.broker.topics import MULTI_TAG, SINGLE_TAG
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.runtime.slices import Steps, in_slices, large
-from storefmt.config.tables import TopicConfig
+from storefmt.config.tables import MULTI_TAG, SINGLE_TAG, TopicConfig
 
 QUEUE_COUNT_MAX = 65_536
 

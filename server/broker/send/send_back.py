@@ -21,11 +21,11 @@ from server.broker.clients.groups import Groups
 from server.broker.delay.schedule import DelayLevels, redirect
 from server.broker.names import is_writable
 from server.broker.send.topic_rules import RETRY_TIMES_VERSION
-from server.broker.topics import UNIT_SUB_FLAG, Topics
+from server.broker.topics import Topics
 from server.runtime.request import RequestRefused
 from server.store.results import PutMessage
 from server.store.store import MessageStore
-from storefmt.config.tables import SubscriptionGroup
+from storefmt.config.tables import UNIT_SUB_FLAG, SubscriptionGroup
 from storefmt.errors import RecordDamaged
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.message import Record, decode_record

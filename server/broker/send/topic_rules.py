@@ -22,9 +22,9 @@ from server.broker import names
 from server.broker.config import BrokerConfig
 from server.broker.names import is_writable, perm_text
 from server.broker.stats.counters import TOPIC_PUT_NUMS, TOPIC_PUT_SIZE, Counter, Statistics
-from server.broker.topics import MULTI_TAG, UNIT_FLAG, UNIT_SUB_FLAG, Topics
+from server.broker.topics import Topics
 from server.runtime.request import RequestRefused
-from storefmt.config.tables import TopicConfig
+from storefmt.config.tables import MULTI_TAG, UNIT_FLAG, UNIT_SUB_FLAG, TopicConfig
 from storefmt.formats.sysflag import MULTI_TAGS
 from storefmt.names import RETRY_PREFIX
 

@@ -37,6 +37,7 @@ from typing import Final, NamedTuple
 from remoting.codes import ResponseCode
 from remoting.command import Command
 from server.broker.clients.offsets import NO_OFFSET, Offsets
+from server.broker.delay.schedule import Put, WhenSafe
 from server.broker.serving.cold_reads import ColdReads
 from server.broker.topics import Topics
 from server.broker.transaction.half_messages import (
@@ -60,7 +61,7 @@ from server.broker.transaction.half_messages import (
 from server.runtime.clock import Clock
 from server.runtime.request import RequestRefused
 from server.store.disk.nowait import ColdRead
-from server.store.results import GetStatus, PutMessage, PutResult
+from server.store.results import GetStatus
 from server.store.store import MessageStore
 from storefmt.errors import RecordDamaged
 from storefmt.formats.message import Record, decode_records
@@ -133,9 +134,6 @@ READ_COUNT: Final = 32
 READ_SIZE: Final = 256 * 1024
 OP_READ_COUNT: Final = 128
 
-Put = Callable[[PutMessage, int], PutResult]
-"""Puts a message at ``now_ms``; raises RequestRefused."""
-WhenSafe = Callable[[Callable[[ResponseCode], None]], None]
 Ask = Callable[[str, Command], None]
 """Sends a check request to one connected producer of a group."""
 

@@ -34,11 +34,10 @@ from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
 from server.runtime.slices import Steps, in_slices, large
 from storefmt.config.tables import DataVersion
+from storefmt.formats.message import CRC_MASK
 
 FILTER_SERVERS_VERSION: Final = 37
 """MQVersion V3_0_11; older brokers send the topics alone, without filter servers around them."""
-
-CRC_MASK: Final = 0x7FFFFFFF
 
 
 @handles(RequestCode.REGISTER_BROKER)

@@ -12,7 +12,6 @@ Source: store/CommitLog.java#checkMessageAndReturnSize (layout only).
 """
 
 import hashlib
-import re
 from array import array
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -25,28 +24,21 @@ from storefmt.formats import layout
 from storefmt.formats.dledger import HEAD_SIZE, wraps
 from storefmt.formats.message import (
     BLANK_SIZE_MIN,
-    MAGIC_V1,
-    MAGIC_V2,
     RECORD_SIZE_MIN,
     Record,
     blank,
     decode_record,
 )
-from storefmt.formats.scan import RECORD_SIZE_MAX
+from storefmt.formats.scan import MAGIC, MAGIC_POS, RECORD_SIZE_MAX
 from storefmt.offline.output_dir import OutputDirectory, SparseFile, progress_none
 from storefmt.offline.views.effective_log import ProgressCall
-from storefmt.paths import check_topic_name, log_file_name
+from storefmt.paths import DIRECTORY_NAME_SIZE_MAX, check_topic_name, log_file_name
 from storefmt.store_file import StoreFile
 
 WINDOW_SIZE: Final = 4 << 20
 SEEN_MAX: Final = 4_000_000
 """How many records are remembered to find copies: 16 bytes each, and a set around them."""
 FILES_DEPTH_MAX: Final = 16
-_MAGIC_POS: Final = 4
-_MAGIC: Final = re.compile(
-    b"|".join(re.escape(magic.to_bytes(4, "big", signed=True)) for magic in (MAGIC_V1, MAGIC_V2))
-)
-_TOPIC_SIZE_MAX: Final = 255
 
 
 class Carved(NamedTuple):
@@ -133,12 +125,12 @@ class Carver:
         behind = 0
         for first, last in file.extents():
             # A record may begin in the last bytes of a hole: its size is 00 00 xx xx.
-            pos = max(behind, first - _MAGIC_POS, 0)
+            pos = max(behind, first - MAGIC_POS, 0)
             while pos < last:
                 window = file.read(pos, WINDOW_SIZE)
                 self.count.size += min(len(window), last - pos)
-                for match in _MAGIC.finditer(window):
-                    start = pos + match.start() - _MAGIC_POS
+                for match in MAGIC.finditer(window):
+                    start = pos + match.start() - MAGIC_POS
                     if start < behind or start < pos:
                         continue
                     found = self._record_at(file, window, pos, start)
@@ -149,7 +141,7 @@ class Carver:
                         yield start, *found
                     progress(done + start, total)
                 # Windows overlap so that no magic and no size before it is cut.
-                step = max(len(window) - 2 * _MAGIC_POS + 1, 1)
+                step = max(len(window) - 2 * MAGIC_POS + 1, 1)
                 pos = max(pos + step, min(behind, last))
                 progress(done + pos, total)
 
@@ -157,14 +149,14 @@ class Carver:
         self, file: StoreFile, window: bytes, pos: int, start: int
     ) -> tuple[Record, bytes] | None:
         at = start - pos
-        size = int.from_bytes(window[at : at + _MAGIC_POS], "big", signed=True)
+        size = int.from_bytes(window[at : at + MAGIC_POS], "big", signed=True)
         if not RECORD_SIZE_MIN <= size <= min(RECORD_SIZE_MAX, file.size - start):
             return None
         inside = at + size <= len(window)
         data = window[at : at + size] if inside else file.read(start, size)
         try:
             record = decode_record(data, check_crc=self._check_crc)
-            check_topic_name(record.topic, size_max=_TOPIC_SIZE_MAX)
+            check_topic_name(record.topic, size_max=DIRECTORY_NAME_SIZE_MAX)
         except (RecordDamaged, BadCall):
             return None
         return record, data

@@ -13,7 +13,7 @@ store/CommitLog.java#checkMessageAndReturnSize, store/DefaultMessageStore.java
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from storefmt.dispatch.queue_offsets import (
     IsOldEntry,
@@ -30,9 +30,7 @@ from storefmt.offline.views.matching import copies_of
 from storefmt.offline.views.opened import Opened
 from storefmt.offline.views.queues import QueueView
 from storefmt.offline.views.tree import QueueKey
-from storefmt.paths import check_topic_name
-
-TOPIC_SIZE_MAX: Final = 255
+from storefmt.paths import DIRECTORY_NAME_SIZE_MAX, check_topic_name
 
 
 class Placed(NamedTuple):
@@ -241,7 +239,7 @@ class Placement:
 def is_name(topic: str) -> bool:
     """Return whether a topic may become the name of a directory."""
     try:
-        check_topic_name(topic, size_max=TOPIC_SIZE_MAX)
+        check_topic_name(topic, size_max=DIRECTORY_NAME_SIZE_MAX)
     except BadCall:
         return False
     return True

@@ -17,8 +17,10 @@ from storefmt.errors import DamageKind, RecordDamaged, StoreError
 from storefmt.formats import layout
 from storefmt.formats.consumequeue import FILLER_SIZE, CqEntry
 from storefmt.formats.message import MAGIC_BLANK, MAGIC_V2, RECORD_SIZE_MIN, Record, decode_record
+from storefmt.formats.scan import SIZE_HOLDS
 from storefmt.offline.repair.placeholder import Slot, Stamp, slot_size
 from storefmt.offline.repair.placement import Placed, Placement, is_name
+from storefmt.offline.verify.check_log import TORN
 from storefmt.offline.views.effective_log import EffectiveItem, EffectiveLog, ProgressCall
 from storefmt.offline.views.log_scan import Damage, End
 from storefmt.offline.views.opened import Opened
@@ -27,10 +29,7 @@ from storefmt.offline.views.tree import QueueKey
 HOLES_MAX: Final = 500_000
 SLOTS_MAX: Final = 1_000_000
 MISSING_FILES_MAX: Final = 64
-_SIZE_HOLDS: Final = (DamageKind.BAD_CRC, DamageKind.BAD_TEXT)
 _HEAD_SIZE: Final = 8
-TORN: Final = bytes(4)
-"""Four zero bytes: properties never end so, unless their last page was never written."""
 
 
 @dataclass(slots=True)
@@ -201,7 +200,7 @@ class Plan:
 
     def _undamaged_head(self, solid: EffectiveItem, item: Damage) -> Record | None:
         """Return the record if only its body is damaged."""
-        if item.error.kind not in _SIZE_HOLDS:
+        if item.error.kind not in SIZE_HOLDS:
             return None
         data = self._store.log.open(solid.span).read(item.pos, item.size)
         try:

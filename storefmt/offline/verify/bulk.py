@@ -29,11 +29,12 @@ from storefmt.formats.scan import scan_log
 from storefmt.formats.sysflag import COMPRESSED, HOSTS_V6, TRANSACTION_COMMIT, TRANSACTION_MASK
 from storefmt.names import SCHEDULE_TOPIC
 from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
+from storefmt.offline.verify.entries import DELAY_MS_MAX
 from storefmt.offline.verify.outliers import CLOCK_SLACK_MS
 from storefmt.offline.views.matching import Marks, Matching
 from storefmt.offline.views.queues import QueueView
 from storefmt.offline.views.tree import FileSpan, QueueKey
-from storefmt.paths import check_topic_name
+from storefmt.paths import DIRECTORY_NAME_SIZE_MAX, check_topic_name
 from storefmt.store_file import StoreFile
 
 Ints = npt.NDArray[np.int64]
@@ -126,7 +127,6 @@ def codes_of(data: bytes, start: Ints, end: Ints) -> Ints:
 QUEUE_SPAN_MAX: Final = 1 << 16
 SPARE: Final = 64
 """Entries that are read beyond eight times the claimed ones; claims of a queue lie close."""
-DELAY_MS_MAX: Final = 10 * 366 * 86_400_000
 _ENTRY: Final = np.dtype([("log_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
 assert _ENTRY.itemsize == ENTRY_SIZE
 
@@ -225,7 +225,6 @@ RECORDS_MIN: Final = 4
 COUNT_MIN: Final = 2
 """Least number of records before the last one of a window that is worth checking."""
 TOPICS_MAX: Final = 100_000
-TOPIC_SIZE_MAX: Final = 255
 NO_NAME: Final = -1
 NO_TEXT: Final = -2
 _SCHEDULE_TOPIC: Final = SCHEDULE_TOPIC.encode()
@@ -452,7 +451,7 @@ class Topics(dict[bytes, int]):
     def __missing__(self, topic: bytes) -> int:
         try:
             name = topic.decode("utf-8")
-            check_topic_name(name, size_max=TOPIC_SIZE_MAX)
+            check_topic_name(name, size_max=DIRECTORY_NAME_SIZE_MAX)
         except UnicodeDecodeError:
             number = NO_TEXT
         except BadCall:

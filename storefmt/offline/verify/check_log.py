@@ -22,19 +22,18 @@ from storefmt.offline.verify.outliers import Neighbours
 from storefmt.offline.views.log_scan import Blank, Damage, End, LogItem, walk_file
 from storefmt.offline.views.opened import Opened, field_at
 from storefmt.offline.views.tree import FileSpan
-from storefmt.paths import check_topic_name
+from storefmt.paths import DIRECTORY_NAME_SIZE_MAX, check_topic_name
 
 if TYPE_CHECKING:
     from storefmt.offline.verify.bulk import Window
 
 INFLATED_SIZE_MAX: Final = 64 << 20
-_TOPIC_SIZE_MAX: Final = 255
 RECORDS_TOLD: Final = 4096
 BETWEEN_WINDOWS: Final = 64
 """Records and damages that are read one by one before whole windows are tried again."""
 _RESUMES_MAX: Final = 1000
 """How often the check of one file resumes while a running broker writes to it."""
-_TORN: Final = bytes(4)
+TORN: Final = bytes(4)
 """Four zero bytes: properties never end so, unless their last page was never written."""
 _RECOVER: Final = "a broker that recovers cuts the log here"
 _CARE: Final = "the body is as it was sent; do not trust this field"
@@ -292,10 +291,10 @@ class LogCheck:
             if not 0 <= port_of(host) <= 65535:
                 self.field(span, pos, record, name, "bad_value", port_of(host), "a port")
         try:
-            check_topic_name(record.topic, size_max=_TOPIC_SIZE_MAX)
+            check_topic_name(record.topic, size_max=DIRECTORY_NAME_SIZE_MAX)
         except BadCall as error:
             self.field(span, pos, record, "topic", "bad_topic", repr(record.topic), str(error))
-        if record.properties_raw.endswith(_TORN):
+        if record.properties_raw.endswith(TORN):
             self.field(
                 span, pos, record, "properties", "torn_properties", "zeros at the end", "text"
             )

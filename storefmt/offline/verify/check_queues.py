@@ -9,14 +9,14 @@ record of its queue is wrong itself. Entries that point into damage or into a mi
 no finding of their own, because that damage has been reported.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from storefmt.dispatch.record_entries import is_queued
 from storefmt.errors import RecordDamaged
 from storefmt.formats.consumequeue import CqEntry, is_ext_address
 from storefmt.formats.message import Record
 from storefmt.names import SCHEDULE_TOPIC
-from storefmt.offline.verify.entries import REBUILD, EntryPass, entry_place
+from storefmt.offline.verify.entries import DELAY_MS_MAX, REBUILD, EntryPass, entry_place
 from storefmt.offline.verify.findings import Findings, Severity
 from storefmt.offline.verify.missing import MissingEntries
 from storefmt.offline.views.config import ConfigTables
@@ -28,8 +28,6 @@ from storefmt.offline.views.tree import FileSpan
 
 if TYPE_CHECKING:
     from storefmt.offline.verify.bulk import Bulk
-
-DELAY_MS_MAX: Final = 10 * 366 * 86_400_000
 
 
 class ConsumeQueueCheck:

@@ -11,6 +11,7 @@ store/StoreCheckpoint.java (4.9.7).
 from typing import Final
 
 from storefmt.formats.checkpoint import CHECKPOINT_SIZE, Checkpoint
+from storefmt.offline.verify.entries import REBUILD
 from storefmt.offline.verify.findings import Findings, Severity
 from storefmt.offline.views.config import DECODERS, TOPICS, lost_files
 from storefmt.offline.views.opened import Opened
@@ -21,7 +22,6 @@ TIME_MIN_MS: Final = 1_262_304_000_000
 """2010-01-01: no RocketMQ wrote anything before that."""
 TIME_MAX_MS: Final = 4_102_444_800_000
 """2100-01-01."""
-_REBUILD: Final = "move the queue away; a broker rebuilds it from the log after an unclean stop"
 
 
 def check_tree(store: Opened, findings: Findings) -> None:
@@ -34,7 +34,7 @@ def check_tree(store: Opened, findings: Findings) -> None:
             store.tree.queues[key],
             size=store.geometry.queue_file_size,
             findings=findings,
-            hint=_REBUILD,
+            hint=REBUILD,
         )
     for topic, queue_id in store.tree.batch_queues:
         findings.error(

@@ -20,6 +20,8 @@ from storefmt.offline.views.opened import Opened, field_at
 from storefmt.offline.views.queues import QueueView
 
 BLOCK_ENTRIES: Final = 4096
+DELAY_MS_MAX: Final = 10 * 366 * 86_400_000
+"""A tags code of the delay topic is a time; one further ahead than this is not believed."""
 REBUILD: Final = "move the queue away; a broker rebuilds it from the log after an unclean stop"
 _HINTS: Final = {
     "queue_hole": f"readers stop here; {REBUILD}",

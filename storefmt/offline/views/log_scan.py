@@ -7,21 +7,22 @@ Rule: forwards, as ``storefmt.formats.scan``, damage is an item that reaches to 
 record. Backwards, a magic counts if its record says that it lies exactly there.
 """
 
-import re
 from collections.abc import Iterator
-from typing import Final
 
-from storefmt.formats import layout
-from storefmt.formats.message import MAGIC_V1, MAGIC_V2, Record
-from storefmt.formats.scan import RECORD_HEAD, Blank, Damage, End, LogItem, scan_items
+from storefmt.formats.message import Record
+from storefmt.formats.scan import (
+    MAGIC,
+    MAGIC_POS,
+    RECORD_HEAD,
+    Blank,
+    Damage,
+    End,
+    LogItem,
+    scan_items,
+)
 from storefmt.store_file import WINDOW_SIZE, StoreFile
 
 __all__ = ["RECORD_HEAD", "Blank", "Damage", "End", "LogItem", "last_record", "walk_file"]
-
-_MAGIC_POS: Final = layout.MESSAGE.part("size").struct().size
-_MAGIC: Final = re.compile(
-    b"|".join(re.escape(magic.to_bytes(4, "big", signed=True)) for magic in (MAGIC_V1, MAGIC_V2))
-)
 
 
 def walk_file(
@@ -57,8 +58,8 @@ def last_record(file: StoreFile, *, base: int, end: int) -> tuple[int, Record] |
         first = max(0, stop - WINDOW_SIZE)
         # A record that starts before ``stop`` may have its magic behind it.
         data = file.read(first, stop - first + RECORD_HEAD.size)
-        for match in reversed(list(_MAGIC.finditer(data))):
-            start = match.start() - _MAGIC_POS
+        for match in reversed(list(MAGIC.finditer(data))):
+            start = match.start() - MAGIC_POS
             if not 0 <= start <= min(len(data) - RECORD_HEAD.size, stop - first - 1):
                 continue
             if RECORD_HEAD.unpack_from(data, start)[-1] != base + first + start:
