@@ -109,6 +109,10 @@ class Place(NamedTuple):
             root = f"/{root}"
         return f"{root}/{name}" if name else root
 
+    def absolute(self) -> str:
+        """Return the address for a library that opens files itself."""
+        return self.uri.rstrip("/") if self.directory is None else str(self.directory.absolute())
+
     def filesystem(self) -> Any:
         """Return the ``pyarrow.fs.FileSystem`` to open files with.
 
@@ -195,6 +199,20 @@ class Place(NamedTuple):
         with filesystem.open_output_stream(path) as file:
             file.write(data)
 
+    def replace(self, name: str, data: bytes) -> None:
+        """Write a file, whole or not at all, in the place of the one that was there.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        if self.directory is None:
+            with self.writing(name) as file:
+                file.write(data)
+            return
+        path = self.directory / name
+        with _draft(path, data) as draft:
+            draft.replace(path)
+
     @contextmanager
     def writing(self, name: str) -> Iterator[Any]:
         """Yield a file to write to, whose bytes are on the disk when the block ends.
@@ -219,6 +237,13 @@ class Place(NamedTuple):
 
 
 def _link_new(path: Path, data: bytes) -> None:
+    with _draft(path, data) as draft:
+        os.link(draft, path)
+
+
+@contextmanager
+def _draft(path: Path, data: bytes) -> Iterator[Path]:
+    """Yield a file beside ``path`` with the bytes, to be put in its place."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
@@ -226,7 +251,7 @@ def _link_new(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.link(draft, path)
+        yield draft
     finally:
         draft.unlink(missing_ok=True)
     _sync_directory(path.parent)

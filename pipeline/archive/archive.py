@@ -40,6 +40,7 @@ from pipeline.places import Listed, Place
 from pipeline.sources.live.table import LIVE_SCHEMA
 from remoting.bodies import MessageQueue
 
+PARQUET, DELTA, ICEBERG = "parquet", "delta", "iceberg"
 ARCHIVE_COLUMNS: Final = tuple(name for name in LIVE_SCHEMA.names if name != "crc_ok")
 CHECKPOINT_EVERY: Final = 100
 """The commits between two checkpoints."""
@@ -79,6 +80,10 @@ class Archive:
         return [
             file for file in self._state.files.values() if topics is None or file.topic in topics
         ]
+
+    def paths(self) -> list[str]:
+        """Return the addresses of the files that count, for a reader of Parquet files."""
+        return [f"{self.place.absolute()}/{file.path}" for file in self.files()]
 
     def commit(
         self,
@@ -125,6 +130,23 @@ class Archive:
             for one in self.place.tree(DATA, suffix=".parquet")
             if one.name not in self._state.files
         ]
+
+    def mend(self, *, is_locked: bool) -> None:
+        """Remove files of dead attempts, which only a lock tells from those of a living one.
+
+        Raises:
+            OSError: the place cannot be read or written.
+        """
+        if not is_locked:
+            return
+        for file, retired_ms in self.abandoned():
+            if retired_ms is None:
+                self.place.remove(file.name)
+        for folder in (_MANIFESTS, _CHECKPOINTS):
+            # What ``Place.create`` leaves when it dies.
+            for name in self.place.names(folder, suffix=""):
+                if name.startswith("."):
+                    self.place.remove(f"{folder}/{name}")
 
     def _checkpoint(self) -> None:
         kept_ms = _now_ms() - _RETIRED_KEPT_MS
@@ -224,29 +246,36 @@ def writer(place: Place) -> Iterator[Archive]:
     """
     with locked(place) as is_locked:
         archive = Archive(place)
-        if is_locked:
-            _sweep(archive)
+        archive.mend(is_locked=is_locked)
         yield archive
 
 
-def _sweep(archive: Archive) -> None:
-    for file, retired_ms in archive.abandoned():
-        if retired_ms is None:
-            archive.place.remove(file.name)
-    for folder in (_MANIFESTS, _CHECKPOINTS):
-        # What ``Place.create`` leaves when it dies.
-        for name in archive.place.names(folder, suffix=""):
-            if name.startswith("."):
-                archive.place.remove(f"{folder}/{name}")
+def format_of(place: Place) -> str | None:
+    """Return the format of the archive at a place (``pipeline.archive.tables``), None without one.
+
+    Raises:
+        OSError: the place cannot be read.
+    """
+    if place.names("_delta_log", suffix=".json"):
+        return DELTA
+    if place.names("metadata", suffix=".metadata.json"):
+        return ICEBERG
+    return PARQUET if place.names(_MANIFESTS, suffix=".json") else None
 
 
 def opened(uri: str) -> Archive:
-    """Return an archive that has at least one commit.
+    """Return an archive that has at least one commit and manifests of our own.
 
     Raises:
         BadArchive: there is none.
     """
     archive = Archive(Place(uri))
     if not archive.commit_count:
-        raise BadArchive(f"{uri} is no archive: it has no {_MANIFESTS}/…json")
+        found = format_of(archive.place)
+        raise BadArchive(
+            f"{uri} is no archive: it has no {_MANIFESTS}/…json"
+            if found is None
+            else f"{uri} is an archive of format {found}, which has tools of its own for this; "
+            f"this job is for the format {PARQUET}"
+        )
     return archive

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.archive.archive import ARCHIVE_COLUMNS, Archive
@@ -109,7 +110,7 @@ def _last_ms(place: Place, file: ArchiveFile) -> int | None:
     """Return the highest store time of a file of format 1, whose manifest does not say it."""
     with place.filesystem().open_input_file(place.path(file.path)) as source:
         times = pq.read_table(source, columns=["store_timestamp"]).column(0).cast(pa.int64())
-    highest = max(times.drop_null().to_pylist(), default=None)
+    highest = pc.max(times).as_py()
     return None if highest is None else highest // 1_000
 
 

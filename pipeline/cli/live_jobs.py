@@ -106,7 +106,18 @@ def _run(options: argparse.Namespace, given: Mapping[str, str]) -> None:
 def _archive(
     place: str, given: Mapping[str, str], spark: "SparkSession | None"
 ) -> Iterator[Archived]:
-    return archiving(place, given, write=here if spark is None else on_spark(spark))
+    kind, own = _kind(given)
+    return archiving(place, own, write=here if spark is None else on_spark(spark), kind=kind)
+
+
+def _archive_outlook(place: str, given: Mapping[str, str]) -> str:
+    kind, own = _kind(given)
+    return outlook(place, own, kind=kind)
+
+
+def _kind(given: Mapping[str, str]) -> tuple[str | None, dict[str, str]]:
+    """Return the format of an archive, and the other options."""
+    return given.get("format"), {name: given[name] for name in given if name != "format"}
 
 
 def _compact(
@@ -206,7 +217,7 @@ def _file_size(own: Mapping[str, str]) -> int:
 
 
 _JOBS: Final[Mapping[str, Job]] = {
-    "archive": (outlook, _archive),
+    "archive": (_archive_outlook, _archive),
     "restore": (_restore_outlook, _restore),
     "compact": (_compact_outlook, _compact),
     "expire": (_expire_outlook, _expire),

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from pipeline.archive.archive import ARCHIVE_COLUMNS, Archive, opened, writer
+from pipeline.archive.archive import ARCHIVE_COLUMNS, opened
 from pipeline.archive.manifests import ArchiveFile, file_of
+from pipeline.archive.tables import Table, table_at, table_writer
 from pipeline.archive.write import archive_schema, read_rows, write_task
 from pipeline.jobs.each import each_on, numbered, numbers
 from pipeline.places import Place
@@ -47,11 +48,14 @@ class Archived(NamedTuple):
     path: str
 
 
-def archive(spark: "SparkSession", path: str, **options: str) -> "DataFrame":
+def archive(
+    spark: "SparkSession", path: str, *, kind: str | None = None, **options: str
+) -> "DataFrame":
     """Archive what topics have now; return a frame with the files that were committed.
 
     Args:
         path: the archive; it is made if it does not exist.
+        kind: its format (parquet, delta, iceberg); None for that which it has, or parquet.
         options: those of ``pipeline.sources.live.options``, as ``namesrv`` and ``subscribe``; the
             starting options apply to queues that the archive does not know yet.
 
@@ -61,13 +65,13 @@ def archive(spark: "SparkSession", path: str, **options: str) -> "DataFrame":
         DataLost: a broker no longer has messages that were to be read.
         ClientError: a broker does not answer.
     """
-    done = list(archiving(path, options, write=on_spark(spark)))
+    done = list(archiving(path, options, write=on_spark(spark), kind=kind))
     return spark.createDataFrame(_table(done))
 
 
-def archive_local(path: str, **options: str) -> Any:
+def archive_local(path: str, *, kind: str | None = None, **options: str) -> Any:
     """Do the same in this process; return a ``pyarrow.Table`` with the files."""
-    return _table(list(archiving(path, options, write=here)))
+    return _table(list(archiving(path, options, write=here, kind=kind)))
 
 
 def archived(
@@ -111,14 +115,22 @@ def archived(
     return numbered(spark, len(files)).mapInArrow(read, schema)
 
 
-def archiving(path: str, options: Mapping[str, str], *, write: Write) -> Iterator[Archived]:
+def archiving(
+    path: str, options: Mapping[str, str], *, write: Write, kind: str | None = None
+) -> Iterator[Archived]:
     """Archive, and yield each file once it is committed.
+
+    Args:
+        path: the archive.
+        options: as ``archive``.
+        write: writes the files of tasks.
+        kind: the format, see ``pipeline.archive.tables.table_at``.
 
     Raises:
         BadOption, BadArchive, DataLost, ClientError: as ``archive``.
     """
     live = live_of(options, use=Use.ARCHIVE)
-    with writer(Place(path)) as target:
+    with table_writer(Place(path), kind) as target:
         known, reached = _ends(target, live)
         while True:
             batch = admit(live, known, reached, max_offsets=live.max_offsets or BATCH_OFFSETS)
@@ -134,14 +146,14 @@ def archiving(path: str, options: Mapping[str, str], *, write: Write) -> Iterato
                 return
 
 
-def outlook(path: str, options: Mapping[str, str]) -> str:
-    """Return what a run would do now, as text.
+def outlook(path: str, options: Mapping[str, str], *, kind: str | None = None) -> str:
+    """Return what a run would do now, as text; ``kind`` is as for ``archiving``.
 
     Raises:
         BadOption, BadArchive, DataLost, ClientError: as ``archive``.
     """
     live = live_of(options, use=Use.ARCHIVE)
-    target = Archive(Place(path))
+    target = table_at(Place(path), kind)
     known, reached = _ends(target, live)
     ranges = ranges_of(known, reached)
     total = sum(one.end - one.start for one in ranges)
@@ -157,7 +169,7 @@ def outlook(path: str, options: Mapping[str, str]) -> str:
     )
 
 
-def _ends(target: Archive, live: Live) -> tuple[Positions, Positions]:
+def _ends(target: Table, live: Live) -> tuple[Positions, Positions]:
     """Return where a run begins, and where the queues end now.
 
     The end is fixed at the start, so that the run also ends for a topic that is always written to.
@@ -176,7 +188,7 @@ def _ends(target: Archive, live: Live) -> tuple[Positions, Positions]:
 
 
 def _committed(
-    target: Archive, live: Live, files: list[ArchiveFile], batch: Mapping[Any, int]
+    target: Table, live: Live, files: list[ArchiveFile], batch: Mapping[Any, int]
 ) -> Iterator[Archived]:
     number = target.commit(files, batch)
     if live.report_group:

@@ -21,6 +21,7 @@ LAST_RUN_TIMEOUT_S = 1_500.0
 """For all that is left: a commit of Spark's takes seconds on a busy machine."""
 
 
+_COMMITS = ("manifest/*.json", "_delta_log/*.json", "metadata/v*.metadata.json")
 FEWER_COMMITS = {"maxOffsetsPerTrigger": "50", "maxRecordsPerPartition": "20"}
 """For Spark, which needs a second or more for each: some thirty of 1,500 messages."""
 
@@ -65,8 +66,9 @@ def start(uri: Path, options: Mapping[str, str], *, engine: str) -> subprocess.P
 
 
 def commit_count(uri: Path) -> int:
-    """Return the number of the last manifest."""
-    return max((int(path.stem) for path in uri.glob("manifest/*.json")), default=0)
+    """Return the number of the last commit, whatever the format of the archive."""
+    found = [path for pattern in _COMMITS for path in uri.glob(pattern)]
+    return max((int(path.name.lstrip("v").split(".")[0]) for path in found), default=0)
 
 
 def _await_commits(uri: Path, process: subprocess.Popen[str], *, more: int) -> None:

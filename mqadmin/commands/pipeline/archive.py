@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import click
 
 from mqadmin.cli.declare import Needs, command
-from mqadmin.cli.types import GROUP, INTEGER, TOPIC
+from mqadmin.cli.types import GROUP, INTEGER, TOPIC, Choice
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.session.call import Call
 from mqadmin.store.spark_job import Engine, engine_options, run_live_job
@@ -51,6 +51,12 @@ class ArchivedRow(Row):
     "--start",
     help="where a new archive begins: earliest, or JSON topic -> broker -> queue -> offset",
 )
+@click.option(
+    "--format",
+    "kind",
+    type=Choice(["parquet", "delta", "iceberg"]),
+    help="of a new archive: parquet with manifests (the default), a Delta or an Iceberg table",
+)
 @click.option("--tags", help="only these: TagA || TagB")
 @click.option("--commit-every", type=INTEGER, help="messages between two commits")
 @click.option(
@@ -70,6 +76,7 @@ def archive_topics(
     topic: tuple[str, ...],
     pattern: str | None,
     start: str | None,
+    kind: str | None,
     tags: str | None,
     commit_every: int | None,
     commit_bytes: int | None,
@@ -86,6 +93,7 @@ def archive_topics(
         "subscribe": ",".join(topic) or None,
         "subscribePattern": pattern,
         "startingOffsets": start,
+        "format": kind,
         "filterExpression": tags,
         "maxOffsetsPerTrigger": commit_every,
         "maxBytesPerTrigger": None if commit_bytes is None else str(commit_bytes),

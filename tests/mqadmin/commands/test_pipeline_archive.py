@@ -77,3 +77,21 @@ def test_the_upkeep_of_an_archive(rocketmq: RocketMQ, tmp_path: Path) -> None:
     assert len(late[1]) == sum(row["files_before"] for row in compacted)
     assert sum(row["messages"] for row in expired[1]) == 30
     assert "is no archive" in upkeep("expire", str(tmp_path / "none"), "--before", "-1d")[2]
+
+
+def test_an_archive_may_be_a_table_of_a_lake(rocketmq: RocketMQ, tmp_path: Path) -> None:
+    make(rocketmq.namesrv, "CliLake")
+    fill(rocketmq.namesrv, "CliLake", 30)
+    uri, there = str(tmp_path / "archive"), ["-n", rocketmq.namesrv, "-o", "json"]
+    words = ["archive", uri, "--topic", "CliLake"]
+
+    done = mqadmin(*words, "--format", "delta", *there)
+    again = mqadmin(*words, *there)
+    other = mqadmin(*words, "--format", "iceberg", *there)
+    back = mqadmin("restore", uri, "--to", str(tmp_path / "store"))
+
+    assert sum(row["messages"] for row in json.loads(done.stdout)) == 30
+    assert (again.returncode, json.loads(again.stdout)) == (0, [])
+    assert (other.returncode, "format delta, not iceberg" in other.stderr) == (2, True)
+    assert (back.returncode, "archive of format delta" in back.stderr) == (1, True)
+    assert (tmp_path / "archive" / "_delta_log").is_dir()

@@ -7,6 +7,7 @@ import pytest
 
 from server.pytest_plugin import RocketMQ, running_pair
 from tests.pipeline.archive.test_archive import messages, stored
+from tests.pipeline.archive.test_tables import bodies, planner  # noqa: F401 - a fixture
 from tests.pipeline.kills import FEWER_COMMITS, archive_under_kills
 from tests.pipeline.livetopics import fill, make
 
@@ -38,6 +39,19 @@ def test_five_kills_lose_and_repeat_nothing(pair: RocketMQ, tmp_path: Path) -> N
 
     assert commits >= COUNT // 10
     assert messages(str(uri)) == stored(pair.store, "Killed")
+
+
+@pytest.mark.usefixtures("planner")
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_five_kills_lose_and_repeat_nothing_in_a_table(
+    pair: RocketMQ, tmp_path: Path, kind: str
+) -> None:
+    uri = tmp_path / "archive"
+    given = options(pair) | {"maxOffsetsPerTrigger": "40", "format": kind}
+
+    archive_under_kills(uri, given, engine="local", kill_count=5, seed=4)
+
+    assert bodies(kind, str(uri)) == stored(pair.store, "Killed")
 
 
 @pytest.mark.spark

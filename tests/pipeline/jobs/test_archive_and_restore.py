@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.jobs.archive import archive, archive_local, archived
+from pipeline.jobs.maintain import compact
 from pipeline.jobs.restore import restore_store
 from server.pytest_plugin import RocketMQ
 from tests.pipeline.archive.test_archive import messages, stored
@@ -35,6 +36,9 @@ def test_spark_archives_and_restores_as_the_local_engine(
     rows = archived(spark, there, columns=("topic", "body", "properties"))
     assert rows.where("topic = 'SparkArchive' and properties['colour'] is not null").count() == 60
 
+    compacted = [list(compact(there, spark=spark)), list(compact(here))]
+    assert [sum(row.messages for row in rows) for rows in compacted] == [COUNT, COUNT]
+    assert messages(there) == messages(here) == stored(rocketmq.store, "SparkArchive")
     for number, (uri, session) in enumerate([(there, spark), (here, None)]):
         restore_store(uri, str(tmp_path / f"store{number}"), file_size=8_192, spark=session)
     logs = [sorted((tmp_path / f"store{number}" / "commitlog").iterdir()) for number in (0, 1)]
