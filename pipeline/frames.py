@@ -1,7 +1,7 @@
 """Tables of a store as DataFrames, with the columns chosen before Spark reads.
 
-from pipeline.frames import commitlog
-commitlog(spark, "/data/store", columns=["topic", "keys"]).where("topic = 'orders'")
+import pipeline
+pipeline.commitlog(spark, "/data/store", columns=["topic", "keys"]).where("topic = 'orders'")
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ def commitlog(
     Args:
         spark: a session with the sources registered (``pipeline.session``).
         path: the store directory.
-        columns: the columns; by default all except body, properties and properties_raw.
+        columns: the columns; by default all except properties_raw. Naming them is faster.
         options: further options of ``rocketmq_store``.
     """
     return table(spark, "commitlog", path, columns=columns, options=options)
@@ -50,8 +50,7 @@ def table(
         spark: a session with the sources registered (``pipeline.session``).
         name: one of ``pipeline.sources.store.tables.table_names()``.
         path: the store directory.
-        columns: the columns; by default all, of the commit log all except body, properties and
-            properties_raw.
+        columns: the columns; by default all, of the commit log all except properties_raw.
         options: further options of ``rocketmq_store``.
     """
     reader = spark.read.format("rocketmq_store").option("table", name)

@@ -138,7 +138,7 @@ class _DayFile:
         self._waiting.append(batch)
         self.waiting_size += batch.nbytes
         self._rows += batch.num_rows
-        _widen(self._extents, "log", _ends(batch.column("commit_log_offset")))
+        _widen(self._extents, "log", _ends(batch.column("log_offset")))
         _widen(self._extents, "us", _ends(batch.column("store_timestamp").cast(pa.int64())))
         queues, offsets = batch.column("queue_id"), batch.column("queue_offset")
         for queue_id in pc.unique(queues):

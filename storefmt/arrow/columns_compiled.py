@@ -18,7 +18,7 @@ from storefmt.arrow.columns_kernel import Columns
 
 _DTYPES: Final = tuple(LANES.values())
 _FIELDS: Final = {
-    "commit_log_offset": "log_offset",
+    "log_offset": "log_offset",
     "store_size": "size",
     "born_timestamp": "born_ms",
     "born_port": "born_host_port",

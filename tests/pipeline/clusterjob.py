@@ -14,13 +14,13 @@ from pyspark.sql import functions as fn
 
 import storefmt
 from pipeline.frames import commitlog
-from pipeline.session import session
+from pipeline.sessions import session
 
 
 def main(store: str, seen: str) -> None:
     """Print the counts as JSON, and where the workers found our code."""
     spark = session("local[1]")
-    frame = commitlog(spark, store, columns=["commit_log_offset"], options={"splitBytes": "120000"})
+    frame = commitlog(spark, store, columns=["log_offset"], options={"splitBytes": "120000"})
 
     def slowly(batches):
         import storefmt as there
@@ -30,7 +30,7 @@ def main(store: str, seen: str) -> None:
             time.sleep(0.3)
             code = pa.array([there.__file__] * batch.num_rows, pa.string())
             yield pa.RecordBatch.from_arrays(
-                [batch.column("commit_log_offset"), code], names=["offset", "code"]
+                [batch.column("log_offset"), code], names=["offset", "code"]
             )
 
     counted = frame.mapInArrow(slowly, "offset long, code string").agg(

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.timeout(2_400)]
 CLIENT = """
 import json, sys
 from pipeline.frames import commitlog
-from pipeline.session import session
+from pipeline.sessions import session
 spark = session(sys.argv[1])
 frame = commitlog(spark, sys.argv[2], columns=["topic", "store_timestamp"])
 found = frame.where("topic = 'clicks_v1'").agg({"topic": "count", "store_timestamp": "min"}).first()

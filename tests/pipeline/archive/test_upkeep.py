@@ -50,7 +50,7 @@ def rows(times_ms: list[int | None], *, start: int = 0, body_size: int = 4) -> p
         "topic": pa.repeat("T", len(times_ms)),
         "queue_id": pa.repeat(pa.scalar(0, pa.int32()), len(times_ms)),
         "queue_offset": pa.array(range(start, start + len(times_ms)), pa.int64()),
-        "commit_log_offset": pa.array([at * 100 for at in range(start, start + len(times_ms))]),
+        "log_offset": pa.array([at * 100 for at in range(start, start + len(times_ms))]),
         "store_timestamp": pa.array(
             [None if at is None else at * 1_000 for at in times_ms], pa.timestamp("us", "UTC")
         ),
