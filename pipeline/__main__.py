@@ -26,6 +26,7 @@ from pipeline.cli.watching import plan_of
 from pipeline.errors import PipelineError
 from pipeline.frames import damage
 from pipeline.sessions import session
+from pipeline.shipping import without_kernels
 from pipeline.sources.store.skipped import noting
 from pipeline.sources.store.spread import context_of
 from pipeline.sources.store.stores import stores_of
@@ -84,6 +85,8 @@ def _run(options: argparse.Namespace) -> None:
         if job.passes_damage and context_of(spark) is None:
             # Workers of Spark Connect cannot tell, so they are asked to look.
             skipped_count = sum(damage(spark, one).count() for one in where)
+    if slow := skipped.slow_hosts():
+        say({"hint": without_kernels(slow)})
     if options.parquet is not None:
         write_parquet(table, options.parquet)
     rows = job.rows_of(table, **chosen)

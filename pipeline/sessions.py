@@ -15,9 +15,11 @@ PYSPARK_SUBMIT_ARGS or in a session of their own; memory and partitions are thei
 
 import atexit
 import os
+import platform
 import shutil
 import sys
 import tempfile
+import warnings
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -25,7 +27,6 @@ from weakref import WeakSet
 
 from pipeline.errors import NoSpark
 from pipeline.javahome import java_home
-from pipeline.shipping import write_code
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -130,8 +131,11 @@ def register(spark: "SparkSession") -> None:
             f"PySpark {pyspark.__version__} cannot run the sources, which need "
             f"{'.'.join(map(str, SPARK_MIN))} or later: pip install 'mqadmin[spark]'"
         )
+    from pipeline.shipping import without_kernels
     from pipeline.sources.live.source import Rocketmq
     from pipeline.sources.store.source import RocketmqStore
+    from storefmt.arrow.columns import has_kernel
+    from storefmt.formats.kernels import PURE
 
     # If the sources were registered first, they would fail even after the code has arrived.
     _ship(spark)
@@ -142,6 +146,8 @@ def register(spark: "SparkSession") -> None:
             # Spark has found ``pyspark_rocketmq…`` by itself.
             if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
                 raise
+    if not has_kernel() and not os.environ.get(PURE):
+        warnings.warn(without_kernels([platform.node()]), stacklevel=2)
     _registered.add(spark)
 
 
@@ -166,6 +172,9 @@ def _ship(spark: "SparkSession") -> None:
 @cache
 def _code() -> Path:
     """Return the code of the sources as a file that exists as long as this process."""
+    # Not above: this module is imported when ``python -m pipeline.shipping`` starts.
+    from pipeline.shipping import write_code
+
     directory = Path(tempfile.mkdtemp(prefix="mqadmin-code-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     return write_code(directory / "mqadmin.zip")

@@ -126,6 +126,11 @@ def ways() -> dict[str, Way]:
 _way = chosen(ways())
 
 
+def has_kernel() -> bool:
+    """Return whether columns are decoded by the compiled kernel, as fast as they can be."""
+    return _way.maker is not PlainColumns
+
+
 def schema_of(columns: Sequence[str] = DEFAULT_COLUMNS) -> Any:
     """Return the Arrow schema of these columns, in this order.
 

@@ -24,19 +24,22 @@ def main(store: str, seen: str) -> None:
 
     def slowly(batches):
         import storefmt as there
+        from storefmt.arrow import columns
 
         for batch in batches:
             Path(seen, uuid.uuid4().hex).touch()
             time.sleep(0.3)
-            code = pa.array([there.__file__] * batch.num_rows, pa.string())
-            yield pa.RecordBatch.from_arrays(
-                [batch.column("log_offset"), code], names=["offset", "code"]
-            )
+            count = batch.num_rows
+            code = pa.array([there.__file__] * count, pa.string())
+            kernel = pa.array([columns.has_kernel()] * count, pa.bool_())
+            arrays = [batch.column("log_offset"), code, kernel]
+            yield pa.RecordBatch.from_arrays(arrays, names=["offset", "code", "kernel"])
 
-    counted = frame.mapInArrow(slowly, "offset long, code string").agg(
+    counted = frame.mapInArrow(slowly, "offset long, code string, kernel boolean").agg(
         fn.count("*").alias("rows"),
         fn.countDistinct("offset").alias("distinct"),
         fn.min("code").alias("code"),
+        fn.min("kernel").alias("kernel"),
     )
     row = counted.first()
     print(json.dumps({**row.asDict(), "driver": storefmt.__file__}))

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.shipping import PACKAGES, write_code
+from storefmt.arrow.columns import has_kernel
 from tests.golden import REPOSITORY, Golden
 from tests.pipeline.cluster import READY_S, Cluster, environment, running_cluster
 from tests.waiting import wait
@@ -55,6 +56,7 @@ def test_code_in_a_zip_file_and_an_executor_that_is_killed(
     assert (found["rows"], found["distinct"]) == (COUNT, COUNT)
     # Not from this checkout: from the file that was shipped.
     assert "code.zip" in str(found["code"])
+    assert found["kernel"] is has_kernel()
     assert victim not in cluster.executors()
 
 
