@@ -27,8 +27,8 @@ def pipeline(printed: str) -> str:
     lines += [f"| `{name}` | {_columns(schema)} |" for name, schema in STORE.items()]
     lines += [
         "",
-        "A load of several stores has `store` string in front, the directory of a row's store; a",
-        "load of one store has it if it is named.",
+        "A load of a list or a pattern has `store` string in front, the store of a row; a",
+        "load of one path has it if it is named.",
         "",
         "## Columns of `rocketmq`",
         "",

@@ -75,8 +75,8 @@ def _run(options: argparse.Namespace) -> None:
         hint_at_local(options.master, log_size)
         spark = session(options.master, page=True)
         if options.explain:
-            steps = job.steps(where)
-            say({"plan": steps or plan_of(job.spark(spark, where, **chosen))})
+            steps = job.steps(where) or plan_of(job.spark(spark, where, **chosen))
+            say({"plan": f"{options.job} of {', '.join(where)}\n{steps}"})
         if options.dry_run:
             return
         with told(spark), noting() as skipped:

@@ -64,6 +64,7 @@ def session(master: str | None = None, *, page: bool = False) -> "SparkSession":
             "PySpark is not installed; install the extra: pip install 'mqadmin[spark]', "
             "or add --engine local"
         ) from error
+    _check_version()
     spark = SparkSession.getActiveSession()
     if spark is None and master is not None and master.startswith(CONNECT):
         spark = SparkSession.builder.remote(master).getOrCreate()
@@ -99,12 +100,13 @@ def _new(master: str | None, *, page: bool) -> "SparkSession":
     if _is_local(conf.get("spark.master") or ""):
         # On a cluster the workers have their own Python.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        # A cluster's warnings are worth reading: that no worker offers enough, for example.
+        conf.setIfMissing("spark.log.level", "ERROR")
     for name, value in {
         **_SETTINGS,
         "spark.ui.enabled": str(page).lower(),
         "spark.ui.port": "0",
         "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "ERROR",
     }.items():
         conf.setIfMissing(name, value)
     return SparkSession.builder.config(conf=conf).getOrCreate()
@@ -120,17 +122,11 @@ def register(spark: "SparkSession") -> None:
     Raises:
         NoSpark: PySpark is too old.
     """
-    import pyspark
     from pyspark.errors import AnalysisException
 
     if spark in _registered:
         return
-    version = tuple(int(part) for part in pyspark.__version__.split(".")[:2])
-    if version < SPARK_MIN:
-        raise NoSpark(
-            f"PySpark {pyspark.__version__} cannot run the sources, which need "
-            f"{'.'.join(map(str, SPARK_MIN))} or later: pip install 'mqadmin[spark]'"
-        )
+    _check_version()
     from pipeline.shipping import without_kernels
     from pipeline.sources.live.source import Rocketmq
     from pipeline.sources.store.source import RocketmqStore
@@ -149,6 +145,18 @@ def register(spark: "SparkSession") -> None:
     if not has_kernel() and not os.environ.get(PURE):
         warnings.warn(without_kernels([platform.node()]), stacklevel=2)
     _registered.add(spark)
+
+
+def _check_version() -> None:
+    import pyspark
+
+    version = tuple(int(part) for part in pyspark.__version__.split(".")[:2])
+    if version < SPARK_MIN:
+        raise NoSpark(
+            f"PySpark {pyspark.__version__} cannot run the sources, which need "
+            f"{'.'.join(map(str, SPARK_MIN))} or later: pip install 'mqadmin[spark]', "
+            "or add --engine local"
+        )
 
 
 def register_active() -> None:

@@ -5,8 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyspark
 import pytest
 
+from pipeline.errors import NoSpark
+from pipeline.sessions import session
 from tests.golden import REPOSITORY, Golden
 from tests.pipeline.cluster import environment
 
@@ -106,3 +109,10 @@ assert spark is mine
         "spark.master": "local[1]",
         "spark.sql.python.filterPushdown.enabled": "false",
     }
+
+
+def test_an_older_pyspark_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pyspark, "__version__", "4.0.2")
+
+    with pytest.raises(NoSpark, match=r"PySpark 4\.0\.2 cannot run .* need 4\.1 or later: pip"):
+        session("local[1]")

@@ -27,7 +27,7 @@ from pipeline.sources.store.conditions import from_spark
 from pipeline.sources.store.options import given_values, reading_of, storage_of
 from pipeline.sources.store.reading import Reading
 from pipeline.sources.store.spread import keep_modules
-from pipeline.sources.store.stores import fixed_part, stores_of
+from pipeline.sources.store.stores import fixed_part
 from pipeline.sources.store.tables import StoreTask, plan_all, read_of, schema_of
 
 
@@ -93,10 +93,10 @@ class RocketmqStore(DataSource):
         return "rocketmq_store"
 
     def schema(self) -> StructType:
-        """Return the columns that the options ask for; of several stores also ``store``."""
+        """Return the columns that the options ask for; of a list or a pattern also ``store``."""
         reading = reading_of(self.options)
-        columns = reading.columns
-        if "columns" not in self.options and len(stores_of(_paths_of(self.options))) > 1:
+        columns, paths = reading.columns, _paths_of(self.options)
+        if "columns" not in self.options and (len(paths) > 1 or fixed_part(paths[0]) != paths[0]):
             columns = (STORE_COLUMN, *columns)
         return struct_of(schema_of(reading.table, columns))
 
