@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from pyspark import SparkStageInfo
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -65,9 +66,6 @@ def test_hints_behind_an_error_are_told_with_it() -> None:
 
 
 def test_a_job_that_no_worker_takes_is_warned_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Stage:
-        numTasks, numActiveTasks, numCompletedTasks = 4, 0, 0
-
     class Context:
         """A context whose one stage waits."""
 
@@ -80,8 +78,8 @@ def test_a_job_that_no_worker_takes_is_warned_of_once(monkeypatch: pytest.Monkey
         def getActiveStageIds(self) -> list[int]:  # noqa: N802
             return [0]
 
-        def getStageInfo(self, stage: int) -> Stage:  # noqa: N802
-            return Stage()
+        def getStageInfo(self, stage: int) -> SparkStageInfo:  # noqa: N802
+            return SparkStageInfo(stage, 0, "count", 4, 0, 0, 0)
 
         def sc(self) -> "Context":
             return self
