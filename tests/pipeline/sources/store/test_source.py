@@ -99,6 +99,21 @@ def test_bad_options_are_refused_by_name(
         reader.load(str(basic)).count()
 
 
+def test_a_plan_shows_path_table_columns_and_pushed_filters(
+    spark: SparkSession, basic: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = {"pushdown": "true"}
+    frame = commitlog(spark, str(basic), columns=["topic", "queue_id"], options=options)
+
+    frame.where("topic = 'clicks_v1'").explain(mode="formatted")
+    told = capsys.readouterr().out
+    frame.explain(True)
+
+    assert "EqualTo(topic,clicks_v1)" in told
+    assert "struct<topic:string,queue_id:int>" in told
+    assert f"commitlog of {basic}" in capsys.readouterr().out
+
+
 def test_keys_of_a_storage_are_in_no_plan(spark: SparkSession) -> None:
     options = {"storage.accessKey": "me", "storage.secretKey": "hush"}
 
