@@ -39,6 +39,7 @@ _SETTINGS: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.python.filterPushdown.enabled": "true",
 }
+LOOPBACK: Final = "127.0.0.1"
 SPARK_MIN: Final = (4, 1)
 _DEFAULT_NAME: Final = "pyspark-shell"
 _registered: "WeakSet[SparkSession]" = WeakSet()
@@ -86,9 +87,9 @@ def _new(master: str | None, *, page: bool) -> "SparkSession":
     home = java_home(os.environ)
     if home is not None:
         os.environ["JAVA_HOME"] = str(home)
-    if master is None or _is_local(master):
-        # On a cluster the driver must be reached by its workers.
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    if master is not None and _is_local(master):
+        # Spark's page listens there, too. On a cluster the workers must reach the driver.
+        os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
     # Only the JVM knows what spark-defaults.conf and spark-submit have set, so it starts first.
     SparkContext._ensure_initialized()
     conf = SparkConf()
@@ -100,6 +101,9 @@ def _new(master: str | None, *, page: bool) -> "SparkSession":
     if _is_local(conf.get("spark.master") or ""):
         # On a cluster the workers have their own Python.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        if "SPARK_LOCAL_IP" not in os.environ:
+            conf.setIfMissing("spark.driver.host", LOOPBACK)
+            conf.setIfMissing("spark.driver.bindAddress", LOOPBACK)
         # A cluster's warnings are worth reading: that no worker offers enough, for example.
         conf.setIfMissing("spark.log.level", "ERROR")
     for name, value in {

@@ -26,8 +26,8 @@ _FIELDS: Final = {
 }
 """The fields of a head that are columns of another name."""
 _NUMBERS: Final = (
-    *_FIELDS, "log_offset", "magic", "queue_id", "queue_offset", "flag", "sys_flag", "body_crc", "body_size",
-    "reconsume_times", "prepared_transaction_offset",
+    *_FIELDS, "log_offset", "magic", "queue_id", "queue_offset", "flag", "sys_flag", "body_crc",
+    "body_size", "reconsume_times", "prepared_transaction_offset",
 )  # fmt: skip
 
 

@@ -4,12 +4,14 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from pipeline.__main__ import main
-from pipeline.shipping import write_code
+from pipeline.shipping import unpack_kernels, write_code
 from pipeline.sources.store import spread
 from storefmt.arrow import columns
 from storefmt.formats import scan
@@ -37,6 +39,21 @@ def test_kernels_are_unpacked_beside_the_zip_file(tmp_path: Path) -> None:
         assert file.startswith(str(code))
         assert (has_kernel, scan_name) == (columns.has_kernel(), scan._scan.__name__)
     assert [path.name for path in tmp_path.glob("kernels-*")] == []
+
+
+def test_without_a_place_to_unpack_nothing_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(**_: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    code = write_code(tmp_path / "code.zip")
+    monkeypatch.setattr(tempfile, "mkdtemp", refused)
+    path = [f"{code}/storefmt/arrow"]
+
+    unpack_kernels(SimpleNamespace(archive=str(code)), path)
+
+    assert path == [f"{code}/storefmt/arrow"]
 
 
 def test_the_same_code_gives_the_same_bytes(tmp_path: Path) -> None:
