@@ -36,7 +36,7 @@ from pipeline.frames import commitlog, table
 from pipeline.jobs.rebuild import rebuild
 from pipeline.jobs.stats import stats
 from pipeline.jobs.verify import verify
-from pipeline.session import session
+from pipeline.sessions import session
 from pipeline.sources.store.reading import Reading
 from pipeline.sources.store.spread import Rows, spread
 from pipeline.sources.store.tables import plan, read, schema_of
@@ -47,7 +47,7 @@ from storefmt.formats.kernels import PURE
 MIB: Final = 1 << 20
 TICKS: Final = os.sysconf("SC_CLK_TCK")
 NAIVE_SCHEMA: Final = (
-    "topic string, queue_id int, queue_offset bigint, commit_log_offset bigint, "
+    "topic string, queue_id int, queue_offset bigint, log_offset bigint, "
     "store_timestamp timestamp, body_size int"
 )
 """The columns that the decoder gives, with its types."""
@@ -157,15 +157,14 @@ def decode(paths: list[Path], columns: tuple[str, ...]) -> None:
 
 def joined(spark: SparkSession, store: str) -> None:
     """Verify queues the plain way: a full outer join of the log and the queues."""
-    columns = ("topic", "queue_id", "queue_offset", "commit_log_offset", "store_size")
+    columns = ("topic", "queue_id", "queue_offset", "log_offset", "store_size")
     log = commitlog(spark, store, columns=(*columns, "crc_ok"), options={"checkCrc": "true"})
     queues = table(spark, "consumequeue", store).select(
-        "topic", "queue_id", "queue_offset", "commit_log_offset", "size"
+        "topic", "queue_id", "queue_offset", "log_offset", "size"
     )
     both = log.alias("a").join(queues.alias("b"), ["topic", "queue_id", "queue_offset"], "outer")
     wrong = both.where(
-        "a.commit_log_offset is distinct from b.commit_log_offset or store_size <> size "
-        "or not crc_ok"
+        "a.log_offset is distinct from b.log_offset or store_size <> size or not crc_ok"
     )
     assert wrong.count() == 0
 

@@ -42,13 +42,13 @@ SIX: Final = (
     "topic",
     "queue_id",
     "queue_offset",
-    "commit_log_offset",
+    "log_offset",
     "store_timestamp",
     "body_size",
 )
 OURS_ALONE: Final = {
     "file", "crc_ok", "properties_raw",
-    "tags", "tags_code", "keys", "uniq_key", "producer_group",
+    "tags", "tags_code", "keys", "unique_key", "producer_group",
 }  # fmt: skip
 """Columns that Java does not decode, or has in its map of properties alone."""
 COLUMNS: Final = {

@@ -21,13 +21,15 @@ from pipeline.cli.process import (
     told,
     write_parquet,
 )
-from pipeline.cli.registry import JOBS, Job, as_plain, options_of
+from pipeline.cli.registry import JOBS, as_plain, options_of
 from pipeline.cli.watching import plan_of
-from pipeline.errors import BadOption, PipelineError
+from pipeline.errors import PipelineError
 from pipeline.frames import damage
-from pipeline.session import session
+from pipeline.sessions import session
+from pipeline.shipping import without_kernels
 from pipeline.sources.store.skipped import noting
 from pipeline.sources.store.spread import context_of
+from pipeline.sources.store.stores import stores_of
 from pipeline.sources.store.tables import plan
 from storefmt.errors import BadCall, NotAStore, NotInStore, StoreError
 
@@ -43,7 +45,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one job and return the exit code."""
     parser = parser_of("python -m pipeline", DESCRIPTION, JOBS)
     parser.add_argument(
-        "directories", nargs="+", metavar="DIR", help="a store directory or its URI"
+        "directories",
+        nargs="+",
+        metavar="DIR",
+        help="a store directory or its URI, or a pattern of several",
     )
     options = parser.parse_args(argv)
     return ended(
@@ -51,21 +56,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
 
 
-def _check_stores(directories: Sequence[str], job: Job) -> int:
-    """Return the bytes of the logs without their holes."""
-    # A directory that is no store is reported before Spark takes its seconds to start.
-    if not job.many and len(directories) > 1:
-        raise BadOption(f"this job takes one store, not {len(directories)}")
-    splits = [split for directory in directories for split in plan(directory)]
-    return sum(split.end - split.start for split in splits)
-
-
 def _run(options: argparse.Namespace) -> None:
     job = JOBS[options.job]
     chosen = options_of(options.job, given_options(options))
     check_file(options.parquet)
-    log_size = _check_stores(options.directories, job)
-    where = options.directories if job.many else options.directories[0]
+    where = stores_of(options.directories)
+    # A directory that is no store is reported before Spark takes its seconds to start.
+    log_size = sum(split.end - split.start for path in where for split in plan(path))
     if options.engine == "local":
         if options.explain:
             say({"plan": f"{options.job}: here, in this process, part after part of the store"})
@@ -78,8 +75,8 @@ def _run(options: argparse.Namespace) -> None:
         hint_at_local(options.master, log_size)
         spark = session(options.master, page=True)
         if options.explain:
-            steps = job.steps(where)
-            say({"plan": steps or plan_of(job.spark(spark, where, **chosen))})
+            steps = job.steps(where) or plan_of(job.spark(spark, where, **chosen))
+            say({"plan": f"{options.job} of {', '.join(where)}\n{steps}"})
         if options.dry_run:
             return
         with told(spark), noting() as skipped:
@@ -87,7 +84,9 @@ def _run(options: argparse.Namespace) -> None:
         skipped_count = skipped.count()
         if job.passes_damage and context_of(spark) is None:
             # Workers of Spark Connect cannot tell, so they are asked to look.
-            skipped_count = sum(damage(spark, one).count() for one in options.directories)
+            skipped_count = sum(damage(spark, one).count() for one in where)
+    if slow := skipped.slow_hosts():
+        say({"hint": without_kernels(slow)})
     if options.parquet is not None:
         write_parquet(table, options.parquet)
     rows = job.rows_of(table, **chosen)

@@ -148,7 +148,7 @@ def spark() -> "Iterator[SparkSession]":
             pytest.fail("Spark needs Java 17 and none is on the PATH")
         pytest.skip("Spark needs Java 17 and none is on the PATH")
     # Most tests do without the import, and without Spark's packages.
-    from pipeline.session import session
+    from pipeline.sessions import session
 
     made = session("local[2]")
     yield made

@@ -37,11 +37,11 @@ from pipeline.archive.manifests import (
 )
 from pipeline.errors import BadArchive
 from pipeline.places import Listed, Place
-from pipeline.sources.live.table import LIVE_SCHEMA
+from pipeline.schemas import LIVE
 from remoting.bodies import MessageQueue
 
 PARQUET, DELTA, ICEBERG = "parquet", "delta", "iceberg"
-ARCHIVE_COLUMNS: Final = tuple(name for name in LIVE_SCHEMA.names if name != "crc_ok")
+ARCHIVE_COLUMNS: Final = tuple(name for name in LIVE.names if name != "crc_ok")
 CHECKPOINT_EVERY: Final = 100
 """The commits between two checkpoints."""
 _MANIFESTS, _CHECKPOINTS, _LOCK = "manifest", "checkpoint", "lock"

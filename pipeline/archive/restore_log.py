@@ -39,9 +39,9 @@ FILE_SIZE: Final = 1 << 30
 """A broker's default mappedFileSizeCommitLog."""
 WINDOW_SIZE: Final = 32 << 20
 """The bytes of records that are in memory at once."""
-_PLACES: Final = ("commit_log_offset", "store_size")
+_PLACES: Final = ("log_offset", "store_size")
 _RECORD: Final = (
-    "commit_log_offset", "store_size", "topic", "queue_id", "queue_offset", "flag", "sys_flag",
+    "log_offset", "store_size", "topic", "queue_id", "queue_offset", "flag", "sys_flag",
     "body_crc", "born_timestamp", "born_host", "born_port", "store_timestamp", "store_host",
     "store_port", "reconsume_times", "prepared_transaction_offset", "body", "properties_raw",
 )  # fmt: skip
@@ -109,7 +109,7 @@ def _places(place: Place, files: Iterable[ArchiveFile]) -> tuple[Ints, Ints]:
     """Return the old log offset and the size of every message, in the order of the old log."""
     columns = [_read(place, file, _PLACES, None) for file in files]
     whole = pa.concat_tables(columns)
-    offsets = whole.column("commit_log_offset").to_numpy()
+    offsets = whole.column("log_offset").to_numpy()
     order = np.argsort(offsets, kind="stable")
     return offsets[order], whole.column("store_size").to_numpy().astype(np.int64)[order]
 
@@ -187,7 +187,7 @@ def _rows(
         and file.first_log_offset <= high
         and file.last_log_offset >= low
     ]
-    yield from pa.concat_tables(tables).sort_by("commit_log_offset").to_pylist()
+    yield from pa.concat_tables(tables).sort_by("log_offset").to_pylist()
 
 
 def _read(
@@ -199,7 +199,7 @@ def _read(
     """
     filters = None
     if between is not None:
-        places = pc.field("commit_log_offset")
+        places = pc.field("log_offset")
         filters = (places >= between[0]) & (places <= between[1])
     table = pq.read_table(
         place.path(file.path),

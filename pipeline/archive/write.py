@@ -138,7 +138,7 @@ class _DayFile:
         self._waiting.append(batch)
         self.waiting_size += batch.nbytes
         self._rows += batch.num_rows
-        _widen(self._extents, "log", _ends(batch.column("commit_log_offset")))
+        _widen(self._extents, "log", _ends(batch.column("log_offset")))
         _widen(self._extents, "us", _ends(batch.column("store_timestamp").cast(pa.int64())))
         queues, offsets = batch.column("queue_id"), batch.column("queue_offset")
         for queue_id in pc.unique(queues):
@@ -186,6 +186,10 @@ def _widen(extents: dict[_K, tuple[int, int]], key: _K, ends: tuple[int, int] | 
         extents[key] = min(low, ends[0]), max(high, ends[1])
 
 
+_FORMER: Final = {"commit_log_offset": "log_offset", "uniq_key": "unique_key"}
+"""What columns are called that files of an earlier version have under another name."""
+
+
 def read_rows(place: Place, file: ArchiveFile, columns: Sequence[str]) -> Iterator[Any]:
     """Yield the messages of a file of an archive as record batches, in the order written.
 
@@ -195,11 +199,12 @@ def read_rows(place: Place, file: ArchiveFile, columns: Sequence[str]) -> Iterat
     schema = archive_schema(columns)
     with place.filesystem().open_input_file(place.path(file.path)) as source:
         parquet = pq.ParquetFile(source)
-        stored = [name for name in columns if name in parquet.schema_arrow.names]
-        for batch in parquet.iter_batches(ROWS_MAX, columns=stored):
+        names = {_FORMER.get(name, name): name for name in parquet.schema_arrow.names}
+        stored = [name for name in columns if name in names]
+        for batch in parquet.iter_batches(ROWS_MAX, columns=[names[name] for name in stored]):
             yield pa.RecordBatch.from_arrays(
                 [
-                    batch.column(field.name).cast(field.type)
+                    batch.column(names[field.name]).cast(field.type)
                     if field.name in stored
                     else pa.nulls(batch.num_rows, field.type)
                     for field in schema

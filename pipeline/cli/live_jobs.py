@@ -41,7 +41,7 @@ from pipeline.jobs.maintain import (
     expire_outlook,
 )
 from pipeline.jobs.restore import Restored, restore_store, restore_topic
-from pipeline.session import session
+from pipeline.sessions import session
 from storefmt.errors import StoreError
 
 if TYPE_CHECKING:

@@ -81,7 +81,7 @@ def ended(
     try:
         run()
     except known as error:
-        say({"error": str(error)})
+        say({"error": "; ".join([str(error), *getattr(error, "__notes__", ())])})
         return exit_code(error)
     except Exception as error:
         if not type(error).__module__.startswith(("pyspark.", "py4j.")):
@@ -107,7 +107,11 @@ def told(spark: "SparkSession") -> Iterator[None]:
     """Print the address of Spark's page, and the progress of the job, while the block runs."""
     if page := page_of(spark):
         say({"ui": page})
-    with watched(spark, lambda done, total: say({"progress": [done, total]})):
+    with watched(
+        spark,
+        lambda done, total: say({"progress": [done, total]}),
+        warn=lambda text: say({"hint": text}),
+    ):
         yield
 
 

@@ -1,14 +1,11 @@
 """The jobs by name: the options of each, how each engine runs it, and what its rows mean.
 
-Rule: an option has a name, a function that reads its text, and perhaps a default. An unknown name
-is refused, and the error lists the known ones. To add a job, add a line here and a command in
-``mqadmin/commands/pipeline``.
+To add a job, add a line here and a command in ``mqadmin/commands/pipeline``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from pipeline.errors import BadOption
 from pipeline.jobs import (
     diff,
     duplicates,
@@ -23,81 +20,74 @@ from pipeline.jobs import (
     trace,
     verify,
 )
+from pipeline.options import REQUIRED, Option, number, truth, values
 from storefmt.offline.analyse.events import PAUSE_MS
 
-REQUIRED: Final = "(required)"
 Plain = Mapping[str, Any]
 """A row of a job, as in JSON."""
-
-
-class Option(NamedTuple):
-    """An option of a job; ``default`` is a text, ``REQUIRED``, or empty for the value None."""
-
-    read: Callable[[str], Any] = str
-    default: str = ""
 
 
 class Job(NamedTuple):
     """One job.
 
     Attributes:
-        spark: takes a session, ``where``, and the options by name; returns a frame.
+        spark: takes a session, the stores, and the options by name; returns a frame.
         local: the same without a session; returns a ``pyarrow.Table``.
         rows_of: takes the Arrow table of either, and the options; returns rows.
-        many: ``where`` is a list of store directories; otherwise it is one directory.
         passes_damage: the job skips damage of the log, so its count is printed.
         exit_code: returns the exit code for the rows.
-        steps: says what the job does with ``where``, for jobs that run as soon as they are called;
+        steps: says what the job does with the stores, for jobs that run as soon as they are called;
             empty if the frame has a plan.
     """
 
     spark: Callable[..., Any]
     local: Callable[..., Any]
     rows_of: Callable[..., Sequence[Any]]
-    options: Mapping[str, Option] = {}
-    many: bool = False
+    options: tuple[Option, ...] = ()
     passes_damage: bool = True
     exit_code: Callable[[Sequence[Any]], int] = lambda rows: 0
-    steps: Callable[[Any], str] = lambda where: ""
+    steps: Callable[[Sequence[str]], str] = lambda paths: ""
 
 
 DIFFERENT: Final = 1
 DAMAGED: Final = 6
 
 
-def truth(text: str) -> bool:
-    """Read ``true`` or ``false``.
-
-    Raises:
-        ValueError: the text is neither.
-    """
-    if text not in ("true", "false"):
-        raise ValueError(f"{text!r} is neither true nor false")
-    return text == "true"
-
+_FROM: Final = Option("begin_ms", "the first store time that counts, in ms since 1970", number(0))
+_TO: Final = Option("end_ms", "the last store time that counts, in ms since 1970", number(0))
 
 JOBS: Final[dict[str, Job]] = {
-    "stats": Job(stats.stats, stats.stats_local, stats.rows_of, {"by": Option()}),
+    "stats": Job(
+        stats.stats,
+        stats.stats_local,
+        stats.rows_of,
+        (Option("by", f"counts also by one of {', '.join(stats.WAYS)}"),),
+    ),
     "duplicates": Job(duplicates.duplicates, duplicates.duplicates_local, duplicates.rows_of),
     "lag": Job(
         lag.lag,
         lag.lag_local,
         lag.rows_of,
-        {"offsets": Option(lag.older_of)},
-        many=True,
+        (
+            Option(
+                "offsets", "older copies of consumerOffset.json, each with its time", lag.older_of
+            ),
+        ),
     ),
     "grep": Job(
-        lambda spark, path, pattern, **_: grep.grep(spark, path, pattern=pattern),
-        lambda path, pattern, **_: grep.grep_local(path, pattern=pattern),
+        lambda spark, paths, pattern, **_: grep.grep(spark, paths, pattern=pattern),
+        lambda paths, pattern, **_: grep.grep_local(paths, pattern=pattern),
         grep.rows_of,
-        {"pattern": Option(str, REQUIRED), "mask": Option(truth, "false")},
+        (
+            Option("pattern", "a regular expression (RE2)", str, REQUIRED),
+            Option("mask", "excerpts have `***` for whatever matches", truth, "false"),
+        ),
     ),
     "verify": Job(
         verify.verify,
         verify.verify_local,
         verify.rows_of,
-        {"deep": Option(truth, "false")},
-        many=True,
+        (Option("deep", "also decompresses bodies and checks the index", truth, "false"),),
         passes_damage=False,
         exit_code=lambda rows: DAMAGED if verify.is_damaged(rows) else 0,
         steps=verify.steps,
@@ -110,8 +100,10 @@ JOBS: Final[dict[str, Job]] = {
             rebuild.targets_of(paths, to), with_index=index
         ),
         lambda table, **_: table.to_pylist(),
-        {"to": Option(str, REQUIRED), "index": Option(truth, "true")},
-        many=True,
+        (
+            Option("to", "the directory to write to", str, REQUIRED),
+            Option("index", "also builds the index", truth, "true"),
+        ),
         passes_damage=False,
         exit_code=lambda rows: DAMAGED if rebuild.is_damaged(rows) else 0,
         steps=rebuild.steps,
@@ -120,42 +112,40 @@ JOBS: Final[dict[str, Job]] = {
         timeline.timeline,
         timeline.timeline_local,
         timeline.rows_of,
-        {
-            "every_ms": Option(int),
-            "topic": Option(),
-            "begin_ms": Option(int),
-            "end_ms": Option(int),
-        },
+        (
+            Option("every_ms", "the length of a span; by default some sixty spans", number()),
+            Option("topic", "only this topic"),
+            _FROM,
+            _TO,
+        ),
     ),
     "events": Job(
         events.events,
         events.events_local,
         events.rows_of,
-        {"pause_ms": Option(int, str(PAUSE_MS))},
+        (Option("pause_ms", "the shortest pause", number(0), str(PAUSE_MS)),),
         steps=events.steps,
     ),
     "extract": Job(
         extract.extract,
         extract.extract_local,
         extract.rows_of,
-        {
-            "to": Option(str, REQUIRED),
-            "kind": Option(str, "parquet"),
-            "topics": Option(),
-            "tags": Option(),
-            "uniq_key": Option(),
-            "begin_ms": Option(int),
-            "end_ms": Option(int),
-            "body": Option(),
-        },
-        many=True,
+        (
+            Option("to", "a new directory", str, REQUIRED),
+            Option("kind", f"one of {', '.join(extract.FORMATS)}", str, "parquet"),
+            Option("topics", "only these topics, separated by commas"),
+            Option("tags", "only these tags, separated by commas"),
+            Option("unique_key", "only the messages of this unique key"),
+            _FROM,
+            _TO,
+            Option("body", "only bodies with a match of this regular expression (RE2)"),
+        ),
         steps=extract.steps,
     ),
     "diff": Job(
-        diff.diff,
-        diff.diff_local,
+        lambda spark, paths: diff.diff(spark, paths[0], other=paths[1:]),
+        lambda paths: diff.diff_local(paths[0], other=paths[1:]),
         lambda table, **_: table.to_pylist(),
-        {"other": Option(str, REQUIRED)},
         passes_damage=False,
         exit_code=lambda rows: DIFFERENT if diff.is_different(list(rows)) else 0,
         steps=diff.steps,
@@ -164,8 +154,13 @@ JOBS: Final[dict[str, Job]] = {
         trace.trace,
         trace.trace_local,
         trace.rows_of,
-        {"key": Option(str, REQUIRED), "topic": Option(), "scan": Option(truth, "false")},
-        many=True,
+        (
+            Option(
+                "key", "an offset id, a unique key or a key; several with commas", str, REQUIRED
+            ),
+            Option("topic", "only messages that were sent to this topic"),
+            Option("scan", "reads whole logs, whatever the indexes say", truth, "false"),
+        ),
         passes_damage=False,
         steps=trace.steps,
     ),
@@ -173,8 +168,11 @@ JOBS: Final[dict[str, Job]] = {
         rewind.rewind_plan,
         rewind.rewind_plan_local,
         lambda table, **_: table.to_pylist(),
-        {"to_ms": Option(int, REQUIRED), "group": Option(), "topic": Option()},
-        many=True,
+        (
+            Option("to_ms", "the store time to move to, in ms since 1970", number(0), REQUIRED),
+            Option("group", "only this group"),
+            Option("topic", "only this topic"),
+        ),
         passes_damage=False,
     ),
 }
@@ -186,21 +184,7 @@ def options_of(name: str, given: Mapping[str, str]) -> dict[str, Any]:
     Raises:
         BadOption: an option is unknown or missing, or its text cannot be read.
     """
-    job = JOBS[name]
-    for option in given:
-        if option not in job.options:
-            known = ", ".join(job.options) or "none"
-            raise BadOption(f"job {name} has no option {option!r}; it has {known}")
-    values: dict[str, Any] = {}
-    for option, (read, default) in job.options.items():
-        text = given.get(option, default)
-        if option not in given and default == REQUIRED:
-            raise BadOption(f"job {name} needs the option {option}: --option {option}=VALUE")
-        try:
-            values[option] = read(text) if text or option in given else None
-        except ValueError as error:
-            raise BadOption(f"option {option} of job {name}: {error}") from error
-    return values
+    return values(given, JOBS[name].options, of=f"job {name}")
 
 
 def as_plain(row: Any) -> Plain:

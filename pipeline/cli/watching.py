@@ -10,7 +10,8 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.sources.store.spread import context_of
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ASK_EVERY_S: Final = 1.0
+STARVED_S: Final = 30.0
+"""Spark waits for ever for a worker that offers enough; its own warning is one line of its log."""
 _OURS: Final = re.compile(r"^(?:pipeline|storefmt|remoting|mqclient)\.[\w.]+: (?P<text>.+)$")
 _BUILT_IN: Final = re.compile(r"^\w+(?:Error|Exception): (?P<text>.+)$")
 
@@ -29,8 +32,19 @@ def page_of(spark: "SparkSession") -> str:
 
 
 @contextmanager
-def watched(spark: "SparkSession", tell: Callable[[int, int], None]) -> Iterator[None]:
-    """Call ``tell`` now and then with the numbers of done and known tasks, while the block runs."""
+def watched(
+    spark: "SparkSession",
+    tell: Callable[[int, int], None],
+    *,
+    warn: Callable[[str], None] = lambda text: None,
+) -> Iterator[None]:
+    """Tell how a job goes on while the block runs.
+
+    Args:
+        spark: the session.
+        tell: is called now and then with the numbers of done and known tasks.
+        warn: is called once with a sentence if no task starts for ``STARVED_S``.
+    """
     context = context_of(spark)
     if context is None:
         yield
@@ -40,11 +54,21 @@ def watched(spark: "SparkSession", tell: Callable[[int, int], None]) -> Iterator
 
     def ask() -> None:
         tracker, told = context.statusTracker(), (-1, -1)
+        # Seconds for which stages wait without any task; None once a task has started.
+        starved_s: float | None = 0.0
         while not over.wait(ASK_EVERY_S):
-            for stage in tracker.getActiveStageIds():
+            stages = tracker.getActiveStageIds()
+            if starved_s is not None and stages:
+                starved_s += ASK_EVERY_S
+            for stage in stages:
                 info = tracker.getStageInfo(stage)
                 if info is not None:
                     seen[stage] = info.numCompletedTasks, info.numTasks
+                    if info.numActiveTasks or info.numCompletedTasks:
+                        starved_s = None
+            if starved_s is not None and starved_s >= STARVED_S:
+                warn(_starved(context))
+                starved_s = None
             running = set(tracker.getActiveStageIds())
             done = sum(did if stage in running else of for stage, (did, of) in seen.items())
             now = done, sum(of for _, of in seen.values())
@@ -61,6 +85,15 @@ def watched(spark: "SparkSession", tell: Callable[[int, int], None]) -> Iterator
         asker.join()
 
 
+def _starved(context: Any) -> str:
+    memory = context._jsc.sc().executorMemory()
+    return (
+        f"no task has started for {STARVED_S:.0f} s: no free worker of {context.master} offers the "
+        f"{memory} MiB and the cores that an executor asks for; ask for less (for example with "
+        "SPARK_EXECUTOR_MEMORY=512m in the environment), or look at the page of the master"
+    )
+
+
 def plan_of(frame: "DataFrame") -> str:
     """Return Spark's plan for a frame as text; nothing is run."""
     text = io.StringIO()
@@ -73,11 +106,15 @@ def cause_of(error: Exception) -> str:
     """Return the one line that says what went wrong.
 
     Spark returns the traceback of its Python workers as text. The error that was raised there last,
-    by a package of ours or by Python itself, names the file, the option or the address.
+    by a package of ours or by Python itself, names the file, the option or the address; the lines
+    behind it, up to Spark's own, are hints.
     """
     lines = str(error).splitlines()
     for pattern in (_OURS, _BUILT_IN):
-        raised = [found["text"] for line in lines if (found := pattern.match(line))]
+        raised = [number for number, line in enumerate(lines) if pattern.match(line)]
         if raised:
-            return raised[-1]
+            found = pattern.match(lines[raised[-1]])
+            assert found is not None
+            hints = takewhile(lambda line: line and not line[0].isspace(), lines[raised[-1] + 1 :])
+            return "; ".join([found["text"], *hints])
     return next((line for line in lines if line), type(error).__name__)

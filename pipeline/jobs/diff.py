@@ -1,4 +1,4 @@
-"""``diff``: where two stores differ, for example a master and its slave, as ``store diff`` says.
+"""``diff``: where stores differ from a first one, as slaves from their master.
 
     ranges of the log that both have ──a task each──> first difference
     queues, so many a task           ──────────────> what differs, queue by queue
@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from pipeline.errors import BadOption
 from pipeline.sources.store.reading import SPLIT_SIZE
 from pipeline.sources.store.spread import Rows, fixed, gather, one_batch, spread
-from pipeline.sources.store.stores import open_store
+from pipeline.sources.store.stores import Paths, open_store, stores_of
 from storefmt.offline.analyse.compare import (
     LogDifference,
     common_range,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 SCHEMA: Final = pa.schema(
     [
+        pa.field("other", pa.string()),
         pa.field("kind", pa.string()),
         pa.field("same", pa.bool_()),
         pa.field("topic", pa.string()),
@@ -51,24 +53,31 @@ QUEUES_A_TASK: Final = 256
 _Run = Callable[[Rows], Any]
 
 
-def diff(spark: "SparkSession", path: str, *, other: str) -> "DataFrame":
-    """Compare two stores right away; return a frame with a row for the log, then one for each
-    queue that is not the same."""
-    return fixed(spark, _diff(path, other, lambda rows: spread(spark, rows).toArrow()))
+def diff(spark: "SparkSession", path: str, *, other: Paths) -> "DataFrame":
+    """Compare a store with one other or several right away.
+
+    The frame has for each other store a row for its log, then one for each queue that is not the
+    same.
+
+    Raises:
+        BadOption: there is no other store.
+    """
+    return fixed(spark, _diffs(path, other, lambda rows: spread(spark, rows).toArrow()))
 
 
-def diff_local(path: str, *, other: str) -> Any:
+def diff_local(path: str, *, other: Paths) -> Any:
     """Return the same as a ``pyarrow.Table``, compared in this process."""
-    return _diff(path, other, gather)
+    return _diffs(path, other, gather)
 
 
 def is_different(rows: list[dict[str, Any]]) -> bool:
     """Return whether a row has a difference."""
-    log = rows[0]
-    return len(rows) > 1 or not log["same"] or log["only_a"] + log["only_b"] > 0
+    return any(
+        row["kind"] != "log" or not row["same"] or row["only_a"] + row["only_b"] > 0 for row in rows
+    )
 
 
-def steps(path: str) -> str:
+def steps(paths: Paths) -> str:
     """Return what is done."""
     return (
         f"compare the common range of both logs, {SPLIT_SIZE >> 20} MiB a task\n"
@@ -88,6 +97,13 @@ class _Queues(NamedTuple):
     b: str
     logs: LogDifference
     keys: tuple[QueueKey, ...]
+
+
+def _diffs(path: str, other: Paths, run: _Run) -> Any:
+    others = stores_of(other)
+    if not others:
+        raise BadOption("diff needs a store to compare with: give two directories or more")
+    return pa.concat_tables([_diff(path, each, run) for each in others])
 
 
 def _diff(a: str, b: str, run: _Run) -> Any:
@@ -110,7 +126,7 @@ def _diff(a: str, b: str, run: _Run) -> Any:
     ]
     queues = run(Rows(_compare_queues, tasks, SCHEMA))
     queues = queues.sort_by([("topic", "ascending"), ("queue_id", "ascending")])
-    return pa.concat_tables([pa.Table.from_batches([_log_row(logs)]), queues])
+    return pa.concat_tables([pa.Table.from_batches([_log_row(b, logs)]), queues])
 
 
 def _compare_range(task: _Range) -> Iterator[Any]:
@@ -123,6 +139,7 @@ def _compare_queues(task: _Queues) -> Iterator[Any]:
     with open_store(task.a) as a, open_store(task.b) as b:
         rows = [
             {
+                "other": task.b,
                 "kind": "queue",
                 "same": False,
                 "topic": queue.topic,
@@ -142,9 +159,10 @@ def _compare_queues(task: _Queues) -> Iterator[Any]:
         yield one_batch(SCHEMA, rows)
 
 
-def _log_row(log: LogDifference) -> Any:
+def _log_row(other: str, log: LogDifference) -> Any:
     common = max(0, min(log.a_end, log.b_end) - max(log.a_start, log.b_start))
     row = {
+        "other": other,
         "kind": "log",
         "same": log.same,
         "topic": "",

@@ -14,20 +14,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.sources.store.spread import Rows, gather, spread
-from pipeline.sources.store.tables import COMMITLOG, Reading, plan, read, schema_of
+from pipeline.sources.store.stores import Paths
+from pipeline.sources.store.tables import (
+    COMMITLOG,
+    Reading,
+    StoreTask,
+    plan_all,
+    read_of,
+    schema_of,
+)
 from storefmt.names import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE_TOPIC
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-COLUMNS: Final = ("topic", "uniq_key", "commit_log_offset", "store_timestamp")
+COLUMNS: Final = ("store", "topic", "unique_key", "log_offset", "store_timestamp")
 SCHEMA: Final = pa.schema(
     [
         pa.field("topic", pa.string()),
-        pa.field("uniq_key", pa.string()),
+        pa.field("unique_key", pa.string()),
         pa.field("copies", pa.int64()),
-        pa.field("first_offset", pa.int64()),
-        pa.field("last_offset", pa.int64()),
+        pa.field("stores", pa.list_(pa.field("element", pa.string()))),
+        pa.field("first_log_offset", pa.int64()),
+        pa.field("last_log_offset", pa.int64()),
         pa.field("first_stored", pa.timestamp("us", "UTC")),
         pa.field("last_stored", pa.timestamp("us", "UTC")),
     ]
@@ -35,71 +44,90 @@ SCHEMA: Final = pa.schema(
 BROKERS_OWN: Final = (SCHEDULE_TOPIC, HALF_TOPIC)
 """Topics in which a message only waits; it has the same key in its real topic."""
 OWN_PREFIXES: Final = (RETRY_PREFIX, DLQ_PREFIX)
-_ORDER: Final = [("copies", "descending"), ("topic", "ascending"), ("uniq_key", "ascending")]
+_ORDER: Final = [("copies", "descending"), ("topic", "ascending"), ("unique_key", "ascending")]
 
 
 class Duplicate(NamedTuple):
-    """One unique key with more than one record; offsets are bytes of the commit log."""
+    """One unique key with more than one record.
+
+    Attributes:
+        stores: the stores that have one, sorted.
+        first_log_offset, last_log_offset: in bytes; None if there are several stores.
+    """
 
     topic: str
-    uniq_key: str
+    unique_key: str
     copies: int
-    first_offset: int
-    last_offset: int
+    stores: tuple[str, ...]
+    first_log_offset: int | None
+    last_log_offset: int | None
     first_stored_ms: int
     last_stored_ms: int
 
 
-def duplicates(spark: "SparkSession", path: str) -> "DataFrame":
+def duplicates(spark: "SparkSession", paths: Paths) -> "DataFrame":
     """Return a frame with a row for each key that has copies; see ``SCHEMA``."""
     from pyspark.sql import functions as fn
 
+    stores = fn.array_sort(fn.collect_set("store"))
+    is_one = fn.size(stores) == 1
     grouped = (
-        spread(spark, _rows(path))
-        .groupBy("topic", "uniq_key")
+        spread(spark, _rows(paths))
+        .groupBy("topic", "unique_key")
         .agg(
             fn.count("*").alias("copies"),
-            fn.min("commit_log_offset").alias("first_offset"),
-            fn.max("commit_log_offset").alias("last_offset"),
+            stores.alias("stores"),
+            fn.when(is_one, fn.min("log_offset")).alias("first_log_offset"),
+            fn.when(is_one, fn.max("log_offset")).alias("last_log_offset"),
             fn.min("store_timestamp").alias("first_stored"),
             fn.max("store_timestamp").alias("last_stored"),
         )
         .where("copies > 1")
     )
-    return grouped.orderBy(fn.desc("copies"), "topic", "uniq_key")
+    return grouped.orderBy(fn.desc("copies"), "topic", "unique_key")
 
 
-def duplicates_local(path: str) -> Any:
+def duplicates_local(paths: Paths) -> Any:
     """Return the same as a ``pyarrow.Table``, in this process.
 
     Every key of the store is in memory once, with some 60 bytes each: above some 10^8 messages
     use Spark.
     """
-    grouped = gather(_rows(path)).group_by(["topic", "uniq_key"])
+    grouped = gather(_rows(paths)).group_by(["topic", "unique_key"])
     counted = grouped.aggregate(
         [
-            ("commit_log_offset", "count"),
-            ("commit_log_offset", "min"),
-            ("commit_log_offset", "max"),
+            ("log_offset", "count"),
+            ("store", "distinct"),
+            ("log_offset", "min"),
+            ("log_offset", "max"),
             ("store_timestamp", "min"),
             ("store_timestamp", "max"),
         ]
     ).rename_columns(SCHEMA.names)
-    return counted.filter(pc.greater(counted.column("copies"), 1)).sort_by(_ORDER)
+    found = counted.filter(pc.greater(counted.column("copies"), 1)).sort_by(_ORDER)
+    stores = [sorted(each) for each in found.column("stores").to_pylist()]
+    is_one = pa.array([len(each) == 1 for each in stores], pa.bool_())
+    for name, values in {
+        "stores": pa.array(stores, SCHEMA.field("stores").type),
+        "first_log_offset": pc.if_else(is_one, found.column("first_log_offset"), None),
+        "last_log_offset": pc.if_else(is_one, found.column("last_log_offset"), None),
+    }.items():
+        found = found.set_column(SCHEMA.get_field_index(name), SCHEMA.field(name), values)
+    return found
 
 
-def _rows(path: str) -> Rows:
-    return Rows(_wanted, plan(path), schema_of(COMMITLOG, COLUMNS))
+def _rows(paths: Paths) -> Rows:
+    return Rows(_wanted, plan_all(paths), schema_of(COMMITLOG, COLUMNS))
 
 
-def _wanted(split: Any) -> Iterator[Any]:
+def _wanted(task: StoreTask) -> Iterator[Any]:
     """Yield the messages of a split that may have copies."""
-    for batch in read(split, Reading(columns=COLUMNS)):
+    for batch in read_of(task, Reading(columns=COLUMNS)):
         topic = batch.column("topic")
         own = pc.is_in(topic, value_set=pa.array(BROKERS_OWN))
         for prefix in OWN_PREFIXES:
             own = pc.or_(own, pc.starts_with(topic, prefix))
-        yield batch.filter(pc.and_(pc.is_valid(batch.column("uniq_key")), pc.invert(own)))
+        yield batch.filter(pc.and_(pc.is_valid(batch.column("unique_key")), pc.invert(own)))
 
 
 def rows_of(table: Any) -> list[Duplicate]:
@@ -107,10 +135,11 @@ def rows_of(table: Any) -> list[Duplicate]:
     return [
         Duplicate(
             row["topic"],
-            row["uniq_key"],
+            row["unique_key"],
             row["copies"],
-            row["first_offset"],
-            row["last_offset"],
+            tuple(row["stores"]),
+            row["first_log_offset"],
+            row["last_log_offset"],
             _ms(row["first_stored"]),
             _ms(row["last_stored"]),
         )

@@ -1,4 +1,4 @@
-"""``events``: what happened to a store, and when, as ``store events`` says it.
+"""``events``: what happened to stores, and when, as ``store events`` says it.
 
     log ──splits──> store times of each part ──joined──> pauses, clocks set back
     other files ─────────────────────────────────────────driver─> deleted, flushed, not stopped
@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from pipeline.sources.store.log_tables import Split
 from pipeline.sources.store.reading import Reading
 from pipeline.sources.store.spread import Rows, fixed, gather, one_batch, spread
-from pipeline.sources.store.stores import open_store
-from pipeline.sources.store.tables import plan, read
+from pipeline.sources.store.stores import Paths, open_store, stores_of
+from pipeline.sources.store.tables import StoreTask, plan_all, read_of
 from storefmt.offline.analyse.events import PAUSE_MS, events_of
 from storefmt.offline.analyse.record_batches import COLUMNS, store_times_of_batch
 from storefmt.offline.analyse.time_gaps import RecordTime, StoreTimes, TimeGap, joined_times
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
 SCHEMA: Final = pa.schema(
     [
+        pa.field("store", pa.string()),
         pa.field("at_ms", pa.int64()),
         pa.field("kind", pa.string()),
         pa.field("log_offset", pa.int64()),
@@ -37,6 +37,7 @@ SCHEMA: Final = pa.schema(
 )
 _COURSES: Final = pa.schema(
     [
+        pa.field("store", pa.string()),
         pa.field("start", pa.int64()),
         pa.field("is_step", pa.bool_()),
         pa.field("before_offset", pa.int64()),
@@ -49,57 +50,62 @@ _COURSES: Final = pa.schema(
 _READING: Final = Reading(columns=COLUMNS)
 
 
-def events(spark: "SparkSession", path: str, *, pause_ms: int = PAUSE_MS) -> "DataFrame":
+def events(spark: "SparkSession", paths: Paths, *, pause_ms: int = PAUSE_MS) -> "DataFrame":
     """Return a frame with a row for each event, oldest first, see ``SCHEMA``; times in ms.
 
     Args:
         pause_ms: the shortest time without messages that counts as a pause.
     """
-    rows = spread(spark, _tasks(path, pause_ms)).toArrow()
-    return fixed(spark, _events(path, rows, pause_ms))
+    rows = spread(spark, _tasks(paths, pause_ms)).toArrow()
+    return fixed(spark, _events(paths, rows, pause_ms))
 
 
-def events_local(path: str, *, pause_ms: int = PAUSE_MS) -> Any:
+def events_local(paths: Paths, *, pause_ms: int = PAUSE_MS) -> Any:
     """Return the same as a ``pyarrow.Table``, in this process."""
-    return _events(path, gather(_tasks(path, pause_ms)), pause_ms)
+    return _events(paths, gather(_tasks(paths, pause_ms)), pause_ms)
 
 
-def steps(where: str) -> str:
+def steps(where: Paths) -> str:
     """Return what is done."""
     return (
-        f"{len(plan(where, _READING))} tasks: the course of store times in each split of the log\n"
+        f"{len(plan_all(where, _READING))} tasks: the course of store times in each split\n"
         "here: the courses joined; log files, checkpoint and abort of the store"
     )
 
 
-def _tasks(path: str, pause_ms: int) -> Rows:
-    return Rows(_course, [(split, pause_ms) for split in plan(path, _READING)], _COURSES)
+def _tasks(paths: Paths, pause_ms: int) -> Rows:
+    return Rows(_course, [(task, pause_ms) for task in plan_all(paths, _READING)], _COURSES)
 
 
-def _course(task: tuple[Split, int]) -> Iterator[Any]:
-    split, pause_ms = task
-    batches = read(split, _READING)
+def _course(part: tuple[StoreTask, int]) -> Iterator[Any]:
+    task, pause_ms = part
+    batches = read_of(task, _READING)
     times = joined_times(
         (store_times_of_batch(batch, pause_ms=pause_ms) for batch in batches), pause_ms=pause_ms
     )
     if times.first is not None and times.last is not None:
         pairs = [TimeGap(times.first, times.last), *times.gaps]
         rows = [
-            (times.first.log_offset, number > 0, *pair.before, *pair.after)
+            (task.store, times.first.log_offset, number > 0, *pair.before, *pair.after)
             for number, pair in enumerate(pairs)
         ]
         yield one_batch(_COURSES, [dict(zip(_COURSES.names, row, strict=True)) for row in rows])
 
 
-def _events(path: str, table: Any, pause_ms: int) -> Any:
+def _events(paths: Paths, table: Any, pause_ms: int) -> Any:
     rows = sorted(table.to_pylist(), key=itemgetter("start", "is_step", "before_offset"))
-    parts = [_read_back(list(group)) for _, group in groupby(rows, itemgetter("start"))]
-    with open_store(path) as store:
-        found = events_of(store, joined_times(parts, pause_ms=pause_ms))
-    return pa.Table.from_pylist([one._asdict() for one in found], schema=SCHEMA)
+    found = []
+    for path in stores_of(paths):
+        own = [row for row in rows if row["store"] == path]
+        parts = [_read_back(list(group)) for _, group in groupby(own, itemgetter("start"))]
+        with open_store(path) as store:
+            events = events_of(store, joined_times(parts, pause_ms=pause_ms))
+        found += [{"store": path, **one._asdict()} for one in events]
+    # The events of one store are already in order.
+    return pa.Table.from_pylist(sorted(found, key=itemgetter("at_ms")), schema=SCHEMA)
 
 
-def _read_back(rows: list[dict[str, int]]) -> StoreTimes:
+def _read_back(rows: list[dict[str, Any]]) -> StoreTimes:
     ends, *gaps_ = [
         TimeGap(
             RecordTime(row["before_offset"], row["before_ms"]),

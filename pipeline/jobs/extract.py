@@ -63,7 +63,7 @@ class Filters(NamedTuple):
 
     topics: str | None = None
     tags: str | None = None
-    uniq_key: str | None = None
+    unique_key: str | None = None
     begin_ms: int | None = None
     end_ms: int | None = None
     body: str | None = None
@@ -74,8 +74,8 @@ class Filters(NamedTuple):
         for column, names in (("topic", self.topics), ("tags", self.tags)):
             if names is not None:
                 found.append(Condition(column, "in", tuple(names.split(","))))
-        if self.uniq_key is not None:
-            found.append(Condition("uniq_key", "=", self.uniq_key))
+        if self.unique_key is not None:
+            found.append(Condition("unique_key", "=", self.unique_key))
         for test, at_ms in ((">=", self.begin_ms), ("<=", self.end_ms)):
             if at_ms is not None:
                 found.append(Condition("store_timestamp", test, time_of(at_ms)))
@@ -159,7 +159,7 @@ def _extracted(part: _Part) -> Iterator[Any]:
             if topic not in writers:
                 writers[topic] = _writer(part, topic)
             writers[topic].add(some)
-            offsets = some.column("commit_log_offset")
+            offsets = some.column("log_offset")
             count, first, _ = told.get(topic, (0, offsets[0].as_py(), 0))
             told[topic] = count + some.num_rows, first, offsets[-1].as_py()
     for topic, writer in writers.items():

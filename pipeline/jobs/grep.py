@@ -2,7 +2,7 @@
 
 Rule: bodies are searched where they are read; only hits leave the worker. An excerpt is the text
 around the first match, in which bytes that are no UTF-8 become replacement characters. Compressed
-bodies are decompressed first. Both engines return the same rows, in log order.
+bodies are decompressed first. Both engines return the same rows, by store and log offset.
 """
 
 import re
@@ -13,17 +13,19 @@ import pyarrow.compute as pc
 
 from pipeline.sources.store.log_tables import check_expression
 from pipeline.sources.store.spread import Rows, gather, spread
-from pipeline.sources.store.tables import COMMITLOG, Reading, plan, read, schema_of
+from pipeline.sources.store.stores import Paths
+from pipeline.sources.store.tables import COMMITLOG, Reading, plan_all, read_of, schema_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 COLUMNS: Final = (
+    "store",
     "topic",
     "queue_id",
     "queue_offset",
-    "commit_log_offset",
-    "uniq_key",
+    "log_offset",
+    "unique_key",
     "store_timestamp",
     "body",
 )
@@ -35,6 +37,7 @@ MASK: Final = "***"
 class Hit(NamedTuple):
     """One message; ``log_offset`` is bytes of the commit log."""
 
+    store: str
     topic: str
     queue_id: int
     queue_offset: int
@@ -44,24 +47,27 @@ class Hit(NamedTuple):
     excerpt: str
 
 
-def grep(spark: "SparkSession", path: str, *, pattern: str) -> "DataFrame":
-    """Return a frame with the messages that match, body and all, in log order."""
-    return spread(spark, _rows(path, pattern)).orderBy("commit_log_offset")
+def grep(spark: "SparkSession", paths: Paths, *, pattern: str) -> "DataFrame":
+    """Return a frame with the messages that match, body and all, by store and log offset."""
+    return spread(spark, _rows(paths, pattern)).orderBy("store", "log_offset")
 
 
-def grep_local(path: str, *, pattern: str) -> Any:
+def grep_local(paths: Paths, *, pattern: str) -> Any:
     """Return the same as a ``pyarrow.Table``, in this process.
 
     Raises:
         BadOption: the expression is invalid.
     """
-    return gather(_rows(path, pattern))
+    found = gather(_rows(paths, pattern))
+    return found.sort_by([("store", "ascending"), ("log_offset", "ascending")])
 
 
-def _rows(path: str, pattern: str) -> Rows:
+def _rows(paths: Paths, pattern: str) -> Rows:
     check_expression(pattern)
     reading = Reading(columns=COLUMNS, body_matches=pattern, decompress=True)
-    return Rows(partial(read, reading=reading), plan(path, reading), schema_of(COMMITLOG, COLUMNS))
+    return Rows(
+        partial(read_of, reading=reading), plan_all(paths, reading), schema_of(COMMITLOG, COLUMNS)
+    )
 
 
 def rows_of(table: Any, *, pattern: str, mask: bool = False) -> list[Hit]:
@@ -77,11 +83,12 @@ def rows_of(table: Any, *, pattern: str, mask: bool = False) -> list[Hit]:
         bodies = pc.replace_substring_regex(bodies, pattern, MASK)
     return [
         Hit(
+            row["store"],
             row["topic"],
             row["queue_id"],
             row["queue_offset"],
-            row["commit_log_offset"],
-            row["uniq_key"],
+            row["log_offset"],
+            row["unique_key"],
             0
             if row["store_timestamp"] is None
             else round(row["store_timestamp"].timestamp() * 1000),

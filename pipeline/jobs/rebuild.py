@@ -70,14 +70,14 @@ _CLAIMS: Final = pa.schema(
         pa.field("store", pa.int32()),
         pa.field("topic", pa.string()),
         pa.field("queue_id", pa.int32()),
-        pa.field("commit_log_offset", pa.int64()),
+        pa.field("log_offset", pa.int64()),
         pa.field("claims", pa.binary()),
     ]
 )
 """A row is a run of up to ``_RUN_MAX`` claims of one queue (``_CLAIM``) in log order, without gaps
 in that part of the log; the offset is that of the first claim."""
 _COLUMNS: Final = (
-    *("topic", "queue_id", "commit_log_offset", "queue_offset", "store_size", "tags_code"),
+    *("topic", "queue_id", "log_offset", "queue_offset", "store_size", "tags_code"),
     *("sys_flag", "properties_raw"),
 )
 _LOST: Final = pa.schema([pa.field("store", pa.int32()), pa.field("size", pa.int64())])
@@ -225,7 +225,7 @@ def _queues(spark: "SparkSession", targets: list[Target]) -> "DataFrame":
     queue = ("store", "topic", "queue_id")
     parts = min(max(PARTS_MIN, len(splits)), PARTITIONS_MAX)
     claims = spread(spark, Rows(_claims, splits, _CLAIMS)).repartition(parts, *queue)
-    ordered = claims.sortWithinPartitions(*queue, "commit_log_offset")
+    ordered = claims.sortWithinPartitions(*queue, "log_offset")
     return ordered.mapInArrow(write, from_arrow_schema(SCHEMA))
 
 
@@ -264,7 +264,7 @@ class _Claims:
                 "store": store,
                 "topic": keys[queues[start]][0],
                 "queue_id": keys[queues[start]][1],
-                "commit_log_offset": int(offsets[at]),
+                "log_offset": int(offsets[at]),
                 "claims": claims[at : min(at + _RUN_MAX, end)].tobytes(),
             }
             for start, end in zip(starts.tolist(), ends, strict=True)
@@ -288,7 +288,7 @@ def _claims(task: tuple[Target, Split]) -> Iterator[Any]:
             none = pa.array([TRANSACTION_PREPARED, TRANSACTION_ROLLBACK], pa.int32())
             plain = batch.filter(pc.invert(pc.or_(odd, pc.is_in(kinds, value_set=none))))
             count = some.add(_queues_of(plain, some), _plain_claims(plain))
-            for log_offset in batch.filter(odd).column("commit_log_offset").to_pylist():
+            for log_offset in batch.filter(odd).column("log_offset").to_pylist():
                 placed = list(part.claims(store.record_at(log_offset)))
                 queues = np.array([some.number(each.key) for each in placed], dtype=np.int64)
                 rows = [
@@ -315,7 +315,7 @@ def _plain_claims(batch: Any) -> Any:
     claims = np.zeros(batch.num_rows, dtype=_CLAIM)
     claims["slot"] = batch.column("queue_offset").to_numpy()
     entries = claims["entry"]
-    entries["log_offset"] = batch.column("commit_log_offset").to_numpy()
+    entries["log_offset"] = batch.column("log_offset").to_numpy()
     entries["size"] = batch.column("store_size").to_numpy()
     entries["tags_code"] = pc.fill_null(batch.column("tags_code"), 0).to_numpy()
     return claims

@@ -38,7 +38,7 @@ from storefmt.offline.repair.rebuild_index import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_COLUMNS: Final = ("uniq_key", "keys", "tags", "sys_flag")
+_COLUMNS: Final = ("unique_key", "keys", "tags", "sys_flag")
 _COUNTS: Final = pa.schema(
     [
         pa.field("store", pa.int32()),
@@ -130,7 +130,7 @@ def _entries_of(batch: Any, with_tags: bool) -> int:
     kinds = pc.bit_wise_and(batch.column("sys_flag"), TRANSACTION_MASK)
     kept = batch.filter(pc.not_equal(kinds, TRANSACTION_ROLLBACK))
     keys = pc.sum(pc.list_value_length(kept.column("keys"))).as_py() or 0
-    unique = kept.num_rows - kept.column("uniq_key").null_count
+    unique = kept.num_rows - kept.column("unique_key").null_count
     tags = kept.num_rows - kept.column("tags").null_count if with_tags else 0
     return int(keys + unique + tags)
 

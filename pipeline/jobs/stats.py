@@ -1,8 +1,9 @@
 """``stats``: messages and bytes by topic and hour of the store time, or finer.
 
-Rule: both engines return the same rows in the same order: by topic, then by queue, producer or tag
-if wanted, then by hour. Bytes are those of whole records in the commit log, which a topic takes on
-disk without its queues. A split is counted where it is read, so that only sums leave the worker.
+Rule: both engines return the same rows in the same order: by topic, then by queue, producer, tag or
+store if wanted, then by hour. Bytes are those of whole records in the commit log, which a topic
+takes on disk without its queues. A split is counted where it is read, so that only sums leave the
+worker.
 """
 
 from collections.abc import Iterator
@@ -14,13 +15,21 @@ import pyarrow.compute as pc
 
 from pipeline.errors import BadOption
 from pipeline.sources.store.spread import Rows, gather, spread
-from pipeline.sources.store.tables import COMMITLOG, Reading, plan, read, schema_of
+from pipeline.sources.store.stores import Paths
+from pipeline.sources.store.tables import (
+    COMMITLOG,
+    Reading,
+    StoreTask,
+    plan_all,
+    read_of,
+    schema_of,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 COLUMNS: Final = ("topic", "store_timestamp", "store_size")
-_COLUMN_OF: Final = {"queue": "queue_id", "producer": "born_host", "tag": "tags"}
+_COLUMN_OF: Final = {"queue": "queue_id", "producer": "born_host", "tag": "tags", "store": "store"}
 WAYS: Final = tuple(_COLUMN_OF)
 _SUMS: Final = ("messages", "bytes")
 
@@ -32,7 +41,8 @@ class TopicHour(NamedTuple):
         hour_ms: start of the hour, epoch ms.
         bytes: the bytes of whole records.
         producer: the address from which the messages were sent.
-        tag: the tag, None without one; the last three are None if rows are not divided by them.
+        tag: the tag, None without one.
+        store: the store directory; the last four are None if rows are not divided by them.
     """
 
     topic: str
@@ -42,13 +52,14 @@ class TopicHour(NamedTuple):
     queue_id: int | None = None
     producer: str | None = None
     tag: str | None = None
+    store: str | None = None
 
 
-def stats(spark: "SparkSession", path: str, *, by: str | None = None) -> "DataFrame":
-    """Return a frame ``topic, [what else], hour, messages, bytes`` of the store at ``path``.
+def stats(spark: "SparkSession", paths: Paths, *, by: str | None = None) -> "DataFrame":
+    """Return a frame ``topic, [what else], hour, messages, bytes`` of one store or several.
 
     Args:
-        by: queue, producer or tag, in addition to topic and hour.
+        by: queue, producer, tag or store, in addition to topic and hour.
 
     Raises:
         BadOption: ``by`` is none of these.
@@ -56,28 +67,28 @@ def stats(spark: "SparkSession", path: str, *, by: str | None = None) -> "DataFr
     from pyspark.sql import functions as fn
 
     keys = _keys(by)
-    counted = spread(spark, _rows(path, keys)).groupBy(*keys)
+    counted = spread(spark, _rows(paths, keys)).groupBy(*keys)
     summed = counted.agg(*(fn.sum(name).alias(name) for name in _SUMS))
     return summed.orderBy(*(fn.asc_nulls_last(key) for key in keys))
 
 
-def stats_local(path: str, *, by: str | None = None) -> Any:
+def stats_local(paths: Paths, *, by: str | None = None) -> Any:
     """Return the same as a ``pyarrow.Table``, counted in this process without Spark."""
     keys = _keys(by)
-    table = _summed(gather(_rows(path, keys)), keys)
+    table = _summed(gather(_rows(paths, keys)), keys)
     return table.sort_by([(key, "ascending") for key in keys])
 
 
-def _rows(path: str, keys: list[str]) -> Rows:
+def _rows(paths: Paths, keys: list[str]) -> Rows:
     """Return the sums of each split, which are small: no message leaves its worker."""
-    return Rows(partial(_counted, keys=keys), plan(path), _schema(keys))
+    return Rows(partial(_counted, keys=keys), plan_all(paths), _schema(keys))
 
 
-def _counted(split: Any, keys: list[str]) -> Iterator[Any]:
+def _counted(task: StoreTask, keys: list[str]) -> Iterator[Any]:
     columns = (*COLUMNS, *keys[1:-1])
     parts = [
         _count(pa.Table.from_batches([batch]), keys)
-        for batch in read(split, Reading(columns=columns))
+        for batch in read_of(task, Reading(columns=columns))
     ]
     if parts:
         yield from _summed(pa.concat_tables(parts), keys).cast(_schema(keys)).to_batches()

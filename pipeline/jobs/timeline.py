@@ -1,4 +1,4 @@
-"""``timeline``: when the messages of a store were stored, as in ``store timeline``.
+"""``timeline``: when the messages of stores were stored, as in ``store timeline``.
 
 Rule: both engines count by the same spans of store time (UTC); empty spans between others are rows,
 too.
@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from pipeline.sources.store.conditions import Condition, time_of
 from pipeline.sources.store.spread import Rows, gather, spread
-from pipeline.sources.store.stores import open_store
-from pipeline.sources.store.tables import Reading, plan, read
+from pipeline.sources.store.stores import Paths, open_store, stores_of
+from pipeline.sources.store.tables import Reading, StoreTask, plan_all, read_of
 from storefmt.offline.analyse.tally import Tally, filled, span_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _SUMS: Final = (("count", "sum"), ("bytes", "sum"), ("first_ms", "min"), ("last_
 
 def timeline(
     spark: "SparkSession",
-    path: str,
+    paths: Paths,
     *,
     every_ms: int | None = None,
     topic: str | None = None,
@@ -46,21 +46,21 @@ def timeline(
 
     Args:
         spark: the session.
-        path: the store directory.
+        paths: one store or several, which are counted together.
         every_ms: the length of a span; None for some sixty spans.
         topic: only this topic; None for all.
         begin_ms, end_ms: the first and last store time that counts; None for no limit.
     """
     from pyspark.sql import functions as fn
 
-    every = every_ms or _span(path, begin_ms, end_ms)
-    parts = spread(spark, _rows(path, every, topic, begin_ms, end_ms)).groupBy(*_KEYS)
+    every = every_ms or _span(paths, begin_ms, end_ms)
+    parts = spread(spark, _rows(paths, every, topic, begin_ms, end_ms)).groupBy(*_KEYS)
     counted = parts.agg(*(getattr(fn, how)(name).alias(name) for name, how in _SUMS))
     return counted.orderBy("start_ms")
 
 
 def timeline_local(
-    path: str,
+    paths: Paths,
     *,
     every_ms: int | None = None,
     topic: str | None = None,
@@ -70,14 +70,14 @@ def timeline_local(
     """Return the same as a ``pyarrow.Table``, counted in this process without Spark.
 
     Args:
-        path, every_ms, topic, begin_ms, end_ms: as of ``timeline``.
+        paths, every_ms, topic, begin_ms, end_ms: as of ``timeline``.
     """
-    every = every_ms or _span(path, begin_ms, end_ms)
-    return _summed(gather(_rows(path, every, topic, begin_ms, end_ms))).sort_by("start_ms")
+    every = every_ms or _span(paths, begin_ms, end_ms)
+    return _summed(gather(_rows(paths, every, topic, begin_ms, end_ms))).sort_by("start_ms")
 
 
 def _rows(
-    path: str, every_ms: int, topic: str | None, begin_ms: int | None, end_ms: int | None
+    paths: Paths, every_ms: int, topic: str | None, begin_ms: int | None, end_ms: int | None
 ) -> Rows:
     where = [
         Condition("topic", "=", topic) if topic is not None else None,
@@ -88,12 +88,14 @@ def _rows(
         columns=("store_timestamp", "store_size"),
         where=tuple(each for each in where if each is not None),
     )
-    return Rows(partial(_counted, reading=reading, every_ms=every_ms), plan(path, reading), SCHEMA)
+    return Rows(
+        partial(_counted, reading=reading, every_ms=every_ms), plan_all(paths, reading), SCHEMA
+    )
 
 
-def _counted(split: Any, reading: Reading, every_ms: int) -> Iterator[Any]:
+def _counted(task: StoreTask, reading: Reading, every_ms: int) -> Iterator[Any]:
     """Yield the sums of a split, which are small: no message leaves its worker."""
-    parts = [_count(batch, every_ms) for batch in read(split, reading)]
+    parts = [_count(batch, every_ms) for batch in read_of(task, reading)]
     if parts:
         yield from _summed(pa.concat_tables(parts)).to_batches()
 
@@ -146,6 +148,10 @@ def rows_of(table: Any, **_options: object) -> list[dict[str, Any]]:
     ]
 
 
-def _span(path: str, begin_ms: int | None, end_ms: int | None) -> int:
-    with open_store(path) as store:
-        return span_of(store, begin_ms=begin_ms, end_ms=end_ms)
+def _span(paths: Paths, begin_ms: int | None, end_ms: int | None) -> int:
+    """Return the length of a span that suits the store that needs the longest."""
+    found = []
+    for path in stores_of(paths):
+        with open_store(path) as store:
+            found.append(span_of(store, begin_ms=begin_ms, end_ms=end_ms))
+    return max(found)

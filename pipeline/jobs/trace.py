@@ -40,13 +40,13 @@ SCHEMA: Final = pa.schema(
         pa.field("queue_offset", pa.int64()),
         pa.field("log_offset", pa.int64()),
         pa.field("size", pa.int32()),
-        pa.field("uniq_key", pa.string()),
+        pa.field("unique_key", pa.string()),
         pa.field("keys", pa.list_(pa.field("element", pa.string()))),
         pa.field("msg_id", pa.string()),
         pa.field("detail", pa.string()),
     ]
 )
-_LOG_OFFSET: Final = "commit_log_offset"
+_LOG_OFFSET: Final = "log_offset"
 _PROPERTIES: Final = "properties_raw"
 _HITS: Final = schema_of(COMMITLOG, [_LOG_OFFSET])
 _ORDER: Final = [(name, "ascending") for name in ("step_ms", "store", "log_offset", "step")]
@@ -186,7 +186,7 @@ def _row(directory: str, step: LifeStep) -> dict[str, Any]:
         "queue_offset": queue_offset,
         "log_offset": record.log_offset,
         "size": record.size,
-        "uniq_key": record.unique_key,
+        "unique_key": record.unique_key,
         "keys": list(record.keys),
         "msg_id": record.msg_id,
         "detail": step.detail,

@@ -53,7 +53,7 @@ _STRING: Final = pa.string()
 SCHEMA: Final = pa.schema(
     [
         pa.field("file", _STRING),
-        pa.field("commit_log_offset", pa.int64()),
+        pa.field("log_offset", pa.int64()),
         pa.field("store_size", pa.int32()),
         pa.field("magic", pa.int32()),
         pa.field("topic", _STRING),
@@ -76,7 +76,7 @@ SCHEMA: Final = pa.schema(
         pa.field("tags", _STRING),
         pa.field("tags_code", pa.int64()),
         pa.field("keys", pa.list_(pa.field("element", _STRING))),
-        pa.field("uniq_key", _STRING),
+        pa.field("unique_key", _STRING),
         pa.field("msg_id", _STRING),
         pa.field("producer_group", _STRING),
         pa.field("properties", pa.map_(_STRING, _STRING)),
@@ -124,6 +124,11 @@ def ways() -> dict[str, Way]:
 
 
 _way = chosen(ways())
+
+
+def has_kernel() -> bool:
+    """Return whether columns are decoded by the compiled kernel, as fast as they can be."""
+    return _way.maker is not PlainColumns
 
 
 def schema_of(columns: Sequence[str] = DEFAULT_COLUMNS) -> Any:

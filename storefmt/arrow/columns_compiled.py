@@ -18,7 +18,6 @@ from storefmt.arrow.columns_kernel import Columns
 
 _DTYPES: Final = tuple(LANES.values())
 _FIELDS: Final = {
-    "commit_log_offset": "log_offset",
     "store_size": "size",
     "born_timestamp": "born_ms",
     "born_port": "born_host_port",
@@ -27,8 +26,8 @@ _FIELDS: Final = {
 }
 """The fields of a head that are columns of another name."""
 _NUMBERS: Final = (
-    *_FIELDS, "magic", "queue_id", "queue_offset", "flag", "sys_flag", "body_crc", "body_size",
-    "reconsume_times", "prepared_transaction_offset",
+    *_FIELDS, "log_offset", "magic", "queue_id", "queue_offset", "flag", "sys_flag", "body_crc",
+    "body_size", "reconsume_times", "prepared_transaction_offset",
 )  # fmt: skip
 
 

@@ -100,7 +100,7 @@ class _Slice:
 
 _MAKERS: Final[dict[str, Callable[[_Slice], Any]]] = {
     "file": _Slice.file,
-    "commit_log_offset": lambda some: some.int64("log_offset"),
+    "log_offset": lambda some: some.int64("log_offset"),
     "store_size": lambda some: some.int32("size"),
     "magic": lambda some: some.int32("magic"),
     "topic": lambda some: some.records.topics,
@@ -123,7 +123,7 @@ _MAKERS: Final[dict[str, Callable[[_Slice], Any]]] = {
     "tags": lambda some: some.properties.values_of(TAGS),
     "tags_code": lambda some: some.properties.tags_codes(),
     "keys": lambda some: some.properties.words_of(KEYS),
-    "uniq_key": lambda some: some.properties.values_of(UNIQUE_KEY),
+    "unique_key": lambda some: some.properties.values_of(UNIQUE_KEY),
     "msg_id": lambda some: some.records.msg_ids(),
     "producer_group": lambda some: some.properties.values_of(PRODUCER_GROUP),
     "properties": lambda some: some.properties.maps(),

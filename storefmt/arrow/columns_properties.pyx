@@ -16,7 +16,7 @@ from storefmt.formats import javahash, properties
 
 cdef object tags_code = javahash.tags_code
 PROPERTY_COLUMNS = frozenset(
-    ("tags", "tags_code", "keys", "uniq_key", "producer_group", "properties")
+    ("tags", "tags_code", "keys", "unique_key", "producer_group", "properties")
 )
 
 cdef enum:
@@ -171,7 +171,7 @@ cdef class PropertyColumns:
     def __cinit__(self, names, int64_t rows_max, dict rooms):
         self.pairs, self.made, self.inner = Pairs(), {}, {}
         self.tags = self.one(Values, "tags", names, rows_max, rooms)
-        self.unique_key = self.one(Values, "uniq_key", names, rows_max, rooms)
+        self.unique_key = self.one(Values, "unique_key", names, rows_max, rooms)
         self.producer_group = self.one(Values, "producer_group", names, rows_max, rooms)
         if "tags_code" in names:
             self.tags_codes = self.made["tags_code"] = Buffer(8 * rows_max)

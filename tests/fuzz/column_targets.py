@@ -46,7 +46,7 @@ def read_columns(data: bytes) -> None:
             ("queue_offset", record.queue_offset), ("sys_flag", record.sys_flag),
             ("body_crc", record.body_crc), ("body", record.body), ("msg_id", record.msg_id),
             ("reconsume_times", record.reconsume_times), ("tags", record.tags),
-            ("properties_raw", record.properties_raw), ("uniq_key", record.unique_key),
+            ("properties_raw", record.properties_raw), ("unique_key", record.unique_key),
             ("properties", list(record.properties.items())),
         ):  # fmt: skip
             assert row[name] == value, f"{name}: column {row[name]!r}, record {value!r}"

@@ -4,10 +4,10 @@ import pyarrow as pa
 import pytest
 
 from pipeline.errors import BadOption
+from pipeline.schemas import LIVE
 from pipeline.sources.live.plan import Range
 from pipeline.sources.live.queues import ask, batch_tasks
 from pipeline.sources.live.read import read_ranges
-from pipeline.sources.live.table import LIVE_SCHEMA
 from pipeline.sources.store.log_tables import plan_log, read_log
 from pipeline.sources.store.reading import Reading
 from remoting.bodies import MessageQueue
@@ -28,7 +28,7 @@ def test_rows_are_those_of_the_store(servers: Servers) -> None:
 
     found = pa.Table.from_batches(
         [b for task in ask(asked, batch_tasks) for b in read_ranges(asked, task.ranges)],
-        schema=pa.schema([LIVE_SCHEMA.field(name) for name in COLUMNS]),
+        schema=pa.schema([LIVE.field(name) for name in COLUMNS]),
     )
 
     reading = Reading(columns=COLUMNS)
@@ -37,7 +37,7 @@ def test_rows_are_those_of_the_store(servers: Servers) -> None:
         [batch for split in plan_log(store, reading) for batch in read_log(split, reading)]
     ).filter(pa.compute.equal(pa.compute.field("topic"), topic))
     assert found.num_rows == COUNT
-    assert found.sort_by("commit_log_offset").equals(stored.sort_by("commit_log_offset"))
+    assert found.sort_by("log_offset").equals(stored.sort_by("log_offset"))
 
 
 def test_edges_and_filters_mean_the_same_on_both(servers: Servers) -> None:

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from pipeline.shipping import PACKAGES, write_code
+from storefmt.arrow.columns import has_kernel
 from tests.golden import REPOSITORY, Golden
 from tests.pipeline.cluster import READY_S, Cluster, environment, running_cluster
+from tests.pipeline.kills import kill_tree
 from tests.waiting import wait
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(2_400)]
@@ -55,6 +57,7 @@ def test_code_in_a_zip_file_and_an_executor_that_is_killed(
     assert (found["rows"], found["distinct"]) == (COUNT, COUNT)
     # Not from this checkout: from the file that was shipped.
     assert "code.zip" in str(found["code"])
+    assert found["kernel"] is has_kernel()
     assert victim not in cluster.executors()
 
 
@@ -82,6 +85,27 @@ def test_code_in_an_archive(cluster: Cluster, golden: Golden, tmp_path: Path) ->
 
     assert (found["rows"], found["distinct"]) == (COUNT, COUNT)
     assert "/code/storefmt" in str(found["code"])
+
+
+def test_a_job_says_that_no_worker_offers_enough(cluster: Cluster, golden: Golden) -> None:
+    line = [sys.executable, "-m", "pipeline", "stats", str(golden.store("basic"))]
+    env = {**environment(), "PYTHONPATH": str(REPOSITORY), "SPARK_EXECUTOR_MEMORY": "3g"}
+
+    process = subprocess.Popen(
+        [*line, "--master", cluster.url],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=env,
+    )
+    assert process.stderr is not None
+    # Such a job never ends by itself.
+    said = next((text for text in process.stderr if "no task has started" in text), "")
+    kill_tree(process.pid)
+    process.communicate()
+
+    assert "offers the 3072 MiB" in json.loads(said)["hint"]
+    assert "SPARK_EXECUTOR_MEMORY" in said
 
 
 @pytest.mark.soak

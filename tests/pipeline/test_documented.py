@@ -1,34 +1,51 @@
-"""The page of the pipeline names every option and table that there is."""
+"""The page of the pipeline names every table and job; the tables of options are printed."""
 
 from pathlib import Path
 
 import pytest
 
+from docs.pipelinepage import pipeline
+from pipeline import schemas
 from pipeline.cli.registry import JOBS
 from pipeline.sources.live.options import Use
 from pipeline.sources.live.write import SINK_COLUMNS
-from pipeline.sources.store import source as store
+from pipeline.sources.store.options import OPTIONS
 from pipeline.sources.store.reading import Layout
 from pipeline.sources.store.tables import table_names
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "pipeline.md").read_text()
-OF_SPARK = {"path", "checkpointLocation"}
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = (DOCS / "pipeline.md").read_text()
+TABLES = pipeline("")
+LAYOUTS = [layout.value for layout in Layout if layout is not Layout.AUTO]
 
 
 @pytest.mark.parametrize(
     "names",
     [
-        pytest.param(store._OPTIONS, id="rocketmq_store"),
-        pytest.param([name for use in Use for name in use.value], id="rocketmq"),
         pytest.param(table_names(), id="tables"),
-        pytest.param(
-            [layout.value for layout in Layout if layout is not Layout.AUTO], id="layouts"
-        ),
         pytest.param([name.replace("-", " ") for name in JOBS], id="jobs"),
     ],
 )
 def test_every_name_is_on_the_page(names: list[str]) -> None:
-    assert [name for name in names if name not in OF_SPARK and f"`{name}`" not in PAGE] == []
+    assert [name for name in names if f"`{name}`" not in PAGE] == []
+
+
+def test_every_option_and_column_is_in_the_printed_tables() -> None:
+    names = [option.name for option in OPTIONS] + [one.name for use in Use for one in use.value]
+    names += [option.name for job in JOBS.values() for option in job.options]
+    names += [name for schema in schemas.STORE.values() for name in schema.names]
+
+    assert [name for name in (*names, *LAYOUTS) if f"`{name}`" not in TABLES] == []
+
+
+def test_the_words_of_columns_are_one_vocabulary() -> None:
+    for schema in (*schemas.STORE.values(), schemas.LIVE):
+        names = set(schema.names)
+
+        assert not names & {"offset", "commit_log_offset", "uniq_key"}
+        times = [field.name for field in schemas.struct_of(schema) if "timestamp" in field.name]
+        kinds = {schemas.struct_of(schema)[name].dataType.simpleString() for name in times}
+        assert kinds <= {"timestamp"}
 
 
 def test_every_column_of_the_sink_is_on_the_page() -> None:

@@ -1,4 +1,6 @@
-"""``pipeline diff``: where two stores part, compared on Spark."""
+"""``pipeline diff``: where stores part from a first one, compared on Spark."""
+
+from dataclasses import dataclass
 
 import click
 
@@ -10,16 +12,30 @@ from mqadmin.store.rows import DiffRow
 from mqadmin.store.spark_job import Engine, engine_options, run_job
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetDiffRow(DiffRow):
+    """The log of another store, or one of its queues that is not the same."""
+
+    other: str
+
+
 @command(
     "pipeline diff",
-    details="For a master and its slave, or a store before and after; rows are those of "
-    "`store diff`. The exit code is 1 where anything is different.",
-    examples=(("mqadmin pipeline diff /mnt/master /mnt/slave", "the log, then each queue"),),
-    rows=DiffRow,
+    details=(
+        "For a master and its slave, or a store before and after; rows are those of "
+        "`store diff`. The exit code is 1 where anything is different."
+    ),
+    examples=(
+        ("mqadmin pipeline diff /mnt/master /mnt/slave", "the log, then each queue"),
+        ("mqadmin pipeline diff /mnt/master /mnt/s1 /mnt/s2", "two slaves"),
+    ),
+    rows=FleetDiffRow,
     needs=Needs.STORE,
 )
 @engine_options
-@click.argument("other", type=DIR, metavar="B", help="the store to compare with")
-def diff_stores(call: Call, *, where: Engine, other: str) -> Outcome:
-    """Return a row for the log and one for each queue that is not the same."""
-    return run_job(call, "diff", where, row=DiffRow, options={"other": other})
+@click.argument(
+    "others", nargs=-1, type=DIR, required=True, metavar="B", help="the stores to compare with"
+)
+def diff_stores(call: Call, *, where: Engine, others: tuple[str, ...]) -> Outcome:
+    """Return of each B a row for the log and one for each queue that is not the same."""
+    return run_job(call, "diff", where, row=FleetDiffRow, more_stores=others)

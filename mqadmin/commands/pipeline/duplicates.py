@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import more_stores
 from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.session.call import Call
 from mqadmin.store.spark_job import Engine, engine_options, run_job
@@ -10,13 +11,17 @@ from mqadmin.store.spark_job import Engine, engine_options, run_job
 
 @dataclass(frozen=True, slots=True)
 class DuplicateRow(Row):
-    """One unique key with more than one record; offsets are bytes of the commit log."""
+    """One unique key with more than one record.
+
+    Offsets are bytes of the commit log, null where several stores have it.
+    """
 
     topic: str
-    uniq_key: str
+    unique_key: str
     copies: int
-    first_offset: int
-    last_offset: int
+    stores: tuple[str, ...]
+    first_log_offset: int | None
+    last_log_offset: int | None
     first_stored_ms: EpochMs
     last_stored_ms: EpochMs
 
@@ -31,10 +36,11 @@ class DuplicateRow(Row):
         ("mqadmin pipeline duplicates /data/store --engine local", "without Spark"),
     ),
     rows=DuplicateRow,
-    columns=("topic", "uniq_key", "copies", "first_stored_time", "last_stored_time"),
+    columns=("topic", "unique_key", "copies", "first_stored_time", "last_stored_time"),
     needs=Needs.STORE,
 )
 @engine_options
-def find_duplicates(call: Call, *, where: Engine) -> Outcome:
+@more_stores
+def find_duplicates(call: Call, *, where: Engine, more: tuple[str, ...]) -> Outcome:
     """Return one row a key that has copies, the most copies first."""
-    return run_job(call, "duplicates", where, row=DuplicateRow)
+    return run_job(call, "duplicates", where, row=DuplicateRow, more_stores=more)

@@ -90,7 +90,7 @@ def extract_messages(
         "kind": format_,
         "topics": ",".join(topic) or None,
         "tags": ",".join(tag) or None,
-        "uniq_key": key,
+        "unique_key": key,
         "begin_ms": bound_ms(from_, now_ms),
         "end_ms": bound_ms(until, now_ms),
         "body": body,

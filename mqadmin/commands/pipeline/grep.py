@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import click
 
 from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import more_stores
 from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.session.call import Call
 from mqadmin.store.spark_job import Engine, engine_options, run_job
@@ -14,6 +15,7 @@ from mqadmin.store.spark_job import Engine, engine_options, run_job
 class HitRow(Row):
     """One message; ``log_offset`` is bytes of the commit log, for ``store get``."""
 
+    store: str
     topic: str
     queue_id: int
     queue_offset: int
@@ -37,8 +39,11 @@ class HitRow(Row):
 )
 @engine_options
 @click.argument("pattern", help="regular expression (RE2), matched anywhere in a body")
+@more_stores
 @click.option("--mask", is_flag=True, help="show *** for what matches: tell where, not what")
-def find_matches(call: Call, *, where: Engine, pattern: str, mask: bool) -> Outcome:
-    """Return one row a message, in log order."""
+def find_matches(
+    call: Call, *, where: Engine, pattern: str, more: tuple[str, ...], mask: bool
+) -> Outcome:
+    """Return one row a message, by store and log offset."""
     options = {"pattern": pattern, "mask": str(mask).lower()}
-    return run_job(call, "grep", where, row=HitRow, options=options)
+    return run_job(call, "grep", where, row=HitRow, options=options, more_stores=more)

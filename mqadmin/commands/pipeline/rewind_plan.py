@@ -22,7 +22,7 @@ class MoveRow(Row):
     group: str
     topic: str
     queue_id: int
-    offset: int
+    queue_offset: int
     target: int
     replayed: int
     skipped: int
@@ -40,7 +40,16 @@ class MoveRow(Row):
         ("mqadmin pipeline rewind plan /mnt/a /mnt/b --to -2h --group billing", "one, two stores"),
     ),
     rows=MoveRow,
-    columns=("group", "topic", "queue_id", "offset", "target", "replayed", "skipped", "bytes"),
+    columns=(
+        "group",
+        "topic",
+        "queue_id",
+        "queue_offset",
+        "target",
+        "replayed",
+        "skipped",
+        "bytes",
+    ),
     needs=Needs.STORE,
 )
 @engine_options

@@ -6,6 +6,7 @@ from typing import Literal
 import click
 
 from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import more_stores
 from mqadmin.cli.types import Choice
 from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.session.call import Call
@@ -16,7 +17,7 @@ from mqadmin.store.spark_job import Engine, engine_options, run_job
 class TopicHourRow(Row):
     """What was stored of one topic within one hour.
 
-    The last three are null where it is not counted by them; ``tag`` also without a tag.
+    The last four are null where it is not counted by them; ``tag`` also without a tag.
     """
 
     topic: str
@@ -26,10 +27,11 @@ class TopicHourRow(Row):
     queue_id: int | None
     producer: str | None
     tag: str | None
+    store: str | None
 
 
 COLUMNS = ("topic", "hour_time", "messages", "bytes")
-BY = {"queue": "queue_id", "producer": "producer", "tag": "tag"}
+BY = {"queue": "queue_id", "producer": "producer", "tag": "tag", "store": "store"}
 
 
 @command(
@@ -40,6 +42,7 @@ BY = {"queue": "queue_id", "producer": "producer", "tag": "tag"}
         ("mqadmin pipeline stats /data/store", "on this machine's cores"),
         ("mqadmin pipeline stats /data/store --engine local -o csv", "without Spark"),
         ("mqadmin pipeline stats /data/store --by producer", "who sent how much, by hour"),
+        ("mqadmin pipeline stats '/mnt/*/store' --by store", "several stores, each by itself"),
         ("mqadmin pipeline stats /mnt/store --master spark://host:7077", "on a cluster"),
     ),
     rows=TopicHourRow,
@@ -47,12 +50,17 @@ BY = {"queue": "queue_id", "producer": "producer", "tag": "tag"}
     needs=Needs.STORE,
 )
 @engine_options
-@click.option("--by", "-b", type=Choice(["queue", "producer", "tag"]), help="count by this, too")
+@more_stores
+@click.option("--by", "-b", type=Choice(list(BY)), help="count by this, too")
 def count_by_hour(
-    call: Call, *, where: Engine, by: Literal["queue", "producer", "tag"] | None
+    call: Call,
+    *,
+    where: Engine,
+    more: tuple[str, ...],
+    by: Literal["queue", "producer", "tag", "store"] | None,
 ) -> Outcome:
-    """Return one row a topic and hour, or queue, producer or tag of it, in that order."""
-    outcome = run_job(call, "stats", where, row=TopicHourRow, options={"by": by})
+    """Return one row a topic and hour, or queue, producer, tag or store of it, in that order."""
+    outcome = run_job(call, "stats", where, row=TopicHourRow, options={"by": by}, more_stores=more)
     return outcome if by is None else replace(outcome, columns=_columns(by))
 
 

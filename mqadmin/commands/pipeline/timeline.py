@@ -1,7 +1,7 @@
 """``pipeline timeline``: when the messages of a store came, counted on Spark."""
 
 from mqadmin.cli.declare import Needs, command
-from mqadmin.cli.decorators import every_span, of_topic, stored_from, stored_to
+from mqadmin.cli.decorators import every_span, more_stores, of_topic, stored_from, stored_to
 from mqadmin.cli.times import bound_ms
 from mqadmin.output.rows import Outcome
 from mqadmin.output.times import When
@@ -22,6 +22,7 @@ from mqadmin.store.spark_job import Engine, engine_options, run_job
     needs=Needs.STORE,
 )
 @engine_options
+@more_stores
 @every_span
 @of_topic("-t")
 @stored_from()
@@ -30,6 +31,7 @@ def show_timeline(
     call: Call,
     *,
     where: Engine,
+    more: tuple[str, ...],
     every: int | None,
     topic: str | None,
     from_: When | None,
@@ -43,4 +45,4 @@ def show_timeline(
         "begin_ms": bound_ms(from_, now_ms),
         "end_ms": bound_ms(to, now_ms),
     }
-    return run_job(call, "timeline", where, row=SpanRow, options=options)
+    return run_job(call, "timeline", where, row=SpanRow, options=options, more_stores=more)

@@ -32,8 +32,10 @@ class FleetStepRow(Row):
     detail: str
 
 
-def _row(*, uniq_key: str | None, keys: list[str] | None, due_ms: int | None, **known: Any) -> Row:
-    return FleetStepRow(**known, unique_key=uniq_key, keys=tuple(keys or ()), due_ms=due_ms or 0)
+def _row(
+    *, unique_key: str | None, keys: list[str] | None, due_ms: int | None, **known: Any
+) -> Row:
+    return FleetStepRow(**known, unique_key=unique_key, keys=tuple(keys or ()), due_ms=due_ms or 0)
 
 
 @command(

@@ -1,9 +1,5 @@
 """Addresses and accounts: the options of source, sink and jobs for access to brokers.
 
-    namesrv (or nameServer), accessKey, secretKey, timeoutMs
-    addressMap (ADVERTISED=REAL,…)                  brokers that are reached elsewhere
-    tls (true), tlsCa (a PEM file, or system), tlsCert, tlsKey, tlsKeyPassword
-
 Rule: files are read where a connection is made, by the driver and by every worker, so all must have
 them at the same path. Without ``tlsCa`` any certificate of a server is accepted, as by Java's
 clients. Keys and passwords go from the driver to its workers with their tasks.
@@ -11,16 +7,31 @@ clients. Keys and passwords go from the driver to its workers with their tasks.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from mqclient.client.instance import MQClient
 from pipeline.errors import BadOption
+from pipeline.options import Option, number, truth
 from remoting.aio.tls import ClientTls
 
-TLS_OPTIONS: Final = ("tlsCa", "tlsCert", "tlsKey", "tlsKeyPassword")
-ACCESS_OPTIONS: Final = (
-    *("namesrv", "nameServer", "accessKey", "secretKey", "timeoutMs", "addressMap"),
-    *("tls", *TLS_OPTIONS),
+_TLS: Final = (
+    Option("tlsCa", "a PEM file to check the server's certificate with, or `system`"),
+    Option("tlsCert", "the client certificate, for a server that asks for one"),
+    Option("tlsKey", "the key of that certificate"),
+    Option("tlsKeyPassword", "the password of that key"),
+)
+ACCESS: Final = (
+    Option("namesrv", "name servers, `host:port;host:port`", shown="required"),
+    Option("nameServer", "another name of `namesrv`"),
+    Option("accessKey", "the name of an ACL account"),
+    Option("secretKey", "the secret of that account"),
+    Option("timeoutMs", "the timeout of a request", number(), "5000"),
+    Option(
+        "addressMap",
+        "`ADVERTISED=REAL,…`: brokers that are reached at another `host:port` than they advertise",
+    ),
+    Option("tls", "connects with TLS; files must be at the same path on all nodes", truth, "false"),
+    *_TLS,
 )
 
 
@@ -46,30 +57,26 @@ class Access(NamedTuple):
         )
 
 
-def access_of(options: Mapping[str, str], *, timeout_ms: int, tls: bool) -> Access:
-    """Return the access that the options describe.
-
-    Args:
-        options: the options by name.
-        timeout_ms: the timeout of a request, which the caller has read from the options.
-        tls: whether to use TLS, which the caller has read from the options.
+def access_of(found: Mapping[str, Any]) -> Access:
+    """Return the access that the values of options describe.
 
     Raises:
         BadOption: no name server is given, or only one of two options that go together.
     """
-    namesrv = options.get("namesrv") or options.get("nameServer")
+    namesrv = found["namesrv"] or found["nameServer"]
     if not namesrv:
         raise BadOption("rocketmq needs option namesrv, host:port;host:port")
-    keys = options.get("accessKey"), options.get("secretKey")
+    keys = found["accessKey"], found["secretKey"]
     if bool(keys[0]) != bool(keys[1]):
         raise BadOption("options accessKey and secretKey go together: give both or none")
-    found = _tls(options, wanted=tls)
-    return Access(namesrv, *keys, timeout_ms / 1000, found, _address_map(options))
+    return Access(
+        namesrv, *keys, found["timeoutMs"] / 1000, _tls(found), _address_map(found["addressMap"])
+    )
 
 
-def _address_map(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def _address_map(given: str | None) -> tuple[tuple[str, str], ...]:
     pairs = []
-    for text in options.get("addressMap", "").split(","):
+    for text in (given or "").split(","):
         advertised, _, real = text.strip().partition("=")
         if advertised and real:
             pairs.append((advertised, real))
@@ -80,19 +87,19 @@ def _address_map(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def _tls(options: Mapping[str, str], *, wanted: bool) -> ClientTls | None:
-    if not wanted:
-        given = next((name for name in TLS_OPTIONS if options.get(name)), None)
+def _tls(found: Mapping[str, Any]) -> ClientTls | None:
+    if not found["tls"]:
+        given = next((option.name for option in _TLS if found[option.name]), None)
         if given is not None:
             raise BadOption(f"option {given} needs option tls=true")
         return None
-    if bool(options.get("tlsCert")) != bool(options.get("tlsKey")):
+    ca, cert, key, password = (found[option.name] or None for option in _TLS)
+    if bool(cert) != bool(key):
         raise BadOption("options tlsCert and tlsKey go together: give both or none")
-    ca, cert, key = (Path(text) if text else None for text in map(options.get, TLS_OPTIONS[:3]))
     return ClientTls(
         auth_server=ca is not None,
-        trust_cert_path=None if ca == Path("system") else ca,
-        cert_path=cert,
-        key_path=key,
-        key_password=options.get("tlsKeyPassword"),
+        trust_cert_path=None if ca in (None, "system") else Path(ca),
+        cert_path=Path(cert) if cert else None,
+        key_path=Path(key) if key else None,
+        key_password=password,
     )

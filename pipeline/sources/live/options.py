@@ -1,15 +1,7 @@
 """The options of ``rocketmq``, for loads from live brokers and saves to them.
 
-    namesrv, accessKey, tls …: see pipeline.sources.live.access                addresses and account
-    subscribe | subscribePattern | assign                             which queues
-    startingTimestamp > startingOffsetsByTimestamp > startingOffsets  where reading begins
-    ending… of the same three                                         where a batch ends
-    startingOffsetsByTimestampStrategy (error, latest)                no message so late
-    filterExpression, filterType (TAG, SQL92)                         what brokers leave out
-    maxOffsetsPerTrigger, maxBytesPerTrigger                          how much at once
-    minPartitions, maxRecordsPerPartition                             … by one task
-    failOnDataLoss, pullBatchSize, pullTimeoutMs, reportGroup, columns, checkCrc
-    topic, dedup, dedupKey, sendsInFlight, sendRetries, deliverBy      the sink
+    where reading begins     startingTimestamp > startingOffsetsByTimestamp > startingOffsets
+    where a batch ends       ending… of the same three
 
 Rule: names and meanings are those of Spark's Kafka source. JSON is topic -> broker -> queue ->
 offset, with -2 for the earliest offset and -1 for the latest. Spark lower-cases names, so they are
@@ -19,60 +11,123 @@ looked up without regard to case, and unknown names are refused.
 import json
 from collections.abc import Mapping
 from enum import Enum
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from mqclient.consumer.subscription import TAG, Subscription
 from mqclient.errors import ClientError
 from pipeline.errors import BadOption
-from pipeline.sources.live.access import ACCESS_OPTIONS, Access, access_of
+from pipeline.options import Option, names, number, one_of, time_ms, truth, values
+from pipeline.sources.live.access import ACCESS, Access, access_of
 from pipeline.sources.live.table import DEFAULT_COLUMNS, live_schema
 from remoting.bodies import MessageQueue
 
 EARLIEST: Final = -2
 LATEST: Final = -1
+_OF: Final = "rocketmq"
 _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
+_SUBSCRIBE: Final = (
+    Option("subscribe", "topics, separated by commas"),
+    Option("subscribePattern", "a regular expression for the names of topics"),
+    Option("assign", "JSON topic -> broker -> [queues]"),
+)
+_ROW: Final = (
+    Option(
+        "columns",
+        "the columns to decode, separated by commas",
+        names,
+        shown="all but `properties_raw` and `crc_ok`",
+    ),
+    Option("checkCrc", "checks the CRC of bodies and fills `crc_ok`", truth, "false"),
+)
 _SOURCE: Final = (
-    "subscribe",
-    "subscribePattern",
-    "assign",
-    "startingTimestamp",
-    "startingOffsetsByTimestamp",
-    "startingOffsets",
-    "startingOffsetsByTimestampStrategy",
-    "filterExpression",
-    "filterType",
-    "minPartitions",
-    "maxRecordsPerPartition",
-    "failOnDataLoss",
-    "pullBatchSize",
-    "pullTimeoutMs",
-    "columns",
-    "checkCrc",
+    *_SUBSCRIBE,
+    Option(
+        "startingTimestamp",
+        "the store time to begin at, as `2026-11-23T10:00:00Z` or in ms since 1970",
+        time_ms,
+    ),
+    Option("startingOffsetsByTimestamp", "JSON topic -> broker -> queue -> ms since 1970"),
+    Option(
+        "startingOffsets",
+        "`earliest`, `latest`, or JSON topic -> broker -> queue -> offset, with -2 for the "
+        "earliest and -1 for the latest (a batch cannot start there); it names every queue",
+        shown="earliest (batch), latest (stream)",
+    ),
+    Option(
+        "startingOffsetsByTimestampStrategy",
+        "with `latest` a queue that has no message at or after the time begins at its end",
+        one_of("error", "latest"),
+        "error",
+    ),
+    Option(
+        "filterExpression",
+        "which messages brokers return. They are asked first whether they can read the "
+        "expression, since a pull ignores one that they cannot",
+        str,
+        "*",
+    ),
+    Option("filterType", "`TAG`, or `SQL92` if the brokers allow it", str.upper, TAG),
+    Option("minPartitions", "divides large queues into at least so many tasks", number(), "1"),
+    Option("maxRecordsPerPartition", "the most messages of one task", number()),
+    Option(
+        "failOnDataLoss",
+        "messages that a broker no longer has are an error, and so is a start beyond the end of a "
+        "queue",
+        truth,
+        "true",
+    ),
+    Option("pullBatchSize", "the messages of one pull", number(), "32"),
+    Option("pullTimeoutMs", "the timeout of a pull", number(), "10000"),
 )
-_BATCH: Final = ("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets")
-_STREAM: Final = ("maxOffsetsPerTrigger", "maxBytesPerTrigger", "reportGroup")
-_ROW: Final = ("columns", "checkCrc")
+_BATCH: Final = (
+    Option("endingTimestamp", "the store time at which a batch ends", time_ms),
+    Option("endingOffsetsByTimestamp", "as `startingOffsetsByTimestamp`"),
+    Option("endingOffsets", "as `startingOffsets`", shown="latest"),
+)
+_STREAM: Final = (
+    Option(
+        "maxOffsetsPerTrigger",
+        "the most messages of one batch of a stream, divided in proportion to backlog (Spark 4.2)",
+        number(),
+    ),
+    Option(
+        "maxBytesPerTrigger",
+        "about the same limit in bytes of records: brokers tell the sizes of the next 64 messages "
+        "of each queue (of the 256 queues with the largest backlog). Both limits may be set",
+        number(),
+    ),
+    Option(
+        "reportGroup",
+        "a group whose offsets are set to the progress of a stream, for display only",
+        str,
+        "",
+    ),
+)
 _SINK: Final = (
-    "topic",
-    "dedup",
-    "dedupKey",
-    "sendsInFlight",
-    "sendRetries",
-    "deliverBy",
-    # This is Spark's own option for a stream, which it passes to the sink as well.
-    "checkpointLocation",
-    "path",
+    Option("topic", "the topic of rows that have no column `topic`", str, ""),
+    Option("dedup", "gives each message the property `RMQ_SPARK_ID`", truth, "false"),
+    Option("dedupKey", "the column whose value is that property", str, ""),
+    Option(
+        "deliverBy",
+        "`timer` passes `deliver_at` to a broker of 5.x; a `level` is what 4.9 has",
+        one_of("level", "timer"),
+        "level",
+    ),
+    Option("sendsInFlight", "the sends of a task that wait for an answer", number(), "32"),
+    Option("sendRetries", "how often a send is tried again", number(), "3"),
 )
+OF_SPARK: Final = ("checkpointLocation", "path")
+"""Spark's own options of a stream, which it passes to the sink as well."""
 
 
 class Use(Enum):
-    """What the options are used for; the value has the names that this use knows."""
+    """What the options are used for; the value has the options that this use knows."""
 
-    BATCH = (*ACCESS_OPTIONS, *_SOURCE, *_BATCH)
-    STREAM = (*ACCESS_OPTIONS, *_SOURCE, *_STREAM)
-    SCHEMA = (*ACCESS_OPTIONS, *_SOURCE, *_BATCH, *_STREAM)
-    ARCHIVE = (*ACCESS_OPTIONS, *(name for name in _SOURCE if name not in _ROW), *_STREAM)
-    SINK = (*ACCESS_OPTIONS, *_SINK)
+    BATCH = (*ACCESS, *_SOURCE, *_ROW, *_BATCH)
+    STREAM = (*ACCESS, *_SOURCE, *_ROW, *_STREAM)
+    SCHEMA = (*ACCESS, *_SOURCE, *_ROW, *_BATCH, *_STREAM)
+    ARCHIVE = (*ACCESS, *_SOURCE, *_STREAM)
+    SINK = (*ACCESS, *_SINK)
 
 
 class Wanted(NamedTuple):
@@ -143,42 +198,40 @@ def live_of(options: Mapping[str, str], *, use: Use) -> Live:
     Raises:
         BadOption: an option is unknown, missing, given twice, or has an invalid value.
     """
-    check_names(options, use)
-    columns = DEFAULT_COLUMNS
-    if "columns" in options:
-        columns = tuple(name.strip() for name in options["columns"].split(",") if name.strip())
+    given = _values(options, use)
+    # An option that this use does not have has its default.
+    found = values({}, (*_ROW, *_BATCH, *_STREAM), of=_OF) | given
+    columns = found["columns"] or DEFAULT_COLUMNS
     live_schema(columns)
     is_stream = use is Use.STREAM
-    starting = _edge(options, "starting", default=LATEST if is_stream else EARLIEST)
-    ending = _edge(options, "ending", default=LATEST)
+    starting = _edge(found, "starting", default=LATEST if is_stream else EARLIEST)
+    ending = _edge(found, "ending", default=LATEST)
     if use in (Use.BATCH, Use.ARCHIVE):
         _check_batch_edges(starting, ending)
-    kind = options.get("filterType", TAG).upper()
-    expression = options.get("filterExpression", "*")
     try:
-        Subscription.parse(expression, kind=kind)
+        Subscription.parse(found["filterExpression"], kind=found["filterType"])
     except ClientError as error:
-        raise BadOption(f"option filterExpression is {expression!r}: {error}") from error
+        raise BadOption(
+            f"option filterExpression is {found['filterExpression']!r}: {error}"
+        ) from error
     return Live(
-        access=_access(options),
-        wanted=_wanted(options),
+        access=access_of(found),
+        wanted=_wanted(found),
         starting=starting,
         ending=ending,
-        late_is_latest=_word(
-            options, "startingOffsetsByTimestampStrategy", {"error": False, "latest": True}
-        ),
-        filter=expression or "*",
-        filter_kind=kind,
-        max_offsets=_number(options, "maxOffsetsPerTrigger"),
-        max_bytes=_number(options, "maxBytesPerTrigger"),
-        min_partitions=_number(options, "minPartitions") or 1,
-        max_records=_number(options, "maxRecordsPerPartition"),
-        fail_on_data_loss=_word(options, "failOnDataLoss", {"true": True, "false": False}),
-        pull_batch_size=_number(options, "pullBatchSize") or 32,
-        pull_timeout_s=(_number(options, "pullTimeoutMs") or 10_000) / 1000,
-        report_group=options.get("reportGroup", ""),
+        late_is_latest=found["startingOffsetsByTimestampStrategy"] == "latest",
+        filter=found["filterExpression"] or "*",
+        filter_kind=found["filterType"],
+        max_offsets=found["maxOffsetsPerTrigger"],
+        max_bytes=found["maxBytesPerTrigger"],
+        min_partitions=found["minPartitions"],
+        max_records=found["maxRecordsPerPartition"],
+        fail_on_data_loss=found["failOnDataLoss"],
+        pull_batch_size=found["pullBatchSize"],
+        pull_timeout_s=found["pullTimeoutMs"] / 1000,
+        report_group=found["reportGroup"],
         columns=columns,
-        check_crc=_word(options, "checkCrc", {"false": False, "true": True}),
+        check_crc=found["checkCrc"],
     )
 
 
@@ -188,40 +241,34 @@ def sink_of(options: Mapping[str, str]) -> Sink:
     Raises:
         BadOption: as ``live_of``.
     """
-    check_names(options, Use.SINK)
-    dedup_key = options.get("dedupKey", "")
+    found = _values(options, Use.SINK)
     return Sink(
-        access=_access(options),
-        topic=options.get("topic", ""),
-        dedup=bool(dedup_key) or _word(options, "dedup", {"false": False, "true": True}),
-        dedup_key=dedup_key,
-        in_flight=_number(options, "sendsInFlight") or 32,
-        retries=_number(options, "sendRetries") or 3,
-        by_timer=_word(options, "deliverBy", {"level": False, "timer": True}),
+        access=access_of(found),
+        topic=found["topic"],
+        dedup=bool(found["dedupKey"]) or found["dedup"],
+        dedup_key=found["dedupKey"],
+        in_flight=found["sendsInFlight"],
+        retries=found["sendRetries"],
+        by_timer=found["deliverBy"] == "timer",
     )
 
 
-def check_names(options: Mapping[str, str], use: Use) -> None:
-    """Check that a use knows all names of the options.
-
-    Raises:
-        BadOption: a name is unknown.
-    """
-    known = {name.lower() for name in use.value}
+def _values(options: Mapping[str, str], use: Use) -> dict[str, Any]:
     for name in options:
-        if name.lower() in known:
+        if _knows(use, name):
             continue
-        elsewhere = [
-            other.name.lower()
-            for other in (Use.BATCH, Use.STREAM, Use.SINK)
-            if name.lower() in {one.lower() for one in other.value}
-        ]
+        others = (Use.BATCH, Use.STREAM, Use.SINK)
+        elsewhere = [other.name.lower() for other in others if _knows(other, name)]
         if elsewhere:
             raise BadOption(
                 f"rocketmq option {name!r} is for a {' or '.join(elsewhere)}, "
                 f"not for a {use.name.lower()}"
             )
-        raise BadOption(f"rocketmq has no option {name!r}; it has {', '.join(use.value)}")
+    return values(options, use.value, of=_OF, own=OF_SPARK if use is Use.SINK else ())
+
+
+def _knows(use: Use, name: str) -> bool:
+    return name.lower() in {option.name.lower() for option in use.value}
 
 
 def queue_text(queue: MessageQueue) -> str:
@@ -242,27 +289,18 @@ def queue_of(text: str) -> MessageQueue:
     return MessageQueue(topic, broker, int(queue_id))
 
 
-def _access(options: Mapping[str, str]) -> Access:
-    return access_of(
-        options,
-        timeout_ms=_number(options, "timeoutMs") or 5_000,
-        tls=_word(options, "tls", {"false": False, "true": True}),
-    )
-
-
-def _wanted(options: Mapping[str, str]) -> Wanted:
-    ways = ("subscribe", "subscribePattern", "assign")
-    given = [name for name in ways if options.get(name)]
+def _wanted(found: Mapping[str, Any]) -> Wanted:
+    ways = [option.name for option in _SUBSCRIBE]
+    given = [name for name in ways if found[name]]
     if len(given) != 1:
         raise BadOption(
             f"rocketmq needs one of the options {', '.join(ways)}, not {', '.join(given) or 'none'}"
         )
     if given == ["subscribe"]:
-        topics = [name.strip() for name in options["subscribe"].split(",") if name.strip()]
-        return Wanted(topics=tuple(sorted(set(topics))))
+        return Wanted(topics=tuple(sorted(set(names(found["subscribe"])))))
     if given == ["subscribePattern"]:
-        return Wanted(pattern=options["subscribePattern"])
-    return Wanted(queues=tuple(_assigned(options["assign"])))
+        return Wanted(pattern=found["subscribePattern"])
+    return Wanted(queues=tuple(_assigned(found["assign"])))
 
 
 def _assigned(text: str) -> list[MessageQueue]:
@@ -275,16 +313,16 @@ def _assigned(text: str) -> list[MessageQueue]:
     return sorted(found)
 
 
-def _edge(options: Mapping[str, str], side: str, *, default: int) -> Edge:
+def _edge(found: Mapping[str, Any], side: str, *, default: int) -> Edge:
     """Return an edge; the first given of its three options counts, as in Spark's Kafka source."""
-    time_text = options.get(f"{side}Timestamp")
-    if time_text is not None:
-        return Edge(default, is_time=True, time_ms=_number(options, f"{side}Timestamp", low=0))
+    time = found[f"{side}Timestamp"]
+    if time is not None:
+        return Edge(default, is_time=True, time_ms=time)
     name = f"{side}OffsetsByTimestamp"
-    if name in options:
-        return Edge(default, _by_queue(options[name], name), is_time=True)
+    if found[name] is not None:
+        return Edge(default, _by_queue(found[name], name), is_time=True)
     name = f"{side}Offsets"
-    text = options.get(name)
+    text = found[name]
     if text is None:
         return Edge(default)
     if text.lower() in _WORDS:
@@ -333,20 +371,3 @@ def _branch(value: object, name: str) -> dict[str, object]:
     if not isinstance(value, dict):
         raise BadOption(f"option {name} has {value!r}, expected JSON topic -> broker -> queue")
     return {str(key): item for key, item in value.items()}
-
-
-def _number(options: Mapping[str, str], name: str, *, low: int = 1) -> int | None:
-    text = options.get(name)
-    if text is None:
-        return None
-    if not text.isdecimal() or int(text) < low:
-        raise BadOption(f"option {name} is {text!r}, expected a whole number of at least {low}")
-    return int(text)
-
-
-def _word(options: Mapping[str, str], name: str, words: Mapping[str, bool]) -> bool:
-    """Return what one of two words means; the first is the default."""
-    text = options.get(name, next(iter(words))).lower()
-    if text not in words:
-        raise BadOption(f"option {name} is {text!r}, expected {' or '.join(words)}")
-    return words[text]

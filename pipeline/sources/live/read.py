@@ -23,9 +23,10 @@ from mqclient.consumer.pull.pull_request import Puller, PullRequest, PullStatus,
 from mqclient.consumer.subscription import Subscription
 from mqclient.errors import ClientError
 from pipeline.errors import DataLost
+from pipeline.schemas import ORIGIN
 from pipeline.sources.live.options import Live, queue_text
 from pipeline.sources.live.plan import Range
-from pipeline.sources.live.table import ORIGIN, live_schema
+from pipeline.sources.live.table import live_schema
 from remoting.bodies import MessageQueue
 from storefmt.arrow.columns import BYTES_MAX, ROWS_MAX, batch_of
 from storefmt.names import TOOLS_GROUP

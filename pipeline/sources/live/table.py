@@ -1,8 +1,6 @@
-"""The columns of ``rocketmq``: those of the store's commit log, and where a row came from.
+"""The columns of ``rocketmq`` (``pipeline.schemas.LIVE``): those of a load, and those by default.
 
-Rule: names and types are those of ``rocketmq_store``, so that both can be combined in a union.
-There is no column ``file``, because a broker does not tell it. ``properties_raw`` and ``crc_ok``
-come only if they are named.
+Rule: ``properties_raw`` and ``crc_ok`` come only if they are named.
 """
 
 from collections.abc import Sequence
@@ -11,17 +9,10 @@ from typing import Any, Final
 import pyarrow as pa
 
 from pipeline.errors import BadOption
-from storefmt.arrow.columns import SCHEMA
+from pipeline.schemas import LIVE
 
-ORIGIN: Final = ("cluster", "broker_name", "broker_address")
-LIVE_SCHEMA: Final = pa.schema(
-    [
-        *(field for field in SCHEMA if field.name != "file"),
-        *(pa.field(name, pa.string()) for name in ORIGIN),
-    ]
-)
 DEFAULT_COLUMNS: Final = tuple(
-    name for name in LIVE_SCHEMA.names if name not in ("properties_raw", "crc_ok")
+    name for name in LIVE.names if name not in ("properties_raw", "crc_ok")
 )
 
 
@@ -31,9 +22,9 @@ def live_schema(columns: Sequence[str]) -> Any:
     Raises:
         BadOption: a column does not exist.
     """
-    unknown = [name for name in columns if name not in LIVE_SCHEMA.names]
+    unknown = [name for name in columns if name not in LIVE.names]
     if unknown:
         raise BadOption(
-            f"rocketmq has no column {', '.join(unknown)}; it has {', '.join(LIVE_SCHEMA.names)}"
+            f"rocketmq has no column {', '.join(unknown)}; it has {', '.join(LIVE.names)}"
         )
-    return pa.schema([LIVE_SCHEMA.field(name) for name in columns])
+    return pa.schema([LIVE.field(name) for name in columns])

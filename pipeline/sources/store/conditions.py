@@ -94,7 +94,7 @@ def log_range(conditions: Sequence[Condition]) -> tuple[int, int]:
     """Return the log offsets that rows can have, in bytes: the first, and the end of the range."""
     low, high = 0, 1 << 63
     for each in conditions:
-        if each.column != "commit_log_offset":
+        if each.column != "log_offset":
             continue
         test, value = each.test, each.value
         if test in ("=", ">", ">="):

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipeline.schemas import STORE
 from pipeline.sources.store.reading import Layout, Reading
 from pipeline.sources.store.stores import open_store
 from storefmt.arrow.columns_decode import timestamps
@@ -36,18 +37,6 @@ from storefmt.offline.views.tree import FileSpan
 
 PACK_SIZE: Final = 64 << 20
 """The bytes of entries in one partition."""
-INDEX_FILES_SCHEMA: Final = pa.schema(
-    [
-        pa.field("file", pa.string()),
-        pa.field("size", pa.int64()),
-        pa.field("begin_timestamp", pa.timestamp("us", "UTC")),
-        pa.field("end_timestamp", pa.timestamp("us", "UTC")),
-        pa.field("begin_commit_log_offset", pa.int64()),
-        pa.field("end_commit_log_offset", pa.int64()),
-        pa.field("hash_slot_count", pa.int32()),
-        pa.field("index_count", pa.int32()),
-    ]
-)
 
 
 class QueueParts(NamedTuple):
@@ -157,13 +146,13 @@ def read_headers(task: Headers, reading: Reading) -> Iterator[Any]:
                     "size": view.span.size,
                     "begin_timestamp": header.begin_ms,
                     "end_timestamp": header.end_ms,
-                    "begin_commit_log_offset": header.begin_log_offset,
-                    "end_commit_log_offset": header.end_log_offset,
+                    "begin_log_offset": header.begin_log_offset,
+                    "end_log_offset": header.end_log_offset,
                     "hash_slot_count": view.shape.slot_count if view.shape else None,
                     "index_count": header.entry_count,
                 }
             )
-    yield batch_of(INDEX_FILES_SCHEMA, reading.columns, rows)
+    yield batch_of(STORE["index_files"], reading.columns, rows)
 
 
 def batch_of(schema: Any, columns: Iterable[str], rows: list[dict[str, Any]]) -> Any:

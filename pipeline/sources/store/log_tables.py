@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.errors import BadOption
+from pipeline.schemas import DAMAGE, STORE
 from pipeline.sources.store.conditions import log_range, time_range
 from pipeline.sources.store.inflated import NEEDED, inflated
 from pipeline.sources.store.raft_log import RaftFile, lost_in, plan_raft, raft_files, read_raft
@@ -29,19 +30,8 @@ from storefmt.formats.scan import Damage, End, LogFile, log_files
 from storefmt.paths import StorePaths
 from storefmt.store_file import StoreFile
 
-DAMAGE: Final = "damage"
 _LOOK_SIZE: Final = 1 << 16
 """How many bytes planning looks at to see whether a file has data; it runs in the driver."""
-DAMAGE_SCHEMA: Final = pa.schema(
-    [
-        pa.field("file", pa.string()),
-        pa.field("commit_log_offset", pa.int64()),
-        pa.field("length", pa.int64()),
-        pa.field("kind", pa.string()),
-        pa.field("resumed_at", pa.int64()),
-        pa.field("detail", pa.string()),
-    ]
-)
 
 
 class Split(NamedTuple):
@@ -251,7 +241,7 @@ def read_damage(split: Part, reading: Reading) -> Iterator[Any]:
     else:
         found = _damage_in(split, reading)
     if found:
-        schema = pa.schema([DAMAGE_SCHEMA.field(name) for name in reading.columns])
+        schema = pa.schema([STORE[DAMAGE].field(name) for name in reading.columns])
         yield pa.RecordBatch.from_pylist(found, schema=schema)
 
 
@@ -267,7 +257,7 @@ def _damage_in(split: Split, reading: Reading) -> list[dict[str, object]]:
         if size:
             found.append(_zeros_row(file_name, base + end.pos, size))
 
-    columns = ("commit_log_offset", "store_size")
+    columns = ("log_offset", "store_size")
     for batch in iter_batches(
         [file_path(split.path)],
         columns=(*columns, "crc_ok") if reading.check_crc else columns,
@@ -295,7 +285,7 @@ def _damage_row(
 ) -> dict[str, object]:
     return {
         "file": file_name,
-        "commit_log_offset": log_offset,
+        "log_offset": log_offset,
         "length": length,
         "kind": str(error.kind),
         "resumed_at": log_offset + length,
@@ -306,7 +296,7 @@ def _damage_row(
 def _zeros_row(file_name: str, log_offset: int, length: int) -> dict[str, object]:
     return {
         "file": file_name,
-        "commit_log_offset": log_offset,
+        "log_offset": log_offset,
         "length": length,
         "kind": str(DamageKind.ZEROS),
         "resumed_at": log_offset + length,
@@ -317,7 +307,7 @@ def _zeros_row(file_name: str, log_offset: int, length: int) -> dict[str, object
 def _gap_row(gap: Gap) -> dict[str, object]:
     return {
         "file": Path(gap.path).name,
-        "commit_log_offset": gap.start,
+        "log_offset": gap.start,
         "length": gap.end - gap.start,
         "kind": "gap",
         "resumed_at": gap.end,
@@ -333,9 +323,9 @@ def _bad_bodies(file_name: str, batch: Any) -> Iterator[dict[str, object]]:
         if not row["crc_ok"]:
             yield {
                 "file": file_name,
-                "commit_log_offset": row["commit_log_offset"],
+                "log_offset": row["log_offset"],
                 "length": row["store_size"],
                 "kind": "bad_crc",
-                "resumed_at": row["commit_log_offset"] + row["store_size"],
+                "resumed_at": row["log_offset"] + row["store_size"],
                 "detail": "the body does not match its crc",
             }

@@ -3,10 +3,10 @@
 from enum import Enum
 from typing import Final, NamedTuple
 
+from pipeline.schemas import COMMITLOG
 from pipeline.sources.store.conditions import Condition
 from storefmt.arrow.columns import BYTES_MAX, DEFAULT_COLUMNS, ROWS_MAX
 
-COMMITLOG: Final = "commitlog"
 SPLIT_SIZE: Final = 256 << 20
 
 

@@ -1,4 +1,4 @@
-"""The places of damage that reading a log passes over, for whoever wants to tell how many.
+"""What a job's user should hear of its tasks: damage that they passed over, and slow workers.
 
     with noting() as skipped:
         table = job(…)          plan, read: ``note`` ── tasks on workers: an accumulator ──┐
@@ -21,34 +21,49 @@ class Place(NamedTuple):
     pos: int
 
 
+class Slow(NamedTuple):
+    """A machine whose workers decode without the compiled kernels."""
+
+    host: str
+
+
 class Skipped:
-    """The places that were noted in this process, and those of workers."""
+    """What was noted in this process, and in workers."""
 
     def __init__(self) -> None:
-        self.here: set[Place] = set()
+        self.here: set[Place | Slow] = set()
         self._of_workers: list[Any] = []
 
     def accumulator(self, context: Any) -> Any:
-        """Return an accumulator of sets of places for a Spark context; its value counts, too."""
+        """Return an accumulator of sets for a Spark context; its value counts, too."""
         from pyspark.accumulators import AccumulatorParam
 
-        class Places(AccumulatorParam[set[Place]]):
-            """Joins sets of places."""
+        class Union(AccumulatorParam[set[Place | Slow]]):
+            """Joins sets."""
 
-            def zero(self, value: set[Place]) -> set[Place]:
+            def zero(self, value: set[Place | Slow]) -> set[Place | Slow]:
                 return set()
 
-            def addInPlace(self, value1: set[Place], value2: set[Place]) -> set[Place]:  # noqa: N802
+            def addInPlace(  # noqa: N802
+                self, value1: set[Place | Slow], value2: set[Place | Slow]
+            ) -> set[Place | Slow]:
                 value1 |= value2
                 return value1
 
-        made = context.accumulator(set(), Places())
+        made = context.accumulator(set(), Union())
         self._of_workers.append(made)
         return made
 
     def count(self) -> int:
         """Return the number of places."""
-        return len(self.here.union(*(one.value for one in self._of_workers)))
+        return sum(isinstance(each, Place) for each in self._all())
+
+    def slow_hosts(self) -> list[str]:
+        """Return the names of machines that decode without the compiled kernels."""
+        return sorted(each.host for each in self._all() if isinstance(each, Slow))
+
+    def _all(self) -> set[Place | Slow]:
+        return self.here.union(*(one.value for one in self._of_workers))
 
 
 _listening: list[Skipped] = []
@@ -74,3 +89,9 @@ def note(path: str, pos: int) -> None:
     """Note that damage at a position of a file, or a file that is missing, is passed over."""
     for one in _listening:
         one.here.add(Place(path, pos))
+
+
+def note_slow(host: str) -> None:
+    """Note that a machine decodes without the compiled kernels."""
+    for one in _listening:
+        one.here.add(Slow(host))

@@ -6,17 +6,20 @@
 Rule: a task is small and plain and names files; its work is a function of a module, so that a
 worker can import it. Work that writes a file does so under another name and renames it at the end,
 since Spark may run a task twice and keeps the rows of one run. The places of damage that a task
-passes over come back with an accumulator (``skipped``), which Spark Connect does not have.
+passes over, and machines without kernels, come back with an accumulator (``skipped``), which Spark
+Connect does not have.
 """
 
 import gc
+import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import pyarrow as pa
 
-from pipeline.sources.store.skipped import listening, noting
+from pipeline.sources.store.skipped import listening, note_slow, noting
+from storefmt.arrow.columns import has_kernel
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -45,6 +48,8 @@ def spread(spark: "SparkSession", rows: Rows) -> "DataFrame":
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         keep_modules()
         with noting() as passed:
+            if not has_kernel():
+                note_slow(platform.node())
             for batch in batches:
                 for number in batch.column(0).to_pylist():
                     yield from work(tasks[number])
@@ -77,6 +82,8 @@ def context_of(spark: "SparkSession") -> Any:
 
 def gather(rows: Rows) -> Any:
     """Return the rows as a ``pyarrow.Table``, computed in this process."""
+    if not has_kernel():
+        note_slow(platform.node())
     batches = [batch for task in rows.tasks for batch in rows.work(task)]
     return pa.Table.from_batches(batches, schema=rows.schema)
 

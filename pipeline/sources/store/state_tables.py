@@ -14,8 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import pyarrow as pa
-
+from pipeline.schemas import RECORDS, STORE
 from pipeline.sources.store.entry_tables import batch_of
 from pipeline.sources.store.reading import Reading
 from pipeline.sources.store.stores import open_store
@@ -28,74 +27,8 @@ from storefmt.offline.views.info import FileView, log_file, other_files
 from storefmt.offline.views.storedir import StoreDir
 from storefmt.store_file import StoreFile
 
-_TIME: Final = pa.timestamp("us", "UTC")
-_ATTRIBUTES: Final = pa.map_(pa.string(), pa.string())
-"""The ``attributes`` of 5.x; null if the file has none."""
-
-
-def _schema(**fields: Any) -> Any:
-    return pa.schema([pa.field(name, kind) for name, kind in fields.items()])
-
-
-OFFSETS_SCHEMA: Final = _schema(
-    consumer_group=pa.string(),
-    topic=pa.string(),
-    queue_id=pa.int32(),
-    offset=pa.int64(),
-    min_offset=pa.int64(),
-    max_offset=pa.int64(),
-    lag=pa.int64(),
-    last_consumed_timestamp=_TIME,
-)
-DELAY_OFFSETS_SCHEMA: Final = _schema(delay_level=pa.int32(), offset=pa.int64())
-TOPICS_SCHEMA: Final = _schema(
-    topic=pa.string(),
-    read_queue_nums=pa.int32(),
-    write_queue_nums=pa.int32(),
-    perm=pa.int32(),
-    topic_filter_type=pa.string(),
-    topic_sys_flag=pa.int32(),
-    order=pa.bool_(),
-    attributes=_ATTRIBUTES,
-    raw=pa.string(),
-)
-GROUPS_SCHEMA: Final = _schema(
-    consumer_group=pa.string(),
-    consume_enable=pa.bool_(),
-    consume_from_min_enable=pa.bool_(),
-    consume_broadcast_enable=pa.bool_(),
-    retry_queue_nums=pa.int32(),
-    retry_max_times=pa.int32(),
-    broker_id=pa.int64(),
-    which_broker_when_consume_slowly=pa.int64(),
-    notify_consumer_ids_changed_enable=pa.bool_(),
-    attributes=_ATTRIBUTES,
-    raw=pa.string(),
-)
-FILES_SCHEMA: Final = _schema(
-    path=pa.string(),
-    kind=pa.string(),
-    size=pa.int64(),
-    start=pa.int64(),
-    end=pa.int64(),
-    fill_size=pa.int64(),
-    allocated_bytes=pa.int64(),
-    first_store_timestamp=_TIME,
-    last_store_timestamp=_TIME,
-    newest_topic=pa.string(),
-    end_reason=pa.string(),
-    records=pa.int64(),
-)
-"""``end_reason`` is what follows the last record of a log file: blank, zero, truncated, or a
-kind of damage; ``records`` are messages of a log file, entries of a queue or of an index."""
-RECORDS: Final = "records"
-FILES_COLUMNS: Final = tuple(name for name in FILES_SCHEMA.names if name != RECORDS)
-"""The default columns, which can be read from the ends of files."""
 _OF_THE_BROKER: Final = ("checkpoint", "abort", "lock")
 """Single files that have a kind of their own."""
-CHECKPOINT_SCHEMA: Final = _schema(
-    physic_timestamp=_TIME, logics_timestamp=_TIME, index_timestamp=_TIME, abort=pa.bool_()
-)
 
 
 class Whole(NamedTuple):
@@ -115,13 +48,13 @@ def plan_whole(directory: Path, reading: Reading) -> list[Whole]:
 
 
 def reads(
-    schema: Any, rows_of: Callable[[StoreDir], Iterator[dict[str, Any]]]
+    table: str, rows_of: Callable[[StoreDir], Iterator[dict[str, Any]]]
 ) -> Callable[[Whole, Reading], Iterator[Any]]:
     """Return the function that reads a table whose rows ``rows_of`` yields."""
 
     def read(task: Whole, reading: Reading) -> Iterator[Any]:
         with open_store(task.directory) as store:
-            yield batch_of(schema, reading.columns, list(rows_of(store)))
+            yield batch_of(STORE[table], reading.columns, list(rows_of(store)))
 
     return read
 
@@ -133,7 +66,7 @@ def offset_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
             "consumer_group": info.group,
             "topic": info.topic,
             "queue_id": info.queue_id,
-            "offset": info.queue_offset,
+            "queue_offset": info.queue_offset,
             "max_offset": info.max_offset,
             "lag": info.lag,
         }
@@ -147,7 +80,7 @@ def offset_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
 def delay_offset_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
     """Yield how far each delay level was delivered."""
     for level, offset in sorted(store.delay_offsets().items()):
-        yield {"delay_level": level, "offset": offset}
+        yield {"delay_level": level, "queue_offset": offset}
 
 
 def topic_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
@@ -202,7 +135,7 @@ def read_files(task: Whole | LogFileOf | OtherFiles, reading: Reading) -> Iterat
                 rows = [_file_row(store, view, wants_records=True) for view in other_files(store)]
             case _:
                 rows = [_file_row(store, view) for view in store.files()]
-        yield batch_of(FILES_SCHEMA, reading.columns, rows)
+        yield batch_of(STORE["files"], reading.columns, rows)
 
 
 def _file_row(store: StoreDir, view: FileView, *, wants_records: bool = False) -> dict[str, Any]:
@@ -264,7 +197,7 @@ def read_checkpoint(task: Whole, reading: Reading) -> Iterator[Any]:
                 "logics_timestamp": checkpoint.logics_ms,
                 "index_timestamp": checkpoint.index_ms,
             }
-        yield batch_of(CHECKPOINT_SCHEMA, reading.columns, [row])
+        yield batch_of(STORE["checkpoint"], reading.columns, [row])
 
 
 def stored_ms(store: StoreDir, view: Any, queue_offset: int) -> int | None:

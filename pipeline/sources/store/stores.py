@@ -13,15 +13,19 @@ come from the environment of driver and workers, and are in no plan (see ``pipel
 
 import errno
 import os
+import re
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from glob import glob
 from pathlib import Path
 from typing import Any, Final, Self
+from urllib.parse import unquote, urlsplit
 
 import pyarrow.fs as pafs
 
 from pipeline.places import Place
-from storefmt.errors import StoreError
+from storefmt.errors import NotAStore, StoreError
 from storefmt.offline.views.storedir import StoreDir
 from storefmt.remote_file import RemotePath
 
@@ -31,6 +35,7 @@ AHEAD_SIZE: Final = 8 << 20
 KEPT_SIZE_MAX: Final = 32 << 20
 """The bytes that all files of a process cache together."""
 LISTINGS_MAX: Final = 64
+_WILD: Final = re.compile(r"[*?\[]")
 
 
 def located(where: str | Path) -> Path:
@@ -40,8 +45,11 @@ def located(where: str | Path) -> Path:
         StoreError: it cannot be listed.
         BadOption: the scheme of its URI is unknown.
     """
-    if isinstance(where, Path) or "://" not in where:
-        return Path(where) if isinstance(where, str) else where
+    if isinstance(where, Path):
+        return where
+    where = _plain(where)
+    if "://" not in where:
+        return Path(where)
     path = StorePath(where.rstrip("/"))
     try:
         _listings[path] = _listed(path)
@@ -51,6 +59,64 @@ def located(where: str | Path) -> Path:
     if len(_listings) > LISTINGS_MAX:
         _listings.popitem(last=False)
     return path
+
+
+Paths = str | Sequence[str]
+"""One path of stores, or several, as ``stores_of`` takes them."""
+
+
+def stores_of(paths: Paths) -> list[str]:
+    """Return the store directories that paths name, each once: ``file:///…`` is a path of this
+    machine, and ``*``, ``?`` and ``[…]`` match the names of directories.
+
+    Raises:
+        NotAStore: nothing matches.
+        StoreError, BadOption: as ``located``.
+    """
+    found: dict[str, None] = {}
+    for path in map(_plain, [paths] if isinstance(paths, str) else paths):
+        matching = [path] if fixed_part(path) == path else sorted(_matching(path))
+        if not matching:
+            raise NotAStore(f"{path} matches no directory; give the storePathRootDir of brokers")
+        found |= dict.fromkeys(matching)
+    return list(found)
+
+
+def fixed_part(path: str) -> str:
+    """Return the part of a path in front of the first ``*``, ``?`` or ``[``, or all of it."""
+    at = _WILD.search(path)
+    if at is None or ("://" not in path and os.path.lexists(path)):
+        return path
+    return path[: at.start()].rpartition("/")[0] or ("/" if path.startswith("/") else ".")
+
+
+def _plain(path: str) -> str:
+    return unquote(urlsplit(path).path) if path.startswith("file:") else path
+
+
+def _matching(path: str) -> Iterator[str]:
+    if "://" not in path:
+        yield from (name for name in glob(path) if os.path.isdir(name))
+        return
+    found = [fixed_part(path)]
+    for part in path.removeprefix(found[0]).strip("/").split("/"):
+        found = [
+            f"{one}/{name}"
+            for one in found
+            for name in _directories(one)
+            if fnmatchcase(name, part)
+        ]
+    yield from found
+
+
+def _directories(uri: str) -> list[str]:
+    place = Place(uri)
+    selector = pafs.FileSelector(place.path(""), allow_not_found=True)
+    try:
+        infos = place.filesystem().get_file_info(selector)
+    except OSError as error:
+        raise StoreError(f"{uri}: {_first_line(error)}; is it there, and readable?") from error
+    return [info.base_name for info in infos if info.type == pafs.FileType.Directory]
 
 
 def open_store(where: str | Path) -> StoreDir:

@@ -16,13 +16,12 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 
 from pipeline.errors import BadOption
+from pipeline.schemas import COMMITLOG, DAMAGE, RECORDS, STORE, STORE_COLUMN
 from pipeline.sources.store import entry_tables, log_tables, state_tables
 from pipeline.sources.store.conditions import wanted
-from pipeline.sources.store.log_tables import DAMAGE, DAMAGE_SCHEMA, Split
-from pipeline.sources.store.reading import COMMITLOG, SPLIT_SIZE, Layout, Reading
-from pipeline.sources.store.stores import located
-from storefmt.arrow.columns import DEFAULT_COLUMNS, SCHEMA
-from storefmt.arrow.queue_columns import INDEX_SCHEMA, QUEUE_SCHEMA
+from pipeline.sources.store.log_tables import Split
+from pipeline.sources.store.reading import SPLIT_SIZE, Layout, Reading
+from pipeline.sources.store.stores import Paths, located, stores_of
 
 __all__ = [
     "COMMITLOG",
@@ -31,46 +30,43 @@ __all__ = [
     "Layout",
     "Reading",
     "Split",
+    "StoreTask",
     "default_columns",
     "plan",
+    "plan_all",
     "read",
+    "read_of",
     "schema_of",
     "table_names",
 ]
 
 
 class Table(NamedTuple):
-    """One table."""
+    """How one table is planned and read; ``pipeline.schemas`` has its columns."""
 
-    schema: Any
     plan: Callable[[Path, Reading], Sequence[Any]]
     read: Callable[[Any, Reading], Iterator[Any]]
 
 
-def _state(schema: Any, rows_of: Callable[..., Iterator[dict[str, Any]]]) -> Table:
-    return Table(schema, state_tables.plan_whole, state_tables.reads(schema, rows_of))
+def _state(table: str, rows_of: Callable[..., Iterator[dict[str, Any]]]) -> Table:
+    return Table(state_tables.plan_whole, state_tables.reads(table, rows_of))
 
 
 _TABLES: Final = {
-    COMMITLOG: Table(SCHEMA, log_tables.plan_log, log_tables.read_log),
-    DAMAGE: Table(DAMAGE_SCHEMA, log_tables.plan_log, log_tables.read_damage),
-    "consumequeue": Table(QUEUE_SCHEMA, entry_tables.plan_queues, entry_tables.read_queues),
-    "index": Table(INDEX_SCHEMA, entry_tables.plan_index, entry_tables.read_index),
-    "index_files": Table(
-        entry_tables.INDEX_FILES_SCHEMA, entry_tables.plan_headers, entry_tables.read_headers
-    ),
-    "offsets": _state(state_tables.OFFSETS_SCHEMA, state_tables.offset_rows),
-    "delay_offsets": _state(state_tables.DELAY_OFFSETS_SCHEMA, state_tables.delay_offset_rows),
-    "topics": _state(state_tables.TOPICS_SCHEMA, state_tables.topic_rows),
-    "groups": _state(state_tables.GROUPS_SCHEMA, state_tables.group_rows),
-    "files": Table(state_tables.FILES_SCHEMA, state_tables.plan_files, state_tables.read_files),
-    "checkpoint": Table(
-        state_tables.CHECKPOINT_SCHEMA, state_tables.plan_whole, state_tables.read_checkpoint
-    ),
+    COMMITLOG: Table(log_tables.plan_log, log_tables.read_log),
+    DAMAGE: Table(log_tables.plan_log, log_tables.read_damage),
+    "consumequeue": Table(entry_tables.plan_queues, entry_tables.read_queues),
+    "index": Table(entry_tables.plan_index, entry_tables.read_index),
+    "index_files": Table(entry_tables.plan_headers, entry_tables.read_headers),
+    "offsets": _state("offsets", state_tables.offset_rows),
+    "delay_offsets": _state("delay_offsets", state_tables.delay_offset_rows),
+    "topics": _state("topics", state_tables.topic_rows),
+    "groups": _state("groups", state_tables.group_rows),
+    "files": Table(state_tables.plan_files, state_tables.read_files),
+    "checkpoint": Table(state_tables.plan_whole, state_tables.read_checkpoint),
 }
-
-_DEFAULTS: Final = {COMMITLOG: DEFAULT_COLUMNS, "files": state_tables.FILES_COLUMNS}
-"""The default columns of tables with expensive columns, which are read only if they are named."""
+_UNLESS_NAMED: Final = {COMMITLOG: "properties_raw", "files": RECORDS}
+"""The column of a table that is read only if it is named."""
 
 
 def table_names() -> list[str]:
@@ -84,7 +80,8 @@ def default_columns(table: str) -> tuple[str, ...]:
     Raises:
         BadOption: there is no such table.
     """
-    return _DEFAULTS.get(table) or tuple(_table(table).schema.names)
+    _table(table)
+    return tuple(name for name in STORE[table].names if name != _UNLESS_NAMED.get(table))
 
 
 def schema_of(table: str, columns: Sequence[str]) -> Any:
@@ -93,13 +90,15 @@ def schema_of(table: str, columns: Sequence[str]) -> Any:
     Raises:
         BadOption: there is no such table or column.
     """
-    whole = _table(table).schema
-    unknown = [name for name in columns if name not in whole.names]
+    _table(table)
+    known = {STORE_COLUMN: pa.field(STORE_COLUMN, pa.string())}
+    known = {field.name: field for field in STORE[table]} | known
+    unknown = [name for name in columns if name not in known]
     if unknown:
         raise BadOption(
-            f"table {table} has no column {', '.join(unknown)}; it has {', '.join(whole.names)}"
+            f"table {table} has no column {', '.join(unknown)}; it has {', '.join(known)}"
         )
-    return pa.schema([whole.field(name) for name in columns])
+    return pa.schema([known[name] for name in columns])
 
 
 def plan(directory: str | Path, reading: Reading | None = None) -> Sequence[Any]:
@@ -129,6 +128,37 @@ def read(task: Any, reading: Reading) -> Iterator[Any]:
         found = wanted(batch, reading.where)
         if found.num_rows:
             yield found.select(list(reading.columns))
+
+
+class StoreTask(NamedTuple):
+    """A task of one of several stores."""
+
+    store: str
+    task: Any
+
+
+def plan_all(paths: Paths, reading: Reading | None = None) -> list[StoreTask]:
+    """Return the tasks that together read a table of the stores that ``paths`` name.
+
+    Raises:
+        NotAStore, BadOption, OSError: as ``stores_of`` and ``plan``.
+    """
+    return [StoreTask(store, task) for store in stores_of(paths) for task in plan(store, reading)]
+
+
+def read_of(task: StoreTask, reading: Reading) -> Iterator[Any]:
+    """Yield the rows of a task as ``read`` does; ``reading.columns`` may have ``store``."""
+    columns = reading.columns
+    if STORE_COLUMN not in columns:
+        yield from read(task.task, reading)
+        return
+    # Some other column has to say how many rows there are.
+    bare = [name for name in columns if name != STORE_COLUMN] or STORE[reading.table].names[:1]
+    schema = schema_of(reading.table, columns)
+    for batch in read(task.task, reading._replace(columns=tuple(bare))):
+        named = pa.repeat(pa.scalar(task.store), batch.num_rows)
+        arrays = [named if name == STORE_COLUMN else batch.column(name) for name in columns]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _table(name: str) -> Table:

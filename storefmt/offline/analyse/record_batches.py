@@ -103,7 +103,7 @@ def _add(tallies: Tallies, batch: Any, by: By, wanted: Wanted, bucket_ms: int) -
 _SUMS: Final = ("size_count", "size_sum", "ms_min", "ms_max")
 
 
-COLUMNS: Final = ("commit_log_offset", "store_timestamp")
+COLUMNS: Final = ("log_offset", "store_timestamp")
 
 
 def store_times_of_batch(batch: Any, *, pause_ms: int) -> StoreTimes:
@@ -112,7 +112,7 @@ def store_times_of_batch(batch: Any, *, pause_ms: int) -> StoreTimes:
     whole = batch.filter(batch.column("store_timestamp").is_valid())
     if not whole.num_rows:
         return StoreTimes()
-    offsets = whole.column("commit_log_offset").to_numpy()
+    offsets = whole.column("log_offset").to_numpy()
     times = whole.column("store_timestamp").cast(pa.int64()).to_numpy() // 1000
     spans = np.diff(times)
     at = np.flatnonzero((spans < 0) | (spans >= pause_ms))

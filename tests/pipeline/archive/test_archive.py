@@ -163,7 +163,7 @@ def test_files_have_every_column_and_say_what_is_in_them(pair: RocketMQ, tmp_pat
         table = pq.read_table(tmp_path / "archive" / file.path, partitioning=None)
         assert tuple(table.column_names) == ARCHIVE_COLUMNS
         assert table.num_rows == file.rows == sum(end - first for _, first, end in file.ranges)
-        places = table.column("commit_log_offset").to_pylist()
+        places = table.column("log_offset").to_pylist()
         assert (min(places), max(places)) == (file.first_log_offset, file.last_log_offset)
 
 

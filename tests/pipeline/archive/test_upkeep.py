@@ -50,7 +50,7 @@ def rows(times_ms: list[int | None], *, start: int = 0, body_size: int = 4) -> p
         "topic": pa.repeat("T", len(times_ms)),
         "queue_id": pa.repeat(pa.scalar(0, pa.int32()), len(times_ms)),
         "queue_offset": pa.array(range(start, start + len(times_ms)), pa.int64()),
-        "commit_log_offset": pa.array([at * 100 for at in range(start, start + len(times_ms))]),
+        "log_offset": pa.array([at * 100 for at in range(start, start + len(times_ms))]),
         "store_timestamp": pa.array(
             [None if at is None else at * 1_000 for at in times_ms], pa.timestamp("us", "UTC")
         ),
@@ -371,3 +371,16 @@ def test_columns_that_a_file_lacks_are_null_and_narrow_types_are_widened(tmp_pat
     assert batch.column("tags").null_count == 2
     assert batch.column("queue_offset").to_pylist() == [0, 1]
     assert pc.all(pc.equal(batch.column("body"), old.column("body").combine_chunks())).as_py()
+
+
+def test_columns_of_an_earlier_version_keep_their_values(tmp_path: Path) -> None:
+    table = pa.table({"commit_log_offset": pa.array([7, 9], pa.int64()), "uniq_key": ["A", None]})
+    pq.write_table(table, tmp_path / "old.parquet")
+    file = ArchiveFile("old.parquet", "t", "b", (), 2, 0, 7, 9)
+
+    (batch,) = read_rows(Place(str(tmp_path)), file, ["unique_key", "log_offset", "topic"])
+
+    assert batch.to_pylist() == [
+        {"unique_key": "A", "log_offset": 7, "topic": None},
+        {"unique_key": None, "log_offset": 9, "topic": None},
+    ]

@@ -140,7 +140,7 @@ def test_copies_are_those_of_the_records(stores: dict[str, Path]) -> None:
     assert_same(
         of_log(stores),
         lambda path: {
-            (row.topic, row.uniq_key): row.copies
+            (row.topic, row.unique_key): row.copies
             for row in duplicates.rows_of(duplicates.duplicates_local(str(path)))
         },
         expected,
@@ -184,7 +184,7 @@ def test_extracted_messages_are_the_records(stores: dict[str, Path], tmp_path: P
         out = tmp_path / path.name
         manifest = extract_local([str(path)], to=str(out), kind="jsonl").to_pylist()
         lines = [line for row in manifest for line in (out / row["file"]).read_text().splitlines()]
-        return sorted(json.loads(line)["commit_log_offset"] for line in lines)
+        return sorted(json.loads(line)["log_offset"] for line in lines)
 
     # Each file is on the disk before it counts, which takes its time.
     some = {name: stores[name] for name in SOME}

@@ -30,7 +30,7 @@ def copies_of(golden: Golden, name: str) -> dict[tuple[str, str], int]:
 def test_copies_are_those_of_the_records(golden: Golden, name: str) -> None:
     found = duplicates.rows_of(duplicates.duplicates_local(str(golden.store(name))))
 
-    assert {(row.topic, row.uniq_key): row.copies for row in found} == copies_of(golden, name)
+    assert {(row.topic, row.unique_key): row.copies for row in found} == copies_of(golden, name)
 
 
 def test_messages_that_are_stored_again_are_copies(golden: Golden) -> None:

@@ -14,7 +14,8 @@ from tests.golden import Golden
 
 def expected(path: Path | str, pause_ms: int) -> list[dict[str, Any]]:
     with StoreDir.open(path) as store:
-        return [one._asdict() for one in store_events(store, pause_ms=pause_ms, columns=False)]
+        found = store_events(store, pause_ms=pause_ms, columns=False)
+        return [{"store": str(path), **one._asdict()} for one in found]
 
 
 @pytest.mark.parametrize("name", ["basic", "kinds", "retention", "v5"])

@@ -44,7 +44,7 @@ def test_parquet_holds_each_record_whole(golden: Golden, tmp_path: Path) -> None
         assert row["rows"] == table.num_rows
         assert row["crc32"] == f"{zlib.crc32(path.read_bytes()):08x}"
         assert path.stat().st_size == row["bytes"]
-        found |= {each["commit_log_offset"]: each for each in table.to_pylist()}
+        found |= {each["log_offset"]: each for each in table.to_pylist()}
     assert sorted(found) == sorted(records)
     assert all(found[at]["body"] == record.body for at, record in records.items())
     assert all(dict(found[at]["properties"]) == r.properties for at, r in records.items())
@@ -62,7 +62,7 @@ def test_lines_and_bodies_hold_the_same(golden: Golden, tmp_path: Path) -> None:
     rows = [
         json.loads(line) for line in (tmp_path / "lines" / lines["file"]).read_text().splitlines()
     ]
-    assert {row["commit_log_offset"]: base64.b64decode(row["body"]) for row in rows} == {
+    assert {row["log_offset"]: base64.b64decode(row["body"]) for row in rows} == {
         at: record.body for at, record in records.items()
     }
     for record in records.values():

@@ -32,7 +32,7 @@ def test_messages_and_bytes_are_those_between(golden: Golden) -> None:
     }
     for row in rows:
         mine = records[row["topic"], row["queue_id"]]
-        low, high = sorted((row["target"], row["offset"]))
+        low, high = sorted((row["target"], row["queue_offset"]))
         between = [each for each in mine if low <= each["queueOffset"] < high]
         assert row["replayed"] + row["skipped"] == len(between)
         assert row["bytes"] == sum(each["size"] for each in between)
@@ -49,7 +49,7 @@ def test_one_group_alone(golden: Golden) -> None:
     rows = rewind_plan_local([str(store)], to_ms=0, group=group).to_pylist()
 
     assert {row["group"] for row in rows} == {group}
-    assert all(row["skipped"] == 0 or row["offset"] <= row["target"] for row in rows)
+    assert all(row["skipped"] == 0 or row["queue_offset"] <= row["target"] for row in rows)
 
 
 @pytest.mark.spark

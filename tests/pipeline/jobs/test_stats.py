@@ -53,13 +53,16 @@ def test_finer_rows_are_those_of_the_records(golden: Golden, by: str) -> None:
         "queue": lambda record: record.queue_id,
         "producer": lambda record: address_text(record.born_host),
         "tag": lambda record: record.tags,
+        "store": lambda record: str(store),
     }
     expected = Counter((record.topic, names[by](record)) for record in records)
 
     rows = rows_of(stats_local(str(store), by=by))
     found: Counter[tuple[str, object]] = Counter()
     for row in rows:
-        key = {"queue": row.queue_id, "producer": row.producer, "tag": row.tag}[by]
+        key = {"queue": row.queue_id, "producer": row.producer, "tag": row.tag, "store": row.store}[
+            by
+        ]
         found[row.topic, key] += row.messages
 
     assert found == expected

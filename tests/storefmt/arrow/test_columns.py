@@ -32,7 +32,7 @@ def row_of(record: Record, file: str) -> dict:
     properties = record.properties
     return {
         "file": file,
-        "commit_log_offset": record.log_offset,
+        "log_offset": record.log_offset,
         "store_size": record.size,
         "magic": record.magic,
         "topic": record.topic,
@@ -55,7 +55,7 @@ def row_of(record: Record, file: str) -> dict:
         "tags": record.tags,
         "tags_code": record.tags_code,
         "keys": record.keys,
-        "uniq_key": record.unique_key,
+        "unique_key": record.unique_key,
         "msg_id": record.msg_id,
         "producer_group": properties.get("PGROUP"),
         "properties": properties,
@@ -123,7 +123,7 @@ def test_ranges_that_touch_give_every_record_once(corpus, name: str, split: int)
     paths = corpus(name).log_files()
     last = corpus(name).rows[-1]
     edges = [*range(int(paths[0].name), last["phy"], split), last["phy"] + 100]
-    wanted = ("commit_log_offset", "topic", "body", "properties")
+    wanted = ("log_offset", "topic", "body", "properties")
 
     found = [
         batch
@@ -388,7 +388,7 @@ def test_default_columns_leave_out_what_is_large(corpus) -> None:
 
 
 def test_columns_come_in_the_order_they_were_asked_for(corpus) -> None:
-    wanted = ("queue_id", "topic", "commit_log_offset")
+    wanted = ("queue_id", "topic", "log_offset")
 
     (batch, *_) = columns.iter_batches(corpus("kinds").log_files(), columns=wanted)
 
@@ -397,7 +397,7 @@ def test_columns_come_in_the_order_they_were_asked_for(corpus) -> None:
 
 
 def test_unknown_column_is_refused_with_the_known_ones(corpus) -> None:
-    with pytest.raises(BadCall, match=r"no column nope; there are file, commit_log_offset"):
+    with pytest.raises(BadCall, match=r"no column nope; there are file, log_offset"):
         list(columns.iter_batches(corpus("kinds").log_files(), columns=("nope",)))
 
 

@@ -81,7 +81,7 @@ def test_queues_may_be_named_one_by_one() -> None:
         ({"startingTimestamp": "yesterday"}, "startingTimestamp is 'yesterday'"),
         ({"maxOffsetsPerTrigger": "5"}, "'maxOffsetsPerTrigger' is for a stream, not for a batch"),
         ({"topic": "x"}, "'topic' is for a sink, not for a batch"),
-        ({"failOnDataLoss": "no"}, "failOnDataLoss is 'no', expected true or false"),
+        ({"failOnDataLoss": "no"}, "failOnDataLoss is 'no', expected false or true"),
         ({"minPartitions": "0"}, "minPartitions is '0'"),
         ({"columns": "body,colour"}, "no column colour; it has"),
         ({"filterExpression": "||"}, "filterExpression is"),

@@ -11,12 +11,12 @@ from mqclient.client.instance import MQClient
 from mqclient.consumer.subscription import TopicSubscription
 from pipeline.errors import BadOption, DataLost
 from pipeline.jobs.archive import archive_local
+from pipeline.schemas import LIVE
 from pipeline.sources.live.options import Live, Use, live_of
 from pipeline.sources.live.plan import Range
 from pipeline.sources.live.queues import ask, batch_tasks, span
 from pipeline.sources.live.read import read_ranges
 from pipeline.sources.live.source import StreamReader
-from pipeline.sources.live.table import LIVE_SCHEMA
 from pipeline.sources.store.log_tables import plan_log, read_log
 from pipeline.sources.store.reading import Reading
 from remoting.bodies import MessageQueue
@@ -42,7 +42,7 @@ def pair() -> Iterator[RocketMQ]:
 
 def read(asked: Live) -> pa.Table:
     batches = [b for task in ask(asked, batch_tasks) for b in read_ranges(asked, task.ranges)]
-    schema = pa.schema([LIVE_SCHEMA.field(name) for name in asked.columns])
+    schema = pa.schema([LIVE.field(name) for name in asked.columns])
     return pa.Table.from_batches(batches, schema=schema)
 
 
@@ -58,7 +58,7 @@ def test_rows_are_those_of_the_store(pair: RocketMQ) -> None:
     )
 
     assert found.num_rows == 2 * COUNT
-    assert found.sort_by("commit_log_offset").equals(stored.sort_by("commit_log_offset"))
+    assert found.sort_by("log_offset").equals(stored.sort_by("log_offset"))
 
 
 def test_every_row_says_where_it_came_from(pair: RocketMQ) -> None:

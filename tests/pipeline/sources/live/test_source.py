@@ -36,7 +36,7 @@ def test_live_rows_equal_the_rows_of_the_store(spark: SparkSession, pair: Rocket
     live = load(spark, pair).select(columns)
     stored = commitlog(spark, str(pair.store), columns=columns).where("topic = 'Orders'")
 
-    by_place = "commit_log_offset"
+    by_place = "log_offset"
     assert live.orderBy(by_place).toArrow().equals(stored.orderBy(by_place).toArrow())
     assert live.unionByName(stored).count() == 2 * COUNT
 

@@ -11,8 +11,8 @@ from pyspark.sql import datasource as ds
 from pipeline.errors import BadOption
 from pipeline.frames import commitlog
 from pipeline.sources.store.conditions import Condition, from_spark, log_range, time_of, wanted
+from pipeline.sources.store.options import reading_of
 from pipeline.sources.store.reading import Reading
-from pipeline.sources.store.source import reading_of
 from pipeline.sources.store.tables import plan, read
 from storefmt.arrow.columns import SCHEMA
 from tests.golden import Golden
@@ -81,7 +81,7 @@ def test_topics_are_chosen_by_an_expression_of_the_whole_name(golden: Golden) ->
 def test_offsets_and_times_leave_files_out(golden: Golden) -> None:
     store = golden.store("retention")
     whole = plan(store)
-    offsets = Condition("commit_log_offset", ">=", whole[-1].start)
+    offsets = Condition("log_offset", ">=", whole[-1].start)
     far = Condition("store_timestamp", ">", datetime(2031, 1, 1, tzinfo=UTC))
 
     assert log_range([offsets]) == (whole[-1].start, 1 << 63)
@@ -109,7 +109,7 @@ def test_a_time_gives_the_rows_of_a_whole_read(golden: Golden) -> None:
     [
         "topic = 'clicks_v1' and queue_id in (0, 1)",
         "tags is null and store_size > 300",
-        "not (topic like 'o%') and uniq_key is not null",
+        "not (topic like 'o%') and unique_key is not null",
         "queue_offset < 3 or queue_id = 2",
     ],
 )
@@ -120,7 +120,7 @@ def test_pushed_filters_give_the_rows_of_spark(
 
     def rows(options: dict[str, Any]) -> list[Any]:
         frame = commitlog(spark, store, options=options).where(sql)
-        return frame.select("commit_log_offset", "topic").orderBy("commit_log_offset").collect()
+        return frame.select("log_offset", "topic").orderBy("log_offset").collect()
 
     pushed = rows({"pushdown": "true", "splitBytes": "1000000"})
 

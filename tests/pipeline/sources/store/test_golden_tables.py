@@ -88,7 +88,7 @@ def test_commitlog(golden: Golden, name: str) -> None:
 def message(row: dict[str, Any]) -> dict[str, Any]:
     return {
         "file": row["file"],
-        "physicOffset": row["commit_log_offset"],
+        "physicOffset": row["log_offset"],
         "size": row["store_size"],
         "magic": row["magic"],
         "bodyCRC": row["body_crc"],
@@ -110,7 +110,7 @@ def message(row: dict[str, Any]) -> dict[str, Any]:
         "properties": dict(row["properties"]),
         "propertiesSha256_16": hashlib.sha256(row["properties_raw"]).hexdigest()[:16],
         "tags": row["tags"],
-        "uniqKey": row["uniq_key"],
+        "uniqKey": row["unique_key"],
     }
 
 
@@ -143,7 +143,7 @@ def test_consumequeue(golden: Golden, name: str) -> None:
 
     found: dict[tuple[str, int], list[tuple[int, ...]]] = {}
     for row in rows(store_of(golden, name), "consumequeue"):
-        entry = row["queue_offset"], row["commit_log_offset"], row["size"], row["tags_code"]
+        entry = row["queue_offset"], row["log_offset"], row["size"], row["tags_code"]
         found.setdefault((row["topic"], row["queue_id"]), []).append(entry)
 
     assert found == {key: entries for key, entries in expected.items() if entries}
@@ -159,7 +159,7 @@ def test_index_and_its_headers(golden: Golden, name: str) -> None:
     ]
     store = store_of(golden, name)
 
-    names = ("file", "position", "key_hash", "commit_log_offset", "prev_position")
+    names = ("file", "position", "key_hash", "log_offset", "prev_position")
     assert [tuple(row[name] for name in names) for row in rows(store, "index")] == expected
 
     headers = {row["file"]: row for row in rows(store, "index_files")}
@@ -167,8 +167,8 @@ def test_index_and_its_headers(golden: Golden, name: str) -> None:
     for file in files:
         header = headers[file["file"]]
         assert header["size"] == file["length"]
-        assert header["begin_commit_log_offset"] == file["beginPhyOffset"]
-        assert header["end_commit_log_offset"] == file["endPhyOffset"]
+        assert header["begin_log_offset"] == file["beginPhyOffset"]
+        assert header["end_log_offset"] == file["endPhyOffset"]
         assert header["hash_slot_count"] == file["slots"]
         # Java reads a count of 0, in a file that nothing was written to, as 1.
         assert header["index_count"] == max(1, file["indexCount"])
@@ -185,11 +185,11 @@ def test_state_files(golden: Golden, name: str) -> None:
     offsets: dict[str, dict[str, int]] = {}
     for row in rows(store, "offsets"):
         key = f"{row['topic']}@{row['consumer_group']}"
-        offsets.setdefault(key, {})[str(row["queue_id"])] = row["offset"]
+        offsets.setdefault(key, {})[str(row["queue_id"])] = row["queue_offset"]
     if java["consumerOffset"]:
         # The stock manager loads nothing from a broker with light queues (kinds-lmq).
         assert offsets == {key: value for key, value in java["consumerOffset"].items() if value}
-    delays = {str(row["delay_level"]): row["offset"] for row in rows(store, "delay_offsets")}
+    delays = {str(row["delay_level"]): row["queue_offset"] for row in rows(store, "delay_offsets")}
     # A broker that was killed early had not written the file.
     assert delays == java.get("delayOffset", {})
     loaded = java["topics_read_write_perm_sysflag_order"]
@@ -216,10 +216,10 @@ def test_state_files_of_5x(golden: Golden) -> None:
     offsets: dict[str, dict[int, int]] = {}
     for row in rows(store, "offsets"):
         key = f"{row['topic']}@{row['consumer_group']}"
-        offsets.setdefault(key, {})[row["queue_id"]] = row["offset"]
+        offsets.setdefault(key, {})[row["queue_id"]] = row["queue_offset"]
     kept = written("consumerOffset.json", "offsetTable")
     assert offsets == {key: value for key, value in kept.items() if value} != {}
-    delays = {row["delay_level"]: row["offset"] for row in rows(store, "delay_offsets")}
+    delays = {row["delay_level"]: row["queue_offset"] for row in rows(store, "delay_offsets")}
     assert delays == written("delayOffset.json", "offsetTable") != {}
     topics = written("topics.json", "topicConfigTable")
     assert {row["topic"]: fields(row, TOPIC_FIELDS) for row in rows(store, "topics")} == {
@@ -322,7 +322,7 @@ def test_damage_is_the_torn_record_and_a_healthy_log_has_none(golden: Golden, na
 
     found = rows(store_of(golden, name), "damage")
 
-    assert [row["commit_log_offset"] for row in found] == torn
+    assert [row["log_offset"] for row in found] == torn
     assert bool(torn) == (name in TORN)
 
 

@@ -25,7 +25,7 @@ def batch(*bodies: tuple[bytes, int]) -> pa.RecordBatch:
 
 
 def rows(store: Path, **options: object) -> list[dict[str, object]]:
-    reading = Reading(columns=("commit_log_offset", "body"), **options)  # type: ignore[arg-type]
+    reading = Reading(columns=("log_offset", "body"), **options)  # type: ignore[arg-type]
     return [
         row for task in plan(store, reading) for b in read(task, reading) for row in b.to_pylist()
     ]
@@ -37,8 +37,8 @@ def test_bodies_of_a_store_are_decompressed_when_asked_for(golden: Golden) -> No
         records = [item for item in opened.records() if isinstance(item, Record)]
     packed = [record for record in records if record.sys_flag & COMPRESSED]
 
-    stored = {row["commit_log_offset"]: row["body"] for row in rows(store)}
-    given = {row["commit_log_offset"]: row["body"] for row in rows(store, decompress=True)}
+    stored = {row["log_offset"]: row["body"] for row in rows(store)}
+    given = {row["log_offset"]: row["body"] for row in rows(store, decompress=True)}
 
     assert packed
     assert stored == {record.log_offset: record.body for record in records}

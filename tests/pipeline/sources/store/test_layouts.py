@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.errors import BadOption
 from pipeline.sources.store.log_tables import Gap
-from pipeline.sources.store.source import reading_of
+from pipeline.sources.store.options import reading_of
 from pipeline.sources.store.tables import DAMAGE, Layout, Reading, default_columns, plan, read
 from storefmt.arrow.columns import SCHEMA
 from storefmt.errors import DamageKind, NotAStore, RecordDamaged
@@ -36,9 +36,9 @@ def test_messages_of_a_raft_log_are_its_records(tmp_path: Path, layout: Layout) 
     found = rows(store, columns=MESSAGES, layout=layout, rows_max=3)
 
     assert len(records) > 3
-    assert [
-        (row["commit_log_offset"], row["store_size"], row["topic"], row["body"]) for row in found
-    ] == [(one.log_offset, one.size, one.topic, one.body) for one in records]
+    assert [(row["log_offset"], row["store_size"], row["topic"], row["body"]) for row in found] == [
+        (one.log_offset, one.size, one.topic, one.body) for one in records
+    ]
     names = {path.name for path in (store / "dledger-n0" / "data").iterdir()}
     assert {row["file"] for row in found} <= names
     assert rows(store, DAMAGE, layout=layout) == []
@@ -64,7 +64,7 @@ def test_damage_of_a_raft_log_is_the_record_or_the_end_of_its_file(tmp_path: Pat
     # The record's own magic; its entry is whole.
     path.write_bytes(good[: second + 4] + b"\1" + good[second + 5 :])
     (lost,) = rows(store, DAMAGE)
-    assert (lost["commit_log_offset"], lost["kind"]) == (second - 48, DamageKind.BAD_MAGIC)
+    assert (lost["log_offset"], lost["kind"]) == (second - 48, DamageKind.BAD_MAGIC)
     assert lost["resumed_at"] == second + records[1].size
     assert len(rows(store)) == len(records) - 1
     with pytest.raises(RecordDamaged, match=path.name):
@@ -73,7 +73,7 @@ def test_damage_of_a_raft_log_is_the_record_or_the_end_of_its_file(tmp_path: Pat
     # The entry around it.
     path.write_bytes(good[: second - 48] + b"\7" + good[second - 47 :])
     (lost,) = rows(store, DAMAGE)
-    assert (lost["commit_log_offset"], lost["resumed_at"]) == (second - 48, len(good))
+    assert (lost["log_offset"], lost["resumed_at"]) == (second - 48, len(good))
     behind = [one for one in records if second <= one.log_offset < len(good)]
     assert len(rows(store)) == len(records) - len(behind)
 
@@ -95,7 +95,7 @@ def test_batch_queues_are_those_that_java_read(tmp_path: Path) -> None:
             row for row in rows(store, "consumequeue", layout=layout, rows_max=2)
             if row["kind"] == "bcq"
         ]  # fmt: skip
-        names = ("queue_id", "queue_offset", "commit_log_offset", "size", "tags_code", "batch_num")
+        names = ("queue_id", "queue_offset", "log_offset", "size", "tags_code", "batch_num")
         assert [[row[name] for name in names] for row in found] == [
             unit[:-1] for unit in expected_of("five")["units"]
         ]
@@ -115,7 +115,7 @@ def test_a_file_that_is_gone_is_a_gap(golden: Golden) -> None:
 
     gone = int(second.name), int(third.name)
     assert (found["file"], found["kind"]) == (second.name, "gap")
-    assert (found["commit_log_offset"], found["resumed_at"]) == gone
+    assert (found["log_offset"], found["resumed_at"]) == gone
     assert found["length"] == gone[1] - gone[0]
     assert [each for each in plan(store, Reading(table=DAMAGE)) if isinstance(each, Gap)]
     assert not [each for each in plan(store) if isinstance(each, Gap)]

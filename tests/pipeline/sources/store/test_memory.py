@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks.logs import make_log
 from pipeline.frames import commitlog
-from pipeline.session import register
+from pipeline.sessions import register
 from pipeline.sources.store.tables import Reading, plan, read
 from storefmt.arrow.columns import BYTES_MAX, ROWS_MAX
 from tests.pipeline.sources.store.test_stores import upload
@@ -90,7 +90,7 @@ def test_workers_stay_small_for_a_store_on_s3(spark: SparkSession, tmp_path: Pat
 
 
 def assert_workers_stay_small(spark: SparkSession, where: str, given: dict[str, str]) -> None:
-    columns = ["commit_log_offset", "body", "properties", "properties_raw"]
+    columns = ["log_offset", "body", "properties", "properties_raw"]
     options = {"splitBytes": str(32 * MIB), **given}
     # Spark keeps a worker for tasks of the same environment, and what other tests made it take is
     # not what is asked here: another environment means workers of its own.

@@ -25,12 +25,12 @@ def test_a_row_a_message_equal_to_what_java_decoded(
 ) -> None:
     expected = [row for row in golden.jsonl("basic", "records") if row["kind"] == "msg"]
 
-    frame = commitlog(spark, str(basic), columns=SCHEMA.names).orderBy("commit_log_offset")
+    frame = commitlog(spark, str(basic), columns=SCHEMA.names).orderBy("log_offset")
     rows = frame.toArrow().to_pylist()
 
     assert len(rows) == len(expected)
     for row, java in zip(rows, expected, strict=True):
-        assert row["commit_log_offset"] == java["physicOffset"]
+        assert row["log_offset"] == java["physicOffset"]
         assert row["topic"] == java["topic"]
         assert (row["queue_id"], row["queue_offset"]) == (java["queueId"], java["queueOffset"])
         assert row["store_size"] == java["size"]
@@ -55,10 +55,10 @@ def test_the_users_schema_is_the_projection(spark: SparkSession, basic: Path) ->
 def test_small_splits_give_the_same_rows(spark: SparkSession, basic: Path) -> None:
     options = {"splitBytes": "40000", "batchRows": "7", "batchBytes": "10000"}
 
-    frame = commitlog(spark, str(basic), columns=["commit_log_offset", "body"], options=options)
+    frame = commitlog(spark, str(basic), columns=["log_offset", "body"], options=options)
 
     assert frame.count() == 1420
-    assert frame.select("commit_log_offset").distinct().count() == 1420
+    assert frame.select("log_offset").distinct().count() == 1420
 
 
 def test_sql_can_name_the_source(spark: SparkSession, basic: Path) -> None:
@@ -97,6 +97,21 @@ def test_bad_options_are_refused_by_name(
 
     with pytest.raises(PySparkException, match=says):
         reader.load(str(basic)).count()
+
+
+def test_a_plan_shows_path_table_columns_and_pushed_filters(
+    spark: SparkSession, basic: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = {"pushdown": "true"}
+    frame = commitlog(spark, str(basic), columns=["topic", "queue_id"], options=options)
+
+    frame.where("topic = 'clicks_v1'").explain(mode="formatted")
+    told = capsys.readouterr().out
+    frame.explain(True)
+
+    assert "EqualTo(topic,clicks_v1)" in told
+    assert "struct<topic:string,queue_id:int>" in told
+    assert f"commitlog of {basic}" in capsys.readouterr().out
 
 
 def test_keys_of_a_storage_are_in_no_plan(spark: SparkSession) -> None:

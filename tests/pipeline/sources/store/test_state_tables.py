@@ -58,7 +58,7 @@ def test_the_fillers_of_a_queue_that_starts_late_are_no_entries(
     found = [row for row in rows(directory, "consumequeue", rows_max=3) if row["topic"] == "late"]
 
     assert [row["queue_offset"] for row in found] == [filler_count + n for n in range(5)]
-    assert [row["commit_log_offset"] for row in found] == [0, 100, 200, 300, 400]
+    assert [row["log_offset"] for row in found] == [0, 100, 200, 300, 400]
     reading = Reading(table="files", columns=("path", "records"))
     files = [
         row
@@ -84,7 +84,7 @@ def test_index_has_every_entry_once(golden: Golden, name: str) -> None:
             row["file"],
             row["position"],
             row["key_hash"],
-            row["commit_log_offset"],
+            row["log_offset"],
             row["prev_position"],
         )
         for row in rows(directory, "index", split_size=300)
@@ -112,7 +112,7 @@ def test_state_tables_say_what_the_reader_says(golden: Golden, name: str) -> Non
         for row in rows(directory, "offsets")
     ] == lags
     assert [
-        (row["delay_level"], row["offset"]) for row in rows(directory, "delay_offsets")
+        (row["delay_level"], row["queue_offset"]) for row in rows(directory, "delay_offsets")
     ] == delays
     assert [row["path"] for row in rows(directory, "files")] == files
     assert len(rows(directory, "checkpoint")) == 1
@@ -121,7 +121,9 @@ def test_state_tables_say_what_the_reader_says(golden: Golden, name: str) -> Non
 def test_a_consumed_message_gives_its_store_time(golden: Golden) -> None:
     found = rows(golden.store("basic"), "offsets")
 
-    consumed = [row for row in found if row["min_offset"] < row["offset"] <= row["max_offset"]]
+    consumed = [
+        row for row in found if row["min_offset"] < row["queue_offset"] <= row["max_offset"]
+    ]
     assert consumed
     assert all(row["last_consumed_timestamp"] is not None for row in consumed)
 

@@ -74,7 +74,7 @@ def test_every_job_gives_the_rows_of_the_same_files_here(
 ) -> None:
     store = golden.store("basic")
     here, there = str(store), upload(store, s3)
-    key = next(row["uniq_key"] for row in rows(here, "commitlog") if row["uniq_key"])
+    key = next(row["unique_key"] for row in rows(here, "commitlog") if row["unique_key"])
 
     def results(where: str, out: Path) -> dict[str, list[dict[str, Any]]]:
         made = {

@@ -29,7 +29,7 @@ from tests.storefmt.offline.damages import DAMAGES, LOG_OFFSET_POS, LOG_OFFSETS
 
 @pytest.mark.parametrize("split_size", [1000, 65_536, 1 << 20])
 def test_splits_of_any_size_give_every_record_once(golden: Golden, split_size: int) -> None:
-    reading = Reading(columns=("commit_log_offset",), split_size=split_size)
+    reading = Reading(columns=("log_offset",), split_size=split_size)
     expected = [row["phy"] for row in golden.jsonl("basic", "records") if row["kind"] == "msg"]
 
     splits = plan(golden.store("basic"), reading)
@@ -60,7 +60,7 @@ def test_damage_is_a_row_with_its_place(golden: Golden, check_crc: bool) -> None
     rows = [row for s in plan(store) for batch in read(s, reading) for row in batch.to_pylist()]
 
     assert len(rows) == 1
-    start = rows[0]["commit_log_offset"]
+    start = rows[0]["log_offset"]
     assert start <= hit < start + rows[0]["length"]
     assert rows[0]["kind"] == ("bad_crc" if check_crc else "bad_magic")
 
@@ -74,7 +74,7 @@ def damage_rows(store: Path, split_size: int = SPLIT_SIZE) -> list[tuple[str, in
         table=DAMAGE, columns=default_columns(DAMAGE), check_crc=True, split_size=split_size
     )
     return [
-        (row["file"], row["commit_log_offset"], row["length"], row["kind"])
+        (row["file"], row["log_offset"], row["length"], row["kind"])
         for split in plan(store, reading)
         for batch in read(split, reading)
         for row in batch.to_pylist()

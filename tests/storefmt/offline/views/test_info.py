@@ -88,9 +88,9 @@ def test_a_log_file_says_how_it_ends(golden: Golden) -> None:
 
 
 def last_record_end(path: Path) -> int:
-    batches = iter_batches([path], columns=("commit_log_offset", "store_size"))
+    batches = iter_batches([path], columns=("log_offset", "store_size"))
     *_, newest = (row for batch in batches for row in batch.to_pylist())
-    return int(newest["commit_log_offset"]) + int(newest["store_size"]) - int(path.name)
+    return int(newest["log_offset"]) + int(newest["store_size"]) - int(path.name)
 
 
 def test_stock_store_is_read_in_no_time(golden: Golden) -> None:
