@@ -53,11 +53,18 @@ kernel: $(VENV)/.dev
 	$(BIN)/python setup.py --quiet build_ext --inplace
 	@$(BIN)/python -c 'import storefmt.arrow.columns_kernel, server.broker.send.send_kernel'
 
-# For machines of this kind of processor and this version of Python.
+# The packed source, and two wheels that are built from it: with kernels, for this kind of processor
+# and this version of Python, and without them for any other.
+WHEEL := $(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-cache-dir --no-deps \
+	--no-build-isolation --no-index --wheel-dir dist
 wheel: $(VENV)/.dev
-	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation \
-		--wheel-dir dist .
-	@ls dist/*.whl
+	rm -rf dist
+	$(BIN)/python -c 'from setuptools import build_meta; build_meta.build_sdist("dist")' >/dev/null
+	$(WHEEL) dist/*.tar.gz
+	MQ_PURE=1 $(WHEEL) dist/*.tar.gz
+	@$(BIN)/python -m zipfile -l dist/*-cp*.whl | grep '_kernel.*[.]so' >/dev/null || \
+		{ echo "the kernels were not compiled: is there a C compiler?" >&2; exit 1; }
+	@ls dist/*
 
 # Prints what each test said, with its seed. Shorter or longer by SOAK_KILLS, SOAK_KILL_SECONDS,
 # SOAK_TOPICS, SOAK_LOAD_SECONDS, FUZZ_SECONDS in the environment; another plan of kills by KILL_SEED.
