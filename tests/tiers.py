@@ -89,6 +89,8 @@ LONG: Final = (
             "tests/fuzz/test_sanitize.py",
             "tests/server/test_wheel.py",
             "tests/test_instructions.py",
+            "tests/mqadmin/test_installation.py::"
+            "test_the_version_costs_at_most_five_times_python_alone",
             "tests/server/test_broker_syscalls.py",
             "tests/server/test_failover.py",
             "tests/server/test_kill.py",

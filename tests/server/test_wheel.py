@@ -263,6 +263,8 @@ def test_each_extra_alone_has_what_it_imports(dist: Path, tmp_path: Path, extra:
     assert not missing & tops_of(ours)
     # pytest itself loads the plugin.
     assert missing <= tops_of(of_extras) | {"pytest"}
+    told = run(programs / "mqadmin", "--version", cwd=tmp_path).splitlines()[3]
+    assert told == f"extras: {extra or 'none'}"
 
 
 def pythons() -> dict[tuple[int, ...], Path]:
