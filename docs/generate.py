@@ -7,6 +7,7 @@
     docs/settings.md  every setting of the servers
     docs/client.md    every parameter of the client
     docs/api.md       every public class of the client
+    docs/dependencies.md  the licence of every locked dependency
     docs/screen-*.svg tables on terminals of 80 and of 120 columns
     completions/      the completion scripts
     man/              a page for every command
@@ -25,6 +26,7 @@ import server.namesrv.handlers
 from docs.access import security
 from docs.apipage import api
 from docs.clientpage import client
+from docs.licences import dependencies
 from docs.screens import screens
 from docs.settingspage import settings
 from mqadmin.cli import man_page
@@ -129,6 +131,7 @@ DOCUMENTS: dict[str, Callable[[], str]] = {
     "settings.md": lambda: settings(PRINTED),
     "client.md": client,
     "api.md": lambda: api(PRINTED),
+    "dependencies.md": dependencies,
     **screens(),
 }
 

@@ -88,6 +88,7 @@ LONG: Final = (
         where=(
             "tests/fuzz/test_sanitize.py",
             "tests/server/test_wheel.py",
+            "tests/test_dependencies.py::test_no_locked_version_has_a_known_vulnerability",
             "tests/test_instructions.py",
             "tests/mqadmin/test_installation.py::"
             "test_the_version_costs_at_most_five_times_python_alone",
