@@ -11,7 +11,7 @@ SELF   := $(PIP) --no-deps --no-build-isolation --config-settings editable_mode=
 
 KERNELS := $(shell find remoting storefmt server -name "*.pyx" -o -name "*.pxd")
 
-.PHONY: shell test test-full check short full pure kernel wheel bench soak fuzz sanitize docs site lock clean
+.PHONY: shell test test-full check short full pure kernel wheel release bench soak fuzz sanitize docs site lock clean
 
 shell: $(VENV)/.shell
 	@$(BIN)/mqadmin shell --embedded $(if $(STORE),--store $(STORE))
@@ -65,6 +65,13 @@ wheel: $(VENV)/.dev
 	@$(BIN)/python -m zipfile -l dist/*-cp*.whl | grep '_kernel.*[.]so' >/dev/null || \
 		{ echo "the kernels were not compiled: is there a C compiler?" >&2; exit 1; }
 	@ls dist/*
+
+# A dry run: nothing is tagged or uploaded. docs/release.md has the steps around it.
+release: docs wheel
+	$(BIN)/python -m venv build/release
+	build/release/bin/python -m pip --disable-pip-version-check install --quiet 'twine>=6,<8'
+	build/release/bin/twine check --strict dist/*
+	$(BIN)/python -m docs.release
 
 # Prints what each test said, with its seed. Shorter or longer by SOAK_KILLS, SOAK_KILL_SECONDS,
 # SOAK_TOPICS, SOAK_LOAD_SECONDS, FUZZ_SECONDS in the environment; another plan of kills by KILL_SEED.
