@@ -3,8 +3,8 @@
     this Python     offline: what the project needs comes from the environment of the tests
     newest Python   of this machine: pip gets the locked versions from the package index, once
 
-Each environment sends messages through its own broker. Nobody here asks for the newest versions
-of the packages: which ones are installed must not change from one day to the next.
+Each environment sends messages through its own broker. What the project needs is installed in its
+locked versions, so that a release of another package changes no result.
 """
 
 import json
