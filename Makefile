@@ -11,7 +11,7 @@ SELF   := $(PIP) --no-deps --no-build-isolation --config-settings editable_mode=
 
 KERNELS := $(shell find remoting storefmt server -name "*.pyx" -o -name "*.pxd")
 
-.PHONY: shell test test-full check short full pure kernel wheel bench soak fuzz sanitize docs site lock clean
+.PHONY: shell test test-full check short full pure kernel wheel release bench soak fuzz sanitize docs site lock clean
 
 shell: $(VENV)/.shell
 	@$(BIN)/mqadmin shell --embedded $(if $(STORE),--store $(STORE))
@@ -53,11 +53,25 @@ kernel: $(VENV)/.dev
 	$(BIN)/python setup.py --quiet build_ext --inplace
 	@$(BIN)/python -c 'import storefmt.arrow.columns_kernel, server.broker.send.send_kernel'
 
-# For machines of this kind of processor and this version of Python.
+# The packed source, and two wheels that are built from it: with kernels, for this kind of processor
+# and this version of Python, and without them for any other.
+WHEEL := $(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-cache-dir --no-deps \
+	--no-build-isolation --no-index --wheel-dir dist
 wheel: $(VENV)/.dev
-	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation \
-		--wheel-dir dist .
-	@ls dist/*.whl
+	rm -rf dist
+	$(BIN)/python -c 'from setuptools import build_meta; build_meta.build_sdist("dist")' >/dev/null
+	$(WHEEL) dist/*.tar.gz
+	MQ_PURE=1 $(WHEEL) dist/*.tar.gz
+	@$(BIN)/python -m zipfile -l dist/*-cp*.whl | grep '_kernel.*[.]so' >/dev/null || \
+		{ echo "the kernels were not compiled: is there a C compiler?" >&2; exit 1; }
+	@ls dist/*
+
+# A dry run: nothing is tagged or uploaded. docs/release.md has the steps around it.
+release: docs wheel
+	$(BIN)/python -m venv build/release
+	build/release/bin/python -m pip --disable-pip-version-check install --quiet 'twine>=6,<8'
+	build/release/bin/twine check --strict dist/*
+	$(BIN)/python -m docs.release
 
 # Prints what each test said, with its seed. Shorter or longer by SOAK_KILLS, SOAK_KILL_SECONDS,
 # SOAK_TOPICS, SOAK_LOAD_SECONDS, FUZZ_SECONDS in the environment; another plan of kills by KILL_SEED.

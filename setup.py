@@ -2,7 +2,8 @@
 
 Everything else about the project is in ``pyproject.toml``. The kernels are optional: the
 modules beside them do the same in plain Python, slower (``storefmt.formats.kernels``).
-``make kernel`` builds them in place.
+``make kernel`` builds them in place. ``MQ_PURE`` in the environment leaves them out, which makes
+a wheel for any machine.
 """
 
 import os
@@ -19,7 +20,7 @@ FLAGS = [] if "CFLAGS" in os.environ else ["-g0"]
 
 def kernels() -> list[Extension]:
     """Return what can be compiled here."""
-    if find_spec("Cython") is None:
+    if os.environ.get("MQ_PURE") or find_spec("Cython") is None:
         return []
     from Cython.Build import cythonize
 

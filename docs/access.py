@@ -309,6 +309,36 @@ The settings are in the `-c` file, or in the file of `tls.config.file`
 with a certificate, because servers are reached by address.
 """
 
+_SERVICE: Final = """\
+
+## As a service and in a container
+
+The units in [packaging/systemd](../packaging/systemd) run both servers as the user `rocketmq`.
+What they forbid limits whoever takes a server over:
+
+- `NoNewPrivileges`, `RestrictSUIDSGID` and an empty `CapabilityBoundingSet`: no rights that the
+  user does not have.
+- `SystemCallFilter=@system-service` without `@privileged` and `@resources`, and
+  `SystemCallArchitectures=native`: no system calls that load modules, mount, set clocks or change
+  priorities. A test compares the filter with all system calls of both servers.
+- `MemoryDenyWriteExecute` and `LockPersonality`: no memory that is both writable and executable. A
+  filter server compiles code while it runs, so its unit has to leave this out.
+- `RestrictAddressFamilies`, `RestrictNamespaces` and `RestrictRealtime`: only IP and Unix sockets,
+  no namespaces, and no realtime scheduling.
+- `ProtectSystem=strict`, `ProtectHome`, `PrivateTmp` and `StateDirectory`: nothing is writable but
+  `/var/lib/rocketmq`, and homes are hidden. A store elsewhere needs `ReadWritePaths=`, and one
+  below `/home` also `ProtectHome=no`, in a drop-in (`systemctl edit mqbroker`).
+- `PrivateDevices`, `ProtectClock`, `ProtectHostname`, `ProtectControlGroups` and `ProtectKernel…`:
+  no devices, and no settings of the machine.
+- `ProtectProc=invisible`: no processes of other users.
+- `RemoveIPC` and `UMask=0077`: no shared memory that stays, and no files that others can read.
+
+[packaging/Containerfile](../packaging/Containerfile) installs the versions of
+`requirements/shell.lock`, checked by their hashes, and leaves the compiler out of the image. The
+servers run as user 10911, who owns `/var/lib/rocketmq` and nothing else. They need no capability
+(`--cap-drop=all --security-opt=no-new-privileges`). No test runs a container.
+"""
+
 
 class _Fixed(AclFiles):
     """Three accounts that are in no file."""
@@ -351,7 +381,7 @@ def security(printed: str) -> str:
     parts = ["\n".join(lines) + "\n", _NOT_SIGNED, _WITHOUT + _listed(ADMIN_WRITES)]
     parts.append(_SETTINGS.format(changeable=_words(CHANGEABLE), idle=_words(without_meaning())))
     parts += [_NAMESRV, _listed(ADMIN_CODES), _REGISTER, _listed(BROKER_CODES)]
-    return "".join([*parts, _TLS])
+    return "".join([*parts, _TLS, _SERVICE])
 
 
 def _words(keys: Iterable[str]) -> str:

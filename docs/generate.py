@@ -8,6 +8,7 @@
     docs/client.md    every parameter of the client
     docs/api.md       every public class of the client
     docs/pipeline-tables.md  every table, column and option of the pipeline
+    docs/dependencies.md  the licence of every locked dependency
     docs/screen-*.svg tables on terminals of 80 and of 120 columns
     completions/      the completion scripts
     man/              a page for every command
@@ -26,6 +27,7 @@ import server.namesrv.handlers
 from docs.access import security
 from docs.apipage import api
 from docs.clientpage import client
+from docs.licences import dependencies
 from docs.pipelinepage import pipeline
 from docs.screens import screens
 from docs.settingspage import settings
@@ -132,6 +134,7 @@ DOCUMENTS: dict[str, Callable[[], str]] = {
     "client.md": client,
     "api.md": lambda: api(PRINTED),
     "pipeline-tables.md": lambda: pipeline(PRINTED),
+    "dependencies.md": dependencies,
     **screens(),
 }
 

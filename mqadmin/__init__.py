@@ -7,4 +7,3 @@ Words of a command come in; text, JSON or YAML and an exit code go out. Start wi
 VERSION = "0.1.0"
 COMPLETE_VARIABLE = "_MQADMIN_COMPLETE"
 """What a shell sets to have Tab answered, see ``completion.tab``."""
-VERSION_TEXT = f"mqadmin {VERSION} (RocketMQ 4.9 and 5.x)\n"

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from mqadmin import COMPLETE_VARIABLE, VERSION_TEXT
+from mqadmin import COMPLETE_VARIABLE
 from mqadmin.session.console import Console
 
 TEXTS = frozenset({"-h", "--help", "help", "--version"})
@@ -29,7 +29,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             exit_code = answer(os.environ[COMPLETE_VARIABLE], console)
         elif words == ["--version"]:
-            console.out.write(VERSION_TEXT)
+            # Only here, and it looks at many files.
+            from mqadmin.installation import version_text
+
+            console.out.write(version_text())
             exit_code = 0
         else:
             told = _answer(words, console) if TEXTS & {*words} else None

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import click
 
-from mqadmin import VERSION_TEXT
 from mqadmin.cli import tree
 from mqadmin.cli.command import Asked, Command, Needs, Told
 from mqadmin.cli.globals import GLOBALS
@@ -29,7 +28,10 @@ def answer(asked: Asked) -> Told:
     """Return the text that a line with a command asks for instead of running it."""
     made, settings = asked.command, asked.settings
     if settings.version:
-        return Told(VERSION_TEXT)
+        # Only --version needs it.
+        from mqadmin.installation import version_text
+
+        return Told(version_text())
     if settings.help:
         return Told(command_help(made))
     # Only --schema needs it.

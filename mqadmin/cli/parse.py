@@ -19,7 +19,6 @@ from typing import Final, cast
 import click
 from click.shell_completion import CompletionItem
 
-from mqadmin import VERSION_TEXT
 from mqadmin.cli import tree
 from mqadmin.cli.command import Asked, Command, Parsed, Told, UnknownCommand, of_store
 from mqadmin.cli.globals import GLOBALS, settings_of
@@ -133,7 +132,10 @@ def _alone(ctx: click.Context, **_: object) -> Parsed | Told | None:
     from mqadmin.cli.help import listing, overview
 
     if settings.version:
-        return Told(VERSION_TEXT)
+        # Only --version needs it.
+        from mqadmin.installation import version_text
+
+        return Told(version_text())
     if words and not settings.help and settings.output in {"json", "jsonl"}:
         # A program reads errors as objects.
         raise UnknownCommand(words, ctx)

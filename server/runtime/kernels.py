@@ -10,7 +10,9 @@ from typing import Final
 
 from storefmt.formats.kernels import PURE
 
-NOT_BUILT: Final = "none (not built: the installation found no Cython or no C compiler)"
+NOT_BUILT: Final = (
+    "none (not built: a pure wheel, or an installation without Cython or a C compiler)"
+)
 _PACKAGES: Final = ("remoting", "server", "storefmt")
 _SUFFIX: Final = "_kernel"
 

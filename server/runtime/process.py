@@ -13,6 +13,7 @@ import errno
 import logging
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable, Iterable
 from typing import Final, Protocol
@@ -126,6 +127,16 @@ def complain(program: str, error: Exception) -> None:
         print(f"{program}: {line}", file=sys.stderr)
 
 
+def tell_systemd(state: str) -> None:
+    """Report a state to systemd if it waits for one (``Type=notify``)."""
+    address = os.environ.get("NOTIFY_SOCKET")
+    if address:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
+            # An abstract address, whose first byte is 0, is written with an @.
+            notified.connect(f"\0{address[1:]}" if address.startswith("@") else address)
+            notified.sendall(state.encode())
+
+
 def print_settings(pairs: Iterable[tuple[str, str]]) -> None:
     """Print ``key=value`` lines on stdout, as ``-p`` and ``-m`` ask for."""
     for key, text in pairs:
@@ -149,8 +160,11 @@ async def _serve(
         server = make()
         port = await start(server, address=address)
         print(ready(port), flush=True)
+        tell_systemd("READY=1")
         waiting = [asyncio.create_task(event.wait()) for event in (stop, again)]
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:
             task.cancel()
+        if stop.is_set():
+            tell_systemd("STOPPING=1")
         await server.stop()

@@ -7,7 +7,7 @@ for Parquet files, or ``target``, a topic. The process ends when everything has 
 import json
 import sys
 
-from pipeline.session import session
+from pipeline import session
 
 BATCH = 15
 """The messages of a batch."""

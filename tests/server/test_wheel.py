@@ -1,16 +1,38 @@
-"""A wheel has the kernels, and serves where it is installed and the checkout is not."""
+"""What `make wheel` builds serves in clean environments, where the checkout does not reach.
 
+    this Python     offline: what the project needs comes from the environment of the tests
+    newest Python   of this machine: pip gets the locked versions from the package index, once
+
+Each environment sends messages through its own broker. What the project needs is installed in its
+locked versions, so that a release of another package changes no result.
+"""
+
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterable, Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from storefmt.formats.kernels import PURE
 from tests.golden import REPOSITORY
+
+DISTRIBUTION = "mqadmin"
+KERNELS = {
+    "acl", "dispatch", "fast_path", "flusher", "index", "javahash", "mapped", "message", "send"
+}  # fmt: skip
+"""What a broker with kernels has imported when it tells its version."""
+NOT_BUILT = "none (not built"
+PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+EXTRAS = metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or []
 
 SENDS = """
 import asyncio, sys
@@ -33,7 +55,7 @@ def counted(*parts):
         taken.append(size)
         return size
 
-    return counting
+    return take and counting
 
 
 async def run(store):
@@ -49,54 +71,284 @@ async def run(store):
 asyncio.run(run(Path(sys.argv[1])))
 """
 
+IMPORTS = """
+import importlib, json, pkgutil, sys
 
-def run(*command: str | Path, cwd: Path) -> str:
-    """Return what a program printed; neither this checkout nor the environment reaches it."""
-    env = {name: text for name, text in os.environ.items() if name not in (PURE, "PYTHONPATH")}
-    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
+missing = []
+
+
+def try_to_import(name):
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        missing.append(error.name.partition(".")[0])
+
+
+for top in ("storefmt", "remoting", "mqclient", "server", "mqadmin", "pipeline"):
+    for module in pkgutil.walk_packages(importlib.import_module(top).__path__, top + "."):
+        if not module.name.endswith("__main__"):
+            try_to_import(module.name)
+for name in sys.argv[1:]:
+    try_to_import(name)
+print(json.dumps(sorted(set(missing))))
+"""
+
+
+def run(*command: str | Path, cwd: Path, **environment: str) -> str:
+    """Return what a program printed; neither this checkout nor its settings reach it."""
+    kept = {name: text for name, text in os.environ.items() if name not in (PURE, "PYTHONPATH")}
+    done = subprocess.run(
+        command, cwd=cwd, env=kept | environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
-@pytest.fixture
-def clean(tmp_path: Path) -> Path:
-    """The programs of an environment with this project's wheel, and the packages it needs."""
+def absent(reason: str) -> None:
+    """Skip a test for want of something that CI has."""
+    assert os.environ.get("CI") != "true", reason
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the directory with what `make wheel` builds in a copy of the tree."""
     if shutil.which("cc") is None:
-        assert os.environ.get("CI") != "true", "there is no C compiler"
-        pytest.skip("there is no C compiler here")
-    tree, wheels, home = tmp_path / "tree", tmp_path / "wheels", tmp_path / "venv"
+        absent("there is no C compiler")
+    tree = tmp_path_factory.mktemp("built") / "tree"
     unneeded = (".git", ".venv", "build", "dist", "*.so", "__pycache__", "target", "*.egg-info")
     shutil.copytree(REPOSITORY, tree, ignore=shutil.ignore_patterns(*unneeded, ".*_cache"))
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-    run(*pip, "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", wheels, ".", cwd=tree)
-    run(sys.executable, "-m", "venv", "--without-pip", home, cwd=tmp_path)
-    python = home / "bin" / "python"
-    (wheel,) = wheels.iterdir()
-    run(*pip, "--python", python, "install", "-q", "--no-deps", "--no-index", wheel, cwd=tmp_path)
-    # What it needs comes from the environment of the tests: nothing is fetched. The directory
-    # stands behind the one with the wheel in the path.
-    packages = Path(sysconfig.get_path("purelib", vars={"base": str(home)}))
-    (packages / "needed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    # The tools are those of the tests, also where a lock file is newer than their installation.
+    run("make", f"VENV={sys.prefix}", "-o", f"{sys.prefix}/.dev", "wheel", cwd=tree)
+    return tree / "dist"
+
+
+def kernel_wheel(dist: Path) -> Path:
+    (found,) = dist.glob("*-cp*.whl")
+    return found
+
+
+def pure_wheel(dist: Path) -> Path:
+    (found,) = dist.glob("*-py3-none-any.whl")
+    return found
+
+
+def source(dist: Path) -> Path:
+    (found,) = dist.glob("*.tar.gz")
+    return found
+
+
+def environment(home: Path) -> Path:
+    """Make an environment of this Python, without any package; return its programs."""
+    run(sys.executable, "-m", "venv", "--without-pip", home, cwd=home.parent)
     return home / "bin"
 
 
-def test_an_installed_wheel_takes_sends_with_its_kernels(clean: Path, tmp_path: Path) -> None:
-    version = run(clean / "mqbroker", "--version", cwd=tmp_path)
-    said = run(clean / "python", "-c", SENDS, tmp_path / "store", cwd=tmp_path)
+def packages_of(programs: Path) -> Path:
+    base = str(programs.parent)
+    return Path(sysconfig.get_path("purelib", vars={"base": base, "platbase": base}))
 
-    kernels = version.strip().partition("kernels: ")[2].split(", ")
-    wanted = {
-        "acl",
-        "dispatch",
-        "fast_path",
-        "flusher",
-        "index",
-        "javahash",
-        "mapped",
-        "message",
-        "send",
+
+def install(programs: Path, file: Path, **settings: str) -> None:
+    """Install one file without what it needs, and without an index."""
+    line = ("install", "-q", "--no-deps", "--no-build-isolation", "--no-index", "--no-cache-dir")
+    run(*PIP, "--python", programs / "python", *line, file, cwd=programs.parent, **settings)
+
+
+def lend_all(programs: Path) -> None:
+    """Give an environment every package of the tests, behind its own in the path."""
+    (packages_of(programs) / "needed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+
+
+def requirements(name: str, extras: Iterable[str]) -> Iterator[Requirement]:
+    """Yield what an installed distribution needs with some of its extras."""
+    for line in metadata.requires(name) or ():
+        needed = Requirement(line)
+        asked = [{"extra": extra} for extra in ("", *extras)]
+        if needed.marker is None or any(needed.marker.evaluate(each) for each in asked):
+            yield needed
+
+
+def closure(name: str, extras: Iterable[str]) -> dict[str, str]:
+    """Return all that a distribution needs, with the version here; each one has to fit.
+
+    The packages of the tests are one resolution of the locked requirements.
+    """
+    found: dict[str, str] = {}
+    wanted = list(requirements(name, extras))
+    seen = set()
+    while wanted:
+        needed = wanted.pop()
+        if str(needed) in seen:
+            continue
+        seen.add(str(needed))
+        version = metadata.version(needed.name)
+        assert needed.specifier.contains(version), (str(needed), version)
+        found[canonicalize_name(needed.name)] = version
+        wanted += requirements(needed.name, needed.extras)
+    return found
+
+
+def lend(programs: Path, names: Iterable[str]) -> None:
+    """Give an environment some packages of the tests and no others."""
+    home = packages_of(programs)
+    for name in names:
+        for top in {file.parts[0] for file in metadata.files(name) or ()}:
+            link = home / top
+            if top not in ("..", "__pycache__") and not link.exists():
+                link.symlink_to(metadata.distribution(name).locate_file(top))
+
+
+def tops_of(names: Iterable[str]) -> set[str]:
+    """Return what some distributions are imported as."""
+    wanted = {canonicalize_name(name) for name in names}
+    return {
+        top
+        for top, owners in metadata.packages_distributions().items()
+        if not top.startswith("_") and wanted & {canonicalize_name(owner) for owner in owners}
     }
-    assert wanted <= set(kernels)
+
+
+def kernels_of(programs: Path, scratch: Path) -> str:
+    """Return what `mqbroker --version` says of kernels, after a run of its broker."""
+    said = run(programs / "python", "-c", SENDS, scratch / "store", cwd=scratch)
     sent, _, taken = said.partition(" sent, ")
     assert sent == "20"
-    assert int(taken.split()[0]) >= 10
+    told = run(programs / "mqbroker", "--version", cwd=scratch).strip().partition("kernels: ")[2]
+    # The kernel takes what came while the topic was there.
+    assert (int(taken.split()[0]) >= 10) == (not told.startswith("none")), (said, told)
+    return told
+
+
+def test_a_wheel_with_kernels_takes_sends_with_them(dist: Path, tmp_path: Path) -> None:
+    programs = environment(tmp_path / "venv")
+    install(programs, kernel_wheel(dist))
+    lend_all(programs)
+
+    told = kernels_of(programs, tmp_path)
+
+    assert set(told.split(", ")) >= KERNELS
+
+
+NO_COMPILER = {
+    "not in the path": lambda programs: {"PATH": str(programs)},
+    "does not work": lambda programs: {"CC": "/bin/false"},
+}
+
+
+@pytest.mark.parametrize("compiler", NO_COMPILER)
+def test_the_source_without_a_compiler_serves_without_kernels(
+    dist: Path, tmp_path: Path, compiler: str
+) -> None:
+    programs = environment(tmp_path / "venv")
+    lend_all(programs)
+
+    install(programs, source(dist), **NO_COMPILER[compiler](programs))
+
+    assert kernels_of(programs, tmp_path).startswith(NOT_BUILT)
+
+
+@pytest.mark.parametrize("extra", ["", *EXTRAS])
+def test_each_extra_alone_has_what_it_imports(dist: Path, tmp_path: Path, extra: str) -> None:
+    programs = environment(tmp_path / "venv")
+    install(programs, kernel_wheel(dist))
+    base = {needed.name for needed in requirements(DISTRIBUTION, [])}
+    ours = {needed.name for needed in requirements(DISTRIBUTION, [extra])}
+    of_extras = {needed.name for needed in requirements(DISTRIBUTION, EXTRAS)} - base
+    lend(programs, closure(DISTRIBUTION, [extra]))
+
+    said = run(programs / "python", "-c", IMPORTS, *sorted(tops_of(ours)), cwd=tmp_path)
+
+    missing = set(json.loads(said))
+    assert not missing & tops_of(ours)
+    # pytest itself loads the plugin.
+    assert missing <= tops_of(of_extras) | {"pytest"}
+    told = run(programs / "mqadmin", "--version", cwd=tmp_path).splitlines()[3]
+    assert told == f"extras: {extra or 'none'}"
+
+
+def pythons() -> dict[tuple[int, ...], Path]:
+    """Return the interpreters of this machine that the project supports, by version."""
+    candidates = [Path(sys.executable)]
+    candidates += [Path(found) for n in range(11, 30) if (found := shutil.which(f"python3.{n}"))]
+    candidates += sorted(Path.home().glob(".pyenv/versions/3.*/bin/python3"))
+    found: dict[tuple[int, ...], Path] = {}
+    for path in candidates:
+        told = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+        version = re.fullmatch(r"Python (3)\.(\d+)\.(\d+)\n", told.stdout)
+        if version and int(version[2]) >= 11:
+            found.setdefault(tuple(map(int, version.groups())), path)
+    return found
+
+
+@pytest.fixture(scope="module")
+def newest() -> Path:
+    """Return the newest Python of this machine."""
+    found = pythons()
+    version = max(found)
+    if version[:2] == sys.version_info[:2]:
+        pytest.skip(f"no Python newer than {version[0]}.{version[1]} is here")
+    return found[version]
+
+
+@pytest.fixture(scope="module")
+def wheelhouse(newest: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a directory with the locked versions of what the project needs, for that Python."""
+    house = tmp_path_factory.mktemp("wheelhouse")
+    lock = REPOSITORY / "requirements" / "shell.lock"
+    line = ("download", "-q", "--no-deps", "--require-hashes", "-r", lock, "-d", house)
+    fetch(newest, *line, cwd=house)
+    # pipx begins with a pip of its own.
+    fetch(newest, "download", "-q", "-d", house, "pip", cwd=house)
+    return house
+
+
+def fetch(python: Path, *line: str | Path, cwd: Path) -> None:
+    """Run pip with the package index; where it cannot be reached, the test is skipped."""
+    done = subprocess.run(
+        [python, "-m", "pip", "--disable-pip-version-check", *line],
+        cwd=cwd, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode and "connection" in done.stderr.lower():
+        absent(f"the package index cannot be reached: {done.stderr.splitlines()[-1]}")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def resolved(newest: Path, tmp_path: Path) -> Path:
+    """Make an environment of the newest Python with nothing but pip; return its programs."""
+    run(newest, "-m", "venv", tmp_path / "venv", cwd=tmp_path)
+    return tmp_path / "venv" / "bin"
+
+
+@pytest.mark.parametrize("file", [pure_wheel, source])
+def test_the_newest_python_installs_it_with_what_it_needs(
+    dist: Path, wheelhouse: Path, resolved: Path, tmp_path: Path, file: object
+) -> None:
+    pip = ("-m", "pip", "--disable-pip-version-check", "install", "-q", "--no-cache-dir")
+    where = ("--no-index", "--find-links", wheelhouse)
+    assert callable(file)
+
+    run(resolved / "python", *pip, *where, file(dist), cwd=tmp_path)
+
+    told = kernels_of(resolved, tmp_path)
+    if file is source:
+        assert set(told.split(", ")) >= KERNELS
+    else:
+        assert told.startswith(NOT_BUILT)
+    assert "usage: mqnamesrv" in run(resolved / "mqnamesrv", "--help", cwd=tmp_path)
+    assert "topic list" in run(resolved / "mqadmin", "help", cwd=tmp_path)
+
+
+def test_pipx_installs_the_programs(
+    dist: Path, wheelhouse: Path, resolved: Path, tmp_path: Path
+) -> None:
+    fetch(resolved / "python", "install", "-q", "pipx", cwd=tmp_path)
+    homes = {"PIPX_HOME": str(tmp_path / "pipx"), "PIPX_BIN_DIR": str(tmp_path / "programs")}
+    where = f"--no-index --find-links {wheelhouse}"
+
+    run(resolved / "pipx", "install", "--pip-args", where, pure_wheel(dist), cwd=tmp_path, **homes)
+
+    programs = tmp_path / "programs"
+    assert {path.name for path in programs.iterdir()} == {"mqadmin", "mqbroker", "mqnamesrv"}
+    assert run(programs / "mqadmin", "--version", cwd=tmp_path).startswith("mqadmin ")

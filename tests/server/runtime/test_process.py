@@ -4,6 +4,8 @@ import asyncio
 import errno
 import os
 import signal
+import socket
+from pathlib import Path
 
 import pytest
 
@@ -39,6 +41,23 @@ def test_a_signal_stops_the_server_cleanly(capsys) -> None:
 
     assert server.stopped == 1
     assert capsys.readouterr().out == "listening on 9876\n"
+
+
+@pytest.mark.parametrize("kind", ["path", "abstract"])
+def test_systemd_is_told_when_the_port_is_open_and_when_it_closes(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(tmp_path / "notify") if kind == "path" else "")
+        name = systemd.getsockname()
+        monkeypatch.setenv(
+            "NOTIFY_SOCKET", name if kind == "path" else "@" + name.removeprefix(b"\0").decode()
+        )
+
+        assert run(OneShot()) == EXIT_OK
+
+        systemd.setblocking(False)
+        assert [systemd.recv(64) for _ in range(2)] == [b"READY=1", b"STOPPING=1"]
 
 
 def test_server_that_asks_for_another_one_is_stopped_before_that_one_starts(capsys) -> None:
