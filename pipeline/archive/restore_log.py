@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 
 from pipeline.archive.archive import Archive
 from pipeline.archive.manifests import ArchiveFile
+from pipeline.archive.write import stored_names
 from pipeline.errors import BadArchive, BadOption
 from pipeline.places import Place
 from storefmt.config.tables import TopicConfig, TopicTable
@@ -197,17 +198,15 @@ def _read(
 
     Times are in ms, because Python's datetime cannot represent all of them.
     """
-    filters = None
-    if between is not None:
-        places = pc.field("log_offset")
-        filters = (places >= between[0]) & (places <= between[1])
-    table = pq.read_table(
-        place.path(file.path),
-        columns=list(columns),
-        filters=filters,
-        filesystem=place.filesystem(),
-        partitioning=None,
-    )
+    with place.filesystem().open_input_file(place.path(file.path)) as source:
+        names = stored_names(pq.read_schema(source))
+        filters = None
+        if between is not None:
+            places = pc.field(names["log_offset"])
+            filters = (places >= between[0]) & (places <= between[1])
+        source.seek(0)
+        table = pq.read_table(source, columns=[names[name] for name in columns], filters=filters)
+    table = table.rename_columns(list(columns))
     for name in ("born_timestamp", "store_timestamp"):
         if name in columns:
             number = table.schema.get_field_index(name)

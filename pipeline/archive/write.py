@@ -186,8 +186,13 @@ def _widen(extents: dict[_K, tuple[int, int]], key: _K, ends: tuple[int, int] | 
         extents[key] = min(low, ends[0]), max(high, ends[1])
 
 
-_FORMER: Final = {"commit_log_offset": "log_offset", "uniq_key": "unique_key"}
+FORMER: Final = {"commit_log_offset": "log_offset", "uniq_key": "unique_key"}
 """What columns are called that files of an earlier version have under another name."""
+
+
+def stored_names(schema: Any) -> dict[str, str]:
+    """Return by the name of each column the name that it has in a file of an archive."""
+    return {FORMER.get(name, name): name for name in schema.names}
 
 
 def read_rows(place: Place, file: ArchiveFile, columns: Sequence[str]) -> Iterator[Any]:
@@ -199,7 +204,7 @@ def read_rows(place: Place, file: ArchiveFile, columns: Sequence[str]) -> Iterat
     schema = archive_schema(columns)
     with place.filesystem().open_input_file(place.path(file.path)) as source:
         parquet = pq.ParquetFile(source)
-        names = {_FORMER.get(name, name): name for name in parquet.schema_arrow.names}
+        names = stored_names(parquet.schema_arrow)
         stored = [name for name in columns if name in names]
         for batch in parquet.iter_batches(ROWS_MAX, columns=[names[name] for name in stored]):
             yield pa.RecordBatch.from_arrays(

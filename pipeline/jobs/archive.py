@@ -18,7 +18,7 @@ import pyarrow as pa
 from pipeline.archive.archive import ARCHIVE_COLUMNS, opened
 from pipeline.archive.manifests import ArchiveFile, file_of
 from pipeline.archive.tables import Table, table_at, table_writer
-from pipeline.archive.write import archive_schema, read_rows, write_task
+from pipeline.archive.write import FORMER, archive_schema, read_rows, write_task
 from pipeline.jobs.each import each_on, numbered, numbers
 from pipeline.places import Place
 from pipeline.sources.live.options import Live, Use, live_of
@@ -95,6 +95,7 @@ def archived(
         BadArchive: there is none.
         BadOption: a column does not exist.
     """
+    from pyspark.sql.functions import coalesce
     from pyspark.sql.pandas.types import from_arrow_schema
 
     found = opened(path)
@@ -104,8 +105,20 @@ def archived(
         return spark.createDataFrame([], schema)
     if found.place.directory is not None:
         whole = from_arrow_schema(archive_schema(ARCHIVE_COLUMNS))
+        for former, name in FORMER.items():
+            whole = whole.add(former, whole[name].dataType)
         paths = [found.place.path(file.path) for file in files]
-        return spark.read.schema(whole).parquet(*paths).select(*columns)
+        former_of = {name: former for former, name in FORMER.items()}
+        return (
+            spark.read.schema(whole)
+            .parquet(*paths)
+            .select(
+                *(
+                    coalesce(name, former_of[name]).alias(name) if name in former_of else name
+                    for name in columns
+                )
+            )
+        )
     place, names = found.place, list(columns)
 
     def read(batches: Iterable[Any]) -> Iterator[Any]:

@@ -1,13 +1,16 @@
 """Archives back into stores and topics: the bytes of every record, and who may open them."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
+from pipeline.archive.write import FORMER
 from pipeline.errors import BadArchive, BadOption
 from pipeline.jobs.archive import archive_local
 from pipeline.jobs.restore import restore_store, restore_topic
@@ -87,6 +90,24 @@ def test_a_restored_log_has_the_bytes_of_the_old_one(
     assert len(sizes) == len(rows) > 3
     assert set(sizes) == {16_384}
     assert not store.with_name("store.restoring").exists()
+
+
+def test_an_archive_of_an_earlier_version_is_restored(
+    pair: RocketMQ, archive: str, tmp_path: Path
+) -> None:
+    old = tmp_path / "archive"
+    shutil.copytree(archive, old)
+    former = {name: before for before, name in FORMER.items()}
+    for path in old.rglob("*.parquet"):
+        table = pq.read_table(path, partitioning=None)
+        pq.write_table(
+            table.rename_columns([former.get(name, name) for name in table.column_names]), path
+        )
+
+    restore_store(str(old), str(tmp_path / "store"), file_size=16_384)
+
+    expected = archived_records(pair, "Orders", "Other")
+    assert [one.body for one in records(tmp_path / "store")] == [one.body for one in expected]
 
 
 def test_our_broker_opens_a_restored_store_and_serves_every_message(
