@@ -280,6 +280,25 @@ def test_any_subset_of_derived_files_may_go() -> None:
             assert derived(disk) == wanted, dropped
 
 
+@pytest.mark.parametrize("left", ["stopped", "killed, dispatch.json lost", "killed"])
+def test_wrong_bit_anywhere_in_the_header_of_an_index_file_is_put_right(left: str) -> None:
+    before = sources(clean=left == "stopped")
+    if left == "killed, dispatch.json lost":
+        del before["/store/dispatch.json"]
+    wanted = fresh_rebuild(disk_with(before))
+    for name in [name for name in before if "/index/" in name]:
+        for bit in range(8 * 36):
+            header = bytearray(before[name])
+            header[bit // 8] ^= 0x80 >> bit % 8
+            disk = disk_with({**before, name: bytes(header)})
+
+            store = open_store(CONFIG, disk=disk)
+
+            assert readable(store) == COUNT, (name, bit)
+            store.close(START_MS)
+            assert derived(disk) == wanted, (name, bit)
+
+
 def flipped(data: bytes, chance: random.Random, unit: int = 1) -> bytes:
     """Return content with one bit of it inverted, in its first ``unit`` bytes or anywhere."""
     bit = chance.randrange(8 * (unit if unit > 1 else max(len(data.rstrip(b"\0")), 1)))
