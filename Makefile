@@ -73,10 +73,10 @@ release: docs wheel
 	build/release/bin/twine check --strict dist/*
 	$(BIN)/python -m docs.release
 
-# Prints what each test said, with its seed. Shorter or longer by SOAK_KILLS, SOAK_KILL_SECONDS,
-# SOAK_TOPICS, SOAK_LOAD_SECONDS, FUZZ_SECONDS in the environment; another plan of kills by KILL_SEED.
+# An hour on two processors; SOAK_MINUTES in the environment makes it shorter, or longer and so more
+# complete. Prints what each test said, with its seed; SOAK_SEED repeats one. The longest goes first.
 soak: $(VENV)/.dev
-	$(BIN)/python -m pytest -m soak -n $(TEST_PROCESSES) -rP --timeout 7200
+	$(BIN)/python -m pytest -m soak -n $(TEST_PROCESSES) -rP --timeout 7200 tests/server/test_kill.py tests
 
 # Seconds for each of some twenty decoders.
 FUZZ_SECONDS ?= 10

@@ -134,7 +134,7 @@ def test_a_run_of_a_tier_says_what_it_left_out(
 left out, run by `make test-full`: 3 tests
        3  further seeds of random tests
 left out, run by `make soak`: 2 tests
-       2  runs of hours
+       2  long runs, and tests of very many cases
 """
     assert left_out in done.stdout
     closing_line = done.stdout.splitlines()[-1]

@@ -2,7 +2,7 @@
 
     short   what no line of LONG names: minutes on two cores
     full    what a line of LONG names, and further seeds: half an hour more
-    soak    what is marked ``soak``: hours
+    soak    what is marked ``soak``: an hour, of which each test has its part (``tests/soak.py``)
 
 Rule: a test is in exactly one tier. `make test-full` runs the short tier and then the full one,
 so that nothing runs twice, with one exception: between the two, `make pure` repeats the tests of
@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 SHORT_SEEDS: Final = 2
 """Of a test with an argument ``seed`` so many cases are in the short tier."""
 FURTHER_SEEDS: Final = "further seeds of random tests"
-SOAKS: Final = "runs of hours"
+SOAKS: Final = "long runs, and tests of very many cases"
 
 
 class Tier(Enum):

@@ -222,9 +222,9 @@ class ServerConn(Link):
                 self.close()
             if self._out_size > PAUSE_SIZE:
                 self.flush()
-                if self.write_paused:
-                    self._put(frames[count:])
-                    return
+            if self.write_paused:
+                self._put(frames[count:])
+                return
 
     def _put(self, frames: Sequence[RawFrame]) -> None:
         """Postpone frames."""

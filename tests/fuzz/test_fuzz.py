@@ -1,16 +1,16 @@
 """The fuzz targets: what is checked in is replayed, and ``make soak`` looks for more."""
 
-import os
+import math
 import tracemalloc
 from pathlib import Path
 
 import pytest
 
+from tests import soak
 from tests.fuzz.corpus_file import CORPUS, read_corpus
 from tests.fuzz.run import fuzz
 from tests.fuzz.targets import TARGETS
 
-SOAK_SECONDS = int(os.environ.get("FUZZ_SECONDS", "30"))
 REPLAY_MIB_MAX = {"columns": 48}
 """The bulk decoder has windows of 8 MiB, whatever the file."""
 
@@ -55,7 +55,7 @@ def test_every_file_of_the_corpus_has_a_target() -> None:
 def test_nothing_is_found(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("atheris", reason="atheris has no wheel for this machine")
 
-    kept = fuzz(name, keep=tmp_path, seconds=SOAK_SECONDS)
+    kept = fuzz(name, keep=tmp_path, seconds=math.ceil(soak.seconds(0.33)))
 
     told = capsys.readouterr().out
     assert kept, told

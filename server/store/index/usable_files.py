@@ -93,6 +93,7 @@ def is_usable(file: IndexFile, sealed_until_ms: int | None) -> bool:
     in_order = (
         file.entry_count <= file.entry_count_max
         and 0 <= file.begin_log_offset <= file.end_log_offset
+        and min(file.begin_ms, file.end_ms) >= 0
         and 0 <= file.used_slot_count < file.entry_count
         and (file.keys_at_end() > 0 if file.entry_count > 1 else file.is_blank())
     )

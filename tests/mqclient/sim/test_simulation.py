@@ -12,6 +12,7 @@ from itertools import product
 import pytest
 
 from mqclient.producer.producer import Producer
+from tests import soak
 from tests.mqclient.sim.clock import SimLoop, run
 from tests.mqclient.sim.network import SimClient
 from tests.mqclient.sim.world import NAMESRV, Kind, World
@@ -185,6 +186,8 @@ def test_no_position_passes_what_was_polled_and_is_not_done(
     [*product(STORIES, PUSHED), *product(POLLED_STORIES, POLLED)],
 )
 def test_nothing_is_lost_in_many_worlds(story: Story, kind: Kind) -> None:
-    found = {seed: faults_of(story, seed, kind=kind) for seed in range(100, 500)}
+    seeds = soak.some(range(100, 500), minutes=0.15)
+
+    found = {seed: faults_of(story, seed, kind=kind) for seed in seeds}
 
     assert {seed: faults for seed, faults in found.items() if faults} == {}

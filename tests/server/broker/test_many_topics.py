@@ -1,13 +1,12 @@
 """Many topics that are created, used and deleted: memory and files come back.
 
 Rule: memory is counted in objects, and work in texts and writes, so that no other program has a
-say. ``SOAK_TOPICS`` is how many the long run has. It has many requests in flight, which share the
-writes of topics.json and topicChanges.json.
+say. The long run has many requests in flight, which share the writes of topics.json and
+topicChanges.json.
 """
 
 import asyncio
 import gc
-import os
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from threading import Event
@@ -19,12 +18,11 @@ from remoting.bodies import RegisterBrokerBody
 from remoting.codes import RequestCode
 from remoting.headers import DeleteTopic
 from server.runtime.jsonfile import write_atomic
+from tests import soak
 from tests.server.broker.desk import Desk, running
 from tests.waiting import until
 
-SOAK_TOPICS = int(os.environ.get("SOAK_TOPICS", "1500"))
-
-
+SOAK_TOPICS: Final = round(20_000 * min(1, soak.MINUTES / 60))
 IN_FLIGHT: Final = 64
 """Requests at a time."""
 

@@ -58,6 +58,8 @@ DECIDERS: Final = "KILLS_DECIDERS"
 DELAYS_MS: Final = {1: 1_000, 2: 2_000}
 """By delay level; the supervisor gives them to the broker."""
 SENDERS: Final = 6
+BUSY_COUNT: Final = 300
+"""Messages that a sender of one life sends without a pause: everything is read after each kill."""
 TIMEOUT_S: Final = 20.0
 _SETTINGS: Final = ProducerSettings(
     # A message that is sent twice could be stored twice.
@@ -163,8 +165,8 @@ class Load:
             message = Message(sent.topic, self._body(sent), keys=sent.name.decode(), tags=sender)
             if not await self._noted(sent, lambda one=message: self._producer.send(one)):  # type: ignore[misc]
                 return
-            if pattern is Pattern.TRICKLE:
-                await asyncio.sleep(self._chance.uniform(0, pattern.value))
+            if pattern is Pattern.TRICKLE or number >= BUSY_COUNT:
+                await asyncio.sleep(self._chance.uniform(0, Pattern.TRICKLE.value))
 
     async def _delay(self, sender: str, pattern: Pattern) -> None:
         """Send delayed messages."""

@@ -1,13 +1,14 @@
 """Every length, bit, page, record and file of a small store: what verify says is right.
 
-``make test-full`` takes samples, ``make soak`` tries all of them.
+``make test-full`` takes samples, ``make soak`` tries as many as there is time for.
 """
 
 import os
 import shutil
-from collections.abc import Callable
-from itertools import combinations
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, combinations
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -18,6 +19,7 @@ from storefmt.offline import Report, StoreDir, verify
 from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.rebuild import StoreShape, rebuild
 from storefmt.offline.verify.findings import Severity
+from tests import soak
 from tests.storefmt.broken import changed
 from tests.storefmt.offline.stores import state_of
 from tests.storefmt.offline.tiny import (
@@ -29,8 +31,10 @@ from tests.storefmt.offline.tiny import (
 )
 from tests.storefmt.offline.verify.test_any_damage import ask
 
+T = TypeVar("T")
 SOAK = pytest.mark.soak
 STEPS = (pytest.param(1, marks=[SOAK, pytest.mark.timeout(0)]),)
+MINUTES_A_FILE = 0.2
 PARTS = ("commitlog", "consumequeue", "index", "checkpoint")
 UNSEEN_FIELDS = {
     "flag", "sys_flag", "born_ms", "born_host", "store_ms", "store_host", "reconsume_times",
@@ -59,6 +63,11 @@ def look_at(path: Path) -> Report:
         for key in store.queues():
             ask(lambda key=key: list(store.queue(*key).entries()))
         return verify(store, deep=True)
+
+
+def picked(cases: Sequence[T], step: int) -> Iterable[T]:
+    """Return every ``step``-th case; if that is each of them, as many as there is time for."""
+    return soak.some(cases, minutes=MINUTES_A_FILE) if step == 1 else cases[::step]
 
 
 def files_of(path: Path, *parts: str) -> list[Path]:
@@ -91,8 +100,7 @@ def test_every_length_of_every_file(store: Path, step: int) -> None:
     for file in files_of(store, *PARTS, "config"):
         whole, name = file.read_bytes(), str(file.relative_to(store))
         used = len(whole.rstrip(b"\0"))
-        lengths = {*range(0, len(whole), step), used - 1, len(whole) - 1}
-        for length in sorted(lengths):
+        for length in chain((used - 1, len(whole) - 1), picked(range(len(whole)), step)):
             with changed(file, whole[:length]):
                 report = look_at(store)
             # How long a lone index file must be only its broker knows.
@@ -110,7 +118,7 @@ def test_every_bit_of_the_log(store: Path, step: int) -> None:
     for file in files_of(store, "commitlog"):
         whole, name = file.read_bytes(), str(file.relative_to(store))
         records = records_of(file)
-        for bit in range(0, 8 * sum(records[-1]), step):
+        for bit in picked(range(8 * sum(records[-1])), step):
             pos, size = next(one for one in reversed(records) if one[0] <= bit // 8)
             if bit // 8 >= pos + size:
                 continue
@@ -172,7 +180,7 @@ def flipped(data: bytes, bit: int) -> bytes:
 def test_every_bit_of_the_queues(store: Path, step: int) -> None:
     for file in files_of(store, "consumequeue"):
         whole, name = file.read_bytes(), str(file.relative_to(store))
-        for bit in range(0, 8 * len(whole), step):
+        for bit in picked(range(8 * len(whole)), step):
             with changed(file, flipped(whole, bit)):
                 report = look_at(store)
             assert files_told(report) == {name}, (name, bit, report.findings)
@@ -193,7 +201,7 @@ def test_every_bit_of_the_index(store: Path, step: int) -> None:
     (file,) = files_of(store, "index")
     whole, name = file.read_bytes(), str(file.relative_to(store))
     entries_pos = 40 + 4 * INDEX_SLOT_COUNT
-    for bit in range(0, 8 * len(whole), step):
+    for bit in picked(range(8 * len(whole)), step):
         pos = bit // 8
         with changed(file, flipped(whole, bit)):
             report = look_at(store)
@@ -208,7 +216,7 @@ def test_every_bit_of_the_index(store: Path, step: int) -> None:
 def test_every_bit_of_the_checkpoint(store: Path, step: int) -> None:
     file = store / "checkpoint"
     whole = file.read_bytes()
-    for bit in range(0, 8 * 64, step):
+    for bit in picked(range(8 * 64), step):
         with changed(file, flipped(whole, bit)):
             report = look_at(store)
         assert files_told(report) <= {"checkpoint"}
@@ -220,7 +228,7 @@ def test_records_zeroed_doubled_and_swapped(store: Path, step: int) -> None:
     for file in files_of(store, "commitlog"):
         whole, name = file.read_bytes(), str(file.relative_to(store))
         places = records_of(file)
-        for a, b in list(combinations(places, 2))[::step]:
+        for a, b in picked(list(combinations(places, 2)), step):
             for broken, lost in (
                 (put(whole, a, bytes(a[1])), 1),
                 (put(whole, b, at(whole, a)), 1),
@@ -251,7 +259,7 @@ def test_pages_zeroed_doubled_and_swapped(store: Path, page_size: int, step: int
     for file in files_of(store, *(PARTS[:3] if page_size > 20 else PARTS[1:3])):
         whole, name = file.read_bytes(), str(file.relative_to(store))
         pages = [(pos, page_size) for pos in range(0, len(whole) - page_size + 1, page_size)]
-        for a, b in list(combinations(pages, 2))[::step]:
+        for a, b in picked(list(combinations(pages, 2)), step):
             for broken in (
                 put(whole, a, bytes(page_size)),
                 put(whole, b, at(whole, a)),
@@ -328,7 +336,7 @@ def test_derived_files_come_back_as_they_were(
         index_entry_count=INDEX_ENTRY_COUNT,
     )
     out = tmp_path / "out"
-    for subset in range(1, 1 << len(derived), step):
+    for subset in picked(range(1, 1 << len(derived)), step):
         for number, file in enumerate(derived):
             if subset >> number & 1:
                 damage(file)

@@ -11,6 +11,7 @@ from server.runtime.request import RequestRefused
 from server.store.errors import StoreFull
 from server.store.results import PutMessage
 from storefmt.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC
+from tests import soak
 from tests.server.broker.transaction.transactions import HOST, START_MS, TIMEOUT_MS, World
 
 TIMES = "TRANSACTION_CHECK_TIMES"
@@ -339,7 +340,7 @@ def test_no_stop_loses_a_transaction(seed: int, sync: bool) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("sync", [False, True])
 def test_no_stop_of_many_loses_a_transaction(sync: bool) -> None:
-    for seed in range(1_000, 1_500):
+    for seed in soak.some(range(1_000, 1_500), minutes=1):
         stop_and_look(seed, sync=sync)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from server.store.config import StoreConfig
+from tests import soak
 from tests.server.store.stores import (
     START_MS,
     abandon,
@@ -114,9 +115,8 @@ def test_what_a_thousand_queues_hold_is_what_was_put(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.timeout(0)
 @pytest.mark.parametrize(("queues", "puts"), [(1_500, 500_000), (6_000, 600_000), (50_000, 10**6)])
-def test_what_very_many_queues_hold_is_what_was_put(
-    tmp_path: Path, queues: int, puts: int, seed: int
-) -> None:
-    Run(tmp_path / "store", queues=queues, seed=seed).go(puts)
+def test_what_very_many_queues_hold_is_what_was_put(tmp_path: Path, queues: int, puts: int) -> None:
+    for seed in soak.some(range(5), minutes=1):
+        Run(tmp_path / str(seed), queues=queues, seed=seed).go(puts)

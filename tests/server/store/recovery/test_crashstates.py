@@ -15,9 +15,8 @@ import errno
 import os
 import random
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
-from multiprocessing import get_context
+from itertools import product
 from pathlib import Path
 from unittest import mock
 
@@ -29,6 +28,7 @@ from server.store.errors import StoreFailed
 from server.store.queues import queue_table
 from server.store.results import PutStatus
 from server.store.store import MessageStore
+from tests import soak
 from tests.server.store.recovery.crashstates import TOPIC, Explorer, Promise, check, send
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (
@@ -267,15 +267,11 @@ def test_every_state_that_a_power_cut_may_leave_keeps_the_promise(kind: str, see
     assert count >= STATES_MIN[kind]
 
 
-def explore_all(seeds: range) -> int:
-    """Share the runs among the processors; an assertion of any of them is raised here."""
-    tasks = [(kind, seed) for seed in seeds for kind in KINDS]
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        return sum(pool.map(explore, *zip(*tasks, strict=True)))
-
-
 @pytest.mark.soak
+@pytest.mark.timeout(0)
 def test_many_more_states_keep_the_promise() -> None:
-    count = explore_all(range(SEEDS_IN_CI, SEEDS_IN_SOAK))
+    runs = product(KINDS, range(SEEDS_IN_CI, SEEDS_IN_SOAK))
+
+    count = sum(soak.spread(explore, runs, minutes=6))
 
     print(f"{count} states")

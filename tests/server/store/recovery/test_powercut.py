@@ -9,6 +9,7 @@ meanwhile.
 """
 
 import contextlib
+import math
 import os
 import random
 import shutil
@@ -22,6 +23,7 @@ from pathlib import Path
 import pytest
 
 from server.store.results import PutStatus
+from tests import soak
 from tests.golden import REPOSITORY
 from tests.server.store.stores import (
     START_MS,
@@ -136,16 +138,27 @@ def last_said(path: Path) -> int:
     return int(lines[-1]) if lines else 0
 
 
-def cut_power(image: Path, tmp_path: Path, count: int) -> None:
-    """Copy the disk ``count`` times under load and check each copy."""
-    chance = random.Random(SEED)
+def cut_power(
+    image: Path, tmp_path: Path, count: int, *, seed: int = SEED, seconds: float = math.inf
+) -> int:
+    """Copy the disk ``count`` times under load and check each copy.
+
+    Args:
+        seconds: no further sender after so many seconds.
+
+    Returns:
+        How many times that was.
+    """
+    chance = random.Random(seed)
+    end_s = time.monotonic() + seconds
     cuts = 0
-    while cuts < count:
+    while cuts < count and time.monotonic() < end_s:
         # A new sender, on a disk that has space for all it sends.
         run("mkfs.ext4", "-q", "-F", str(image))
         directory = tmp_path / str(cuts)
         directory.mkdir()
-        cuts += cut_sender(image, directory, count - cuts, chance)
+        cuts += cut_sender(image, directory, min(CUTS, count - cuts), chance)
+    return cuts
 
 
 def cut_sender(image: Path, tmp_path: Path, count: int, chance: random.Random) -> int:
@@ -190,8 +203,11 @@ def test_power_cuts_of_ext4_lose_nothing_that_was_acknowledged(image: Path, tmp_
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(0)
 def test_many_power_cuts_of_ext4(image: Path, tmp_path: Path) -> None:
-    cut_power(image, tmp_path, CUTS_IN_SOAK)
+    count = cut_power(image, tmp_path, CUTS_IN_SOAK, seed=soak.SEED, seconds=soak.seconds(4))
+
+    print(f"seed {soak.SEED}: {count} cuts")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from server.runtime.jsonfile import write_atomic
 from storefmt.config.tables import ConsumerOffsets, load_config
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir
+from tests import soak
 from tests.server.nursery import Nursery, nursery
 from tests.server.store.stores import (
     START_MS,
@@ -161,7 +162,7 @@ def test_killed_at_every_call_that_changes_something_it_opens(
         directory = tmp_path / f"part {part}"
         directory.mkdir()
         with nursery(MODULE, directory) as own:
-            for call, number in points[part::PROCESSORS]:
+            for call, number in soak.some(points[part::PROCESSORS], minutes=5):
                 assert opens_after_kill(own, directory / str(COUNT), call, number), (call, number)
 
     with ThreadPoolExecutor(PROCESSORS) as threads:
