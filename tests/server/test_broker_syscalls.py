@@ -38,7 +38,7 @@ BATCH = 10
 STARTS_MAX = 12
 TRIES_MAX = 100
 PROCESSORS = 2
-CHANGES = ("pwrite64", "write", "rename", "ftruncate", "fallocate", "unlink", "mkdir")
+CHANGES = ("pwrite64", "write", "rename", "ftruncate", "fallocate", "linkat", "unlink", "mkdir")
 FILE_CALLS = tuple(call for call in CHANGES if call != "write")
 """Those that are not made to tell something, too."""
 SYNCS = ("fdatasync", "fsync")

@@ -28,12 +28,13 @@ work, so that all of them run side by side."""
 def run(settings: Settings, directory: Path) -> Totals:
     """Run a loop; each of its lines begins with the seed."""
     say = functools.partial(print, settings.seed, flush=True)
-    return Loop(settings, directory, say=say).run()
+    totals = Loop(settings, directory, say=say).run()
+    say(totals)
+    return totals
 
 
 def assert_kept(totals: Totals) -> None:
     """Hold the sums of a loop against the promise."""
-    print(totals)
     assert totals.faults == {}
     assert totals.acknowledged > 10 * totals.kills
 

@@ -11,6 +11,7 @@ it; therefore ``lock_file`` refuses two stores of one directory in one process.
 Source: store/DefaultMessageStore.java#start (FileChannel.tryLock on byte 0).
 """
 
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -183,8 +184,15 @@ class DiskFile(Protocol):
 class Disk(Protocol):
     """Operations on files by path; each may raise ``OSError``."""
 
-    def open(self, path: FilePath, *, create: bool = False) -> DiskFile:
-        """Open for reading and writing; ``create`` creates the file if it is absent."""
+    def open(self, path: FilePath, *, create: bool = False, size: int = 0) -> DiskFile:
+        """Open for reading and writing.
+
+        Args:
+            path: the file.
+            create: create the file if it is absent.
+            size: how long a new file should be from the moment it has its name. Not every file
+                system can do that, so ask for its size.
+        """
 
     def stat(self, path: FilePath) -> FileStat | None:
         """Return size and time of a file or directory, or None if it does not exist."""
@@ -350,10 +358,30 @@ class RealFile:
         os.close(self._fd)
 
 
+def _new_file(path: FilePath, size: int) -> int:
+    """Return the descriptor of a new file that has its size when it gets its name.
+
+    Raises:
+        OSError: the file is there, or the file system cannot do this.
+    """
+    fd = os.open(os.path.dirname(path), os.O_RDWR | os.O_CLOEXEC | os.O_TMPFILE, 0o644)
+    try:
+        os.ftruncate(fd, size)
+        # Python calls linkat(2), which can follow this link, only with a descriptor.
+        os.link(f"/proc/self/fd/{fd}", path, src_dir_fd=fd)
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
+
+
 class RealDisk:
     """The ``Disk`` of this machine."""
 
-    def open(self, path: FilePath, *, create: bool = False) -> DiskFile:
+    def open(self, path: FilePath, *, create: bool = False, size: int = 0) -> DiskFile:
+        if create and size:
+            with contextlib.suppress(OSError):
+                return RealFile(_new_file(path, size))
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         return RealFile(os.open(path, flags, 0o644))
 

@@ -61,7 +61,7 @@ class IndexFile(IndexTable):
 
     def _create(self) -> None:
         self._disk.mkdir(self.path.parent)
-        self._file = self._disk.open(self.path, create=True)
+        self._file = self._disk.open(self.path, create=True, size=self.file_size)
         self._file.truncate(self.file_size)
         self._write_header(self._file)
         self.unsynced = True

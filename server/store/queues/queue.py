@@ -97,7 +97,8 @@ class QueueFiles:
             directory = path.rpartition("/")[0]
             self.disk.mkdir(directory)
             self._new_names.add(directory)
-            file = self.disk.open(path, create=True)
+            # A kill must not leave a file of length 0: with one, a real broker does not start.
+            file = self.disk.open(path, create=True, size=self.file_size)
         # A full disk may have let us create the file and not extend it.
         try:
             if file.size() < self.file_size:

@@ -143,7 +143,8 @@ class SimDisk:
             raise _missing(path)
         return directory, name
 
-    def open(self, path: FilePath, *, create: bool = False) -> "SimFile":
+    def open(self, path: FilePath, *, create: bool = False, size: int = 0) -> "SimFile":
+        """Open as a file system does that makes every file empty."""
         found = self._find(path)
         if found is None:
             if not create:

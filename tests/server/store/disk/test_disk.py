@@ -197,3 +197,41 @@ def test_lock_that_could_not_be_written_is_free_again(
             RealDisk().lock(tmp_path / "lock")
 
     RealDisk().lock(tmp_path / "lock")()
+
+
+def test_new_file_has_its_size_when_it_gets_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, truncate = tmp_path / "queue", os.ftruncate
+    was_there = []
+
+    def watched(fd: int, size: int) -> None:
+        was_there.append(path.exists())
+        truncate(fd, size)
+
+    monkeypatch.setattr(os, "ftruncate", watched)
+
+    file = RealDisk().open(path, create=True, size=6_000)
+    file.pwrite(b"x", 5_999)
+    file.close()
+    again = RealDisk().open(path, create=True, size=9_000)
+
+    assert was_there[0] is False
+    assert again.size() == path.stat().st_size == 6_000
+    assert again.pread(1, 5_999) == b"x"
+    assert os.listdir(tmp_path) == ["queue"]
+    again.close()
+
+
+def test_new_file_is_empty_where_the_file_system_cannot_make_it_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*names: object, **options: object) -> None:
+        raise OSError(errno.EOPNOTSUPP, "no such thing here")
+
+    monkeypatch.setattr(os, "link", refuse)
+
+    file = RealDisk().open(tmp_path / "queue", create=True, size=6_000)
+
+    assert file.size() == 0
+    file.close()

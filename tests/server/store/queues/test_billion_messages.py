@@ -101,8 +101,8 @@ class MadeUpDisk(RealDisk):
         self.count = count
         self.read_count = 0
 
-    def open(self, path: FilePath, *, create: bool = False) -> DiskFile:
-        return MadeUpFile(self, super().open(path, create=create), Path(path))  # type: ignore[return-value]
+    def open(self, path: FilePath, *, create: bool = False, size: int = 0) -> DiskFile:
+        return MadeUpFile(self, super().open(path, create=create, size=size), Path(path))  # type: ignore[return-value]
 
 
 def sparse(directory: Path, end: int, file_size: int) -> None:

@@ -238,9 +238,9 @@ class CrowdedDisk(SimDisk):
         if self.opened in self._failing:
             raise OSError(self._code, "too many open files")
 
-    def open(self, path: FilePath, *, create: bool = False) -> SimFile:
+    def open(self, path: FilePath, *, create: bool = False, size: int = 0) -> SimFile:
         self._count()
-        return super().open(path, create=create)
+        return super().open(path, create=create, size=size)
 
     def fsync_dir(self, path: FilePath) -> None:
         self._count()

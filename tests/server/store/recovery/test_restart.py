@@ -53,8 +53,8 @@ class CountingDisk(RealDisk):
         self.read_size = 0
         self.read_count = 0
 
-    def open(self, path: FilePath, *, create: bool = False) -> DiskFile:
-        return CountingFile(self, super().open(path, create=create))  # type: ignore[return-value]
+    def open(self, path: FilePath, *, create: bool = False, size: int = 0) -> DiskFile:
+        return CountingFile(self, super().open(path, create=create, size=size))  # type: ignore[return-value]
 
 
 @pytest.mark.parametrize("count", [1_000_000, 10_000_000, 100_000_000])

@@ -38,7 +38,17 @@ COUNT = 300
 COUNT_IN_SAMPLE = 60
 SAVE_EVERY = 20
 LOG_FILE_SIZE = 8192
-CALLS = ("pwrite64", "write", "openat", "rename", "ftruncate", "fallocate", "unlink", "mkdir")
+CALLS = (
+    "pwrite64",
+    "write",
+    "openat",
+    "rename",
+    "ftruncate",
+    "fallocate",
+    "linkat",
+    "unlink",
+    "mkdir",
+)
 """All that changes a file or a name: between two of them a kill leaves the same."""
 SAMPLES = (1, 4, 11, 23)
 PROCESSORS = 2
