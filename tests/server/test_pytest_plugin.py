@@ -1,5 +1,6 @@
 """The plugin gives a test session one running pair."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -42,7 +43,11 @@ def test_a_session_gets_one_pair_and_leaves_none(tmp_path: Path) -> None:
     }
 
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "server.pytest_plugin", "test_it.py"],
+        # No configuration that may lie in a directory above.
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", str(tmp_path)),
+            *("-p", "server.pytest_plugin", "test_it.py"),
+        ],
         cwd=tmp_path,
         env=environment,
         capture_output=True,
