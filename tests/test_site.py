@@ -5,6 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from tests.browser import drawn
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 FETCHED = re.compile(
     r"""<(?:script|img|iframe|link\b(?![^>]*rel="?canonical))[^>]*\b(?:src|href)=["']?(?:https?:)?//[^>]*>
@@ -14,14 +18,17 @@ FETCHED = re.compile(
 PAGES = ("index", "tour/index", "zh/index", "howto/index", "cli/index", "api/index", "wire/index")
 
 
-def test_make_site_builds_every_page_and_none_fetches_from_another_host(tmp_path: Path) -> None:
-    site = tmp_path / "site"
-    command = ["make", "-s", "site", f"SITE={site}", f"PYTHON={sys.executable}"]
-
-    # With --strict a page outside of the menu, a link or a heading that is missing is an error.
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the site. With --strict a missing page, link or heading is an error."""
+    made = tmp_path_factory.mktemp("site") / "site"
+    command = ["make", "-s", "site", f"SITE={made}", f"PYTHON={sys.executable}"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
-
     assert done.returncode == 0, done.stderr
+    return made
+
+
+def test_make_site_builds_every_page_and_none_fetches_from_another_host(site: Path) -> None:
     assert [name for name in PAGES if not (site / f"{name}.html").exists()] == []
     fetched = {
         found
@@ -30,3 +37,15 @@ def test_make_site_builds_every_page_and_none_fetches_from_another_host(tmp_path
         for found in FETCHED.findall(path.read_text())
     }
     assert fetched == set()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("name", ["index", "howto/find-a-lost-message/index", "cli/index"])
+def test_a_real_browser_draws_a_page_without_a_complaint(
+    site: Path, tmp_path: Path, name: str, dark: bool
+) -> None:
+    document = drawn(site / f"{name}.html", tmp_path, dark=dark)
+
+    scheme = "slate" if dark else "default"
+    assert f'data-md-color-scheme="{scheme}"' in document
+    assert (tmp_path / "page.png").stat().st_size > 20_000
