@@ -124,6 +124,9 @@ class Plan:
             if self._is_blank(solid, file_end - at):
                 return file_end
             lost = self._undamaged_head(solid, item)
+            if lost is not None and not self._is_claimed(lost, at):
+                # What damaged the body may have damaged the number of the queue, too.
+                lost = self._owner(lost, at) or lost
             if lost is not None and at + lost.size <= file_end:
                 self._add_hole(at, end, str(item.error.kind), to_file_end=False)
                 for placed in self._placement.record(lost, at):
@@ -301,9 +304,9 @@ class Plan:
             record = self._store.log.record_at(at)
         except StoreError:
             return False
-        named = self._old_entry((record.topic, record.queue_id), record.queue_offset)
-        claimed = named is not None and named.log_offset == at
-        if claimed or record.size != entry.size or len(record.topic) != len(slot.topic):
+        if self._is_claimed(record, at):
+            return False
+        if record.size != entry.size or len(record.topic) != len(slot.topic):
             return False
         self._taken_back.add(at)
         self.fixes.pop((at, "queue_offset"), None)
@@ -311,6 +314,11 @@ class Plan:
         self._fix(record, at, "queue_id", slot.queue_id)
         self._fix(record, at, "queue_offset", slot.queue_offset)
         return True
+
+    def _is_claimed(self, record: Record, at: int) -> bool:
+        """Return whether the old entry of the queue that a record names points at it."""
+        entry = self._old_entry((record.topic, record.queue_id), record.queue_offset)
+        return entry is not None and entry.log_offset == at
 
     def _owner(self, record: Record, at: int) -> Record | None:
         """Return the record with its right topic and queue, if an old entry shows them."""

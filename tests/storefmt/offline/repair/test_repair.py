@@ -296,6 +296,32 @@ def test_a_flipped_bit_that_queues_can_tell_is_turned_back(golden: Golden, tmp_p
             shutil.rmtree(out)
 
 
+def test_a_record_with_a_damaged_body_and_queue_is_lost_to_the_queue_that_points_at_it(
+    golden: Golden, tmp_path: Path
+) -> None:
+    path, out = golden.store("ipv6"), tmp_path / "out"
+    with StoreDir.open(path) as store:
+        record = [r for r in store.records() if isinstance(r, Record) and r.topic == "v6-44-t"][9]
+        queues = set(store.queues())
+    log_file = path / "commitlog" / f"{0:020d}"
+    data = log_file.read_bytes()[record.log_offset : record.log_offset + record.size]
+    crc = next(span for span in MESSAGE.spans(data) if span.field.name == "body_crc")
+    with log_file.open("r+b") as file:
+        # The last byte of the CRC, the number of the queue, and a byte of the flag behind it.
+        file.seek(record.log_offset + crc.pos + 3)
+        file.write(b"damage")
+
+    done = repaired(path, out)
+
+    assert_healthy(out)
+    lost = [act for act in done.actions if act.action == "lost"]
+    assert [(act.topic, act.queue_id, act.queue_offset) for act in lost] == [
+        (record.topic, record.queue_id, record.queue_offset)
+    ]
+    with StoreDir.open(out) as store:
+        assert set(store.queues()) == queues
+
+
 def is_utf8(data: bytes | bytearray) -> bool:
     try:
         data.decode()
