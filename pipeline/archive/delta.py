@@ -21,22 +21,18 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import deltalake
 import pyarrow as pa
+from deltalake.exceptions import CommitFailedError
+from deltalake.transaction import AddAction, CommitProperties, Transaction
 
 from pipeline.archive.archive import ARCHIVE_COLUMNS
 from pipeline.archive.manifests import NO_DAY, ArchiveFile
-from pipeline.errors import BadArchive, BadOption
+from pipeline.errors import BadArchive
 from pipeline.places import Place
 from pipeline.sources.live.options import queue_of, queue_text
 from pipeline.sources.live.table import live_schema
 from remoting.bodies import MessageQueue
-
-try:
-    import deltalake
-    from deltalake.exceptions import CommitFailedError
-    from deltalake.transaction import AddAction, CommitProperties, Transaction
-except ImportError as error:
-    raise BadOption("format delta needs deltalake: pip install 'mqadmin[lake]'") from error
 
 SCHEMA: Final = pa.schema([*live_schema(ARCHIVE_COLUMNS), pa.field("day", pa.date32())])
 _PARTITIONS: Final = ["topic", "day"]

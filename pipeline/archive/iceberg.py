@@ -21,27 +21,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
+from pyiceberg import types
+from pyiceberg.catalog.noop import NoopCatalog
+from pyiceberg.io import load_file_io
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table import CommitTableResponse, Table
+from pyiceberg.table.metadata import TableMetadataUtil, new_table_metadata
+from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
+from pyiceberg.table.update import update_table_metadata
+from pyiceberg.transforms import DayTransform, IdentityTransform
 
 from pipeline.archive.archive import ARCHIVE_COLUMNS
 from pipeline.archive.manifests import ArchiveFile, positions_json, positions_of
-from pipeline.errors import BadArchive, BadOption
+from pipeline.errors import BadArchive
 from pipeline.places import Place
 from pipeline.sources.live.table import live_schema
 from remoting.bodies import MessageQueue
-
-try:
-    from pyiceberg import types
-    from pyiceberg.catalog.noop import NoopCatalog
-    from pyiceberg.io import load_file_io
-    from pyiceberg.partitioning import PartitionField, PartitionSpec
-    from pyiceberg.schema import Schema
-    from pyiceberg.table import CommitTableResponse, Table
-    from pyiceberg.table.metadata import TableMetadataUtil, new_table_metadata
-    from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
-    from pyiceberg.table.update import update_table_metadata
-    from pyiceberg.transforms import DayTransform, IdentityTransform
-except ImportError as error:
-    raise BadOption("format iceberg needs pyiceberg: pip install 'mqadmin[lake]'") from error
 
 _POSITIONS: Final = "rocketmq.positions"
 _HINT: Final = "metadata/version-hint.text"

@@ -69,17 +69,21 @@ def table_at(place: Place, wanted: str | None) -> Table:
     found = format_of(place)
     if wanted is not None and found not in (None, wanted):
         raise BadOption(f"{place.uri} is an archive of format {found}, not {wanted}")
-    match wanted or found:
-        case "delta":
-            from pipeline.archive.delta import DeltaArchive
+    made = wanted or found
+    try:
+        match made:
+            case "delta":
+                from pipeline.archive.delta import DeltaArchive
 
-            return DeltaArchive(place)
-        case "iceberg":
-            from pipeline.archive.iceberg import IcebergArchive
+                return DeltaArchive(place)
+            case "iceberg":
+                from pipeline.archive.iceberg import IcebergArchive
 
-            return IcebergArchive(place)
-        case _:
-            return Archive(place)
+                return IcebergArchive(place)
+    except ModuleNotFoundError as error:
+        text = f"format {made} needs {error.name}: pip install 'mqadmin[lake]'"
+        raise BadOption(text) from error
+    return Archive(place)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,8 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from benchmarks.logs import make_log
-from pipeline.frames import commitlog
-from pipeline.sessions import register
+from pipeline.sources.store.source import RocketmqStore
 from pipeline.sources.store.tables import Reading, plan, read
 from storefmt.arrow.columns import BYTES_MAX, ROWS_MAX
 from tests.pipeline.sources.store.test_stores import upload
@@ -93,13 +93,21 @@ def assert_workers_stay_small(spark: SparkSession, where: str, given: dict[str, 
     columns = ["log_offset", "body", "properties", "properties_raw"]
     options = {"splitBytes": str(32 * MIB), **given}
     # Spark keeps a worker for tasks of the same environment, and what other tests made it take is
-    # not what is asked here: another environment means workers of its own.
+    # not what is asked here: another environment means workers of its own. It is that of the moment
+    # in which a source was registered.
     spark.sparkContext.environment["WORKERS_OF"] = where
-    register(spark)
+    own_name = f"store_of_{uuid.uuid4().hex}"
+
+    class OwnSource(RocketmqStore):
+        @classmethod
+        def name(cls) -> str:
+            return own_name
+
+    spark.dataSource.register(OwnSource)
     others = dict(workers_below(os.getpid()))
 
-    frame = commitlog(spark, where, columns=columns, options=options)
-    total = frame.selectExpr("sum(length(body))").collect()[0][0]
+    reader = spark.read.format(own_name).options(columns=",".join(columns), **options)
+    total = reader.load(where).selectExpr("sum(length(body))").collect()[0][0]
 
     assert total > 40 * MIB
     peaks = {pid: mb for pid, mb in workers_below(os.getpid()) if pid not in others}
