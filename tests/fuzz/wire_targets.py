@@ -63,8 +63,8 @@ def _feed(pieces: list[bytes]) -> tuple[list[RawFrame], bool]:
         for piece in pieces:
             found += reader.feed(piece)
             assert reader.waiting_size <= FRAME_SIZE_MAX + 4 + len(piece)
-    except BadFrame:
-        return found, True
+    except BadFrame as error:
+        return [*found, *error.frames], True
     return found, False
 
 
