@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from mqadmin.errors import Usage
-from mqadmin.output.charts import safe
+from mqadmin.output.charts import Bar, bars, safe
 from mqadmin.output.rows import Row
 
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
@@ -81,6 +81,23 @@ def nothing(text: str) -> str:
 def cut_note(count: int, shown: int, what: str) -> str:
     """Return how many of ``count`` are not shown; "" if all are."""
     return nothing(f"and {count - shown:,} more {what}") if count > shown else ""
+
+
+def ranked(
+    title: str, found: Sequence[tuple[str, float, str, str]], *, most: int, what: str
+) -> str:
+    """Return a bar for each (name, amount, amount as text, what hovers), the largest first.
+
+    Args:
+        title: of the picture.
+        found: at least one.
+        most: how many are shown; how many are left out is said.
+        what: the plural of what they are.
+    """
+    order = sorted(found, key=lambda one: (-one[1], one[0]))
+    largest = order[0][1] or 1
+    shown = [Bar(name, amount / largest, text, hint) for name, amount, text, hint in order[:most]]
+    return bars(title, shown) + cut_note(len(order), most, what)
 
 
 def counted(number: int, word: str) -> str:

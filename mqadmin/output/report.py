@@ -17,6 +17,7 @@ from mqadmin.output.html_page import (
     header,
     nothing,
     page,
+    ranked,
     section,
     table,
     tiles,
@@ -162,10 +163,8 @@ def _lag(info: StoreInfo) -> str:
         lags[group.group] = lags.get(group.group, 0) + max(0, group.lag)
     if not lags:
         return nothing("no consumer group has an offset here")
-    order = sorted(lags.items(), key=lambda pair: (-pair[1], pair[0]))
-    largest = order[0][1] or 1
-    rows = [Bar(name, lag / largest, f"{lag:,}") for name, lag in order[:GROUPS_MAX]]
-    return bars("lag of consumer groups", rows) + cut_note(len(order), GROUPS_MAX, "groups")
+    found = [(name, lag, f"{lag:,}", "") for name, lag in lags.items()]
+    return ranked("lag of consumer groups", found, most=GROUPS_MAX, what="groups")
 
 
 def _files(files: Sequence[FileView], findings: Sequence[Finding]) -> str:

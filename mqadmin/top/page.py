@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from mqadmin.health.checkup import Finding, Severity
-from mqadmin.output.charts import Bar, bars
 from mqadmin.output.html_page import (
     cell,
     counted,
@@ -17,6 +16,7 @@ from mqadmin.output.html_page import (
     header,
     nothing,
     page,
+    ranked,
     section,
     table,
     tiles,
@@ -113,36 +113,32 @@ def _brokers(brokers: Sequence[TopRow]) -> str:
 def _lags(groups: Sequence[TopRow]) -> str:
     if not groups:
         return nothing("no consumer group has an offset")
-    order = sorted(groups, key=lambda row: (-(row.lag or 0), row.name))
-    most = order[0].lag or 1
-    shown = [
-        Bar(
+    found = [
+        (
             row.name,
-            (row.lag or 0) / most,
+            row.lag or 0,
             f"{row.lag or 0:,}",
             f"{row.name}: {row.lag or 0:,} waiting, {counted(row.members or 0, 'member')}, "
             f"{_number(row.out_tps)} read a second",
         )
-        for row in order[:BARS_MAX]
+        for row in groups
     ]
-    return bars("messages waiting", shown) + cut_note(len(order), BARS_MAX, "groups")
+    return ranked("messages waiting", found, most=BARS_MAX, what="groups")
 
 
 def _rates(topics: Sequence[TopRow]) -> str:
     if not topics:
         return nothing("there is no topic")
-    order = sorted(topics, key=lambda row: (-(row.in_tps or 0), row.name))
-    most = order[0].in_tps or 1
-    shown = [
-        Bar(
+    found = [
+        (
             row.name,
-            (row.in_tps or 0) / most,
+            row.in_tps or 0,
             _number(row.in_tps),
             f"{row.name}: {_number(row.in_tps)} sent and {_number(row.out_tps)} read a second",
         )
-        for row in order[:BARS_MAX]
+        for row in topics
     ]
-    return bars("messages sent a second", shown) + cut_note(len(order), BARS_MAX, "topics")
+    return ranked("messages sent a second", found, most=BARS_MAX, what="topics")
 
 
 def _number(value: float | None) -> str:
