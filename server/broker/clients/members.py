@@ -27,6 +27,8 @@ from remoting.bodies import (
 LOG = logging.getLogger(__name__)
 
 SILENCE_MS_MAX: Final = 120_000
+SUBSCRIPTION_SIZE: Final = 1_024
+"""About the bytes that a subscription takes besides its expression."""
 _TOLD_COUNT_MAX: Final = 10
 """Most topics that are named in one log line."""
 
@@ -119,6 +121,15 @@ class Consumers:
         """Return a group's subscription to a topic, or None."""
         found = self._groups.get(group)
         return None if found is None else found.subscriptions.get(topic)
+
+    def subscriptions_size(self, name: str) -> int:
+        """Return about how many bytes the subscriptions of a group take; 0 for an unknown group."""
+        group = self._groups.get(name)
+        if group is None:
+            return 0
+        texts = [one.sub_string for one in group.subscriptions.values() if one.sub_string]
+        # The tags of an expression are kept, too.
+        return SUBSCRIPTION_SIZE * len(group.subscriptions) + 2 * sum(map(len, texts))
 
     def register(self, data: ConsumerData, *, member: Member) -> bool:
         """Handle a heartbeat; return whether the members of the group must be notified."""

@@ -4,6 +4,8 @@
     heartbeat without the topic         -> dead
     the last member of the group leaves -> all filters of the group are dead
     dead for a day                      -> removed when the file is written
+    too many operands in all            -> the dead are removed; a new filter is refused if that is
+                                           not enough, and its group's pulls then say so
     the broker starts                   -> all are dead until their groups come back
 
 Rule: pulls of a group use its filter as long as it is in the table, dead or not. An expression
@@ -17,6 +19,7 @@ Source: broker/filter/ConsumerFilterManager.java, ConsumerFilterData.java (4.9.7
 import logging
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from remoting.bodies import BloomFilterData, ConsumerFilterData, SubscriptionData
 from remoting.errors import BadBody
@@ -30,6 +33,10 @@ from storefmt.formats.properties import hashmap_order
 
 LOG = logging.getLogger(__name__)
 
+OPERANDS_IN_ALL_MAX: Final = 131_072
+"""Operands of all expressions together; each takes up to 1 KB when it is compiled."""
+_OPERANDS_MIN: Final = 4
+"""A filter counts as this many operands at least, for what it takes besides its expression."""
 _SILENCE_MS = 30_000
 _TOPICS_EXPECTED = 384
 """Expected number of topics for which Java creates its map, which decides the order of the keys.
@@ -69,6 +76,11 @@ class Filter:
         """Tell whether no consumer of the group uses this filter now."""
         return self.data.dead_time >= self.data.born_time
 
+    @property
+    def operand_count(self) -> int:
+        """Return how many operands it counts as."""
+        return max(_OPERANDS_MIN, 0 if self.expression is None else self.expression.operand_count)
+
 
 class FilterTable:
     """Every SQL92 filter of one broker.
@@ -77,9 +89,17 @@ class FilterTable:
         bloom: gives each group its bits.
         keep_ms: how long a dead filter is kept.
         strict: refuse expressions of which the real broker ignores a part, and allow LIKE.
+        operands_max: the most operands of all filters together.
     """
 
-    def __init__(self, bloom: BloomFilter, *, keep_ms: int, strict: bool) -> None:
+    def __init__(
+        self,
+        bloom: BloomFilter,
+        *,
+        keep_ms: int,
+        strict: bool,
+        operands_max: int = OPERANDS_IN_ALL_MAX,
+    ) -> None:
         self.bloom = bloom
         self.strict = strict
         self.change_count = 0
@@ -87,6 +107,8 @@ class FilterTable:
         self.keep_ms = keep_ms
         self._topics: dict[str, dict[str, Filter]] = {}
         self._topics_expected = _TOPICS_EXPECTED
+        self._operands_max = operands_max
+        self._operand_count = 0
 
     def get(self, topic: str, group: str) -> Filter | None:
         """Return a group's filter on a topic, or None."""
@@ -145,23 +167,48 @@ class FilterTable:
             expression = compiled(text, kind, strict=self.strict)
         except BadExpression as error:
             LOG.warning("group %s, topic %s: filter %r refused: %s", group, topic, text, error)
-            groups.pop(group, None)
+            self._remove(groups, group)
+            return
+        found = Filter(
+            ConsumerFilterData(
+                consumer_group=group,
+                topic=topic,
+                expression=text,
+                expression_type=kind,
+                born_time=now_ms,
+                bloom_filter_data=bits,
+                client_version=version,
+            ),
+            expression,
+            positions,
+        )
+        self._remove(groups, group)
+        if not self._has_room(found.operand_count):
+            LOG.warning(
+                "group %s, topic %s: filter %r refused: all filters together have %d operands, "
+                "the limit is %d", group, topic, text, self._operand_count, self._operands_max,
+            )  # fmt: skip
             return
         if expression.ignored:
             LOG.warning(
                 "group %s, topic %s: %r after the filter is ignored, as the real broker does; "
                 "set strictFilters to refuse it", group, topic, expression.ignored,
             )  # fmt: skip
-        data = ConsumerFilterData(
-            consumer_group=group,
-            topic=topic,
-            expression=text,
-            expression_type=kind,
-            born_time=now_ms,
-            bloom_filter_data=bits,
-            client_version=version,
-        )
-        groups[group] = Filter(data, expression, positions)
+        self._operand_count += found.operand_count
+        groups[group] = found
+
+    def _remove(self, groups: dict[str, Filter], group: str) -> None:
+        found = groups.pop(group, None)
+        if found is not None:
+            self._operand_count -= found.operand_count
+
+    def _has_room(self, operand_count: int) -> bool:
+        """Tell whether so many operands more fit; remove dead filters if they do not."""
+        if self._operand_count + operand_count > self._operands_max:
+            for groups in self._topics.values():
+                for name in [name for name, found in groups.items() if found.is_dead]:
+                    self._remove(groups, name)
+        return self._operand_count + operand_count <= self._operands_max
 
     # consumerFilter.json
 
@@ -181,7 +228,7 @@ class FilterTable:
         for topic, groups in list(self._topics.items()):
             for group, found in list(groups.items()):
                 if found.is_dead and now_ms - found.data.dead_time >= self.keep_ms:
-                    del groups[group]
+                    self._remove(groups, group)
             if not groups:
                 del self._topics[topic]
 
@@ -205,6 +252,9 @@ class FilterTable:
                     return
                 groups[str(group)] = found
         self._topics, self._topics_expected = topics, 0
+        self._operand_count = sum(
+            found.operand_count for groups in topics.values() for found in groups.values()
+        )
 
     def _loaded(self, data: ConsumerFilterData, now_ms: int) -> Filter | None:
         bits = data.bloom_filter_data

@@ -142,7 +142,11 @@ def _join(broker: Broker, request: Request, client_id: str, data: ConsumerData) 
             sys_flag=UNIT_SUB_FLAG if data.unit_mode else 0,
             now_ms=request.now_ms,
         )
+    size = broker.consumers.subscriptions_size(data.group_name)
     changed = broker.consumers.register(data, member=_member(request, client_id))
+    grown_size = broker.consumers.subscriptions_size(data.group_name) - size
+    if grown_size > 0:
+        request.conn.keep(grown_size)
     broker.filters.register(data.group_name, data.subscription_data_set, now_ms=request.now_ms)
     if changed and (group is None or group.notify_consumer_ids_changed_enable):
         broker.notify_members(data.group_name)

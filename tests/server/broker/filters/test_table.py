@@ -8,13 +8,16 @@ from remoting.bodies import SubscriptionData
 from server.broker.filters.bloom import BloomFilter
 from server.broker.filters.lexer import BadExpression
 from server.broker.filters.sql import EXPRESSION_SIZE_MAX
-from server.broker.filters.table import FilterTable, compiled
+from server.broker.filters.table import OPERANDS_IN_ALL_MAX, FilterTable, compiled
 
 DAY_MS = 24 * 3_600_000
 
 
-def table(*, strict: bool = False, groups: int = 32) -> FilterTable:
-    return FilterTable(BloomFilter(20, groups), keep_ms=DAY_MS, strict=strict)
+def table(
+    *, strict: bool = False, groups: int = 32, operands_max: int = OPERANDS_IN_ALL_MAX
+) -> FilterTable:
+    bloom = BloomFilter(20, groups)
+    return FilterTable(bloom, keep_ms=DAY_MS, strict=strict, operands_max=operands_max)
 
 
 def sql(topic: str, text: str, version: int = 1) -> SubscriptionData:
@@ -51,6 +54,30 @@ def test_the_same_expression_with_a_newer_version_stays_the_same_filter() -> Non
     found = filters.get("T", "G")
     assert found is not None
     assert (found.data.born_time, found.data.client_version) == (100, 9)
+
+
+def test_a_filter_beyond_the_limit_of_all_is_refused_and_the_dead_make_room() -> None:
+    filters = table(operands_max=8)
+    filters.register("G", [sql("T", "a = 1"), sql("U", "a = 1")], now_ms=1)
+
+    filters.register("H", [sql("T", "a = 1")], now_ms=2)
+    assert filters.get("T", "H") is None
+    assert filters.get("T", "G") is not None
+
+    filters.register("G", [sql("T", "a = 2", 2)], now_ms=3)
+    filters.register("H", [sql("T", "a = 1")], now_ms=4)
+    assert filters.get("T", "H") is not None
+    assert filters.get("U", "G") is None
+    assert expression_of(filters) == "a = 2"
+
+
+def test_a_filter_that_takes_the_place_of_its_own_older_one_needs_no_more_room() -> None:
+    filters = table(operands_max=4)
+
+    for version in range(1, 4):
+        filters.register("G", [sql("T", f"a = {version}", version)], now_ms=version)
+
+        assert expression_of(filters) == f"a = {version}"
 
 
 def test_tags_and_blank_expressions_are_not_registered() -> None:

@@ -23,6 +23,7 @@ from remoting.headers import (
     GetProducerConnectionList,
     UnregisterClient,
 )
+from server.broker.clients.members import SUBSCRIPTION_SIZE
 from server.broker.handlers.clients import SUBSCRIPTIONS_MAX
 from storefmt.config.tables import SubscriptionGroup
 from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat, running
@@ -184,3 +185,20 @@ async def test_members_are_not_told_where_the_broker_or_the_group_forbids_it(
         await desk.heartbeat(topics=("T", "U"))
 
         assert desk.pushed == []
+
+
+async def test_what_subscriptions_take_is_charged_to_the_connection_that_brings_them(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path) as desk:
+        sizes = []
+        for version, tags in enumerate(["A", "A", "B" * 10_000, "C" * 10_000]):
+            body = heartbeat(expression=tags, version=version)
+            assert (await desk.ask(RequestCode.HEART_BEAT, body=body)).code == 0
+            group = desk.app.broker.consumers.group(GROUP)
+            assert group is not None
+            (conn,) = group.members
+            sizes.append(conn.held_size)
+
+    assert [later - sizes[0] for later in sizes] == [0, 0, 19_998, 19_998]
+    assert sizes[0] >= SUBSCRIPTION_SIZE
