@@ -90,7 +90,6 @@ JOBS: Final[dict[str, Job]] = {
         (Option("deep", "also decompresses bodies and checks the index", truth, "false"),),
         passes_damage=False,
         exit_code=lambda rows: DAMAGED if verify.is_damaged(rows) else 0,
-        steps=verify.steps,
     ),
     "rebuild": Job(
         lambda spark, paths, to, index: rebuild.rebuild(

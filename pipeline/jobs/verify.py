@@ -1,19 +1,24 @@
 """``verify``: everything that is wrong with stores, as ``store verify`` reports it.
 
     many stores   a task for each store
-    one store     a task for each part of the log: workers check its windows (CRC, fields, queue
-                  entries), and the driver combines them in log order
+    one store     a task for each part of the log checks its windows (CRC, fields, queue entries),
+                  and one last task combines them in log order and checks all else
 
-Rule: both engines and both ways run ``storefmt.offline.verify`` and return its report.
+Rule: both engines and both ways run ``storefmt.offline.verify`` and return its report. Nothing is
+read before the frame is asked for its rows, except the names and sizes of files.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+import sys
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import count, groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from pipeline.sources.store.spread import Rows, fixed, gather, one_batch, spread
+from pipeline.sources.store.spread import Rows, gather, keep_modules, one_batch, spread
 from pipeline.sources.store.stores import open_store
 from storefmt.offline.verify.bulk import Bulk, Marked, Window
 from storefmt.offline.verify.findings import Report
@@ -25,6 +30,7 @@ from storefmt.offline.verify.parallel_verify import (
     log_parts,
 )
 from storefmt.offline.verify.store import verify as verify_store
+from storefmt.offline.views.opened import Opened
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -72,20 +78,19 @@ _WINDOWS: Final = pa.schema(
         pa.field("marked", pa.list_(pa.field("element", _MARKED))),
     ]
 )
+_Place = tuple[int, int]
+"""A part of a log: the offset at which its file starts, and the first byte in the file."""
+_NO_PART: Final[tuple[int, Iterator[Any]]] = (sys.maxsize, iter(()))
 PIECES_A_TASK: Final = (256 << 20) // LOG_PART_SIZE
-TASKS_AT_ONCE: Final = 64
-"""The tasks whose windows are in the driver's memory together: those of 16 GiB of log, with some 11
-bytes for each record."""
 
 
 def verify(spark: "SparkSession", paths: Sequence[str], *, deep: bool = False) -> "DataFrame":
-    """Return a frame with a row for each store, see ``SCHEMA``.
-
-    A single store is verified right away.
-    """
-    if len(paths) != 1:
-        return spread(spark, _rows(paths, deep))
-    return fixed(spark, pa.Table.from_batches([_report_of(paths[0], deep, spark=spark)]))
+    """Return a frame with a row for each store, see ``SCHEMA``."""
+    if len(paths) == 1:
+        tasks = _tasks(paths[0], deep)
+        if tasks:
+            return _by_parts(spark, tasks)
+    return spread(spark, _rows(paths, deep))
 
 
 def verify_local(paths: Sequence[str], *, deep: bool = False) -> Any:
@@ -104,19 +109,6 @@ def is_damaged(rows: Sequence[dict[str, Any]]) -> bool:
     return not all(row["ok"] for row in rows)
 
 
-def steps(paths: Sequence[str]) -> str:
-    """Return what is done for one store; empty for many, whose frame has a plan."""
-    if len(paths) != 1:
-        return ""
-    with open_store(paths[0]) as store:
-        count = len(list(log_parts(store)))
-    return (
-        f"judge {count} pieces of {LOG_PART_SIZE >> 20} MiB of the log, {PIECES_A_TASK} a task and "
-        f"{TASKS_AT_ONCE} tasks at a time (CRC, fields, queue entries)\n"
-        "walk the judged windows here, in log order; then queues, index, offsets and seals"
-    )
-
-
 class _Store(NamedTuple):
     directory: str
     deep: bool
@@ -128,16 +120,9 @@ def _rows(paths: Sequence[str], deep: bool, *, jobs: int | None = 1) -> Rows:
 
 
 def _verified(task: _Store) -> Iterator[Any]:
-    yield _report_of(task.directory, task.deep, jobs=task.jobs)
-
-
-def _report_of(
-    path: str, deep: bool, *, jobs: int | None = 1, spark: "SparkSession | None" = None
-) -> Any:
-    with open_store(path) as store:
-        checking = None if spark is None else _SparkChecking(spark, path)
-        report = verify_store(store, deep=deep, jobs=jobs, checking=checking)
-    return one_batch(SCHEMA, [_row(path, report)])
+    with open_store(task.directory) as store:
+        report = verify_store(store, deep=task.deep, jobs=task.jobs)
+    yield one_batch(SCHEMA, [_row(task.directory, report)])
 
 
 def _row(path: str, report: Report) -> dict[str, Any]:
@@ -174,40 +159,76 @@ class _Pieces(NamedTuple):
     deep: bool
     first: int
     pieces: tuple[LogPart, ...]
+    places: tuple[_Place, ...]
 
 
-class _SparkChecking:
-    """Lets Spark check the parts of a log, ``TASKS_AT_ONCE`` tasks at a time."""
+def _tasks(directory: str, deep: bool) -> list[_Pieces]:
+    with open_store(directory) as store:
+        parts = list(log_parts(store))
+        places = [_place(store, part) for part in parts]
+    ends = [(at, at + PIECES_A_TASK) for at in range(0, len(parts), PIECES_A_TASK)]
+    return [
+        _Pieces(directory, deep, at, tuple(parts[at:end]), tuple(places[at:end]))
+        for at, end in ends
+    ]
 
-    def __init__(self, spark: "SparkSession", directory: str) -> None:
-        self._spark = spark
-        self._directory = directory
 
-    def __call__(self, todo: list[LogPart], bulk: Bulk) -> Generator[list[Window], None, None]:
-        tasks = [
-            _Pieces(self._directory, bulk.deep, at, tuple(todo[at : at + PIECES_A_TASK]))
-            for at in range(0, len(todo), PIECES_A_TASK)
-        ]
-        for at in range(0, len(tasks), TASKS_AT_ONCE):
-            some = tasks[at : at + TASKS_AT_ONCE]
-            frame = spread(self._spark, Rows(_checked, some, _WINDOWS))
-            found: dict[int, list[Window]] = {}
-            for row in frame.toArrow().to_pylist():
-                found.setdefault(row["number"], []).append(_window(row))
-            for task in some:
-                for number in range(task.first, task.first + len(task.pieces)):
-                    windows = found.pop(number, [])
-                    yield sorted(windows, key=lambda window: window.pos)
+def _place(store: Opened, part: LogPart) -> _Place:
+    return store.log.spans[part.number].start, part.start
+
+
+def _by_parts(spark: "SparkSession", tasks: list[_Pieces]) -> "DataFrame":
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    directory, deep = tasks[0].directory, tasks[0].deep
+    places = [place for task in tasks for place in task.places]
+    windows = spread(spark, Rows(_checked, tasks, _WINDOWS))
+
+    def combine(batches: Iterable[Any]) -> Iterator[Any]:
+        keep_modules()
+        with open_store(directory) as store:
+            report = verify_store(store, deep=deep, checking=partial(_received, batches, places))
+        yield one_batch(SCHEMA, [_row(directory, report)])
+
+    in_order = windows.repartition(1).sortWithinPartitions("number", "pos")
+    return in_order.mapInArrow(combine, from_arrow_schema(SCHEMA))
+
+
+def _received(
+    batches: Iterable[Any], places: list[_Place], parts: list[LogPart], bulk: Bulk
+) -> Generator[list[Window], None, None]:
+    """Yield the windows of each part of a log.
+
+    A part has none if no task had it, because files have come or gone since the tasks were made.
+
+    Args:
+        batches: rows in the order of their numbers, which are those of ``places``.
+        places: where the parts of the tasks are.
+        parts: the parts of the log now.
+        bulk: knows the log.
+    """
+    rows = (row for batch in batches for row in batch.to_pylist())
+    by_part = groupby(rows, key=itemgetter("number"))
+    numbers = {place: number for number, place in enumerate(places)}
+    number, group = next(by_part, _NO_PART)
+    for part in parts:
+        wanted = numbers.get(_place(bulk.matching.store, part))
+        while wanted is not None and number < wanted:
+            number, group = next(by_part, _NO_PART)
+        yield [_window(row) for row in group if row["pos"] is not None] if number == wanted else []
 
 
 def _checked(task: _Pieces) -> Iterator[Any]:
     with open_store(task.directory) as store:
         bulk = bulk_of(store.tree, task.deep)
         with bulk.matching.store:
-            for number, piece in enumerate(task.pieces, task.first):
-                rows = [_window_row(number, window) for window in check_part(bulk, piece)]
-                if rows:
-                    yield one_batch(_WINDOWS, rows)
+            for number, piece, place in zip(count(task.first), task.pieces, task.places):
+                # A file may have been removed since the tasks were made.
+                is_there = piece.number < len(store.log.spans) and _place(store, piece) == place
+                windows = check_part(bulk, piece) if is_there else []
+                rows = [_window_row(number, window) for window in windows]
+                # Spark leaves the last task out if no task has a row.
+                yield one_batch(_WINDOWS, rows or [{"number": number, "pos": None}])
 
 
 def _window_row(number: int, window: Window) -> dict[str, Any]:
