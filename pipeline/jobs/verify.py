@@ -1,11 +1,10 @@
 """``verify``: everything that is wrong with stores, as ``store verify`` reports it.
 
-    many stores   a task for each store
-    one store     a task for each part of the log checks its windows (CRC, fields, queue entries),
-                  and one last task combines them in log order and checks all else
+    parts of logs ──a task for some parts of a store──> checked windows (CRC, fields, queue entries)
+    windows, by store and in log order ──a task for each store──> its report, with all else checked
 
-Rule: both engines and both ways run ``storefmt.offline.verify`` and return its report. Nothing is
-read before the frame is asked for its rows, except the names and sizes of files.
+Rule: both engines run ``storefmt.offline.verify`` and return its report. Nothing is read before the
+frame is asked for its rows, except the names and sizes of files.
 """
 
 import sys
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from pipeline.sources.store.spread import Rows, gather, keep_modules, one_batch, spread
+from pipeline.sources.store.spread import Rows, keep_modules, one_batch, spread
 from pipeline.sources.store.stores import open_store
 from storefmt.offline.verify.bulk import Bulk, Marked, Window
 from storefmt.offline.verify.findings import Report
@@ -70,6 +69,7 @@ _MARKED: Final = pa.struct(
 )
 _WINDOWS: Final = pa.schema(
     [
+        pa.field("store", pa.int32()),
         pa.field("number", pa.int32()),
         pa.field("pos", pa.int64()),
         pa.field("starts", pa.binary()),
@@ -85,17 +85,35 @@ PIECES_A_TASK: Final = (256 << 20) // LOG_PART_SIZE
 
 
 def verify(spark: "SparkSession", paths: Sequence[str], *, deep: bool = False) -> "DataFrame":
-    """Return a frame with a row for each store, see ``SCHEMA``."""
-    if len(paths) == 1:
-        tasks = _tasks(paths[0], deep)
-        if tasks:
-            return _by_parts(spark, tasks)
-    return spread(spark, _rows(paths, deep))
+    """Return a frame with a row for each store, see ``SCHEMA``, in the order of their paths."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    tasks = [task for number, path in enumerate(paths) for task in _tasks(number, path, deep)]
+    places: list[list[_Place]] = [[] for _ in paths]
+    for task in tasks:
+        places[task.store] += task.places
+
+    def combine(batches: Iterable[Any]) -> Iterator[Any]:
+        keep_modules()
+        rows = (row for batch in batches for row in batch.to_pylist())
+        for number, windows in groupby(rows, key=itemgetter("store")):
+            with open_store(paths[number]) as store:
+                checking = partial(_received, windows, places[number])
+                report = verify_store(store, deep=deep, checking=checking)
+            yield one_batch(SCHEMA, [_row(paths[number], report)])
+
+    windows = spread(spark, Rows(_checked, tasks, _WINDOWS))
+    in_order = windows.repartition("store").sortWithinPartitions("store", "number", "pos")
+    return in_order.mapInArrow(combine, from_arrow_schema(SCHEMA)).orderBy("store")
 
 
 def verify_local(paths: Sequence[str], *, deep: bool = False) -> Any:
     """Return the same as a ``pyarrow.Table``, by processes of this machine where it pays."""
-    return gather(_rows(paths, deep, jobs=None))
+    rows = []
+    for path in paths:
+        with open_store(path) as store:
+            rows.append(_row(path, verify_store(store, deep=deep, jobs=None)))
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
 def rows_of(table: Any, **_options: object) -> list[dict[str, Any]]:
@@ -107,22 +125,6 @@ def rows_of(table: Any, **_options: object) -> list[dict[str, Any]]:
 def is_damaged(rows: Sequence[dict[str, Any]]) -> bool:
     """Return whether any store has an error or a warning."""
     return not all(row["ok"] for row in rows)
-
-
-class _Store(NamedTuple):
-    directory: str
-    deep: bool
-    jobs: int | None
-
-
-def _rows(paths: Sequence[str], deep: bool, *, jobs: int | None = 1) -> Rows:
-    return Rows(_verified, [_Store(path, deep, jobs) for path in paths], SCHEMA)
-
-
-def _verified(task: _Store) -> Iterator[Any]:
-    with open_store(task.directory) as store:
-        report = verify_store(store, deep=task.deep, jobs=task.jobs)
-    yield one_batch(SCHEMA, [_row(task.directory, report)])
 
 
 def _row(path: str, report: Report) -> dict[str, Any]:
@@ -155,6 +157,7 @@ def _row(path: str, report: Report) -> dict[str, Any]:
 class _Pieces(NamedTuple):
     """The parts of a store's log that one task checks; ``first`` is the number of the first."""
 
+    store: int
     directory: str
     deep: bool
     first: int
@@ -162,13 +165,14 @@ class _Pieces(NamedTuple):
     places: tuple[_Place, ...]
 
 
-def _tasks(directory: str, deep: bool) -> list[_Pieces]:
+def _tasks(store_number: int, directory: str, deep: bool) -> list[_Pieces]:
     with open_store(directory) as store:
         parts = list(log_parts(store))
         places = [_place(store, part) for part in parts]
-    ends = [(at, at + PIECES_A_TASK) for at in range(0, len(parts), PIECES_A_TASK)]
+    # Without a part there is one task, which says that there is a store.
+    ends = [(at, at + PIECES_A_TASK) for at in range(0, len(parts) or 1, PIECES_A_TASK)]
     return [
-        _Pieces(directory, deep, at, tuple(parts[at:end]), tuple(places[at:end]))
+        _Pieces(store_number, directory, deep, at, tuple(parts[at:end]), tuple(places[at:end]))
         for at, end in ends
     ]
 
@@ -177,37 +181,19 @@ def _place(store: Opened, part: LogPart) -> _Place:
     return store.log.spans[part.number].start, part.start
 
 
-def _by_parts(spark: "SparkSession", tasks: list[_Pieces]) -> "DataFrame":
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    directory, deep = tasks[0].directory, tasks[0].deep
-    places = [place for task in tasks for place in task.places]
-    windows = spread(spark, Rows(_checked, tasks, _WINDOWS))
-
-    def combine(batches: Iterable[Any]) -> Iterator[Any]:
-        keep_modules()
-        with open_store(directory) as store:
-            report = verify_store(store, deep=deep, checking=partial(_received, batches, places))
-        yield one_batch(SCHEMA, [_row(directory, report)])
-
-    in_order = windows.repartition(1).sortWithinPartitions("number", "pos")
-    return in_order.mapInArrow(combine, from_arrow_schema(SCHEMA))
-
-
 def _received(
-    batches: Iterable[Any], places: list[_Place], parts: list[LogPart], bulk: Bulk
+    rows: Iterator[dict[str, Any]], places: list[_Place], parts: list[LogPart], bulk: Bulk
 ) -> Generator[list[Window], None, None]:
     """Yield the windows of each part of a log.
 
     A part has none if no task had it, because files have come or gone since the tasks were made.
 
     Args:
-        batches: rows in the order of their numbers, which are those of ``places``.
+        rows: windows in the order of their numbers, which are those of ``places``.
         places: where the parts of the tasks are.
         parts: the parts of the log now.
         bulk: knows the log.
     """
-    rows = (row for batch in batches for row in batch.to_pylist())
     by_part = groupby(rows, key=itemgetter("number"))
     numbers = {place: number for number, place in enumerate(places)}
     number, group = next(by_part, _NO_PART)
@@ -226,13 +212,14 @@ def _checked(task: _Pieces) -> Iterator[Any]:
                 # A file may have been removed since the tasks were made.
                 is_there = piece.number < len(store.log.spans) and _place(store, piece) == place
                 windows = check_part(bulk, piece) if is_there else []
-                rows = [_window_row(number, window) for window in windows]
-                # Spark leaves the last task out if no task has a row.
-                yield one_batch(_WINDOWS, rows or [{"number": number, "pos": None}])
+                if rows := [_window_row(task.store, number, window) for window in windows]:
+                    yield one_batch(_WINDOWS, rows)
+    yield one_batch(_WINDOWS, [{"store": task.store, "number": task.first, "pos": None}])
 
 
-def _window_row(number: int, window: Window) -> dict[str, Any]:
+def _window_row(store: int, number: int, window: Window) -> dict[str, Any]:
     return {
+        "store": store,
         "number": number,
         "pos": window.pos,
         "starts": window.starts.tobytes(),

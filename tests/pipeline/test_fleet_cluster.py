@@ -1,0 +1,97 @@
+"""A fleet of stores, fifty of them damaged in different ways, on a real cluster of two workers.
+
+Rule: every job that only reads gives on the cluster what it gives here, store by store.
+"""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.cli.registry import JOBS, as_plain, options_of
+from pipeline.shipping import write_code
+from tests.golden import REPOSITORY, Golden
+from tests.pipeline.cluster import READY_S, running_cluster
+from tests.storefmt.offline.damages import LOG_OFFSETS, double_a_single_record
+from tests.storefmt.offline.stores import HEALTHY, store_of
+
+pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.timeout(2_400)]
+JOB = REPOSITORY / "tests" / "pipeline" / "fleetjob.py"
+CRASHED = ("crash/torn/crashed", "crash/hole/crashed", "crash/cqlost/crashed", "crash/mmap/crashed")
+COUNT_MIN = 50
+Step = tuple[str, list[str], dict[str, str]]
+
+
+@pytest.fixture(scope="module")
+def fleet(golden: Golden) -> dict[str, str]:
+    """Return the path of each store by the name of its damage."""
+    stores = {one["case"]: golden.damaged(one["case"]) for one in golden.damages()}
+    for change in (*LOG_OFFSETS, double_a_single_record):
+        stores[change.__name__] = golden.store("basic")
+        change(stores[change.__name__])
+    stores |= {name: store_of(golden, name) for name in (*CRASHED, *HEALTHY)}
+    return {name: str(path) for name, path in stores.items()}
+
+
+def steps(fleet: dict[str, str], key: str) -> list[Step]:
+    """Return every job that only reads, with options that make it look at all of a store."""
+    everywhere = sorted(fleet.values())
+    options: dict[str, dict[str, str]] = {
+        "stats": {"by": "store"},
+        "duplicates": {},
+        "lag": {},
+        "grep": {"pattern": "[0-9][0-9]"},
+        "verify": {"deep": "true"},
+        "timeline": {"every_ms": "3600000"},
+        "events": {},
+        "trace": {"key": key},
+        "rewind-plan": {"to_ms": "1795233700000"},
+    }
+    compared = [fleet["basic"], *(path for path in everywhere if path != fleet["basic"])]
+    return [
+        *((name, everywhere, given) for name, given in options.items()),
+        ("diff", compared, {}),
+    ]
+
+
+def rows_here(name: str, stores: list[str], options: dict[str, str]) -> list[dict[str, Any]]:
+    """Return the rows of a job that runs in this process, as JSON gives them back."""
+    chosen = options_of(name, options)
+    rows = JOBS[name].rows_of(JOBS[name].local(stores, **chosen), **chosen)
+    plain: list[dict[str, Any]] = json.loads(
+        json.dumps([as_plain(row) for row in rows], default=str)
+    )
+    return plain
+
+
+def untimed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows without how long they took."""
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
+
+
+def test_fifty_damaged_stores_give_on_a_cluster_what_they_give_here(
+    fleet: dict[str, str], golden: Golden, tmp_path: Path
+) -> None:
+    messages = [row for row in golden.jsonl("basic", "records") if row["kind"] == "msg"]
+    asked = steps(fleet, messages[-1]["properties"]["UNIQ_KEY"])
+    todo = tmp_path / "steps.json"
+    todo.write_text(json.dumps(asked))
+    code = write_code(tmp_path / "code.zip")
+
+    with running_cluster(tmp_path) as cluster:
+        job = cluster.submit("--py-files", str(code), str(JOB), str(todo))
+        try:
+            out, errors = job.communicate(timeout=READY_S * 2)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"the job did not end; the cluster is {cluster.url}")
+    assert job.returncode == 0, errors[-4_000:]
+
+    assert len(fleet) >= COUNT_MIN
+    found = [json.loads(line) for line in out.splitlines() if line.startswith("[")]
+    assert len(found) == len(asked)
+    for (name, stores, options), rows in zip(asked, found, strict=True):
+        expected = untimed(rows_here(name, stores, options))
+        assert expected, name
+        assert untimed(rows) == expected, name
