@@ -50,27 +50,38 @@ def killed_at(given: dict[str, str], reached: Callable[[], bool]) -> None:
             timeout_s=RUN_TIMEOUT_S,
             pause_s=0.001,
         )
-        assert process.poll() is None, "the run ended before it could be killed"
+        assert process.poll() is None, f"the run ended before it could be killed; {said(given)}"
     finally:
         kill_tree(process.pid)
         process.wait()
 
 
+def log_of(given: dict[str, str]) -> Path:
+    """Return the file that has what the last run printed."""
+    return Path(given["checkpoint"]).with_suffix(".log")
+
+
+def said(given: dict[str, str]) -> str:
+    """Return the end of what the last run printed."""
+    return log_of(given).read_text(errors="replace")[-4_000:]
+
+
 def started(given: dict[str, str]) -> subprocess.Popen[bytes]:
     """Start the query as a process."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.pipeline.streamjob", json.dumps(given)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    with log_of(given).open("wb") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.pipeline.streamjob", json.dumps(given)],
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
 
 
 def finished(given: dict[str, str]) -> None:
     """Run the query to its end."""
     process = started(given)
     try:
-        assert process.wait(timeout=LAST_RUN_TIMEOUT_S) == 0
+        assert process.wait(timeout=LAST_RUN_TIMEOUT_S) == 0, said(given)
     finally:
         kill_tree(process.pid)
 

@@ -45,7 +45,7 @@ from mqclient.consumer.state.consumer_state import ConsumerState, ConsumeService
 from mqclient.consumer.state.offset_store import OffsetStore
 from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.consumer.subscription import TopicSubscription
-from mqclient.errors import ClientError
+from mqclient.errors import ClientError, Unreachable
 from mqclient.namespace import is_retry_topic
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 from remoting.codes import ResponseCode
@@ -155,6 +155,9 @@ class PullMessageService:
             except ClientError as error:
                 LOG.warning("%s: %s", self._state.group, error)
                 pause_s = self._settings.pull_time_delay_ms_when_exception / 1000
+                if isinstance(error, Unreachable):
+                    # A broker that restarts forgets its locks, so another member may get this one.
+                    process_queue.locked = False
                 if error.code == ResponseCode.FLOW_CONTROL:
                     pause_s = BROKER_FLOW_CONTROL_S
                 elif error.code == ResponseCode.SUBSCRIPTION_NOT_EXIST:

@@ -5,7 +5,9 @@
     every 20 s, for all queues --lock--> confirmed, because a broker forgets a lock after 60 s
 
 Rule: a queue whose lock was not confirmed for 30 s is not consumed. When a broker does not
-answer, its locks are left as they are and grow old.
+answer, its locks are left as they are and grow old; only a queue whose pull cannot reach the
+broker is not consumed until the lock is confirmed, since a broker that restarts has forgotten its
+locks and may give them to others. Java's client goes on for the rest of its 30 s.
 
 Source: client/impl/consumer/RebalanceImpl.java#lock, #lockAll, #unlock (4.9.7).
 """
