@@ -9,7 +9,7 @@ import pytest
 
 from mqadmin.cli.run import run_line
 from mqadmin.cluster.assignment import Assignment
-from mqadmin.commands.lock.list import LockRow, with_assignment
+from mqadmin.commands.lock import LockRow, with_assignment
 from mqadmin.session.call import Workplace
 from mqadmin.session.link import Link
 from mqadmin.shell.server import Addresses

@@ -9,7 +9,7 @@ import pytest
 from mqadmin.changes.targets.topic import TopicTarget
 from mqadmin.changes.write import Done, Step
 from mqadmin.cluster.brokers import Place
-from mqadmin.commands.undo.undo import made_again
+from mqadmin.commands.undo import made_again
 from mqadmin.output.rows import CHANGED
 from mqadmin.session.journal import Journal
 from mqadmin.shell.server import Addresses
