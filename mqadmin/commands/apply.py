@@ -21,9 +21,8 @@ import click
 from mqadmin.changes.targets.account import AccountTarget
 from mqadmin.changes.targets.base import Target
 from mqadmin.changes.targets.group import GroupTarget
-from mqadmin.changes.targets.route import RouteTarget
 from mqadmin.changes.targets.setting import KvEntry
-from mqadmin.changes.targets.topic import TopicTarget
+from mqadmin.changes.targets.topic import RouteTarget, TopicTarget
 from mqadmin.changes.topic_order import OrderWish, plan_order
 from mqadmin.changes.write import Choose, Step, carry_out, plan, plan_each, untyped
 from mqadmin.cli.declare import command
