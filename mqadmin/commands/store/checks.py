@@ -10,8 +10,8 @@ from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import jobs_option
 from mqadmin.cli.types import DIR
 from mqadmin.errors import CheckFailed, Damaged, NotFound, Usage
-from mqadmin.output.progress import Progress
 from mqadmin.output.rows import Outcome, Row, one
+from mqadmin.output.terminal.progress import Progress
 from mqadmin.session.call import Call
 from mqadmin.store.rows import DiffRow, FindingRow
 from storefmt.offline.analyse.compare import compare_logs, compare_queues

@@ -19,8 +19,8 @@ from mqadmin.cli.decorators import (
 from mqadmin.cli.times import bound_ms
 from mqadmin.cli.types import Choice
 from mqadmin.errors import Usage
-from mqadmin.output.progress import Progress
 from mqadmin.output.rows import EpochMs, Outcome, Row, Share
+from mqadmin.output.terminal.progress import Progress
 from mqadmin.output.times import When, iso_utc
 from mqadmin.session.call import Call
 from mqadmin.store.rows import EVENTS_DETAILS, EventRow, SpanRow

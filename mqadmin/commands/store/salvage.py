@@ -16,8 +16,8 @@ from mqadmin.cli.types import DIR, INTEGER
 from mqadmin.errors import Damaged, NotFound, Usage
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, BodyForm, MessageRow
 from mqadmin.messages.record_rows import body_form, row_at
-from mqadmin.output.progress import Progress
 from mqadmin.output.rows import Outcome, Row
+from mqadmin.output.terminal.progress import Progress
 from mqadmin.session.call import Call
 from storefmt.names import DELAY_LEVELS
 from storefmt.offline.output_dir import OutputDirectory

@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
 from remoting.errors import BadCall
-from server.runtime.event_loop import loop_name, run
-from server.runtime.limits import keep_freed_memory, raise_descriptor_limit
-from server.runtime.logs import LogFormat, configure_logging
+from server.runtime.program.event_loop import loop_name, run
+from server.runtime.program.limits import keep_freed_memory, raise_descriptor_limit
+from server.runtime.program.logs import LogFormat, configure_logging
 from server.runtime.settings import SettingsError
 
 LOG = logging.getLogger(__name__)

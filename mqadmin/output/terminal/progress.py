@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Self
 
-from mqadmin.output.cells import size_text
+from mqadmin.output.terminal.cells import size_text
 from mqadmin.session.console import Console, printable
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Progress:
         from rich.progress_bar import ProgressBar
         from rich.text import Text
 
-        from mqadmin.output.live import console_of
+        from mqadmin.output.terminal.live import console_of
 
         if self._bar is None:
             color = "NO_COLOR" not in self._console.env

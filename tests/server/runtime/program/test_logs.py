@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
-from server.runtime.logs import LogFormat, configure_logging
+from server.runtime.program.logs import LogFormat, configure_logging
 
 
 @contextmanager

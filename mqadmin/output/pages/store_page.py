@@ -8,9 +8,8 @@ Rule: long lists are cut, and the page says how much was left out.
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from mqadmin.output.cells import size_text
-from mqadmin.output.charts import Bar, FileStrip, bars, cells, columns, file_map, safe
-from mqadmin.output.html_page import (
+from mqadmin.output.pages.charts import Bar, FileStrip, bars, cells, columns, file_map, safe
+from mqadmin.output.pages.html_page import (
     cell,
     counted,
     cut_note,
@@ -23,6 +22,7 @@ from mqadmin.output.html_page import (
     tiles,
     time_text,
 )
+from mqadmin.output.terminal.cells import size_text
 from storefmt.offline.analyse.stats import count_records
 from storefmt.offline.analyse.tally import By, Key, Tally, filled, span_of
 from storefmt.offline.verify.findings import Finding, Report, Severity

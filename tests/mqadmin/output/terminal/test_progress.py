@@ -2,7 +2,7 @@
 
 import io
 
-from mqadmin.output.progress import Progress
+from mqadmin.output.terminal.progress import Progress
 from mqadmin.session.console import Console
 
 

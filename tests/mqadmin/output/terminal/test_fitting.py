@@ -1,7 +1,7 @@
 """Columns that give way several times until a table fits."""
 
-from mqadmin.output.fitting import FittedColumn, columns_for, fit, total
 from mqadmin.output.shorten import ELLIPSIS
+from mqadmin.output.terminal.fitting import FittedColumn, columns_for, fit, total
 
 QUEUE_FILES = [
     f"consumequeue/orders/{queue}/{entry * 6_000_000:020}"

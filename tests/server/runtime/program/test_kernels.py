@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from server.runtime.event_loop import loop_name
-from server.runtime.kernels import NOT_BUILT, kernels_in_use
+from server.runtime.program.event_loop import loop_name
+from server.runtime.program.kernels import NOT_BUILT, kernels_in_use
 from storefmt.formats.kernels import PURE
 from tests.golden import REPOSITORY
 

@@ -12,9 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from mqadmin.output.cells import STATES, ColumnKind, column_kind_of, style_of, text_of, time_text
 from mqadmin.output.columns import Record, Value
 from mqadmin.output.shorten import cell_width, cut, narrowest, shortened
+from mqadmin.output.terminal.cells import (
+    STATES,
+    ColumnKind,
+    column_kind_of,
+    style_of,
+    text_of,
+    time_text,
+)
 
 GAP: Final = 2
 BODY_WIDTH: Final = 40

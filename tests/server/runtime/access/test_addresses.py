@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.runtime.addresses import AddressList, AddressPattern, BadAddress, split_patterns
+from server.runtime.access.addresses import AddressList, AddressPattern, BadAddress, split_patterns
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,15 @@ from importlib.util import find_spec
 
 import pytest
 
-from server.runtime import event_loop
-from server.runtime.event_loop import ServerLoop, TurnSelector, loop_name, new_loop, run, waits_of
+from server.runtime.program import event_loop
+from server.runtime.program.event_loop import (
+    ServerLoop,
+    TurnSelector,
+    loop_name,
+    new_loop,
+    run,
+    waits_of,
+)
 from storefmt.formats.kernels import PURE
 
 NewLoop = Callable[[], asyncio.AbstractEventLoop]

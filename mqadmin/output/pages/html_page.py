@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from mqadmin.errors import Usage
-from mqadmin.output.charts import Bar, bars, safe
+from mqadmin.output.pages.charts import Bar, bars, safe
 from mqadmin.output.rows import Row
 
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"

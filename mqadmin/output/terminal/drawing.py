@@ -21,11 +21,18 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from mqadmin.output.cells import STATES, ColumnKind, shown, style_of, text_of, time_text
 from mqadmin.output.columns import Record, Value
-from mqadmin.output.fitting import GAP, FittedColumn, columns_for, fit, total, without_silence
-from mqadmin.output.live import console_of
 from mqadmin.output.printer import Look, Printer
+from mqadmin.output.terminal.cells import STATES, ColumnKind, shown, style_of, text_of, time_text
+from mqadmin.output.terminal.fitting import (
+    GAP,
+    FittedColumn,
+    columns_for,
+    fit,
+    total,
+    without_silence,
+)
+from mqadmin.output.terminal.live import console_of
 from mqadmin.session.console import printable
 
 ROWS_BUFFERED: Final = 1000

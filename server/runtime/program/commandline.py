@@ -16,7 +16,7 @@ from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
-from server.runtime.logs import LogFormat
+from server.runtime.program.logs import LogFormat
 from server.runtime.settings import Value, read_environment, read_file
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from remoting.command import Command
-from server.runtime.addresses import AddressList
-from server.runtime.admin_gate import LocalGate, address_list, warn_if_open
+from server.runtime.access.addresses import AddressList
+from server.runtime.access.admin_gate import LocalGate, address_list, warn_if_open
 from server.runtime.request import Request, RequestRefused
 from server.runtime.settings import SettingsError
 from tests.server.doubles import FakeConn

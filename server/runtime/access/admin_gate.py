@@ -16,8 +16,8 @@ from collections.abc import Collection
 
 from remoting.aio.server import ServerConn
 from remoting.codes import ResponseCode
-from server.runtime.addresses import AddressList, BadAddress
-from server.runtime.hostaddress import is_loopback
+from server.runtime.access.addresses import AddressList, BadAddress
+from server.runtime.access.hostaddress import is_loopback
 from server.runtime.request import Request, RequestRefused
 from server.runtime.settings import SettingsError
 
