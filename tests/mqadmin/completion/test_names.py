@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,8 @@ import pytest
 from mqadmin.completion import live
 from mqadmin.session.contexts import ContextFile
 from mqadmin.shell.server import Addresses
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Run
 
-Run = Callable[..., Result]
 NOBODY = "127.0.0.1:1"
 
 
