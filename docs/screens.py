@@ -14,7 +14,7 @@ from rich.text import Text
 
 from mqadmin.cli.parse import load
 from mqadmin.commands.group.lag import QueueLag
-from mqadmin.commands.lock.list import LockRow
+from mqadmin.commands.lock import LockRow
 from mqadmin.output.columns import choose, record_of
 from mqadmin.output.formats import printer_for
 from mqadmin.output.printer import Look

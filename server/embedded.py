@@ -32,12 +32,12 @@ from server.broker.app import BrokerApp
 from server.broker.config import BrokerConfig, broker_config
 from server.namesrv.app import NamesrvApp
 from server.namesrv.config import NamesrvConfig
+from server.runtime.access.hostaddress import join_address
 from server.runtime.clock import Clock, SystemClock
-from server.runtime.event_loop import run
-from server.runtime.hostaddress import join_address
-from server.runtime.limits import in_flight_size, process_resources, raise_descriptor_limit
-from server.runtime.logs import configure_logging
-from server.runtime.process import (
+from server.runtime.program.event_loop import run
+from server.runtime.program.limits import in_flight_size, process_resources, raise_descriptor_limit
+from server.runtime.program.logs import configure_logging
+from server.runtime.program.process import (
     EXIT_FAILED,
     EXIT_OK,
     StartFailed,

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from server.pytest_plugin import RocketMQ
-from server.runtime import event_loop
+from server.runtime.program import event_loop
 from tests.golden import Golden, shared_directory
 from tests.lanes import scheduler
 from tests.tiers import Place, Tier, place_of, summary

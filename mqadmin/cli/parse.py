@@ -13,7 +13,6 @@ word that is both a group and a command (``export``) is the group where one of i
 import importlib
 from collections.abc import Sequence
 from functools import cache
-from types import ModuleType
 from typing import Final, cast
 
 import click
@@ -184,20 +183,13 @@ def load(name: str) -> Command:
     """Import the module of a command and return the command.
 
     Raises:
-        LookupError: it declares none, or more than one.
+        LookupError: it declares none of this name, or more than one.
     """
-    return declared_in(importlib.import_module(tree.module_of(name)))
-
-
-def declared_in(module: ModuleType) -> Command:
-    """Return the one command that a module declares.
-
-    Raises:
-        LookupError: it declares none, or more than one.
-    """
-    found = [one for one in vars(module).values() if isinstance(one, Command)]
+    module = importlib.import_module(tree.module_of(name))
+    declared = [one for one in vars(module).values() if isinstance(one, Command)]
+    found = [one for one in declared if one.name == name]
     if len(found) != 1:
-        raise LookupError(f"{module.__name__} declares {len(found)} commands, expected 1")
+        raise LookupError(f"{module.__name__} declares {name} {len(found)} times, expected once")
     return found[0]
 
 

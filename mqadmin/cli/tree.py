@@ -1,8 +1,9 @@
 """The commands by name, and what each does: all that is known before a module is imported.
 
-    topic list          -> mqadmin/commands/topic/list.py
-    broker config get   -> mqadmin/commands/broker/config_get.py
-    shell               -> mqadmin/commands/shell/shell.py
+    topic list                 -> mqadmin/commands/topic/list.py
+    broker config get          -> mqadmin/commands/broker/config_get.py
+    broker clean unused-topics -> mqadmin/commands/broker/clean.py, with its likes (``MODULES``)
+    shell                      -> mqadmin/commands/shell.py
 
 Rule: names match without regard to case, ``_`` and ``-``; the longest name wins. Lists of
 commands, completion of words and the look for a name read this table and import no command.
@@ -183,6 +184,53 @@ AREAS: Final[dict[str, dict[str, str]]] = {
 }
 """What each command does, in the order in which ``--help`` lists them."""
 
+MODULES: Final = {
+    **{
+        noun: noun
+        for noun in (
+            *("acl", "apply", "completion", "context", "delay", "demo", "diff", "doctor"),
+            *("embedded", "exporter", "ha", "lock", "queue", "rebalance", "report", "shell"),
+            *("top", "transaction", "undo", "wait"),
+        )
+    },
+    "assert": "assert_",
+    "topic show": "topic.queues",
+    "topic status": "topic.queues",
+    **{f"topic {verb}": "topic.settings" for verb in ("create", "import", "perm", "update")},
+    **{f"group {verb}": "group.settings" for verb in ("config", "create", "import", "update")},
+    "offset reset": "offset.move",
+    "offset skip": "offset.move",
+    "message query key": "message.query",
+    "message query unique-key": "message.query",
+    "namesrv config set": "namesrv.changes",
+    "namesrv kv set": "namesrv.changes",
+    "namesrv kv delete": "namesrv.changes",
+    "broker clean": "broker.clean",
+    "broker write-perm": "broker.write_perm",
+    "broker promote": "broker.role",
+    "broker demote": "broker.role",
+    **{f"export {what}": "export.java" for what in ("configs", "metadata", "metrics")},
+    **{f"store {verb}": "store.salvage" for verb in ("carve", "rebuild", "repair")},
+    **{f"store {verb}": "store.checks" for verb in ("diff", "seal", "verify")},
+    **{f"store {verb}": "store.history" for verb in ("events", "stats", "timeline")},
+    "store get": "store.find",
+    "store query": "store.find",
+    "store index": "store.entries",
+    "store queue": "store.entries",
+    "pipeline archive": "pipeline.archives",
+    "pipeline restore": "pipeline.archives",
+    "pipeline lag": "pipeline.groups",
+    "pipeline rewind": "pipeline.groups",
+    **{
+        f"pipeline {job}": "pipeline.messages" for job in ("duplicates", "extract", "grep", "trace")
+    },
+    **{
+        f"pipeline {job}": "pipeline.stores"
+        for job in ("diff", "events", "rebuild", "stats", "timeline", "verify")
+    },
+}
+"""Modules of several commands, and nouns that have no folder, by the words a name begins with."""
+
 ALIASES: Final = {"store query key": "store query"}
 """Further names of commands that scripts use; they are not listed."""
 COMMANDS: Final = {name: text for area in AREAS.values() for name, text in area.items()}
@@ -235,14 +283,13 @@ def next_words(words: Sequence[str]) -> dict[str, str]:
 
 def module_of(name: str) -> str:
     """Return the module of a command; a word of Python has a ``_`` behind it there."""
+    words = name.split()
+    for count in range(1, len(words) + 1):
+        if module := MODULES.get(" ".join(words[:count])):
+            return f"mqadmin.commands.{module}"
     noun, *verb = name.replace("-", "_").split()
-    package = f"{noun}_" if noun == "assert" else noun
     stem = "_".join(verb) or noun
-    return (
-        f"mqadmin.commands.{package}.{stem}_"
-        if stem == "import"
-        else (f"mqadmin.commands.{package}.{stem}")
-    )
+    return f"mqadmin.commands.{noun}.{stem}" + ("_" if stem == "import" else "")
 
 
 @cache

@@ -1,6 +1,6 @@
 """``--watch``: the rows of a command again and again.
 
-    tick --> lines of one block --> terminal: drawn over the last block, see ``output.live``
+    tick --> lines of one block --> terminal: drawn over the last (``output.terminal.live``)
                                 `-> pipe:     one block after the other
 
 Rule: what cannot work (a wrong word, an unknown topic) ends it at once; a server that is away
@@ -65,7 +65,7 @@ def watch(call: Call, tick: Tick, *, title: str, as_table: bool) -> NoReturn:
 
 def _watch_on_terminal(call: Call, tick: Tick, title: str) -> NoReturn:
     # Only a terminal needs rich.
-    from mqadmin.output.live import LiveView
+    from mqadmin.output.terminal.live import LiveView
 
     seconds = call.settings.watch or 0.0
     # What is drawn over itself is never paged.

@@ -1,8 +1,7 @@
 """Completion in the user's own shell: bash, zsh and fish.
 
     tab.py      click's completion of a line, and the scripts that ask for it
-    live.py     names of topics, groups, brokers, for the word at the cursor
-    cache.py    these names, kept in a file between calls
+    live.py     names of topics, groups, brokers, for the word at the cursor, kept in a file
 
 Rule: a Tab imports the module of one command at most, reads names from a file, and is silent
 whatever goes wrong.

@@ -35,7 +35,7 @@ def printer_for(name: Format, out: TextIO, look: Look) -> Printer:
     """
     if name == "table" and look.width:
         # Only a terminal needs rich.
-        from mqadmin.output.terminal import TerminalPrinter
+        from mqadmin.output.terminal.drawing import TerminalPrinter
 
         return TerminalPrinter(out, look)
     try:

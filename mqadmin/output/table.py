@@ -5,18 +5,18 @@
     日志            1    0
 
 Rule: rows are written as they come, and never cut or wrapped; what a person at a terminal sees is
-``output.terminal``. Control characters are escaped here, too: a pipe often ends on a terminal.
-Wide characters count as two cells.
+``output.terminal.drawing``. Control characters are escaped here, too: a pipe often ends on a
+terminal. Wide characters count as two cells.
 """
 
 from collections.abc import Sequence
 from typing import Final, TextIO
 
-from mqadmin.output.cells import holds_nested, words_of
 from mqadmin.output.columns import Record, Value
 from mqadmin.output.delimited import cell_text
 from mqadmin.output.printer import Look, Printer
 from mqadmin.output.shorten import cell_width
+from mqadmin.output.terminal.cells import holds_nested, words_of
 from mqadmin.session.console import printable
 
 GAP: Final = "  "

@@ -26,8 +26,8 @@ import click
 from mqadmin.cli.decorators import gathered
 from mqadmin.cli.types import FILE_PATH, Choice
 from mqadmin.errors import CommandError, Damaged, NotFound, Unreachable, Usage
-from mqadmin.output.progress import Progress
 from mqadmin.output.rows import Outcome, Row
+from mqadmin.output.terminal.progress import Progress
 from mqadmin.session.call import Call
 from mqadmin.session.console import printable
 from mqadmin.session.link import ServerTarget

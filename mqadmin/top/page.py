@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from mqadmin.health.checkup import Finding, Severity
-from mqadmin.output.html_page import (
+from mqadmin.output.pages.html_page import (
     cell,
     counted,
     cut_note,

@@ -42,7 +42,7 @@ from server.broker.startup import log_opening, run, version_line
 from server.broker.state import Broker
 from server.runtime.clock import Clock, SystemClock, read_together
 from server.runtime.dispatch import RequestDispatcher
-from server.runtime.limits import process_resources
+from server.runtime.program.limits import process_resources
 from server.runtime.registry import collect
 from server.runtime.service import Services
 from server.store.commitlog.flush import SyncJob

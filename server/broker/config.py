@@ -21,10 +21,10 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from server.runtime.admin_gate import address_list
-from server.runtime.hostaddress import is_any_address, join_address, local_ip
+from server.runtime.access.admin_gate import address_list
+from server.runtime.access.hostaddress import is_any_address, join_address, local_ip
 from server.runtime.javakeys import BROKER_KEYS
-from server.runtime.limits import IN_FLIGHT_SIZE_MIN, in_flight_size
+from server.runtime.program.limits import IN_FLIGHT_SIZE_MIN, in_flight_size
 from server.runtime.settings import (
     Settings,
     SettingsError,

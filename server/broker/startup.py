@@ -17,11 +17,11 @@ from typing import Final
 from server.broker.config import BrokerConfig, broker_config, printed
 from server.broker.names import some
 from server.broker.state import Broker
-from server.runtime.commandline import Printing, gather, read_flags
-from server.runtime.event_loop import loop_name
-from server.runtime.hostaddress import join_address
-from server.runtime.kernels import kernels_in_use
-from server.runtime.process import EXIT_OK, Server, print_settings, refuse_settings, serve
+from server.runtime.access.hostaddress import join_address
+from server.runtime.program.commandline import Printing, gather, read_flags
+from server.runtime.program.event_loop import loop_name
+from server.runtime.program.kernels import kernels_in_use
+from server.runtime.program.process import EXIT_OK, Server, print_settings, refuse_settings, serve
 from server.runtime.settings import SettingsError
 from storefmt.errors import StoreError
 

@@ -12,10 +12,10 @@ from typing import Final
 
 from server.filterserver.app import FilterServerApp
 from server.filterserver.config import filter_server_config, printed
+from server.runtime.access.hostaddress import join_address
 from server.runtime.clock import SystemClock
-from server.runtime.commandline import Printing, gather, read_flags
-from server.runtime.hostaddress import join_address
-from server.runtime.process import EXIT_OK, print_settings, refuse_settings, serve
+from server.runtime.program.commandline import Printing, gather, read_flags
+from server.runtime.program.process import EXIT_OK, print_settings, refuse_settings, serve
 from server.runtime.settings import SettingsError
 from storefmt.errors import BadCall
 

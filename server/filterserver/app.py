@@ -33,10 +33,10 @@ from server.filterserver.compiling import BadModule, CompileLimits
 from server.filterserver.config import FilterServerConfig
 from server.filterserver.filters import Filters
 from server.filterserver.module import FilterEngine, FilterModule, Limits
+from server.runtime.access.hostaddress import join_address
 from server.runtime.clock import Clock
 from server.runtime.dispatch import RequestDispatcher
-from server.runtime.hostaddress import join_address
-from server.runtime.limits import in_flight_size, process_resources
+from server.runtime.program.limits import in_flight_size, process_resources
 from server.runtime.registry import Handlers
 from server.runtime.request import Request, RequestRefused
 from server.runtime.service import Services

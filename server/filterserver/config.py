@@ -6,7 +6,7 @@ Source: filtersrv/FiltersrvConfig.java (4.2), remoting/netty/NettyServerConfig.j
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from server.runtime.hostaddress import is_any_address, local_ip
+from server.runtime.access.hostaddress import is_any_address, local_ip
 from server.runtime.settings import (
     Settings,
     SettingsError,

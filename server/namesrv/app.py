@@ -24,12 +24,12 @@ from server.namesrv.config import NamesrvConfig, namesrv_config
 from server.namesrv.kvconfig import KvConfig
 from server.namesrv.request_gate import make_door, make_gate
 from server.namesrv.state import NamesrvState
+from server.runtime.access.hostaddress import join_address
 from server.runtime.clock import Clock, SystemClock
-from server.runtime.commandline import Printing, gather, read_flags
 from server.runtime.dispatch import RequestDispatcher, UnknownCode
-from server.runtime.hostaddress import join_address
-from server.runtime.limits import process_resources
-from server.runtime.process import EXIT_OK, print_settings, refuse_settings, serve
+from server.runtime.program.commandline import Printing, gather, read_flags
+from server.runtime.program.limits import process_resources
+from server.runtime.program.process import EXIT_OK, print_settings, refuse_settings, serve
 from server.runtime.registry import collect
 from server.runtime.service import Services
 from server.runtime.settings import SettingsError, format_settings

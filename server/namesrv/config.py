@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from server.runtime.admin_gate import address_list
+from server.runtime.access.admin_gate import address_list
 from server.runtime.javakeys import NAMESRV_KEYS, namesrv_defaults
-from server.runtime.limits import IN_FLIGHT_SIZE_MIN, in_flight_size
+from server.runtime.program.limits import IN_FLIGHT_SIZE_MIN, in_flight_size
 from server.runtime.settings import (
     Settings,
     Value,

@@ -15,8 +15,8 @@ from typing import Final
 
 from remoting.codes import RequestCode
 from server.namesrv.config import NamesrvConfig
-from server.runtime.admin_gate import LocalGate, address_list, warn_if_open
-from server.runtime.hostaddress import is_loopback
+from server.runtime.access.admin_gate import LocalGate, address_list, warn_if_open
+from server.runtime.access.hostaddress import is_loopback
 from server.runtime.request import Request
 
 ADMIN_CODES: Final = frozenset({

@@ -1,4 +1,7 @@
-"""The base of every server: clock, settings, process, timers, limits and request dispatch.
+"""The base of every server: clock, settings, timers and request dispatch.
+
+    program/    a server as a process: flags, limits, log, event loop
+    access/     addresses, and who may change a server
 
 Nothing here knows about brokers or name servers. Start with ``service.Services`` for timers,
 ``settings`` for configuration files, and ``slices`` for long work beside the event loop.

@@ -1,9 +1,12 @@
 """A console that remembers, a way to run one line, and real servers for the end-to-end tests."""
 
 import io
+import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +23,18 @@ class Result:
     exit_code: int
     out: str
     err: str
+
+
+Run = Callable[..., Result]
+"""Runs the words of a line."""
+Row = dict[str, Any]
+
+
+def rows(done: Result, *, exit_code: int = 0) -> list[Row]:
+    """Return the rows of a call with ``-o json``, which must have ended so."""
+    assert done.exit_code == exit_code, (done.err, done.out)
+    made = json.loads(done.out)
+    return made if isinstance(made, list) else [made]
 
 
 def console_of(
@@ -45,7 +60,7 @@ def env(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def run(env: dict[str, str]) -> Iterator[Callable[..., Result]]:
+def run(env: dict[str, str]) -> Iterator[Run]:
     """Return a function that runs one line as the program would."""
     workplace = Workplace()
 
@@ -67,7 +82,7 @@ def servers() -> Iterator[Addresses]:
 
 
 @pytest.fixture
-def at(run: Callable[..., Result], servers: Addresses) -> Callable[..., Result]:
+def at(run: Run, servers: Addresses) -> Run:
     """Return a function that runs one line against the servers."""
 
     def run_there(*words: str, **more: object) -> Result:
@@ -75,3 +90,11 @@ def at(run: Callable[..., Result], servers: Addresses) -> Callable[..., Result]:
         return run(*words, "--namesrv", servers.namesrv, *patience, **more)
 
     return run_there
+
+
+@pytest.fixture
+def topic(at: Run, request: pytest.FixtureRequest) -> str:
+    """Return a topic of this test alone, with 2 queues."""
+    name = re.sub(r"[^a-z0-9_]", "-", request.node.name)[:100]
+    assert at("topic", "create", name, "-q", "2").exit_code == 0
+    return str(name)

@@ -1,7 +1,6 @@
 """Every command ends the same way where no server answers, none is named, or a line is wrong."""
 
 import json
-from collections.abc import Callable
 
 import click
 import pytest
@@ -10,9 +9,8 @@ from mqadmin.cli.command import Command, Needs
 from mqadmin.cli.options import long_of
 from mqadmin.cli.parse import everything
 from mqadmin.cli.types import Choice
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Run
 
-Run = Callable[..., Result]
 NOBODY = "127.0.0.1:1"
 FILES_FIRST = {
     *("apply", "diff", "undo", "message export", "pipeline archive"),

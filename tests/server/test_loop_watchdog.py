@@ -39,7 +39,7 @@ from server.namesrv import handlers as namesrv_handlers
 from server.namesrv.app import NamesrvApp
 from server.namesrv.config import NamesrvConfig
 from server.runtime.clock import SystemClock
-from server.runtime.event_loop import ServerLoop
+from server.runtime.program.event_loop import ServerLoop
 from server.runtime.registry import collect
 from storefmt.config.tables import SubscriptionGroup
 from storefmt.formats.batch import BatchEntry, join_batch

@@ -1,14 +1,18 @@
-"""A topic on one broker: its settings; its messages go with it and do not come back.
+"""A topic on one broker, and that a name server knows it.
+
+Its messages go with it and do not come back. Brokers register it at the name servers, where it
+stays until it is deleted there, too.
 
 Rule: whether it is ordered is no setting of it. Brokers take that from the name servers
 (``mqadmin.changes.topic_order``) and do not look at what a request says of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from mqadmin.changes.targets.base import MANY, Listed
+from mqadmin.errors import Refused
 from storefmt.config.fastjson import Json
 from storefmt.config.tables import TopicConfig
 
@@ -44,3 +48,43 @@ class TopicTarget(Listed[TopicConfig, Mapping[str, TopicConfig]]):
         if one is None or other is None:
             return one is other
         return replace(one, extra={}, order=other.order) == replace(other, extra={})
+
+
+@dataclass(frozen=True, slots=True)
+class RouteTarget(Listed[bool, Collection[str]]):
+    """Named by the topic, and a cluster where only its queues are meant."""
+
+    kind: ClassVar[str] = "route"
+    is_kept: ClassVar[bool] = False
+
+    @property
+    def shelf(self) -> Hashable:
+        """Return what names the listing; with a cluster it is no matter of a listing alone."""
+        _, *clusters = self.names
+        return type(self), self.place.address, self.names if clusters else ()
+
+    async def listing(self) -> Collection[str]:
+        """Return the topics that the name server knows."""
+        return set(await self.admin.topic_list(address=self.place.address))
+
+    def find(self, listing: Collection[str]) -> bool | None:
+        """Return True where the name server lists the topic."""
+        return self.names[0] in listing or None
+
+    async def read(self) -> bool | None:
+        """Return True where the name server lists the topic, in the cluster if one is named."""
+        topic, *clusters = self.names
+        listed = self.find(await self.listing())
+        if not listed or not clusters:
+            return listed
+        route = await self.admin.topic_route_at(self.place.address, topic)
+        return any(data.cluster in clusters for data in route.broker_datas) or None
+
+    async def write(self, value: bool | None) -> None:
+        """Have the name server forget the topic."""
+        if value:
+            raise Refused("brokers register a topic, nobody else")
+        topic, *clusters = self.names
+        await self.admin.delete_topic_in_namesrv(
+            self.place.address, topic, cluster=clusters[0] if clusters else None
+        )

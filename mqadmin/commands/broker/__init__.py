@@ -1,1 +1,1 @@
-"""Commands whose first word is ``broker``; one file each."""
+"""Commands whose first word is ``broker``."""

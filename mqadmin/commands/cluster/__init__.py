@@ -1,1 +1,1 @@
-"""Commands whose first word is ``cluster``; one file each."""
+"""Commands whose first word is ``cluster``."""

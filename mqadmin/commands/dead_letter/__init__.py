@@ -1,1 +1,1 @@
-"""Commands whose first word is ``dead-letter``; one file each."""
+"""Commands whose first word is ``dead-letter``."""

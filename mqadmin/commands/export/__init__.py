@@ -1,1 +1,1 @@
-"""Commands whose first word is ``export``; one file each."""
+"""Commands whose first word is ``export``."""

@@ -1,1 +1,1 @@
-"""Commands whose first word is ``group``; one file each."""
+"""Commands whose first word is ``group``."""

@@ -17,8 +17,7 @@ import click
 
 from mqadmin.changes.targets.group import GroupTarget
 from mqadmin.changes.targets.offset import OffsetTarget
-from mqadmin.changes.targets.route import RouteTarget
-from mqadmin.changes.targets.topic import TopicTarget
+from mqadmin.changes.targets.topic import RouteTarget, TopicTarget
 from mqadmin.changes.write import Step, carry_out, if_there, plan, untyped
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import Where, group_argument

@@ -1,1 +1,1 @@
-"""Commands whose first word is ``message``; one file each."""
+"""Commands whose first word is ``message``."""

@@ -33,8 +33,8 @@ from mqadmin.messages.export_file import (
 )
 from mqadmin.messages.filter import Filter
 from mqadmin.messages.message_rows import row_of
-from mqadmin.output.progress import Progress
 from mqadmin.output.rows import Outcome
+from mqadmin.output.terminal.progress import Progress
 from mqadmin.output.times import When
 from mqadmin.session.call import Call
 

@@ -21,8 +21,8 @@ from mqadmin.cli.decorators import limit_option, producer_group, rate_option
 from mqadmin.cli.types import FILE_PATH, TOPIC
 from mqadmin.errors import CommandError, Usage
 from mqadmin.messages.limits import RateLimit
-from mqadmin.output.progress import Progress
 from mqadmin.output.rows import Outcome, Row, one
+from mqadmin.output.terminal.progress import Progress
 from mqadmin.session.call import Call
 from mqclient.message import Message
 from mqclient.producer.producer import Producer

@@ -1,1 +1,1 @@
-"""Commands whose first word is ``namesrv``; one file each."""
+"""Commands whose first word is ``namesrv``."""

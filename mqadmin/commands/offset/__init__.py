@@ -1,1 +1,1 @@
-"""Commands whose first word is ``offset``; one file each."""
+"""Commands whose first word is ``offset``."""

@@ -1,1 +1,1 @@
-"""Commands whose first word is ``store``; one file each."""
+"""Commands whose first word is ``store``."""

@@ -7,10 +7,10 @@ import click
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.types import FILE_PATH
 from mqadmin.errors import Damaged, Usage
-from mqadmin.output.html_page import PageRow, check_page_path, save_page
-from mqadmin.output.progress import Progress
-from mqadmin.output.report import html_report
+from mqadmin.output.pages.html_page import PageRow, check_page_path, save_page
+from mqadmin.output.pages.store_page import html_report
 from mqadmin.output.rows import Outcome, one
+from mqadmin.output.terminal.progress import Progress
 from mqadmin.session.call import Call
 from storefmt.offline.views.storedir import StoreDir
 

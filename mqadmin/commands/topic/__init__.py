@@ -1,1 +1,1 @@
-"""Commands whose first word is ``topic``; one file each."""
+"""Commands whose first word is ``topic``."""

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mqadmin.changes.targets.route import RouteTarget
-from mqadmin.changes.targets.topic import TopicTarget
+from mqadmin.changes.targets.topic import RouteTarget, TopicTarget
 from mqadmin.changes.write import carry_out, plan, untyped
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import topic_argument

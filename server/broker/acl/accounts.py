@@ -17,7 +17,7 @@ from typing import Final
 
 from remoting.bodies import PlainAccessConfig
 from server.broker.names import retry_topic
-from server.runtime.addresses import AddressPattern, BadAddress
+from server.runtime.access.addresses import AddressPattern, BadAddress
 from storefmt.names import RETRY_PREFIX
 
 KEY_SIZE_MIN: Final = 7

@@ -29,7 +29,7 @@ from remoting.errors import RemotingError
 from server.broker.acl.accounts import Account, AclError, Perm, account_of, check_keys, check_perms
 from server.broker.acl.files import ACCOUNTS, WHITE, AclFiles, Content, accounts_in
 from server.broker.acl.rules import Level, Resource, TopicAt, rule_of
-from server.runtime.addresses import AddressPattern, BadAddress
+from server.runtime.access.addresses import AddressPattern, BadAddress
 from storefmt.config.fastjson import Json, Key
 from storefmt.config.tables import DataVersion
 from storefmt.errors import ConfigDamaged

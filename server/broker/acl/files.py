@@ -25,7 +25,7 @@ from typing import Final, cast
 from remoting.bodies import PlainAccessConfig
 from remoting.errors import BadBody
 from server.broker.acl.accounts import Account, AclError, account_of
-from server.runtime.addresses import AddressPattern, BadAddress
+from server.runtime.access.addresses import AddressPattern, BadAddress
 from server.runtime.jsonfile import Files, RealFiles, write_atomic
 from storefmt.config.fastjson import Json
 from storefmt.config.tables import DataVersion

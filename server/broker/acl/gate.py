@@ -1,7 +1,8 @@
 """The check before every request of a broker: its accounts, or the rule for administrators.
 
 Rule: with ``aclEnable`` the accounts decide about every request, from everywhere. Without it
-whatever an administrator writes is taken from this machine only (``server.runtime.admin_gate``).
+whatever an administrator writes is taken from this machine only
+(``server.runtime.access.admin_gate``).
 
 Source: broker/BrokerController.java#initialAcl.
 """
@@ -17,7 +18,7 @@ from server.broker.acl.files import AclFiles
 from server.broker.acl.rules import ADMIN_WRITES
 from server.broker.config import BrokerConfig
 from server.broker.names import retry_topic
-from server.runtime.admin_gate import LocalGate, address_list, warn_if_open
+from server.runtime.access.admin_gate import LocalGate, address_list, warn_if_open
 from server.runtime.request import Request, RequestRefused
 from server.store.store import MessageStore
 from storefmt.errors import RecordDamaged

@@ -43,8 +43,8 @@ from server.broker.ha.sync_master_wait import hold
 from server.broker.ports import open_fast_port
 from server.broker.serving.group_commit import Ack
 from server.broker.state import Broker, Ha
-from server.runtime.admin_gate import address_list
-from server.runtime.hostaddress import is_loopback
+from server.runtime.access.admin_gate import address_list
+from server.runtime.access.hostaddress import is_loopback
 from server.runtime.request import RequestRefused
 from server.runtime.service import Services
 from storefmt.errors import StoreError

@@ -25,8 +25,8 @@ from remoting.aio.listener import Listener
 from remoting.aio.resources import Places
 from server.broker.ha.frames import BadStream, Reports, framed
 from server.broker.ha.links import Links, LinkState, SlaveLink
+from server.runtime.access.hostaddress import join_address
 from server.runtime.clock import Clock
-from server.runtime.hostaddress import join_address
 from server.store.disk.nowait import ColdRead, no_wait
 from server.store.store import MessageStore
 

@@ -25,8 +25,8 @@ from server.broker.files.live_settings import FILE_NAME
 from server.broker.files.saves import answer_when_saved
 from server.broker.ha.slave_synchronize import DELIVERED_KEY, LEVEL_KEY
 from server.broker.state import Broker
-from server.runtime.event_loop import loop_name
-from server.runtime.kernels import kernels_in_use
+from server.runtime.program.event_loop import loop_name
+from server.runtime.program.kernels import kernels_in_use
 from server.runtime.properties import BadProperties, parse_properties
 from server.runtime.registry import handles
 from server.runtime.request import Request

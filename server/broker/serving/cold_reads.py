@@ -20,7 +20,7 @@ from typing import Final
 
 from server.broker.serving.group_commit import Turn
 from server.runtime.clock import Clock
-from server.runtime.event_loop import waits_of
+from server.runtime.program.event_loop import waits_of
 from server.store.commitlog.log_read import Begun, ReadSlices
 from server.store.disk.nowait import ColdRead
 

@@ -1,7 +1,6 @@
 """Exit codes, errors and streams of a run, without any server."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,8 @@ import pytest
 from mqadmin.errors import Damaged, NotFound, describe
 from mqclient.errors import BadRequest, TimedOut
 from storefmt.errors import BadCall, NotAStore
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Run
 
-Run = Callable[..., Result]
 NOBODY = "127.0.0.1:1"
 
 

@@ -1,6 +1,7 @@
 """The commands as a whole: names, declarations, and the Java tool's names and flags."""
 
 import ast
+import importlib
 import inspect
 import json
 import re
@@ -82,13 +83,20 @@ def test_each_command_is_found_by_its_name_in_any_case() -> None:
 def test_the_tree_is_what_the_modules_declare() -> None:
     folder = Path(commands.__file__).parent
     modules = {
-        f"mqadmin.commands.{file.parent.name}.{file.stem}"
-        for file in folder.glob("*/*.py")
+        ".".join(("mqadmin", "commands", *file.relative_to(folder).with_suffix("").parts))
+        for file in folder.rglob("*.py")
         if not file.stem.startswith("_")
     }
 
     assert modules == {tree.module_of(name) for name in tree.COMMANDS}
     assert [made.name for made in COMMANDS] == sorted(tree.COMMANDS)
+    declared = [
+        made
+        for module in modules
+        for made in vars(importlib.import_module(module)).values()
+        if isinstance(made, Command)
+    ]
+    assert sorted(made.name for made in declared) == sorted(tree.COMMANDS)
 
 
 def test_each_command_has_examples_that_parse_to_it() -> None:

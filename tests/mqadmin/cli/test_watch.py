@@ -8,7 +8,7 @@ from rich.text import Text
 from mqadmin.cli.command import Parsed
 from mqadmin.cli.parse import parse
 from mqadmin.cli.run import run_line
-from mqadmin.output.live import mark_changes
+from mqadmin.output.terminal.live import mark_changes
 from mqadmin.session.call import Memory, Workplace
 from mqadmin.session.settings import Settings
 from mqadmin.shell.server import Addresses

@@ -1,23 +1,16 @@
 """Accounts of a broker with access control: listed, set, deleted, and never their secrets."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from mqadmin.shell.server import Addresses, EmbeddedServer
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Result, Run, rows
 
-Run = Callable[..., Result]
 ADMIN, SECRET = "testsAdmin", "adminSecret"
 NEW = "brandNewSecret"
-
-
-def rows(done: Result, *, exit_code: int = 0) -> list[dict[str, object]]:
-    assert done.exit_code == exit_code, done.err
-    made = json.loads(done.out)
-    return made if isinstance(made, list) else [made]
 
 
 @pytest.fixture(scope="module")

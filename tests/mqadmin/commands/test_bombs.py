@@ -7,7 +7,6 @@ import base64
 import json
 import re
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,11 +19,9 @@ from mqclient.producer.settings import ProducerSettings
 from storefmt.formats.message import encode_record
 from storefmt.formats.sysflag import COMPRESSED
 from tests.mqadmin.commands.offline import run
-from tests.mqadmin.commands.test_messages import rows
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Run, rows
 from tests.storefmt.offline.tiny import BORN_MS, BROKER, LOG_FILE_SIZE, PRODUCER, tiny_store
 
-Run = Callable[..., Result]
 ROOMY = ProducerSettings(max_message_size=2 * BODY_SIZE_MAX, compress_level=9)
 
 

@@ -1,15 +1,12 @@
 """Java's ``-b HOST:PORT`` needs no name server, and ours does not, either."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mqadmin.shell.server import Addresses
-from tests.mqadmin.conftest import Result
-
-Run = Callable[..., Result]
+from tests.mqadmin.conftest import Run
 
 NAMES = {
     "brokerConsumeStats": (),

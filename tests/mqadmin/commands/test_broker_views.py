@@ -1,9 +1,8 @@
 """What brokers say of themselves: numbers, statistics, progress, connections, round trips."""
 
 import io
-import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -22,16 +21,9 @@ from remoting.bodies import (
     SubscriptionData,
 )
 from remoting.codes import RequestCode
-from tests.mqadmin.conftest import Result, console_of
+from tests.mqadmin.conftest import Run, console_of, rows
 
-Run = Callable[..., Result]
 CLIENT = "10.0.0.9@views"
-
-
-def rows(done: Result, *, exit_code: int = 0) -> list[dict[str, object]]:
-    assert done.exit_code == exit_code, done.err
-    made = json.loads(done.out)
-    return made if isinstance(made, list) else [made]
 
 
 def test_a_broker_says_its_numbers(at: Run, servers: Addresses) -> None:

@@ -2,14 +2,11 @@
 
 import asyncio
 import json
-from collections.abc import Callable
 
 import pytest
 
 from mqadmin.health import conditions
-from tests.mqadmin.conftest import Result
-
-Run = Callable[..., Result]
+from tests.mqadmin.conftest import Run
 
 
 @pytest.fixture

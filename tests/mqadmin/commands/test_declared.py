@@ -1,7 +1,6 @@
 """`export`, `diff` and `apply` at servers of their own, since `--prune` deletes."""
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +8,7 @@ import pytest
 import yaml
 
 from mqadmin.shell.server import Addresses, EmbeddedServer
-from tests.mqadmin.conftest import Result
-
-Run = Callable[..., Result]
+from tests.mqadmin.conftest import Run, rows
 
 
 @pytest.fixture(scope="module")
@@ -24,11 +21,6 @@ def cluster() -> Iterator[Addresses]:
 def here(run: Run, cluster: Addresses) -> Run:
     """Return a function that runs one line on the cluster of this module."""
     return lambda *words, **more: run(*words, "-n", cluster.namesrv, **more)
-
-
-def rows(done: Result) -> list[dict[str, Any]]:
-    made: list[dict[str, Any]] = json.loads(done.out)
-    return made
 
 
 def test_a_document_goes_round(here: Run, tmp_path: Path) -> None:
@@ -56,8 +48,10 @@ def test_a_document_goes_round(here: Run, tmp_path: Path) -> None:
     document["groups"]["READERS"] = {"*": {"retry_max_times": 3}}
     file.write_text(yaml.safe_dump(document))
     different = here("diff", str(file), "-ojson")
-    assert different.exit_code == 1
-    told = {(row["name"], row["setting"], row["left"], row["right"]) for row in rows(different)}
+    told = {
+        (row["name"], row["setting"], row["left"], row["right"])
+        for row in rows(different, exit_code=1)
+    }
     assert told == {
         ("KEPT", "read_queues", 5, 3),
         ("EXTRA", None, None, "there"),
@@ -132,7 +126,8 @@ def test_order_goes_to_the_name_server_and_comes_back(here: Run, tmp_path: Path)
     write(write_queues=4)
     assert "order" not in applied()
     write(order=False)
-    told = [row for row in rows(here("diff", str(file), "-ojson")) if row["name"] == "ORDERED"]
+    different = rows(here("diff", str(file), "-ojson"), exit_code=1)
+    told = [row for row in different if row["name"] == "ORDERED"]
     assert [(row["setting"], row["left"], row["right"]) for row in told] == [("order", False, True)]
     assert applied()["order"] == ("changed", {"order_conf": "elsewhere:3"})
     assert here("undo", "-y").exit_code == 0
@@ -154,8 +149,7 @@ def test_cluster_against_cluster(here: Run, cluster: Addresses, servers: Address
     assert here("diff", cluster.namesrv).exit_code == 0
     done = here("diff", servers.namesrv, "-ojson")
 
-    assert done.exit_code == 1
-    row = next(row for row in rows(done) if row["name"] == "ONLY_HERE")
+    row = next(row for row in rows(done, exit_code=1) if row["name"] == "ONLY_HERE")
     assert (row["left"], row["right"]) == (None, "there")
 
 

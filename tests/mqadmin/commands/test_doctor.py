@@ -1,7 +1,7 @@
 """The doctor at a real broker: what it finds, and its exit code as a health probe."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,9 +12,8 @@ from remoting.bodies import ConsumerRunningInfo, ProcessQueueInfo, SubscriptionD
 from remoting.codes import RequestCode
 from remoting.command import Command
 from tests.mqadmin.commands.test_online_group import GROUP, QUEUES, TOPIC, Member
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Result, Run
 
-Run = Callable[..., Result]
 NOT_THE_DISK = tuple(
     word
     for name in ("address", "master", "clock", "slave", "route", "subscription", "queue")

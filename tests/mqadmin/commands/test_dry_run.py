@@ -1,13 +1,11 @@
 """With --dry-run a command asks nobody, keeps nothing and sends only reads."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Run, rows
 
-Run = Callable[..., Result]
 READS = ("GET_", "QUERY_", "VIEW_", "SEARCH_")
 
 
@@ -50,3 +48,21 @@ def test_only_reads_are_sent(at: Run, env: dict[str, str], words: tuple[str, ...
     assert all(name.startswith(READS) for name in sent), sent
     assert sorted(journal.iterdir())[: len(kept)] == kept
     assert "undo" not in done.err
+
+
+def test_a_message_that_would_be_sent_is_not(at: Run) -> None:
+    done = at("message", "send", "dry", "x", "--dry-run", "--explain")
+
+    assert done.exit_code == 0, done.err
+    assert "would change" in done.out
+    assert "SEND_MESSAGE" not in done.err
+
+
+def test_an_offset_that_would_move_stays(at: Run) -> None:
+    at("topic", "create", "dry-offset", "-q", "1")
+    reset = ("offset", "reset", "dry", "dry-offset", "--to", "latest")
+
+    done = at(*reset, "--dry-run", "--explain", "-ojson")
+
+    assert rows(done)[0]["changed"]
+    assert not {"UPDATE_CONSUMER_OFFSET", "INVOKE_BROKER_TO_RESET_OFFSET"} & {*done.err.split()}

@@ -1,32 +1,13 @@
 """Commands against running servers: what is written is read back, by every way to ask."""
 
 import json
-import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mqadmin.shell.server import Addresses
 from storefmt.formats.sysflag import COMPRESSED
-from tests.mqadmin.conftest import Result
-
-Run = Callable[..., Result]
-
-
-def rows(done: Result) -> list[dict[str, object]]:
-    """Return the rows of a call with ``-o json``, which must have gone well."""
-    assert done.exit_code == 0, done.err
-    made = json.loads(done.out)
-    return made if isinstance(made, list) else [made]
-
-
-@pytest.fixture
-def topic(at: Run, request: pytest.FixtureRequest) -> str:
-    """Return a topic of this test alone, with 2 queues."""
-    name = re.sub(r"[^a-z0-9_]", "-", request.node.name)[:100]
-    assert at("topic", "create", name, "-q", "2").exit_code == 0
-    return str(name)
+from tests.mqadmin.conftest import Run, rows
 
 
 def test_a_topic_is_created_once_and_then_unchanged(at: Run) -> None:
@@ -276,33 +257,3 @@ def test_explain_prints_each_request_on_the_error_stream(at: Run, servers: Addre
     assert f"GET_ALL_TOPIC_LIST_FROM_NAMESERVER (206) {servers.namesrv}" in done.err
     assert "0 SUCCESS" in done.err
     assert "206" not in done.out
-
-
-WRITES = {
-    "UPDATE_AND_CREATE_TOPIC",
-    "DELETE_TOPIC_IN_BROKER",
-    "DELETE_TOPIC_IN_NAMESRV",
-    "SEND_MESSAGE",
-    "SEND_MESSAGE_V2",
-    "UPDATE_CONSUMER_OFFSET",
-    "INVOKE_BROKER_TO_RESET_OFFSET",
-}
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("topic", "create", "{topic}-new"),
-        ("topic", "update", "{topic}", "-q", "9"),
-        ("topic", "delete", "{topic}"),
-        ("message", "send", "{topic}", "x"),
-        ("offset", "reset", "G", "{topic}", "--to", "latest"),
-    ],
-)
-def test_a_dry_run_sends_only_reads(at: Run, words: tuple[str, ...], topic: str) -> None:
-    done = at(*(word.format(topic=topic) for word in words), "--dry-run", "--explain")
-
-    assert done.exit_code == 0, done.err
-    sent = {line.split(" ")[0] for line in done.err.splitlines()}
-    assert not sent & WRITES
-    assert "would change" in done.out or "true" in done.out

@@ -1,7 +1,6 @@
 """The files of the Java tool's export commands, written by ours."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +8,7 @@ import pytest
 
 from mqadmin.output.versions import version_name
 from mqadmin.shell.server import Addresses
-from tests.mqadmin.conftest import Result
-
-Run = Callable[..., Result]
+from tests.mqadmin.conftest import Run
 
 
 def written(at: Run, directory: Path, *words: str) -> dict[str, Any]:

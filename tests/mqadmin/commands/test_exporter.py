@@ -7,14 +7,12 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from mqadmin.shell.server import Addresses, EmbeddedServer
-from tests.mqadmin.conftest import Result
-
-Run = Callable[..., Result]
+from tests.mqadmin.conftest import Run
 
 
 def prepared(at: Run) -> None:

@@ -1,20 +1,9 @@
 """Consumer groups made, changed and deleted, with the truth told of each broker."""
 
-import json
-from collections.abc import Callable
-
 import pytest
 
 from mqadmin.shell.server import Addresses
-from tests.mqadmin.conftest import Result
-
-Run = Callable[..., Result]
-
-
-def rows(done: Result, *, exit_code: int = 0) -> list[dict[str, object]]:
-    assert done.exit_code == exit_code, done.err
-    made = json.loads(done.out)
-    return made if isinstance(made, list) else [made]
+from tests.mqadmin.conftest import Run, rows
 
 
 def test_a_group_is_created_once_and_then_unchanged(at: Run) -> None:

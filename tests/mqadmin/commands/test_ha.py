@@ -2,16 +2,13 @@
 
 import asyncio
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 from remoting.codes import RequestCode
 from server.broker.config import BrokerRole
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Run
 from tests.server.broker.ha.pairs import Pair, equal_ends, pair_in, state_of
 from tests.waiting import eventually, until
-
-Run = Callable[..., Result]
 
 
 async def mqadmin(run: Run, pair: Pair, *words: str) -> tuple[int, list[dict[str, object]], str]:

@@ -9,7 +9,7 @@ import pytest
 
 from mqadmin.cli.run import run_line
 from mqadmin.cluster.assignment import Assignment
-from mqadmin.commands.lock.list import LockRow, with_assignment
+from mqadmin.commands.lock import LockRow, with_assignment
 from mqadmin.session.call import Workplace
 from mqadmin.session.link import Link
 from mqadmin.shell.server import Addresses
@@ -19,10 +19,9 @@ from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus, Cons
 from mqclient.consumer.push_consumer import PushConsumer
 from mqclient.consumer.settings import PushSettings, Strategy
 from remoting.bodies import ConsumeFromWhere, MessageQueue
-from tests.mqadmin.conftest import Result, console_of
+from tests.mqadmin.conftest import Run, console_of, rows
 from tests.waiting import wait
 
-Run = Callable[..., Result]
 FIRST = PushSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
 
 
@@ -78,12 +77,6 @@ def members(servers: Addresses) -> Iterator[Members]:
     made = Members(servers.namesrv)
     yield made
     made.all_leave()
-
-
-def rows(done: Result) -> list[dict[str, Any]]:
-    assert done.exit_code == 0, done.err
-    made: list[dict[str, Any]] = json.loads(done.out)
-    return made
 
 
 @contextmanager

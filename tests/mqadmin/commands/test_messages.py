@@ -1,33 +1,11 @@
 """Message verbs against running servers: print, time, resend, trace, ids, files, bench."""
 
 import json
-import re
-from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 from mqadmin.commands.message.bench import percentile
 from mqadmin.shell.server import Addresses
-from tests.mqadmin.conftest import Result
-
-Run = Callable[..., Result]
-Row = dict[str, object]
-
-
-def rows(done: Result, *, exit_code: int = 0) -> list[Row]:
-    """Return the rows of a call with ``-o json``, which must have ended so."""
-    assert done.exit_code == exit_code, (done.err, done.out)
-    made = json.loads(done.out)
-    return made if isinstance(made, list) else [made]
-
-
-@pytest.fixture
-def topic(at: Run, request: pytest.FixtureRequest) -> str:
-    """Return a topic of this test alone, with 2 queues."""
-    name = re.sub(r"[^a-z0-9_]", "-", request.node.name)[:100]
-    assert at("topic", "create", name, "-q", "2").exit_code == 0
-    return str(name)
+from tests.mqadmin.conftest import Result, Row, Run, rows
 
 
 def fill(at: Run, topic: str, count: int = 4) -> list[Row]:

@@ -1,17 +1,15 @@
 """Reading verbs on a store directory say what they say of the broker that writes it."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mqadmin.shell.server import Addresses
-from tests.mqadmin.commands.test_messages import fill, rows
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.commands.test_messages import fill
+from tests.mqadmin.conftest import Run, rows
 from tests.waiting import wait
 
-Run = Callable[..., Result]
 TOPIC, GROUP = "offline-verbs", "OfflineVerbsG"
 SHOWN = ("topic", "queue_id", "queue_offset", "log_offset", "msg_id", "body", "keys", "store_ms")
 

@@ -1,16 +1,14 @@
 """Offset verbs against running servers: preview, skip, clone, files, and undo."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mqadmin.shell.server import Addresses
-from tests.mqadmin.commands.test_messages import fill, rows
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.commands.test_messages import fill
+from tests.mqadmin.conftest import Result, Run, rows
 
-Run = Callable[..., Result]
 TOPIC = "offset-verbs"
 
 

@@ -4,7 +4,7 @@ The member is a client of our own that answers what a broker asks a consumer.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -30,10 +30,9 @@ from remoting.bodies import (
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import UnregisterClient
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Run, rows
 from tests.waiting import wait
 
-Run = Callable[..., Result]
 GROUP, TOPIC, MEMBER = "ONLINE", "ONLINE_TOPIC", "10.0.0.1@member"
 QUEUES = [MessageQueue(TOPIC, "broker-a", queue_id) for queue_id in range(2)]
 RESET = RequestCode.RESET_CONSUMER_CLIENT_OFFSET
@@ -103,12 +102,6 @@ def member(at: Run, servers: Addresses) -> Iterator[Member]:
     yield made
     link.run(lambda: made.leave(client, servers.broker))
     link.close()
-
-
-def rows(done: Result) -> list[dict[str, object]]:
-    assert done.exit_code == 0, done.err
-    made = json.loads(done.out)
-    return made if isinstance(made, list) else [made]
 
 
 def test_locks_show_who_holds_which_queue_and_until_when(at: Run, member: Member) -> None:

@@ -1,7 +1,6 @@
 """``report``: a live cluster as a page, looked at by a program and by a real browser."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,8 @@ from mqadmin.top.page import BARS_MAX, cluster_page
 from mqadmin.top.sample import TopRow
 from tests.browser import drawn
 from tests.mqadmin.commands.test_store_report import Page
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Run
 
-Run = Callable[..., Result]
 EVIL = '<script>alert(1)</script>"\x1b[31m'
 FULL = Finding(Severity.ERROR, Check.DISK, EVIL, "the disk is 95% full", "it refuses messages")
 

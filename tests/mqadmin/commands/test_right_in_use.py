@@ -1,22 +1,13 @@
 """What people met on real clusters, and what the commands say now."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mqadmin.output.topic_kinds import kind_of
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Run, rows
 from tests.waiting import wait
-
-Run = Callable[..., Result]
-
-
-def rows(done: Result, *, exit_code: int = 0) -> list[dict[str, object]]:
-    assert done.exit_code == exit_code, done
-    made = json.loads(done.out)
-    return made if isinstance(made, list) else [made]
 
 
 def test_a_topic_that_takes_no_messages_is_named_with_its_permission(at: Run) -> None:

@@ -1,21 +1,13 @@
 """Settings of brokers and name servers, the key-value table, write permission, cleaning up."""
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from mqadmin.shell.server import Addresses
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Run, rows
 
-Run = Callable[..., Result]
 WRITES = (" UPDATE_", " PUT_", " DELETE_", " WIPE_", " ADD_", " CLEAN_")
-
-
-def rows(done: Result, *, exit_code: int = 0) -> list[dict[str, object]]:
-    assert done.exit_code == exit_code, done.err
-    made = json.loads(done.out)
-    return made if isinstance(made, list) else [made]
 
 
 def value_of(at: Run, key: str) -> object:

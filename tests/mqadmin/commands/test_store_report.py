@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mqadmin.output.charts import Bar, bars, safe
+from mqadmin.output.pages.charts import Bar, bars, safe
 from tests.browser import drawn
 from tests.golden import Golden
 from tests.mqadmin.commands.offline import run

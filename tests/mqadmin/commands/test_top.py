@@ -2,15 +2,12 @@
 
 import json
 import sys
-from collections.abc import Callable
 
 import pexpect
 
 from mqadmin.shell.server import Addresses
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Run
 from tests.mqadmin.typed import end_of, kill
-
-Run = Callable[..., Result]
 
 
 def test_once_gives_rows(at: Run) -> None:

@@ -1,22 +1,12 @@
 """Permission, clusters, order configuration and readers of topics; rates of groups."""
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mqadmin.shell.server import Addresses
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Run, rows
 from tests.waiting import wait
-
-Run = Callable[..., Result]
-
-
-def rows(done: Result, *, exit_code: int = 0) -> list[dict[str, object]]:
-    assert done.exit_code == exit_code, done.err
-    made = json.loads(done.out)
-    return made if isinstance(made, list) else [made]
 
 
 def test_taking_a_permission_is_asked_for_and_giving_one_is_not(at: Run) -> None:

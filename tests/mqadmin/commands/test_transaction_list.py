@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from typing import cast
 
-from mqadmin.commands.transaction.list import undecided_at_most
+from mqadmin.commands.transaction import undecided_at_most
 from mqadmin.session.link import Link
 from mqadmin.shell.server import Addresses
 from mqclient.admin.admin import Admin

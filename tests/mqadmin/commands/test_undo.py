@@ -1,7 +1,5 @@
 """``undo``: what a destructive write changed comes back, and the answer says what did."""
 
-import json
-from collections.abc import Callable
 from typing import cast
 
 import pytest
@@ -9,21 +7,13 @@ import pytest
 from mqadmin.changes.targets.topic import TopicTarget
 from mqadmin.changes.write import Done, Step
 from mqadmin.cluster.brokers import Place
-from mqadmin.commands.undo.undo import made_again
+from mqadmin.commands.undo import made_again
 from mqadmin.output.rows import CHANGED
 from mqadmin.session.journal import Journal
 from mqadmin.shell.server import Addresses
 from mqclient.admin.admin import Admin
 from storefmt.config.tables import TopicConfig
-from tests.mqadmin.conftest import Result
-
-Run = Callable[..., Result]
-
-
-def rows(done: Result, *, exit_code: int = 0) -> list[dict[str, object]]:
-    assert done.exit_code == exit_code, done.err
-    made = json.loads(done.out)
-    return made if isinstance(made, list) else [made]
+from tests.mqadmin.conftest import Run, rows
 
 
 def test_a_changed_topic_comes_back(at: Run) -> None:

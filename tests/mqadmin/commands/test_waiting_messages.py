@@ -1,7 +1,6 @@
 """Dead letters and delayed messages against running servers."""
 
 import json
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -11,10 +10,9 @@ from mqadmin.shell.server import Addresses
 from mqclient.client.instance import MQClient
 from remoting.codes import RequestCode
 from remoting.headers import ConsumerSendMsgBack
-from tests.mqadmin.commands.test_messages import fill, rows
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.commands.test_messages import fill
+from tests.mqadmin.conftest import Result, Run, rows
 
-Run = Callable[..., Result]
 TOPIC, GROUP = "dead-letter-verbs", "DeadG"
 DLQ = "%DLQ%" + GROUP
 

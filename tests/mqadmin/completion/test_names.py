@@ -3,17 +3,15 @@
 import json
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from mqadmin.completion import cache
+from mqadmin.completion import live
 from mqadmin.session.contexts import ContextFile
 from mqadmin.shell.server import Addresses
-from tests.mqadmin.conftest import Result
+from tests.mqadmin.conftest import Run
 
-Run = Callable[..., Result]
 NOBODY = "127.0.0.1:1"
 
 
@@ -22,9 +20,9 @@ def test_names_are_fetched_once_and_then_come_from_the_file(
 ) -> None:
     at("topic", "create", "CACHED_NAME", "-q", "1")
     first = at("completion", "names", "topic", "-o", "name")
-    path = cache.path_of(servers.namesrv, env)
+    path = live.path_of(servers.namesrv, env)
     kept = json.loads(path.read_text())
-    cache.save(path, {**kept, "topic": ["only-in-the-file"]})
+    live.save(path, {**kept, "topic": ["only-in-the-file"]})
 
     second = at("completion", "names", "topic", "-o", "name")
 
@@ -37,7 +35,7 @@ def test_names_are_fetched_once_and_then_come_from_the_file(
 def test_refresh_asks_whatever_the_file_says(
     at: Run, servers: Addresses, env: dict[str, str]
 ) -> None:
-    cache.save(cache.path_of(servers.namesrv, env), {"topic": ["old"]})
+    live.save(live.path_of(servers.namesrv, env), {"topic": ["old"]})
 
     done = at("completion", "names", "topic", "--refresh", "-o", "name")
 
@@ -46,7 +44,7 @@ def test_refresh_asks_whatever_the_file_says(
 
 
 def test_no_server_no_address_and_a_broken_file_are_silent(run: Run, env: dict[str, str]) -> None:
-    broken = cache.path_of("127.0.0.1:1", env)
+    broken = live.path_of("127.0.0.1:1", env)
     broken.parent.mkdir(parents=True)
     broken.write_text("{")
 
@@ -107,8 +105,8 @@ def test_keys_that_are_no_utf_8_are_silent(
 def test_a_cache_that_is_old_and_cannot_be_written_still_has_names(
     run: Run, env: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = cache.path_of(NOBODY, env)
-    cache.save(path, {"topic": ["kept"]})
+    path = live.path_of(NOBODY, env)
+    live.save(path, {"topic": ["kept"]})
     os.utime(path, (0, 0))
 
     def refuse(*args: object, **more: object) -> None:
@@ -131,9 +129,9 @@ def test_contexts_need_no_server(run: Run) -> None:
 def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
-    cache.save(tmp_path / "file" / "below" / "names.json", {"topic": ["t"]})
+    live.save(tmp_path / "file" / "below" / "names.json", {"topic": ["t"]})
 
-    assert cache.load(tmp_path / "file" / "below" / "names.json") is None
+    assert live.load(tmp_path / "file" / "below" / "names.json") is None
 
 
 def test_the_script_is_printed_whole(run: Run) -> None:

@@ -1,7 +1,6 @@
 """Contexts: what is kept, how safely, and what of it a call uses."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,7 @@ from mqadmin.session.contexts import ContextFile, keys_of_java, secret_of
 from mqadmin.session.settings import Settings
 from mqadmin.session.tls_files import TlsFiles
 from mqadmin.shell.server import Addresses
-from tests.mqadmin.conftest import Result, console_of
-
-Run = Callable[..., Result]
+from tests.mqadmin.conftest import Run, console_of
 
 
 def test_everything_about_a_context_is_kept_for_its_user_alone(

@@ -4,7 +4,7 @@ import io
 import json
 import os
 import select
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TextIO
@@ -17,9 +17,7 @@ from mqadmin.shell.engine import Shell
 from mqadmin.shell.filters import stage_of
 from mqadmin.shell.pipe import Enough, Pipe
 from mqadmin.shell.server import Addresses
-from tests.mqadmin.conftest import Result, console_of
-
-Run = Callable[..., Result]
+from tests.mqadmin.conftest import Run, console_of
 
 
 def pipe(out: io.StringIO, *filters: str) -> Pipe:

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,7 @@ import pytest
 from mqadmin.session.call import Workplace
 from mqadmin.shell.engine import Shell
 from mqadmin.shell.server import Addresses
-from tests.mqadmin.conftest import Result, console_of
-
-Run = Callable[..., Result]
+from tests.mqadmin.conftest import Run, console_of
 
 
 def test_a_script_stops_at_the_first_line_that_fails(run: Run) -> None:

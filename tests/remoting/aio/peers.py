@@ -7,7 +7,7 @@ from typing import TypeVar
 from remoting.aio.server import RemotingServer, ServerConn
 from remoting.command import Command
 from remoting.frame import FrameReader, RawFrame, decode_frame
-from server.runtime import event_loop
+from server.runtime.program import event_loop
 
 _T = TypeVar("_T")
 LIMIT_S = 60.0

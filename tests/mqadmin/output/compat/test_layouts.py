@@ -1,7 +1,6 @@
 """``--compat``: a layout is printed where there is one, else refused before anything is sent."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,7 @@ from mqadmin.output.compat.java_maps import hash_order, queue_hash
 from mqadmin.output.compat.java_text import Line, map_text
 from mqadmin.output.compat.layouts import LAYOUTS, layout_of
 from mqadmin.shell.server import Addresses
-from tests.mqadmin.conftest import Result
-
-Run = Callable[..., Result]
+from tests.mqadmin.conftest import Run
 
 
 def test_rows_come_in_java_s_columns(at: Run) -> None:

@@ -8,8 +8,8 @@ from remoting.bodies import KVTable
 from remoting.codes import RequestCode
 from server.broker.config import broker_config
 from server.broker.files.live_settings import FILE_NAME, LiveSettings
-from server.runtime.event_loop import loop_name
-from server.runtime.kernels import kernels_in_use
+from server.runtime.program.event_loop import loop_name
+from server.runtime.program.kernels import kernels_in_use
 from server.runtime.settings import Value
 from tests.golden import Golden
 from tests.server.broker.desk import running

@@ -1,0 +1,441 @@
+"""``acl …``: the accounts of brokers with access control.
+
+    list, show    GET_BROKER_CLUSTER_ACL_CONFIG
+    set           UPDATE_AND_CREATE_ACL_CONFIG: an account, or the fields that are named
+    delete        DELETE_ACL_CONFIG
+    version       GET_BROKER_CLUSTER_ACL_INFO: how often the files changed, and when last
+    white-addr    UPDATE_GLOBAL_WHITE_ADDRS_CONFIG: who needs no signature, replaced as a whole
+
+These are the requests on each broker, behind GET_BROKER_CONFIG; a change is made between two
+GET_BROKER_CLUSTER_ACL_CONFIG, of which the second reads it back.
+
+Rule: no secret is in a row, a remark, a question or a title of the journal.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final, Literal, get_args
+
+import click
+
+from mqadmin.changes.targets.account import HIDDEN, AccountTarget, WhiteList, check_acl, read_acl
+from mqadmin.changes.write import Done, carry_out, if_there, plan
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import Where, account_argument, of_brokers, on_brokers
+from mqadmin.cli.types import BOOLEAN, Choice
+from mqadmin.cluster.brokers import Place, masters, with_slaves
+from mqadmin.errors import NotFound, Usage
+from mqadmin.output.rows import EpochMs, Outcome, Row, exit_code_of
+from mqadmin.session.call import Call
+from remoting.bodies import PlainAccessConfig
+from storefmt.config import fastjson
+from storefmt.config.tables import DataVersion
+
+
+@dataclass(frozen=True, slots=True)
+class AccountRow(Row):
+    """One account at one broker."""
+
+    broker: str
+    address: str
+    access_key: str
+    admin: bool | None
+    default_topic_perm: str | None
+    default_group_perm: str | None
+    topic_perms: tuple[str, ...]
+    group_perms: tuple[str, ...]
+    white_remote_address: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WhiteAddresses(Row):
+    """From where a broker takes requests without an account: ``--compat`` shows it first."""
+
+    broker: str
+    address: str
+    patterns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AccountChange(AccountRow):
+    """An account at one broker after the call; ``was`` has the old values of what differs."""
+
+    was: dict[str, object]
+    result: str
+    remark: str | None
+
+
+FIELDS: Final = (
+    *("admin", "default_topic_perm", "default_group_perm", "topic_perms", "group_perms"),
+    "white_remote_address",
+)
+
+
+async def acl_places(call: Call, where: Where) -> list[Place]:
+    """Return the brokers that are meant: each process has accounts of its own."""
+    admin = await call.admin()
+    places = await masters(admin, where, every=True)
+    return places if where.broker is not None else await with_slaves(admin, places)
+
+
+def account_row(place: Place, account: PlainAccessConfig) -> AccountRow:
+    """Return the row of an account."""
+    return AccountRow.of(
+        account,
+        broker=place.broker,
+        address=place.address,
+        access_key=account.access_key or "",
+        topic_perms=tuple(account.topic_perms or ()),
+        group_perms=tuple(account.group_perms or ()),
+        white_remote_address=account.white_remote_address or None,
+    )
+
+
+def change_row(done: Done[PlainAccessConfig]) -> AccountChange:
+    """Return the row of a change; secrets that a server puts into its text are hidden."""
+    step, now = done.step, done.value
+    remark = done.remark
+    for account in (step.old, step.new):
+        if account is not None and account.secret_key and remark:
+            remark = remark.replace(account.secret_key, HIDDEN)
+    was: dict[str, object] = {}
+    if step.old is not None and step.new is not None:
+        was = {
+            name: getattr(step.old, name)
+            for name in FIELDS
+            if (getattr(step.old, name) or None) != (getattr(step.new, name) or None)
+        }
+    shown = account_row(
+        step.target.place, now or PlainAccessConfig(access_key=step.target.names[0])
+    )
+    return AccountChange.of(
+        shown, admin=now.admin if now else None, was=was, result=done.result, remark=remark
+    )
+
+
+@command(
+    "acl list",
+    examples=(("mqadmin acl list", "who may do what, broker by broker"),),
+    details="Secrets are never shown. Who needs no account: `acl white-addr`.",
+    rows=AccountRow,
+    columns=("broker", "access_key", "admin", "topic_perms", "group_perms", "default_topic_perm"),
+)
+@of_brokers
+async def list_accounts(call: Call, *, where: Where) -> Outcome:
+    """Return one row an account and broker.
+
+    Raises:
+        Refused: a broker has no access control.
+    """
+    admin = await call.admin()
+    rows: list[Row] = []
+    places = await acl_places(call, where)
+    for place in sorted(places, key=lambda at: (at.broker, at.address)):
+        found = await read_acl(admin, place.address)
+        accounts = found.plain_access_configs or []
+        if call.settings.compat:
+            addresses = tuple(found.global_white_addrs or ())
+            rows.append(WhiteAddresses(place.broker, place.address, addresses))
+        else:
+            accounts = sorted(accounts, key=lambda one: one.access_key or "")
+        rows += [account_row(place, one) for one in accounts]
+    return Outcome(rows)
+
+
+@command(
+    "acl show",
+    examples=(("mqadmin acl show billing -o yaml", "what it may do, broker by broker"),),
+    details="Its secret is not shown.",
+    rows=AccountRow,
+    columns=("broker", "access_key", "admin", "topic_perms", "group_perms", "default_topic_perm"),
+)
+@account_argument
+@of_brokers
+async def show_account(call: Call, *, account: str, where: Where) -> Outcome:
+    """Return one row a broker.
+
+    Raises:
+        Refused: a broker has no access control.
+        NotFound: no broker has the account.
+    """
+    admin = await call.admin()
+    rows = []
+    for place in await acl_places(call, where):
+        found = await read_acl(admin, place.address)
+        rows += [
+            account_row(place, one)
+            for one in found.plain_access_configs or ()
+            if one.access_key == account
+        ]
+    if not rows:
+        raise NotFound(f"no broker has account {account}", hint="`acl list` shows them")
+    return Outcome(rows)
+
+
+KEY_SIZE_MIN: Final = 7
+"""Shorter keys are refused, by a Java broker with the secret in its text."""
+Perm = Literal["DENY", "PUB", "SUB", "PUB|SUB", "SUB|PUB"]
+
+
+@command(
+    "acl set",
+    examples=(
+        (
+            "mqadmin acl set billing --secret - --topic-perm orders=SUB --group-perm billing=SUB",
+            "an account; the secret comes from standard input",
+        ),
+        ("mqadmin acl set billing --admin false", "everything else as it was"),
+        ("mqadmin acl set billing --add --topic-perm bills=PUB", "one permission more"),
+        ("mqadmin acl set billing --remove orders", "one permission less"),
+    ),
+    details="A broker takes a change only with the account's secret. One that tells it when asked\n"
+    "(4.9.7) needs no --secret for an account that is there; one that hides it does.",
+    rows=AccountChange,
+    columns=(
+        "broker",
+        "access_key",
+        "admin",
+        "topic_perms",
+        "group_perms",
+        "was",
+        "result",
+        "remark",
+    ),
+    writes=True,
+)
+@account_argument
+@click.option("--secret", metavar="TEXT|-", help="its secret; '-' reads a line of standard input")
+@click.option("--admin", type=BOOLEAN, help="it may do everything, or not")
+@click.option(
+    "--topic-perm", multiple=True, metavar="TOPIC=PUB|SUB|DENY", help="what it may do with topics"
+)
+@click.option(
+    "--group-perm", multiple=True, metavar="GROUP=SUB|DENY", help="what it may do with groups"
+)
+@click.option("--default-topic-perm", type=Choice(get_args(Perm)), help="with every other topic")
+@click.option("--default-group-perm", type=Choice(get_args(Perm)), help="with every other group")
+@click.option(
+    "--white-addr", metavar="PATTERN", help="from where it needs no signature, as 10.0.0.*"
+)
+@click.option("--replace", "replace_", is_flag=True, help="reset what is not named")
+@click.option(
+    "--add",
+    is_flag=True,
+    help="permissions are added to those that are there, and do not replace them",
+)
+@click.option(
+    "--remove",
+    multiple=True,
+    metavar="NAME",
+    help="take the permission for this topic or group away",
+)
+@on_brokers
+async def set_account(
+    call: Call,
+    *,
+    account: str,
+    secret: str | None,
+    admin: bool | None,
+    topic_perm: tuple[str, ...],
+    group_perm: tuple[str, ...],
+    default_topic_perm: Perm | None,
+    default_group_perm: Perm | None,
+    white_addr: str | None,
+    replace_: bool,
+    add: bool,
+    remove: tuple[str, ...],
+    where: Where,
+) -> Outcome:
+    """Return one row a broker, with the old values of what changed.
+
+    Raises:
+        Usage: a key is too short, or a permission is none.
+        NotFound: there is no such cluster or broker.
+    """
+    if secret == "-":
+        secret = call.console.stdin.readline().rstrip("\r\n")
+    _check_keys(account, secret)
+    topics, groups = _perms(topic_perm), _perms(group_perm)
+    client = await call.admin()
+    places = await acl_places(call, where)
+
+    def choose(old: PlainAccessConfig | None) -> PlainAccessConfig:
+        base = PlainAccessConfig(access_key=account)
+        if old is not None:
+            base = replace(base, secret_key=old.secret_key, admin=False)
+            base = base if replace_ else old
+        return replace(
+            base,
+            secret_key=secret or base.secret_key,
+            admin=base.admin if admin is None else admin,
+            topic_perms=_merged(base.topic_perms, topics, add=add, remove=remove),
+            group_perms=_merged(base.group_perms, groups, add=add, remove=remove),
+            default_topic_perm=default_topic_perm or base.default_topic_perm,
+            default_group_perm=default_group_perm or base.default_group_perm,
+            white_remote_address=white_addr or base.white_remote_address,
+        )
+
+    steps = await plan(
+        [AccountTarget(client, place, (account,), secret) for place in places], choose
+    )
+    # Whether a hidden secret is the one that is given, nobody can tell: it is set.
+    steps = [
+        replace(step, is_blind=True)
+        if secret and step.old is not None and step.old.secret_key in (None, HIDDEN)
+        else step
+        for step in steps
+    ]
+    done = await carry_out(call, steps, title=f"acl set {account}")
+    rows = [change_row(one) for one in done]
+    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
+
+
+def _check_keys(account: str, secret: str | None) -> None:
+    for name, key in (("access key", account), ("secret", secret)):
+        if key is not None and len(key) < KEY_SIZE_MIN:
+            raise Usage(f"the {name} has {len(key)} characters", hint="7 are the least")
+
+
+def _merged(
+    old: list[str] | None, new: list[str], *, add: bool, remove: tuple[str, ...]
+) -> list[str] | None:
+    """Return the permissions that shall be: new ones instead of the old, or beside them."""
+    if not add and not remove:
+        return new or old
+    held = {one.partition("=")[0]: one for one in (old or ()) if add or not new}
+    held |= {one.partition("=")[0]: one for one in new}
+    # An empty list is no permission that a broker reads.
+    return [one for name, one in held.items() if name not in remove] or None
+
+
+def _perms(texts: tuple[str, ...]) -> list[str]:
+    """Return ``name=PERM`` texts, also those that Java's tool takes with commas between.
+
+    Raises:
+        Usage: one of them is none.
+    """
+    perms = [one.strip() for text in texts for one in text.split(",") if one.strip()]
+    for one in perms:
+        name, equals, perm = one.partition("=")
+        if not (name and equals) or perm.strip() not in Perm.__args__:  # type: ignore[attr-defined]
+            raise Usage(f"{one!r} is no permission", hint="as orders=PUB, orders=PUB|SUB")
+    return perms
+
+
+@command(
+    "acl delete",
+    examples=(("mqadmin acl delete billing -y", "from every broker"),),
+    details="`undo` brings it back where the broker told its secret (4.9.7 does, ours does not).",
+    rows=AccountChange,
+    columns=("broker", "access_key", "result", "remark"),
+    writes=True,
+)
+@account_argument
+@on_brokers
+async def delete_account(call: Call, *, account: str, where: Where) -> Outcome:
+    """Return one row a broker; exit code 3 where none has the account."""
+    admin = await call.admin()
+    places = await acl_places(call, where)
+    steps = await plan([AccountTarget(admin, place, (account,)) for place in places], if_there)
+    hidden = any(step.old is not None and step.old.secret_key == HIDDEN for step in steps)
+    done = await carry_out(
+        call,
+        steps,
+        title=f"acl delete {account}",
+        question=f"delete account {account}"
+        + (", for good, as its secret is hidden?" if hidden else "?"),
+    )
+    rows = [change_row(one) for one in done]
+    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
+
+
+@dataclass(frozen=True, slots=True)
+class AclVersion(Row):
+    """One account file of one broker."""
+
+    cluster: str
+    broker: str
+    address: str
+    file: str
+    counter: int
+    changed_ms: EpochMs
+
+
+@command(
+    "acl version",
+    examples=(("mqadmin acl version", "file by file: brokers that differ were missed"),),
+    rows=AclVersion,
+    columns=("broker", "address", "file", "counter", "changed_time"),
+)
+@of_brokers
+async def acl_version(call: Call, *, where: Where) -> Outcome:
+    """Return one row a broker and file.
+
+    Raises:
+        Refused: a broker has no access control.
+    """
+    admin = await call.admin()
+    rows = []
+    for place in await acl_places(call, where):
+        await check_acl(admin, place.address)
+        told = await admin.acl_version(place.address)
+        files = fastjson.loads(told.all_acl_file_version or "{}")
+        if not isinstance(files, dict) or not files:
+            files = {"": fastjson.loads(told.version)}
+        for file, value in sorted(files.items(), key=str):
+            version = DataVersion.from_json(value)
+            rows.append(
+                AclVersion(
+                    *(told.cluster_name, told.broker_name, place.address, str(file)),
+                    version.counter,
+                    version.timestamp_ms,
+                )
+            )
+    return Outcome(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class WhiteChange(Row):
+    """The white list of one broker before and after the call."""
+
+    broker: str
+    address: str
+    patterns: tuple[str, ...]
+    was: tuple[str, ...]
+    result: str
+    remark: str | None
+
+
+@command(
+    "acl white-addr",
+    examples=(
+        ("mqadmin acl white-addr", "the lists of all brokers"),
+        ("mqadmin acl white-addr 10.0.0.* 192.168.1.7 -y", "replace them"),
+    ),
+    rows=WhiteChange,
+    writes=True,
+)
+@click.argument(
+    "patterns", nargs=-1, metavar="PATTERN", help="the new list, as 10.0.0.*; shown where none"
+)
+@click.option("--file", help="account file on the broker; its first one where left out")
+@on_brokers
+async def white_addresses(
+    call: Call,
+    *,
+    patterns: tuple[str, ...],
+    file: str | None,
+    where: Where,
+) -> Outcome:
+    """Return one row a broker."""
+    admin = await call.admin()
+    places = await acl_places(call, where)
+    wanted = tuple(one.strip() for text in patterns for one in text.split(",") if one.strip())
+    names = () if file is None else (file,)
+    done = await carry_out(
+        call,
+        await plan([WhiteList(admin, place, names) for place in places], lambda old: wanted or old),
+        title="acl white-addr",
+        question=f"have {', '.join(wanted)} need no account on {len(places)} broker(s)?",
+    )
+    rows = [WhiteChange.of(one, patterns=one.value or (), was=one.step.old or ()) for one in done]
+    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

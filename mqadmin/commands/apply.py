@@ -1,0 +1,275 @@
+"""``apply``: bring a cluster to what a YAML document says.
+
+    document + brokers --> steps of mqadmin.changes.write: read, ask, keep, write, read back
+
+Rule: what the document does not name stays, unless ``--prune`` removes it, and that asks.
+
+Rule: that a topic is ordered is told to the name servers, where brokers learn it.
+
+Requests: see ``mqadmin.manifest.sources``; UPDATE_AND_CREATE_TOPIC, PUT_KV_CONFIG,
+DELETE_KV_CONFIG, UPDATE_AND_CREATE_SUBSCRIPTIONGROUP; with --prune DELETE_TOPIC_IN_BROKER,
+DELETE_TOPIC_IN_NAMESRV and DELETE_SUBSCRIPTIONGROUP.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import click
+
+from mqadmin.changes.targets.account import AccountTarget
+from mqadmin.changes.targets.base import Target
+from mqadmin.changes.targets.group import GroupTarget
+from mqadmin.changes.targets.setting import KvEntry
+from mqadmin.changes.targets.topic import RouteTarget, TopicTarget
+from mqadmin.changes.topic_order import OrderWish, plan_order
+from mqadmin.changes.write import Choose, Step, carry_out, plan, plan_each, untyped
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import Where
+from mqadmin.cli.types import CLUSTER, FILE
+from mqadmin.cluster.brokers import Place, masters, namesrvs
+from mqadmin.errors import NotFound
+from mqadmin.manifest.declared import (
+    ACCOUNTS,
+    GROUPS,
+    SECRET,
+    TOPICS,
+    Section,
+    Settings,
+    State,
+    expand,
+)
+from mqadmin.manifest.sources import of_cluster, of_file
+from mqadmin.output.rows import UNCHANGED, Outcome, Row, exit_code_of
+from mqadmin.session.call import Call
+from storefmt.config.tables import TopicConfig
+
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
+
+
+T = TypeVar("T")
+ORDER: Final = "order"
+"""The kind of a row about a topic's entry at a name server."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedRow(Row):
+    """One thing on one server; ``was`` and ``now`` are its settings, None where it is not there.
+
+    ``changes`` are the settings that differ, as ``perm: R-- → RW-``.
+    """
+
+    kind: str
+    name: str
+    server: str
+    was: dict[str, object] | None
+    now: dict[str, object] | None
+    changes: tuple[str, ...]
+    result: str
+    remark: str | None
+
+
+@command(
+    "apply",
+    examples=(
+        ("mqadmin apply cluster.yaml --dry-run", "what would change"),
+        ("mqadmin apply cluster.yaml", "create and change, delete nothing"),
+        ("mqadmin apply cluster.yaml --prune", "delete the rest too, after a question"),
+    ),
+    details="Topics and groups that brokers make themselves are never pruned. `undo` puts\n"
+    "settings back, but no messages.",
+    rows=AppliedRow,
+    columns=("kind", "name", "server", "changes", "result", "remark"),
+    writes=True,
+)
+@click.argument("file", type=FILE, help="YAML of `export`; '-' reads standard input")
+@click.option("--prune", is_flag=True, help="delete topics and groups that it does not name")
+@click.option("--cluster", type=CLUSTER, help="on this cluster, where there are several")
+async def apply(call: Call, *, file: str, prune: bool, cluster: str | None) -> Outcome:
+    """Return one row a target and server that the document is about.
+
+    Raises:
+        Usage: the file is no document.
+        NotFound: it names a broker that there is not, or there is no such cluster.
+    """
+    document = of_file(call, file)
+    admin = await call.admin()
+    places = {place.broker: place for place in await masters(admin, Where(cluster=cluster))}
+    wanted = expand(document, places)
+    _check_brokers(wanted, places)
+    steps = await _wanted_steps(call, wanted, places)
+    question = None
+    if prune:
+        having = await of_cluster(admin, list(places.values()))
+        rest = await _prune_steps(call, admin, having, wanted=wanted, places=places)
+        writes = [step for step in rest if step.is_write]
+        if writes:
+            names = sorted({step.target.names[0] for step in writes})
+            shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+            question = f"delete {len(names)} that {file} does not name ({shown})?"
+        steps += rest
+    done = await carry_out(call, steps, title=f"apply {file}", question=question)
+    rows = [
+        AppliedRow.of(
+            one,
+            kind=ORDER if isinstance(one.target, KvEntry) else one.kind,
+            name=one.target.names[-1],
+            server=one.broker,
+            was=_shown(one.step.old),
+            now=_shown(one.value),
+            changes=_changes(_shown(one.step.old), _shown(one.step.new))
+            if one.step.is_write
+            else (),
+        )
+        for one in done
+    ]
+    exit_code = exit_code_of(row.result for row in rows)
+    # A person wants to see what would change; every other format is complete.
+    if call.dry_run and (call.settings.output or call.workplace.output or "table") == "table":
+        changing = [row for row in rows if row.result != UNCHANGED]
+        same = len(rows) - len(changing)
+        return Outcome(changing, exit_code=exit_code, notes=(f"{same} unchanged",) if same else ())
+    return Outcome(rows, exit_code=exit_code)
+
+
+def _check_brokers(wanted: State, places: Mapping[str, Place]) -> None:
+    for section, entries in wanted.sections.items():
+        for name, held in entries.items():
+            for broker in held:
+                if broker not in places:
+                    known = ", ".join(sorted(places))
+                    raise NotFound(
+                        f"{section}: {name}: no broker {broker}", hint=f"there are {known}"
+                    )
+
+
+async def _wanted_steps(
+    call: Call, wanted: State, places: Mapping[str, Place]
+) -> list[Step[object]]:
+    """Return a step for everything that the document names."""
+    topics, others = await _steps_of(await call.admin(), wanted, places)
+    order = await plan_order(call, _order_wishes(wanted, topics))
+    return [*untyped(topics), *untyped(order), *others]
+
+
+async def _steps_of(
+    admin: "Admin", state: State, places: Mapping[str, Place], *, gone: bool = False
+) -> tuple[list[Step[TopicConfig]], list[Step[object]]]:
+    """Return the steps for the topics of a state, and those for its groups and accounts.
+
+    Args:
+        gone: what the state names is deleted; else it is brought to its settings.
+    """
+
+    async def steps(
+        section: Section[T], target: Callable[[Place, str, Settings], Target[T]]
+    ) -> list[Step[T]]:
+        wishes: list[tuple[Target[T], Choose[T]]] = []
+        for name, broker, settings in _each(state, section.name):
+            over = partial(section.over, name=name, settings=settings)
+            wishes.append((target(places[broker], name, settings), _gone if gone else over))
+        return await plan_each(wishes)
+
+    topics = await steps(TOPICS, lambda place, name, _: TopicTarget(admin, place, (name,)))
+    groups = await steps(GROUPS, lambda place, name, _: GroupTarget(admin, place, (name,)))
+    accounts = await steps(
+        ACCOUNTS,
+        lambda place, name, settings: AccountTarget(admin, place, (name,), _secret(settings)),
+    )
+    return topics, [*untyped(groups), *untyped(accounts)]
+
+
+def _order_wishes(wanted: State, topics: Sequence[Step[TopicConfig]]) -> list[OrderWish]:
+    """Return the entries at the name servers of topics whose order the document names.
+
+    A broker that an entry has keeps its number there, which a person may have set, as long as
+    the topic's own number stays.
+    """
+    wishes: dict[str, OrderWish] = {}
+    for step in topics:
+        name, broker = step.target.names[0], step.target.place.broker
+        is_ordered = wanted.of(TOPICS.name)[name][broker].get("order")
+        if is_ordered is None or step.verdict or step.new is None:
+            continue
+        wish = wishes.setdefault(name, OrderWish(name))
+        count = step.new.write_queue_nums
+        if not is_ordered:
+            wish.remove.add(broker)
+        elif step.old is not None and step.old.write_queue_nums == count:
+            wish.join[broker] = count
+        else:
+            wish.add[broker] = count
+    return [*wishes.values()]
+
+
+def _secret(settings: Settings) -> str | None:
+    secret = settings.get(SECRET)
+    return str(secret) if secret is not None else None
+
+
+def _each(state: State, section: str) -> Iterator[tuple[str, str, Settings]]:
+    for name, held in sorted(state.sections.get(section, {}).items()):
+        for broker, settings in held.items():
+            yield name, broker, settings
+
+
+def _beyond(having: State, wanted: State) -> State:
+    """Return what a cluster has and a document does not name.
+
+    A section that the document leaves out is left alone.
+    """
+    made = State()
+    for section, named in wanted.sections.items():
+        for name, broker, settings in _each(having, section):
+            if broker not in named.get(name, {}):
+                made.of(section).setdefault(name, {})[broker] = settings
+    return made
+
+
+async def _prune_steps(
+    call: Call, admin: "Admin", having: State, *, wanted: State, places: Mapping[str, Place]
+) -> list[Step[object]]:
+    """Return the deletions: from the brokers first, which would register a topic again."""
+    topics, others = await _steps_of(admin, _beyond(having, wanted), places, gone=True)
+    names = {step.target.names[0] for step in topics} - set(wanted.sections.get(TOPICS.name, {}))
+    routes = await plan(
+        [
+            RouteTarget(admin, place, (name,))
+            for name in sorted(names)
+            for place in await namesrvs(call)
+        ],
+        _gone,
+    )
+    return [*untyped(topics), *untyped(routes), *others]
+
+
+def _gone(_: object) -> None:
+    return None
+
+
+def _changes(was: Mapping[str, object] | None, now: Mapping[str, object] | None) -> tuple[str, ...]:
+    """Return the settings that differ with both values; what is made or removed has one word."""
+    if was is None or now is None:
+        return ("new",) if was is None else ("deleted",)
+    return tuple(
+        f"{name}: {was.get(name, 'nothing')} → {now.get(name, 'nothing')}"
+        for name in dict.fromkeys((*was, *now))
+        if was.get(name) != now.get(name)
+    )
+
+
+def _shown(value: object) -> dict[str, object] | None:
+    """Return the settings of a target for the row; a route has none.
+
+    A broker's own word on order is left out: there is a row for what the name servers say.
+    """
+    if isinstance(value, str):
+        return {"order_conf": value}
+    if isinstance(value, TopicConfig):
+        return {key: one for key, one in TOPICS.describe(value).items() if key != "order"}
+    for section in (GROUPS, ACCOUNTS):
+        if type(value) is type(section.fresh("x")):
+            return dict(section.describe(value))  # type: ignore[arg-type]
+    return None

@@ -1,0 +1,163 @@
+"""``broker promote``, ``broker demote``: a slave becomes the master, its old master a slave.
+
+Requests: of ``promote`` GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on the slaves of its
+name, and PROMOTE_SLAVE on the one; of ``demote`` GET_BROKER_RUNTIME_INFO and DEMOTE_MASTER on
+the one, and GET_BROKER_CLUSTER_INFO.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import click
+
+from mqadmin.changes.write import attempt
+from mqadmin.cli.declare import command
+from mqadmin.cli.types import BROKER, Choice, Integer
+from mqadmin.cluster.brokers import MASTER, Place, all_brokers
+from mqadmin.errors import CommandError, NotFound, Usage
+from mqadmin.output.rows import Outcome, Row, exit_code_of
+from mqadmin.session.call import Call
+from mqclient.admin.admin import Admin
+from mqclient.errors import ClientError
+
+
+@dataclass(frozen=True, slots=True)
+class RoleChange(Row):
+    """One broker; ``log_end`` is where its log ended before."""
+
+    broker: str
+    broker_id: int
+    address: str
+    log_end: int
+    result: str
+    remark: str | None
+
+
+async def change_role(
+    call: Call, place: Place, ask: Callable[[], Awaitable[str | None]], *, log_end: int
+) -> Outcome:
+    """Send the request and return one row."""
+    result, remark = await attempt(call, ask)
+    row = RoleChange.of(place, log_end=log_end, result=result, remark=remark)
+    return Outcome([row], exit_code=exit_code_of([result]))
+
+
+Role = Literal["ASYNC_MASTER", "SYNC_MASTER"]
+
+
+@command(
+    "broker promote",
+    examples=(
+        ("mqadmin broker promote 10.0.0.2:10911 -y", "the log of this one goes on"),
+        ("mqadmin broker promote broker-a --force", "although it lacks messages"),
+    ),
+    details="It is refused while the slave still hears its master, when it is behind what the "
+    "master last said, when its log is not its master's, and when another slave has more; "
+    "--force insists, and what the slave lacks is lost then. A promotion raises the epoch of the "
+    "broker name: an old master of ours that hears of it takes no messages any more, and `broker "
+    "demote` makes it a slave. Stop a Java master first, and start it as a slave. An old master "
+    "whose log is to be kept leads again with --force.",
+    rows=RoleChange,
+    writes=True,
+)
+@click.argument(
+    "slave", type=BROKER, help="the slave: HOST:PORT, or the name where it is the only one"
+)
+@click.option(
+    "--role", type=Choice(get_args(Role)), help="what it becomes; else what its master was"
+)
+@click.option("--force", is_flag=True, help="also where it is known to lack messages")
+async def promote(call: Call, *, slave: str, role: Role | None, force: bool) -> Outcome:
+    """Return one row.
+
+    Raises:
+        NotFound: there is no such slave.
+        Usage: the name has several.
+        CommandError: another slave has more, or it was not confirmed.
+    """
+    admin = await call.admin()
+    place, others = await _choose(admin, slave)
+    end = await _log_end(admin, place)
+    for other in others:
+        try:
+            theirs = await _log_end(admin, other)
+        except ClientError as error:
+            call.warn(f"note: slave {other.address} does not say what it has: {error}")
+            continue
+        if theirs > end and not force:
+            raise CommandError(
+                f"slave {other.address} has {theirs - end} bytes more than {place.address}",
+                hint=f"promote {other.address}, or insist with --force",
+            )
+    becomes = role or "master"
+    await call.confirm(f"make {place.address} the {becomes} of {place.broker}?")
+    return await change_role(
+        call, place, lambda: admin.promote_slave(place.address, role=role, force=force), log_end=end
+    )
+
+
+async def _choose(admin: Admin, wanted: str) -> tuple[Place, list[Place]]:
+    """Return the slave that is meant, and the other slaves of its name."""
+    slaves = [place for place in await all_brokers(admin) if place.broker_id != MASTER]
+    here = [place for place in slaves if wanted in (place.broker, place.address)]
+    if not here and ":" in wanted:
+        return Place("", wanted, 1, wanted), []
+    if not here:
+        raise NotFound(f"no slave {wanted!r}", hint="see `mqadmin ha status`")
+    if len(here) > 1:
+        addresses = "|".join(place.address for place in here)
+        raise Usage(f"{wanted} has several slaves", hint=f"name one of {addresses}")
+    one = here[0]
+    same = [place for place in slaves if (place.cluster, place.broker) == (one.cluster, one.broker)]
+    return one, [place for place in same if place != one]
+
+
+async def _log_end(admin: Admin, place: Place) -> int:
+    return int((await admin.broker_runtime(place.address))["commitLogMaxOffset"])
+
+
+@command(
+    "broker demote",
+    examples=(
+        ("mqadmin broker demote 10.0.0.1:10911 -y", "it starts anew, as a slave"),
+        ("mqadmin broker demote 10.0.0.1:10911 --cut-tail", "what it alone has is set aside"),
+    ),
+    details="It is refused while the broker leads and has heard of no promotion; --force insists. "
+    "A slave whose log parts from the new master's takes nothing and says so in `ha status`; "
+    "--cut-tail, now or then, copies the end of its log into tails/ of its store directory, where "
+    "`store log` reads it, and cuts it. Only brokers of ours can do this.",
+    rows=RoleChange,
+    writes=True,
+)
+@click.argument("address", type=BROKER, help="the old master: HOST:PORT")
+@click.option(
+    "--broker-id", type=Integer(min=1), help="its id as a slave; else the smallest that is free"
+)
+@click.option(
+    "--cut-tail", is_flag=True, help="copy out, then cut, what the new master's log does not have"
+)
+@click.option("--force", is_flag=True, help="also where it has not heard of a new master")
+async def demote(
+    call: Call, *, address: str, broker_id: int | None, cut_tail: bool, force: bool
+) -> Outcome:
+    """Return one row.
+
+    Raises:
+        ClientError: the broker does not answer.
+        CommandError: it was not confirmed.
+    """
+    admin = await call.admin()
+    numbers = await admin.broker_runtime(address)
+    name = numbers.get("haBrokerName", "")
+    taken = {place.broker_id for place in await all_brokers(admin) if place.broker == name}
+    free = next(one for one in range(1, len(taken) + 2) if one not in taken)
+    number = broker_id or free
+    cut = ", and cut what it alone has" if cut_tail else ""
+    await call.confirm(f"make {address} slave {number} of {name or 'its name'}{cut}?")
+    return await change_role(
+        call,
+        Place("", name, number, address),
+        lambda: admin.demote_master(address, broker_id=number, cut_tail=cut_tail, force=force),
+        log_end=int(numbers["commitLogMaxOffset"]),
+    )

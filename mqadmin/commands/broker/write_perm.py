@@ -1,0 +1,96 @@
+"""``broker write-perm …``: name servers tell producers that they may write to a broker, or not.
+
+Requests on each name server: GET_ROUTEINFO_BY_TOPIC, ADD_WRITE_PERM_OF_BROKER or
+WIPE_WRITE_PERM_OF_BROKER, and GET_ROUTEINFO_BY_TOPIC again to read it back.
+"""
+
+from dataclasses import dataclass
+
+import click
+
+from mqadmin.changes.targets.writeperm import WritePerm
+from mqadmin.changes.write import Declined, carry_out, plan
+from mqadmin.cli.declare import command
+from mqadmin.cli.types import BROKER
+from mqadmin.cluster.brokers import namesrvs
+from mqadmin.output.rows import NOT_FOUND, UNCHANGED, Outcome, Row, exit_code_of
+from mqadmin.session.call import Call
+
+
+@dataclass(frozen=True, slots=True)
+class WritePermChange(Row):
+    """A broker at one name server; ``writable`` is what producers are told now.
+
+    ``topics`` is how many the name server went through; 0 where nothing was sent.
+    """
+
+    broker: str
+    namesrv: str
+    was_writable: bool | None
+    writable: bool | None
+    result: str
+    remark: str | None
+    topics: int
+
+
+async def change_write_perm(call: Call, broker: str, *, writable: bool) -> Outcome:
+    """Give or take the permission everywhere and return a row a name server."""
+
+    def choose(old: bool | None) -> bool:
+        if old is None:
+            raise Declined(NOT_FOUND, f"it knows no broker {broker}")
+        return writable
+
+    admin = await call.admin()
+    changed: dict[str, int] = {}
+    targets = [WritePerm(admin, place, (broker,), changed) for place in await namesrvs(call)]
+    verb = "add" if writable else "wipe"
+    done = await carry_out(
+        call,
+        await plan(targets, choose),
+        title=f"broker write-perm {verb} {broker}",
+        question=None if writable else f"have nobody write to broker {broker} any more?",
+    )
+    if call.settings.compat and not call.dry_run:
+        # Java's tool prints how many topics there are, which only the answer to a write says.
+        for one in done:
+            if one.result == UNCHANGED:
+                await one.target.write(writable)
+    rows = [
+        WritePermChange.of(
+            one,
+            broker=broker,
+            namesrv=one.address,
+            was_writable=one.step.old,
+            writable=one.value,
+            topics=changed.get(one.address, 0),
+        )
+        for one in done
+    ]
+    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
+
+
+@command(
+    "broker write-perm add",
+    examples=(("mqadmin broker write-perm add broker-a -y", "after write-perm wipe"),),
+    details="It holds until the broker registers with other topic settings, or starts again.",
+    rows=WritePermChange,
+    writes=True,
+)
+@click.argument("broker", type=BROKER, help="name of the broker")
+async def add_write_perm(call: Call, *, broker: str) -> Outcome:
+    """Return one row a name server; exit code 3 where none knows the broker."""
+    return await change_write_perm(call, broker, writable=True)
+
+
+@command(
+    "broker write-perm wipe",
+    examples=(("mqadmin broker write-perm wipe broker-a -y", "before it is stopped"),),
+    details="It holds until the broker registers with other topic settings, or starts again.",
+    rows=WritePermChange,
+    writes=True,
+)
+@click.argument("broker", type=BROKER, help="name of the broker")
+async def wipe_write_perm(call: Call, *, broker: str) -> Outcome:
+    """Return one row a name server; exit code 3 where none knows the broker."""
+    return await change_write_perm(call, broker, writable=False)

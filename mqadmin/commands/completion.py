@@ -1,0 +1,64 @@
+"""``completion``: the script that makes Tab work in the user's own shell, and the names it offers.
+
+The script asks no server; of the names see ``mqadmin.completion.live``.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.types import Choice, Kind
+from mqadmin.completion.live import live_names
+from mqadmin.completion.tab import script
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
+
+
+@command(
+    "completion",
+    examples=(
+        ("source <(mqadmin completion bash)", "for this bash; put it into ~/.bashrc to keep it"),
+        ("mqadmin completion zsh > ~/.zfunc/_mqadmin", "for zsh, with ~/.zfunc in $fpath"),
+        ("mqadmin completion fish > ~/.config/fish/completions/mqadmin.fish", "for fish"),
+    ),
+    details="Topics, groups, brokers, clusters and contexts complete by their live names.",
+    needs=Needs.NONE,
+)
+@click.argument("shell", type=Choice(["bash", "zsh", "fish"]), help="the shell that will read it")
+def completion(call: Call, *, shell: Literal["bash", "zsh", "fish"]) -> Outcome:
+    """Print the script: it is the result itself, not a row of one."""
+    call.console.out.write(script(shell))
+    return Outcome(())
+
+
+@dataclass(frozen=True, slots=True)
+class NameRow(Row):
+    """One name."""
+
+    name: str
+
+
+@command(
+    "completion names",
+    examples=(("mqadmin completion names topic -o name", "what Tab offers for a topic"),),
+    details="Names up to 30 s old; older ones are fetched for the next time. Never an error.",
+    rows=NameRow,
+    needs=Needs.NONE,
+)
+@click.argument(
+    "kind",
+    type=Choice(["topic", "group", "broker", "cluster", "context", "client"]),
+    help="names of what",
+)
+@click.option("--refresh", is_flag=True, help="ask the servers whatever the age of the file")
+def names_for_completion(
+    call: Call,
+    *,
+    kind: Literal["topic", "group", "broker", "cluster", "context", "client"],
+    refresh: bool,
+) -> Outcome:
+    """Return the names; none where there is no server or no answer."""
+    names = live_names(call, Kind[kind.upper()], refresh=refresh)
+    return Outcome((NameRow(name) for name in names), silent=True)

@@ -1,0 +1,306 @@
+"""``context …``: the names of clusters that a user keeps in a file. No request is sent.
+
+A context that is forgotten leaves its cluster as it is; a secret is shown as stars.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import get_args
+
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.types import ADDRESS, CONTEXT, FILE, SECONDS, Choice, Word
+from mqadmin.errors import NotFound, Usage
+from mqadmin.output.rows import CHANGED, UNCHANGED, WOULD_CHANGE, Outcome, Row, one
+from mqadmin.session.call import Call
+from mqadmin.session.contexts import Context, ContextFile, Contexts
+from mqadmin.session.settings import Format
+from mqadmin.session.tls_files import TlsFiles
+
+
+@dataclass(frozen=True, slots=True)
+class ContextChange(Row):
+    """What became of a context; ``was`` is the one that was current before."""
+
+    context: str
+    namesrv: str
+    was: str | None
+    result: str
+
+
+def change_contexts(call: Call, name: str, choose: Callable[[Contexts], Contexts]) -> Outcome:
+    """Write what is chosen, and return what became of the context ``name``.
+
+    Args:
+        choose: is given what the file says; it returns what it shall say, or raises.
+    """
+    file = ContextFile.of(call.console.env)
+    known = file.load()
+    fresh = choose(known)
+    result = WOULD_CHANGE if call.dry_run else CHANGED
+    if fresh == known:
+        result = UNCHANGED
+    elif not call.dry_run:
+        file.save(fresh)
+    context = {**known.contexts, **fresh.contexts}[name]
+    return Outcome((ContextChange(name, context.namesrv, known.current, result),))
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRow(Row):
+    """One context; keys are not shown."""
+
+    context: str
+    current: bool
+    namesrv: str
+    access_key: str | None
+    protected: bool
+    tls: bool
+
+
+@command(
+    "context list",
+    examples=(("mqadmin context list", "which clusters have a name, and which is current"),),
+    rows=ContextRow,
+    needs=Needs.NONE,
+)
+def list_contexts(call: Call) -> Outcome:
+    """Return one row a context, sorted by name."""
+    known = ContextFile.of(call.console.env).load()
+    return Outcome(
+        ContextRow.of(one, context=name, current=name == known.current, tls=one.tls is not None)
+        for name, one in sorted(known.contexts.items())
+    )
+
+
+MASK = "********"
+
+
+@dataclass(frozen=True, slots=True)
+class ContextDetail(Row):
+    """One context with where it is kept."""
+
+    context: str
+    current: bool
+    namesrv: str
+    access_key: str | None
+    secret_key: str | None
+    protected: bool
+    map: dict[str, str]
+    tls: dict[str, str] | None
+    output: str | None
+    timeout_s: float | None
+    file: str
+
+
+@command(
+    "context show",
+    examples=(("mqadmin context show", "the current one"),),
+    rows=ContextDetail,
+    needs=Needs.NONE,
+)
+@click.argument("name", type=CONTEXT, required=False, help="the current one where left out")
+@click.option("--show-secrets", is_flag=True, help="print the secret key instead of stars")
+def show_context(call: Call, *, name: str | None, show_secrets: bool) -> Outcome:
+    """Return the context.
+
+    Raises:
+        NotFound: there is none of this name, or no current one.
+    """
+    file = ContextFile.of(call.console.env)
+    known = file.load()
+    found = known.get(name)
+    if found is None:
+        raise NotFound("no current context", hint="`context use NAME` sets it")
+    return one(
+        ContextDetail.of(
+            found,
+            context=found.name,
+            current=found.name == known.current,
+            secret_key=found.secret_key if show_secrets else _hidden(found.secret_key),
+            map=dict(found.address_map),
+            tls=found.tls.given() if found.tls is not None else None,
+            file=str(file.path),
+        )
+    )
+
+
+def _hidden(secret: str | None) -> str | None:
+    """Return a secret as it may be seen: where it is kept is no secret."""
+    if secret is None or secret.startswith(("env:", "file:")):
+        return secret
+    return MASK
+
+
+def parse_pair(text: str) -> tuple[str, str]:
+    """Read ``172.17.0.2:10911=127.0.0.1:10911``.
+
+    Raises:
+        ValueError: it is no pair of addresses.
+    """
+    advertised, equals, real = text.partition("=")
+    if not equals or ":" not in advertised or ":" not in real:
+        raise ValueError(f"{text!r} is no pair, as in 172.17.0.2:10911=127.0.0.1:10911")
+    return advertised, real
+
+
+@command(
+    "context add",
+    details="What is not given stays as it is. --access-key and --secret-key are kept too; a "
+    "secret may be\nnamed instead: env:NAME, file:PATH, or command:LINE for what a key ring or "
+    "password manager\nprints. The file is the user's alone (mode 600).",
+    examples=(
+        ("mqadmin context add dev 127.0.0.1:9876 --use", "name a cluster and use it"),
+        ("mqadmin context add prod mq1:9876;mq2:9876 --protected", "no write there by mistake"),
+        (
+            "mqadmin context add box 127.0.0.1:9876 --map 172.17.0.2:10911=127.0.0.1:10911",
+            "a broker in a container, reached by a forwarded port",
+        ),
+        (
+            "mqadmin context add safe mq:9876 --tls-ca ca.pem --access-key ops "
+            "--secret-key env:MQ_SECRET",
+            "over TLS, as a user",
+        ),
+        (
+            "mqadmin context add safe --secret-key 'command:secret-tool lookup mq ops'",
+            "the key stays in the key ring of the desktop",
+        ),
+    ),
+    rows=ContextChange,
+    columns=("context", "namesrv", "result"),
+    needs=Needs.NONE,
+)
+@click.argument("name", type=CONTEXT, help="the name")
+@click.argument(
+    "address", type=ADDRESS, required=False, help="its name servers, HOST:PORT[;HOST:PORT]"
+)
+@click.option("--protected", is_flag=True, help="refuse writes unless the context is named")
+@click.option("--unprotected", is_flag=True, help="take that back")
+@click.option(
+    "--map",
+    "addresses",
+    type=Word(read=parse_pair),
+    multiple=True,
+    metavar="ADVERTISED=REAL",
+    help="connect to another address than a broker advertises",
+)
+@click.option("--tls", is_flag=True, help="connect over TLS, and take any certificate")
+@click.option(
+    "--tls-ca", type=FILE, metavar="FILE", help="... check it against this PEM file, or `system`"
+)
+@click.option("--tls-cert", type=FILE, metavar="FILE", help="our own certificate")
+@click.option("--tls-key", type=FILE, metavar="FILE", help="... its key")
+@click.option("--no-tls", is_flag=True, help="connect without TLS again")
+@click.option(
+    "--default-output", type=Choice(get_args(Format)), help="the format where -o is not given"
+)
+@click.option("--default-timeout", type=SECONDS, help="... and --timeout")
+@click.option("--use", is_flag=True, help="make it the current one")
+def add_context(
+    call: Call,
+    *,
+    name: str,
+    address: str | None,
+    protected: bool,
+    unprotected: bool,
+    addresses: tuple[tuple[str, str], ...],
+    tls: bool,
+    tls_ca: str | None,
+    tls_cert: str | None,
+    tls_key: str | None,
+    no_tls: bool,
+    default_output: Format | None,
+    default_timeout: float | None,
+    use: bool,
+) -> Outcome:
+    """Write the context and return what changed.
+
+    Raises:
+        Usage: no address is given for a new name, or options contradict each other.
+    """
+    settings = call.settings
+    files = TlsFiles(ca=tls_ca, cert=tls_cert, key=tls_key)
+
+    def choose(known: Contexts) -> Contexts:
+        old = known.contexts.get(name)
+        namesrv = address or settings.namesrv or (old.namesrv if old else None)
+        if not namesrv:
+            raise Usage("no address given", hint="as in `context add dev 127.0.0.1:9876`")
+        base = old or Context(name, namesrv)
+        fresh = replace(
+            base,
+            namesrv=namesrv,
+            access_key=settings.access_key or base.access_key,
+            secret_key=settings.secret_key or base.secret_key,
+            protected=(protected or base.protected) and not unprotected,
+            address_map=tuple(dict((*base.address_map, *addresses)).items()),
+            tls=_tls(base.tls, files if tls or files != TlsFiles() else None, off=no_tls),
+            output=default_output or base.output,
+            timeout_s=default_timeout or base.timeout_s,
+        )
+        current = name if use or not known.contexts else known.current
+        return Contexts(current, {**known.contexts, name: fresh})
+
+    return change_contexts(call, name, choose)
+
+
+def _tls(old: TlsFiles | None, given: TlsFiles | None, *, off: bool) -> TlsFiles | None:
+    if off:
+        if given is not None:
+            raise Usage("--no-tls and another --tls option", hint="give one of them")
+        return None
+    if given is None:
+        return old
+    base = old or TlsFiles()
+    made = replace(
+        base, ca=given.ca or base.ca, cert=given.cert or base.cert, key=given.key or base.key
+    )
+    if made.key and not made.cert:
+        raise Usage("--tls-key without --tls-cert", hint="a key needs its certificate")
+    return made
+
+
+@command(
+    "context use",
+    examples=(("mqadmin context use dev", "later commands talk to dev"),),
+    rows=ContextChange,
+    columns=("context", "was", "result"),
+    needs=Needs.NONE,
+)
+@click.argument("name", type=CONTEXT, help="the name")
+def use_context(call: Call, *, name: str) -> Outcome:
+    """Write the choice down and return it.
+
+    Raises:
+        NotFound: there is no such context.
+    """
+
+    def choose(known: Contexts) -> Contexts:
+        known.get(name)
+        return replace(known, current=name)
+
+    return change_contexts(call, name, choose)
+
+
+@command(
+    "context remove",
+    examples=(("mqadmin context remove dev", "forget the name dev"),),
+    rows=ContextChange,
+    columns=("context", "namesrv", "result"),
+    needs=Needs.NONE,
+)
+@click.argument("name", type=CONTEXT, help="the name")
+def remove_context(call: Call, *, name: str) -> Outcome:
+    """Write the file without the context and return what it was.
+
+    Raises:
+        NotFound: there is no such context.
+    """
+
+    def choose(known: Contexts) -> Contexts:
+        known.get(name)
+        left = {other: one for other, one in known.contexts.items() if other != name}
+        return Contexts(None if known.current == name else known.current, left)
+
+    return change_contexts(call, name, choose)

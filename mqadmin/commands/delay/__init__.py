@@ -1,1 +1,0 @@
-"""Commands whose first word is ``delay``; one file each."""

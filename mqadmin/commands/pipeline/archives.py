@@ -1,0 +1,326 @@
+"""``pipeline archive …``, ``pipeline restore``: live topics in Parquet files, and back.
+
+archive    each message exactly once
+compact    few large files instead of many small ones
+expire     old messages are taken out
+clean      files that do not count any more are deleted
+restore    into topics, or into a new store directory
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.times import TIME
+from mqadmin.cli.types import DIR, GROUP, INTEGER, TOPIC, Choice
+from mqadmin.errors import Usage
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.output.times import When
+from mqadmin.session.call import Call
+from mqadmin.store.spark_job import LOCAL, Engine, engine_options, run_live_job
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedRow(Row):
+    """One file that counts; ``commit`` numbers the archive's manifests from 1."""
+
+    commit: int
+    topic: str
+    broker: str
+    messages: int
+    size: int
+    path: str
+
+
+@command(
+    "pipeline archive",
+    details="A run archives what the topics have at its start, and the next run goes on there. A "
+    "run that dies at any moment loses and repeats nothing: only files that a manifest "
+    "names count, and the same manifest has the positions. Run it more often than brokers "
+    "remove messages. On one machine --engine local is as good; Spark spreads the queues "
+    "over a cluster.",
+    examples=(
+        ("mqadmin pipeline archive /data/archive --topic orders --engine local", "without Spark"),
+        (
+            "mqadmin pipeline archive s3://backup/orders --pattern 'orders.*' --master yarn",
+            "all topics that match, on a cluster",
+        ),
+    ),
+    rows=ArchivedRow,
+    columns=("commit", "topic", "broker", "messages", "size"),
+    needs=Needs.NAMESRV,
+)
+@engine_options
+@click.argument("archive", help="directory, or URI as s3://bucket/name; made when it is not there")
+@click.option(
+    "--topic", type=TOPIC, multiple=True, help="topic to archive; may be given more than once"
+)
+@click.option("--pattern", help="instead: all topics that match this expression")
+@click.option(
+    "--start",
+    help="where a new archive begins: earliest, or JSON topic -> broker -> queue -> offset",
+)
+@click.option(
+    "--format",
+    "kind",
+    type=Choice(["parquet", "delta", "iceberg"]),
+    help="of a new archive: parquet with manifests (the default), a Delta or an Iceberg table",
+)
+@click.option("--tags", help="only these: TagA || TagB")
+@click.option("--commit-every", type=INTEGER, help="messages between two commits")
+@click.option(
+    "--commit-bytes", type=INTEGER, help="bytes of messages between two commits, about so many"
+)
+@click.option(
+    "--allow-loss",
+    is_flag=True,
+    help="go on where a broker has removed messages before they were archived",
+)
+@click.option("--report", type=GROUP, help="also set this group's offsets, so that its lag shows")
+def archive_topics(
+    call: Call,
+    *,
+    where: Engine,
+    archive: str,
+    topic: tuple[str, ...],
+    pattern: str | None,
+    start: str | None,
+    kind: str | None,
+    tags: str | None,
+    commit_every: int | None,
+    commit_bytes: int | None,
+    allow_loss: bool,
+    report: str | None,
+) -> Outcome:
+    """Return a row for each file that was committed.
+
+    Raises:
+        Usage: no topics are named.
+        CommandError: a broker does not answer, or no longer has what is next.
+    """
+    options = {
+        "subscribe": ",".join(topic) or None,
+        "subscribePattern": pattern,
+        "startingOffsets": start,
+        "format": kind,
+        "filterExpression": tags,
+        "maxOffsetsPerTrigger": commit_every,
+        "maxBytesPerTrigger": None if commit_bytes is None else str(commit_bytes),
+        "failOnDataLoss": "false" if allow_loss else None,
+        "reportGroup": report,
+    }
+    return run_live_job(
+        call, "archive", archive, where, row=ArchivedRow, options=options, target=call.target()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CompactedRow(Row):
+    """Files of one topic, broker and day that became fewer."""
+
+    commit: int
+    topic: str
+    broker: str
+    messages: int
+    files_before: int
+    files: int
+    size_before: int
+    size: int
+
+
+@command(
+    "pipeline archive compact",
+    details=(
+        "Each run of `pipeline archive` makes files of its own, so frequent runs make small ones. "
+        "This writes the files of a topic, broker and day again as files of about 256 MiB, and "
+        "commits them. The old files stay until `pipeline archive clean`, for those who read them. "
+        "No run of `pipeline archive` may write at the same time."
+    ),
+    examples=(
+        ("mqadmin pipeline archive compact /data/archive --engine local", "without Spark"),
+        ("mqadmin pipeline archive compact s3://backup/orders --topic orders", "only one topic"),
+    ),
+    rows=CompactedRow,
+    needs=Needs.NONE,
+)
+@engine_options
+@click.argument("archive", help="directory, or URI as s3://bucket/name")
+@click.option(
+    "--topic", type=TOPIC, multiple=True, help="only this topic; may be given more than once"
+)
+def compact_archive(call: Call, *, where: Engine, archive: str, topic: tuple[str, ...]) -> Outcome:
+    """Return a row for each group of files.
+
+    Raises:
+        CommandError: there is no archive, or another process writes to it.
+    """
+    options = {"topics": ",".join(topic) or None}
+    return run_live_job(call, "compact", archive, where, row=CompactedRow, options=options)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiredRow(Row):
+    """One file that no longer counts."""
+
+    topic: str
+    broker: str
+    messages: int
+    size: int
+    path: str
+
+
+@command(
+    "pipeline archive expire",
+    details=(
+        "A file expires as a whole, when its last message was stored before the time; it has the "
+        "messages of one day (UTC). What has expired is not archived again. The bytes are freed "
+        "by `pipeline archive clean`. No run of `pipeline archive` may write at the same time."
+    ),
+    examples=(
+        ("mqadmin pipeline archive expire /data/archive --before -90d", "keep 90 days"),
+        (
+            "mqadmin pipeline archive expire /data/archive --before 2026-01-01 --topic orders",
+            "only one topic",
+        ),
+    ),
+    rows=ExpiredRow,
+    columns=("topic", "broker", "messages", "size"),
+    needs=Needs.NONE,
+)
+@click.argument("archive", help="directory, or URI as s3://bucket/name")
+@click.option("--before", type=TIME, required=True, help="store time; older messages expire")
+@click.option(
+    "--topic", type=TOPIC, multiple=True, help="only this topic; may be given more than once"
+)
+async def expire_archive(
+    call: Call, *, archive: str, before: When, topic: tuple[str, ...]
+) -> Outcome:
+    """Return a row for each file.
+
+    Raises:
+        CommandError: there is no archive, or another process writes to it.
+    """
+    await call.confirm(f"take messages from before {before} out of {archive}?")
+    options = {"before": before.ms(call.now_ms()), "topics": ",".join(topic) or None}
+    return await asyncio.to_thread(
+        run_live_job, call, "expire", archive, LOCAL, row=ExpiredRow, options=options
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CleanedRow(Row):
+    """One file that was deleted."""
+
+    path: str
+    size: int
+
+
+@command(
+    "pipeline archive clean",
+    details=(
+        "Files do not count that a killed run has left, or that compaction and expiry have "
+        "replaced or taken out. They go if they were written, or last counted, before the time. "
+        "Choose one before the start of every run that still writes, since on object storage "
+        "nothing else tells its files from those of a killed run, and of everything that still "
+        "reads."
+    ),
+    examples=(
+        ("mqadmin pipeline archive clean s3://backup/orders --before -1d", "older than a day"),
+    ),
+    rows=CleanedRow,
+    needs=Needs.NONE,
+)
+@click.argument("archive", help="directory, or URI as s3://bucket/name")
+@click.option("--before", type=TIME, required=True, help="time since when a file does not count")
+async def clean_archive(call: Call, *, archive: str, before: When) -> Outcome:
+    """Return a row for each file.
+
+    Raises:
+        CommandError: there is no archive, or another process writes to it.
+    """
+    await call.confirm(f"delete files of {archive} that have not counted since {before}?")
+    options = {"before": before.ms(call.now_ms())}
+    return await asyncio.to_thread(
+        run_live_job, call, "clean", archive, LOCAL, row=CleanedRow, options=options
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredRow(Row):
+    """Messages that went to a commit log file or a topic."""
+
+    target: str
+    source: str
+    messages: int
+
+
+@command(
+    "pipeline restore",
+    details="With --to it makes a store directory that a broker opens: every record as it was, "
+    "with its queue offset and times; only ids by log offset change. The broker builds queues "
+    "and index when it starts. With --to-topic messages are sent once more; each says in "
+    "property RMQ_SPARK_ID where it was (topic@broker@queue@offset), because a restore that "
+    "is run twice sends twice.",
+    examples=(
+        ("mqadmin pipeline restore /data/archive --to /data/new --engine local", "a new store"),
+        ("mqadmin pipeline restore s3://backup/orders --to-topic orders_again", "send again"),
+    ),
+    rows=RestoredRow,
+    needs=Needs.NONE,
+)
+@engine_options
+@click.argument("archive", help="directory, or URI as s3://bucket/name")
+@click.option(
+    "--topic", type=TOPIC, multiple=True, help="only this topic; may be given more than once"
+)
+@click.option("--to", type=DIR, metavar="OUT", help="a store directory to make")
+@click.option("--broker", help="with --to: whose messages, where the archive has several brokers'")
+@click.option(
+    "--file-size", type=INTEGER, help="with --to: bytes of a commit log file (default 1 GiB)"
+)
+@click.option("--to-topic", type=TOPIC, help="instead: send the messages to this topic")
+@click.option(
+    "--keep-queues", is_flag=True, help="with --to-topic: into the queues of the same numbers"
+)
+async def restore_archive(
+    call: Call,
+    *,
+    where: Engine,
+    archive: str,
+    topic: tuple[str, ...],
+    to: str | None,
+    broker: str | None,
+    file_size: int | None,
+    to_topic: str | None,
+    keep_queues: bool,
+) -> Outcome:
+    """Return a row for each commit log file, or for each topic and broker.
+
+    Raises:
+        Usage: not one of the two targets is named.
+        CommandError: there is no archive, or it cannot be restored there.
+    """
+    if (to is None) == (to_topic is None):
+        raise Usage("a restore needs one target", hint="--to DIR, or --to-topic TOPIC")
+    if to_topic is not None:
+        await call.confirm(f"send the messages of {archive} to topic {to_topic}?")
+    options = {
+        "topics": ",".join(topic) or None,
+        "store": to,
+        "broker": broker,
+        "fileSize": file_size,
+        "topic": to_topic,
+        "keepQueues": "true" if keep_queues else None,
+    }
+    return await asyncio.to_thread(
+        run_live_job,
+        call,
+        "restore",
+        archive,
+        where,
+        row=RestoredRow,
+        options=options,
+        target=None if to_topic is None else call.target(),
+    )

@@ -1,0 +1,222 @@
+"""``pipeline duplicates``, ``extract``, ``grep``, ``trace``: messages of one store, or of many."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import more_stores, stored_from, stored_until, with_tags
+from mqadmin.cli.times import bound_ms
+from mqadmin.cli.types import DIR, TOPIC, Choice
+from mqadmin.output.rows import EpochMs, Outcome, Row
+from mqadmin.output.times import When
+from mqadmin.session.call import Call
+from mqadmin.store.spark_job import Engine, engine_options, run_job
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicateRow(Row):
+    """One unique key with more than one record.
+
+    Offsets are bytes of the commit log, null where several stores have it.
+    """
+
+    topic: str
+    unique_key: str
+    copies: int
+    stores: tuple[str, ...]
+    first_log_offset: int | None
+    last_log_offset: int | None
+    first_stored_ms: EpochMs
+    last_stored_ms: EpochMs
+
+
+@command(
+    "pipeline duplicates",
+    details="A producer gives each message one unique key, so two records of a topic with one key "
+    "are a send that was tried again. Retries, delayed and half messages are not counted: "
+    "there the broker itself stores a message again, under another topic.",
+    examples=(
+        ("mqadmin pipeline duplicates /data/store", "on this machine's cores"),
+        ("mqadmin pipeline duplicates /data/store --engine local", "without Spark"),
+    ),
+    rows=DuplicateRow,
+    columns=("topic", "unique_key", "copies", "first_stored_time", "last_stored_time"),
+    needs=Needs.STORE,
+)
+@engine_options
+@more_stores
+def find_duplicates(call: Call, *, where: Engine, more: tuple[str, ...]) -> Outcome:
+    """Return one row a key that has copies, the most copies first."""
+    return run_job(call, "duplicates", where, row=DuplicateRow, more_stores=more)
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedFileRow(Row):
+    """One file of the manifest; with ``files`` one directory of a topic."""
+
+    file: str
+    store: str
+    topic: str
+    rows: int
+    first_log_offset: int
+    last_log_offset: int
+    bytes: int
+    crc32: str
+
+
+@command(
+    "pipeline extract",
+    details="Parquet and jsonl come in one file for each topic of each part of a log, below "
+    "topic=NAME; bodies are as they are stored. manifest.jsonl in the new directory says "
+    "what is where.",
+    examples=(
+        (
+            "mqadmin pipeline extract /data/store --to /data/orders --topic orders",
+            "one topic as Parquet",
+        ),
+        (
+            "mqadmin pipeline extract /data/store --to /data/hits --body 'card [0-9]{16}' "
+            "--format jsonl",
+            "what should not be there",
+        ),
+    ),
+    rows=ExtractedFileRow,
+    columns=("file", "rows", "bytes", "crc32"),
+    needs=Needs.STORE,
+)
+@engine_options
+@more_stores
+@click.option("--to", type=DIR, required=True, metavar="OUT", help="new directory for the files")
+@click.option(
+    "--format",
+    "format_",
+    type=Choice(["parquet", "jsonl", "files"]),
+    default="parquet",
+    help="what to write; files: a body a file",
+)
+@click.option("--topic", type=TOPIC, multiple=True, help="of one of these topics")
+@with_tags()
+@click.option("--key", "-k", help="with this unique key")
+@stored_from()
+@stored_until
+@click.option("--body", metavar="REGEX", help="whose body has a match of this")
+def extract_messages(
+    call: Call,
+    *,
+    where: Engine,
+    more: tuple[str, ...],
+    to: str,
+    format_: Literal["parquet", "jsonl", "files"],
+    topic: tuple[str, ...],
+    tag: tuple[str, ...],
+    key: str | None,
+    from_: When | None,
+    until: When | None,
+    body: str | None,
+) -> Outcome:
+    """Return one row a file.
+
+    Raises:
+        BadCall: the new directory is not empty, or lies in a store.
+    """
+    now_ms = call.now_ms()
+    options = {
+        "to": to,
+        "kind": format_,
+        "topics": ",".join(topic) or None,
+        "tags": ",".join(tag) or None,
+        "unique_key": key,
+        "begin_ms": bound_ms(from_, now_ms),
+        "end_ms": bound_ms(until, now_ms),
+        "body": body,
+    }
+    return run_job(call, "extract", where, row=ExtractedFileRow, options=options, more_stores=more)
+
+
+@dataclass(frozen=True, slots=True)
+class HitRow(Row):
+    """One message; ``log_offset`` is bytes of the commit log, for ``store get``."""
+
+    store: str
+    topic: str
+    queue_id: int
+    queue_offset: int
+    log_offset: int
+    unique_key: str | None
+    store_ms: EpochMs
+    excerpt: str
+
+
+@command(
+    "pipeline grep",
+    details="Bodies are looked at where they are read, compressed ones decompressed, so only hits "
+    "travel. `store get DIR LOG_OFFSET` shows a hit whole.",
+    examples=(
+        ("mqadmin pipeline grep /data/store 'card [0-9]{16}' --mask", "where, without the numbers"),
+        ("mqadmin pipeline grep /data/store o-17 --engine local -o csv", "without Spark"),
+    ),
+    rows=HitRow,
+    columns=("topic", "queue_id", "queue_offset", "log_offset", "store_time", "excerpt"),
+    needs=Needs.STORE,
+)
+@engine_options
+@click.argument("pattern", help="regular expression (RE2), matched anywhere in a body")
+@more_stores
+@click.option("--mask", is_flag=True, help="show *** for what matches: tell where, not what")
+def find_matches(
+    call: Call, *, where: Engine, pattern: str, more: tuple[str, ...], mask: bool
+) -> Outcome:
+    """Return one row a message, by store and log offset."""
+    options = {"pattern": pattern, "mask": str(mask).lower()}
+    return run_job(call, "grep", where, row=HitRow, options=options, more_stores=more)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetStepRow(Row):
+    """One step in the life of a message, as ``store trace`` names them, or a ``note``."""
+
+    store: str
+    step: str
+    step_ms: EpochMs
+    due_ms: EpochMs
+    topic: str | None
+    queue_id: int | None
+    queue_offset: int | None
+    log_offset: int | None
+    size: int | None
+    unique_key: str | None
+    keys: tuple[str, ...]
+    msg_id: str | None
+    detail: str
+
+
+def _row(
+    *, unique_key: str | None, keys: list[str] | None, due_ms: int | None, **known: Any
+) -> Row:
+    return FleetStepRow(**known, unique_key=unique_key, keys=tuple(keys or ()), due_ms=due_ms or 0)
+
+
+@command(
+    "pipeline trace",
+    details="Each store is searched by one task, as `store trace` does; all copies are rows, in "
+    "time order over all stores. The exit code is 3 where no store has the message.",
+    examples=(
+        ("mqadmin pipeline trace /mnt/a o-17 /mnt/b /mnt/c --topic orders", "in three stores"),
+    ),
+    rows=FleetStepRow,
+    columns=("step_time", "store", "step", "topic", "queue_id", "queue_offset", "detail"),
+    needs=Needs.STORE,
+)
+@engine_options
+@click.argument("which", metavar="KEY|ID", help="keys, unique keys or offset ids, with commas")
+@more_stores
+@click.option("--topic", "-t", type=TOPIC, help="sent to this topic")
+@click.option("--scan", is_flag=True, help="read whole logs, not only what the indexes name")
+def trace_messages(
+    call: Call, *, where: Engine, which: str, more: tuple[str, ...], topic: str | None, scan: bool
+) -> Outcome:
+    """Return one row a step, oldest first."""
+    options = {"key": which, "topic": topic, "scan": "true" if scan else None}
+    return run_job(call, "trace", where, row=_row, options=options, more_stores=more)

@@ -1,0 +1,320 @@
+"""``rebalance …``: which member of a group reads which queue: now, if members changed, in time.
+
+    plan     members now + --add - --remove     queues now, or --queues N on each broker
+                           \\                  /
+                            mqclient.consumer.rebalance.allocate (Java's own strategies)
+
+    watch    every --interval s:  as show  -->  assignment_changes  -->  one row a change
+
+Requests: GET_ROUTEINFO_BY_TOPIC; on each master GET_CONSUMER_LIST_BY_GROUP and
+GET_CONSUMER_RUNNING_INFO of each member. Nothing is changed.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Final, Literal, get_args
+
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import group_argument, read_topic_argument
+from mqadmin.cli.times import DURATION
+from mqadmin.cli.types import CLIENT, SECONDS, Choice, Integer
+from mqadmin.cluster import assignment_picture
+from mqadmin.cluster.assignment import Assignment, PlannedOwner, QueueOwner, current, topics_of
+from mqadmin.cluster.assignment_changes import Change, Changes, What
+from mqadmin.errors import Usage
+from mqadmin.output.printer import terminal_width
+from mqadmin.output.rows import EpochMs, Outcome, Row
+from mqadmin.session.call import Call
+from mqclient.consumer.rebalance.allocate import plan
+from mqclient.consumer.settings import Strategy
+from mqclient.errors import TimedOut, Unreachable
+from remoting.bodies import MessageQueue
+
+
+@command(
+    "rebalance show",
+    examples=(
+        ("mqadmin rebalance show billing orders", "the queues of every member"),
+        ("mqadmin rebalance show billing", "in every topic that billing reads"),
+    ),
+    details="``strategy`` ends in (assumed) where the members do not say which one they use.",
+    rows=QueueOwner,
+)
+@group_argument()
+@read_topic_argument
+async def show_rebalance(call: Call, *, group: str, topic: str | None) -> Outcome:
+    """Return one row a queue; ``client_id`` is None where nobody reads it.
+
+    Raises:
+        NoRoute: there is no such topic.
+        NotFound: no broker knows the group, or it has read nothing.
+    """
+    admin = await call.admin()
+    rows: list[QueueOwner] = []
+    lines: list[str] = []
+    online = False
+    for name in await topics_of(admin, group, topic):
+        now = await current(admin, group, name)
+        online = online or bool(now.members)
+        rows += [
+            QueueOwner(
+                group,
+                name,
+                queue.broker_name,
+                queue.queue_id,
+                now.owners.get(queue),
+                now.strategy_text,
+            )
+            for queue in now.queues
+        ]
+        lines += [
+            "",
+            *([] if topic else [f"topic {name}"]),
+            *assignment_picture.picture(
+                f"now ({now.strategy_text})",
+                now.queues,
+                members=now.members,
+                owners=now.owners,
+                width=terminal_width(),
+            ),
+        ]
+    notes = () if online else (f"group {group} has no member online",)
+    return Outcome(rows, notes=notes, picture=tuple(lines))
+
+
+Name = Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY"]
+
+
+@command(
+    "rebalance plan",
+    examples=(
+        ("mqadmin rebalance plan billing orders --add app-3", "if app-3 joined"),
+        ("mqadmin rebalance plan billing orders --queues 16", "if there were 16 queues a broker"),
+        ("mqadmin rebalance plan billing --remove app-1", "in every topic that billing reads"),
+        ("mqadmin rebalance plan new orders --add a,b,c", "for a group that is not there yet"),
+    ),
+    rows=PlannedOwner,
+)
+@group_argument()
+@read_topic_argument
+@click.option("--strategy", "-s", type=Choice(get_args(Name)), help="another strategy")
+@click.option(
+    "--add", multiple=True, metavar="CLIENT", help="a client id that joins; A,B for several"
+)
+@click.option(
+    "--remove", type=CLIENT, multiple=True, metavar="CLIENT", help="a client id that leaves"
+)
+@click.option("--queues", type=Integer(min=1), help="so many queues on each broker")
+@click.option("--no-picture", is_flag=True, help="the rows alone")
+@click.option("--room", multiple=True, help="rooms to read from, for MACHINE_ROOM")
+async def plan_rebalance(
+    call: Call,
+    *,
+    group: str,
+    topic: str | None,
+    strategy: Name | None,
+    add: tuple[str, ...],
+    remove: tuple[str, ...],
+    queues: int | None,
+    no_picture: bool,
+    room: tuple[str, ...],
+) -> Outcome:
+    """Return one row a queue, with who reads it now in ``was``.
+
+    Raises:
+        NoRoute: there is no such topic.
+        NotFound: no topic is named, and no broker knows the group, or it has read nothing.
+        Usage: nobody would be in the group, or a client to remove is not in it.
+    """
+    admin = await call.admin()
+    rows: list[PlannedOwner] = []
+    lines: list[str] = []
+    for name in await topics_of(admin, group, topic):
+        now = await current(admin, group, name, known=False)
+        members = _members(now, add, remove)
+        resized = now.queues if queues is None else _resized(now.queues, queues)
+        chosen = now.strategy if strategy is None else Strategy[strategy]
+        given = plan(chosen, group, queues=resized, client_ids=members, rooms=room)
+        owner = {queue: client_id for client_id, part in given.items() for queue in part}
+        text = str(chosen) if strategy else now.strategy_text
+        rows += [
+            PlannedOwner(
+                group,
+                name,
+                queue.broker_name,
+                queue.queue_id,
+                owner.get(queue),
+                text,
+                now.owners.get(queue),
+                now.owners.get(queue) != owner.get(queue),
+            )
+            for queue in resized
+        ]
+        lines += ["", *([] if topic else [f"topic {name}"])]
+        lines += _picture(now, resized, members, owner, text=text)
+    nested = ("client_id",) if topic else ("topic", "client_id")
+    return Outcome(rows, tree=nested, picture=() if no_picture else tuple(lines))
+
+
+def _picture(
+    now: Assignment,
+    queues: list[MessageQueue],
+    members: list[str],
+    owner: dict[MessageQueue, str],
+    *,
+    text: str,
+) -> list[str]:
+    """Return who reads what, above who would."""
+    width = terminal_width()
+    lines = []
+    if now.members:
+        lines += assignment_picture.picture(
+            f"now ({now.strategy_text})",
+            now.queues,
+            members=now.members,
+            owners=now.owners,
+            width=width,
+        )
+        lines.append("")
+    lines += assignment_picture.picture(
+        f"then ({text})",
+        queues,
+        members=sorted(members),
+        owners=owner,
+        before=now.owners,
+        width=width,
+    )
+    return lines
+
+
+def _members(now: Assignment, add: tuple[str, ...], remove: tuple[str, ...]) -> list[str]:
+    joining = [name for text in add for name in text.split(",") if name]
+    leaving = {name for text in remove for name in text.split(",") if name}
+    strangers = leaving - set(now.members)
+    if strangers:
+        known = ", ".join(now.members) or "nobody"
+        raise Usage(f"{', '.join(sorted(strangers))} is not in the group", hint=f"in it: {known}")
+    members = sorted({*now.members, *joining} - leaving)
+    if not members:
+        raise Usage("nobody would be in the group", hint="name a member with --add")
+    return members
+
+
+def _resized(queues: list[MessageQueue], count: int) -> list[MessageQueue]:
+    brokers = sorted({(queue.topic, queue.broker_name) for queue in queues})
+    return [
+        MessageQueue(topic, broker, queue_id)
+        for topic, broker in brokers
+        for queue_id in range(count)
+    ]
+
+
+FLAPS: Final = 1
+"""Exit code where a queue flapped."""
+COLUMNS: Final = ("at_time", "what", "broker", "queue_id", "client_id", "was")
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow(Row):
+    """One change; ``broker`` and ``queue_id`` are None for a member that came or went."""
+
+    at_ms: EpochMs
+    what: What
+    group: str
+    topic: str
+    broker: str | None
+    queue_id: int | None
+    client_id: str | None
+    was: str | None
+
+
+@dataclass(slots=True)
+class Ending:
+    """What was seen until the end."""
+
+    flapping: set[str] = field(default_factory=set)
+
+    def exit_code(self) -> int:
+        """Return 1 where a queue flapped."""
+        return FLAPS if self.flapping else 0
+
+
+@command(
+    "rebalance watch",
+    examples=(
+        ("mqadmin rebalance watch billing orders", "until Ctrl-C"),
+        ("mqadmin rebalance watch billing", "in every topic that billing reads"),
+        ("mqadmin rebalance watch billing orders --for 2m -o jsonl", "exit code 1 where it flaps"),
+    ),
+    details="""\
+The first rows say how it is. A queue is flapping where its reader changed three times within a
+minute: members that come and go, or that do not agree on who is there.""",
+    rows=ChangeRow,
+    columns=COLUMNS,
+)
+@group_argument()
+@read_topic_argument
+@click.option("--interval", type=SECONDS, default=2.0, help="between two looks")
+@click.option("--for", "for_", type=DURATION, help="end after this long")
+async def watch_rebalance(
+    call: Call, *, group: str, topic: str | None, interval: float, for_: int | None
+) -> Outcome:
+    """Return rows that go on until ``--for`` or Ctrl-C.
+
+    Raises:
+        NoRoute: there is no such topic.
+        NotFound: no broker knows the group, or no topic is named and it has read nothing.
+    """
+    admin = await call.admin()
+    topics = await topics_of(admin, group, topic)
+    for name in topics:
+        await current(admin, group, name)
+    ending = Ending()
+    changes = _changes(call, ending, group, topics, interval_s=interval, for_ms=for_)
+    columns = COLUMNS if topic else ("at_time", "what", "topic", *COLUMNS[2:])
+    return Outcome(changes, follow=True, columns=columns, exit_code=ending.exit_code)
+
+
+async def _changes(
+    call: Call,
+    ending: Ending,
+    group: str,
+    topics: list[str],
+    *,
+    interval_s: float,
+    for_ms: int | None,
+) -> AsyncIterator[Row]:
+    admin = await call.admin()
+    looks = {topic: Changes() for topic in topics}
+    started_ms = call.now_ms()
+    while True:
+        for topic, changes in looks.items():
+            try:
+                now = await current(admin, group, topic, known=False)
+            except (TimedOut, Unreachable) as error:
+                call.warn(f"{error}; trying again")
+                continue
+            for change in changes.look(call.now_ms(), now.members, owners=now.owners):
+                if change.what is What.FLAPPING:
+                    ending.flapping.add(str(change.queue))
+                yield _row(change, group, topic)
+        if for_ms is not None and call.now_ms() - started_ms + interval_s * 1000 > for_ms:
+            return
+        await asyncio.sleep(interval_s)
+
+
+def _row(change: Change, group: str, topic: str) -> ChangeRow:
+    queue = change.queue
+    return ChangeRow(
+        at_ms=change.at_ms,
+        what=change.what,
+        group=group,
+        topic=topic,
+        broker=queue.broker_name if queue else None,
+        queue_id=queue.queue_id if queue else None,
+        client_id=change.client_id,
+        was=change.was,
+    )

@@ -1,0 +1,55 @@
+"""``report``: a cluster as one page to look at or to send on.
+
+Requests: see ``mqadmin.top.sample`` and ``mqadmin.health.checkup_facts``.
+"""
+
+import asyncio
+from pathlib import Path
+from typing import Final
+
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cli.types import FILE_PATH
+from mqadmin.health.checkup import Check, Limits, Severity
+from mqadmin.health.examination import examine
+from mqadmin.output.pages.html_page import PageRow, check_page_path, save_page
+from mqadmin.output.rows import Outcome, one
+from mqadmin.session.call import Call
+from mqadmin.top.page import cluster_page
+from mqadmin.top.sample import look, rows_between
+
+BETWEEN_S: Final = 2.0
+"""Between the two looks of which the rates are made."""
+
+
+@command(
+    "report",
+    details="One HTML file that needs nothing else: every finding of `doctor`, the brokers, how "
+    "many messages wait for each group, and how fast each topic is written, measured over two "
+    "seconds. The exit code is that of `doctor`: 1 where something is an error.",
+    examples=(("mqadmin report --html cluster.html", "and open it in a browser"),),
+    rows=PageRow,
+)
+@click.option("--html", type=FILE_PATH, required=True, metavar="FILE", help="file to write")
+@click.option("--replace", is_flag=True, help="write over a file that is there")
+async def write_report(call: Call, *, html: Path, replace: bool) -> Outcome:
+    """Write the page.
+
+    Raises:
+        NotFound: no broker is registered.
+        Usage: the file is there already.
+    """
+    check_page_path(html, replace=replace)
+    admin = await call.admin()
+    before = await look(admin, call.now_ms)
+    # The examination takes its time, too, so the looks are at least this far apart.
+    looked, _ = await asyncio.gather(
+        examine(call, Limits(), tuple(Check)), asyncio.sleep(BETWEEN_S)
+    )
+    rows = rows_between(before, await look(admin, call.now_ms))
+    name = ", ".join((await call.client()).namesrv_addresses)
+    made = cluster_page(name, rows, looked.findings, made_ms=call.now_ms())
+    is_well = all(found.severity is not Severity.ERROR for found in looked.findings)
+    row = save_page(html, made, ok=is_well, findings=len(looked.findings))
+    return one(row, exit_code=0 if is_well else 1)

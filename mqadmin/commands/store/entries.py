@@ -1,0 +1,143 @@
+"""``store queue``, ``store index``: entries as they lie in their files."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import limit_option, topic_argument
+from mqadmin.cli.types import INTEGER, QUEUE
+from mqadmin.cluster.brokers import queue_number
+from mqadmin.errors import NotFound
+from mqadmin.output.rows import Outcome, Row
+from mqadmin.session.call import Call
+from storefmt.errors import StoreError
+from storefmt.offline.views.indexes import IndexView
+from storefmt.offline.views.storedir import StoreDir
+from storefmt.offline.views.tree import QueueKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryRow(Row):
+    """One entry: where its record lies in the log, and the record's size in bytes.
+
+    ``min_offset`` and ``max_offset`` are the ends of its queue.
+    """
+
+    topic: str
+    queue_id: int
+    queue_offset: int
+    log_offset: int
+    size: int
+    tags_code: int
+    file: str
+    min_offset: int
+    max_offset: int
+
+
+@command(
+    "store queue",
+    details="A size of 2147483647 is a filler: the queue started late.",
+    examples=(
+        ("mqadmin store queue DIR orders 0", "all entries of queue 0"),
+        ("mqadmin store queue DIR orders --start 100 --limit 10", "ten of each queue"),
+    ),
+    rows=EntryRow,
+    columns=("topic", "queue_id", "queue_offset", "log_offset", "size", "tags_code", "file"),
+    needs=Needs.STORE,
+)
+@topic_argument(required=False, help="the topic; all of them if left out")
+@click.argument(
+    "queue", type=QUEUE, metavar="QUEUE", required=False, help="the queue; all if left out"
+)
+@click.option("--start", type=INTEGER, help="queue offset to begin at; the first if left out")
+@limit_option(help="so many of each queue at most")
+def list_queue(
+    call: Call, *, topic: str | None, queue: str | None, start: int | None, limit: int | None
+) -> Outcome:
+    """Return one row an entry, queue by queue.
+
+    Raises:
+        NotFound: there is no such queue.
+    """
+    wanted = None if queue is None else queue_number(queue)
+    store = StoreDir.open(call.store_dir)
+    keys = [
+        key
+        for key in (*store.queues(), *store.tree.batch_queues)
+        if topic in (None, key[0]) and wanted in (None, key[1])
+    ]
+    if not keys and topic is not None:
+        where = topic if wanted is None else f"{topic} {wanted}"
+        raise NotFound(f"no queue {where} in {store.root}", hint="`store info` lists the topics")
+    return Outcome(_queue_rows(store, keys, start=start or 0, limit=limit))
+
+
+def _queue_rows(
+    store: StoreDir, keys: list[QueueKey], *, start: int, limit: int | None
+) -> Iterator[EntryRow]:
+    with store:
+        for topic, queue_id in keys:
+            view = store.queue(topic, queue_id)
+            for queue_offset, entry in view.entries(start, limit):
+                span = view.file_of(queue_offset)
+                yield EntryRow.of(
+                    entry,
+                    topic=topic,
+                    queue_id=queue_id,
+                    queue_offset=queue_offset,
+                    file=store.span_name(span) if span else "",
+                    min_offset=view.min_offset,
+                    max_offset=view.max_offset,
+                )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexRow(Row):
+    """One entry; ``previous`` is the next older entry of its chain, 0 for none."""
+
+    file: str
+    entry: int
+    key_hash: int
+    log_offset: int
+    time_diff_s: int
+    previous: int
+
+
+@command(
+    "store index",
+    examples=(("mqadmin store index DIR --limit 10", "the first ten of each file"),),
+    rows=IndexRow,
+    needs=Needs.STORE,
+)
+@click.argument("file", required=False, help="name of one file; all of them if left out")
+@limit_option(help="so many of each file at most")
+def list_index(call: Call, *, file: str | None, limit: int | None) -> Outcome:
+    """Return one row an entry, file by file.
+
+    Raises:
+        NotFound: there is no such file.
+    """
+    store = StoreDir.open(call.store_dir)
+    views = [view for view in store.index_files if file in (None, view.name, view.span.path.name)]
+    if not views and file is not None:
+        raise NotFound(f"no index file {file} in {store.root}", hint="`store ls` lists them")
+    return Outcome(_index_rows(call, limit, store, views))
+
+
+def _index_rows(
+    call: Call, limit: int | None, store: StoreDir, views: list[IndexView]
+) -> Iterator[IndexRow]:
+    with store:
+        for view in views:
+            try:
+                end = view.entry_count
+            except StoreError as error:
+                call.warn(f"{view.name}: {error}")
+                continue
+            last = end if limit is None else min(end, 1 + limit)
+            for number, entry in view.entries():
+                if number >= last:
+                    break
+                yield IndexRow(file=view.name, entry=number, **entry._asdict())

@@ -1,0 +1,212 @@
+"""``topic create``, ``update``, ``perm``, ``import``: settings on masters, or on one broker.
+
+Requests: GET_BROKER_CLUSTER_INFO, then on each master GET_ALL_TOPIC_CONFIG,
+UPDATE_AND_CREATE_TOPIC, and GET_ALL_TOPIC_CONFIG again to read it back.
+
+``import`` takes a file, as the 5.x tool's updateTopicList:
+
+    [{"topicName": "orders", "readQueueNums": 8, "writeQueueNums": 8, "perm": 6}, …]
+
+Every entry is read before the first topic is changed. Settings that an entry leaves out are
+those of Java's TopicConfig: 16 queues, perm 6. The file is one change for ``undo``.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from mqadmin.changes.import_list import entries_of, list_argument
+from mqadmin.changes.topic_change import (
+    FLAG_UNIT,
+    FLAG_UNIT_SUB,
+    TopicChange,
+    Wanted,
+    change_topics,
+)
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import Where, on_masters, topic_argument
+from mqadmin.cli.types import BOOLEAN, INTEGER, Word
+from mqadmin.output.rows import Outcome
+from mqadmin.output.topic_kinds import parse_perm
+from mqadmin.session.call import Call
+from storefmt.config.tables import TopicConfig
+
+
+@command(
+    "topic create",
+    examples=(
+        ("mqadmin topic create orders", "8 queues on every master"),
+        ("mqadmin topic create orders -q 2 --broker broker-a", "2 queues on one broker"),
+    ),
+    details="A topic that is there with the same settings is left unchanged; one with others is\n"
+    "refused: `topic update` changes it.",
+    rows=TopicChange,
+    columns=("topic", "broker", "read_queues", "write_queues", "perm", "result", "remark"),
+    writes=True,
+)
+@topic_argument()
+@click.option(
+    "--queues", "-q", type=INTEGER, default=8, help="queues to read and to write, a broker"
+)
+@click.option("--read-queues", type=INTEGER, help="queues to read, where they differ")
+@click.option("--write-queues", type=INTEGER, help="queues to write, where they differ")
+@click.option("--perm", type=Word(read=parse_perm), default=6, help="RW, R, W, or 6, 4, 2")
+@click.option("--order", is_flag=True, help="an ordered topic")
+@on_masters
+async def create_topic(
+    call: Call,
+    *,
+    topic: str,
+    queues: int,
+    read_queues: int | None,
+    write_queues: int | None,
+    perm: int,
+    order: bool,
+    where: Where,
+) -> Outcome:
+    """Return one row a broker.
+
+    Raises:
+        BadCall: the name is none for a topic.
+        NotFound: there is no such cluster or broker.
+    """
+    wanted = Wanted(
+        topic=topic,
+        read_queues=queues if read_queues is None else read_queues,
+        write_queues=queues if write_queues is None else write_queues,
+        perm=perm,
+        order=order or None,
+    )
+    return await change_topics(call, [wanted], where=where, update=False, create=True)
+
+
+@command(
+    "topic update",
+    examples=(
+        ("mqadmin topic update orders -q 16", "16 queues, everything else as it was"),
+        ("mqadmin topic update orders --perm R", "nobody writes to it any more"),
+    ),
+    rows=TopicChange,
+    columns=("topic", "broker", "read_queues", "write_queues", "perm", "was", "result", "remark"),
+    writes=True,
+)
+@topic_argument()
+@click.option("--queues", "-q", type=INTEGER, help="queues to read and to write")
+@click.option("--read-queues", type=INTEGER, help="queues to read")
+@click.option("--write-queues", type=INTEGER, help="queues to write")
+@click.option("--perm", type=Word(read=parse_perm), help="RW, R, W, or 6, 4, 2")
+@click.option("--order", type=BOOLEAN, help="an ordered topic or not")
+@click.option("--unit", type=BOOLEAN, help="a topic of one unit (topicSysFlag 1)")
+@click.option("--unit-sub", type=BOOLEAN, help="read by groups of units (topicSysFlag 2)")
+@click.option("--replace", is_flag=True, help="reset what is not named, as Java does")
+@click.option("--create", is_flag=True, help="make it where it is not there")
+@on_masters
+async def update_topic(
+    call: Call,
+    *,
+    topic: str,
+    queues: int | None,
+    read_queues: int | None,
+    write_queues: int | None,
+    perm: int | None,
+    order: bool | None,
+    unit: bool | None,
+    unit_sub: bool | None,
+    replace: bool,
+    create: bool,
+    where: Where,
+) -> Outcome:
+    """Return one row a broker, with the old values of what changed.
+
+    Raises:
+        BadCall: the name is none for a topic.
+        NotFound: there is no such cluster or broker.
+    """
+    wanted = Wanted(
+        topic=topic,
+        read_queues=queues if read_queues is None else read_queues,
+        write_queues=queues if write_queues is None else write_queues,
+        perm=perm,
+        order=order,
+        unit=unit,
+        unit_sub=unit_sub,
+        replace=replace,
+    )
+    return await change_topics(call, [wanted], where=where, update=True, create=create)
+
+
+@command(
+    "topic perm",
+    examples=(
+        ("mqadmin topic perm orders R -y", "nobody writes to it any more"),
+        ("mqadmin topic perm orders RW --broker broker-a", "everybody, on one broker"),
+    ),
+    details="Taking a permission away is asked for first; giving one is not.",
+    rows=TopicChange,
+    columns=("topic", "broker", "perm", "was", "result", "remark"),
+    writes=True,
+)
+@topic_argument()
+@click.argument("perm", type=Word(read=parse_perm), help="RW, R, W, or 6, 4, 2")
+@on_masters
+async def set_topic_perm(call: Call, *, topic: str, perm: int, where: Where) -> Outcome:
+    """Return one row a broker, with the old permission where it changed.
+
+    Raises:
+        BadCall: the name is none for a topic.
+        NotFound: there is no such cluster or broker.
+    """
+    done = await change_topics(
+        call,
+        [Wanted(topic=topic, perm=perm)],
+        where=where,
+        update=True,
+        create=False,
+        asks=True,
+    )
+    return replace(done, layout="--broker" if where.broker else "")
+
+
+@command(
+    "topic import",
+    examples=(
+        ("mqadmin topic import topics.json --dry-run", "what would change"),
+        ("mqadmin topic import topics.json --broker broker-a", "on one broker"),
+    ),
+    details='Entries are as {"topicName": "orders", "readQueueNums": 8, "writeQueueNums": 8, '
+    '"perm": 6, "order": false}.\nWhat is left out is 16 queues, perm 6.',
+    rows=TopicChange,
+    columns=("topic", "broker", "read_queues", "write_queues", "perm", "was", "result", "remark"),
+    writes=True,
+)
+@list_argument
+@on_masters
+async def import_topics(call: Call, *, file: Path, where: Where) -> Outcome:
+    """Return one row a topic and broker.
+
+    Raises:
+        Usage: the file is no list of topics.
+        BadCall: a name is none for a topic.
+        NotFound: there is no such cluster or broker.
+    """
+    topics = entries_of(call, file, TopicConfig.from_json, name=lambda one: one.topic_name)
+    return await change_topics(
+        call,
+        [_wanted(topic) for topic in topics],
+        where=where,
+        update=True,
+        create=True,
+    )
+
+
+def _wanted(topic: TopicConfig) -> Wanted:
+    return Wanted(
+        topic=topic.topic_name,
+        read_queues=topic.read_queue_nums,
+        write_queues=topic.write_queue_nums,
+        perm=topic.perm,
+        order=topic.order or None,
+        unit=bool(topic.topic_sys_flag & FLAG_UNIT),
+        unit_sub=bool(topic.topic_sys_flag & FLAG_UNIT_SUB),
+    )

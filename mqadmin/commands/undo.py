@@ -1,0 +1,199 @@
+"""``undo``: put back what a destructive write changed, from the journal on this machine.
+
+Requests: for each target that was kept, those that read it, write it and read it back.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from mqadmin.changes.targets.account import AccountTarget, WhiteList
+from mqadmin.changes.targets.base import Target
+from mqadmin.changes.targets.group import GroupTarget
+from mqadmin.changes.targets.offset import OffsetTarget
+from mqadmin.changes.targets.setting import BrokerSettingTarget, KvEntry, NamesrvSettingTarget
+from mqadmin.changes.targets.topic import TopicTarget
+from mqadmin.changes.targets.writeperm import WritePerm
+from mqadmin.changes.write import Done, Step, carry_out, plan, shortened
+from mqadmin.cli.declare import command
+from mqadmin.cli.types import INTEGER
+from mqadmin.cluster.brokers import Place
+from mqadmin.errors import CommandError, Usage
+from mqadmin.output.rows import EpochMs, Outcome, Row, exit_code_of
+from mqadmin.session.call import Call
+from mqadmin.session.contexts import ContextFile
+from mqadmin.session.journal import Entry, Journal, Saved
+
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
+
+
+KINDS: Final[dict[str, type[Target[object]]]] = {
+    kind.kind: kind  # type: ignore[misc]
+    for kind in (
+        TopicTarget,
+        GroupTarget,
+        OffsetTarget,
+        BrokerSettingTarget,
+        NamesrvSettingTarget,
+        KvEntry,
+        WritePerm,
+        AccountTarget,
+        WhiteList,
+    )
+}
+"""Which class reads and writes a kind that was kept."""
+KEPT, UNDONE, PUT_BACK = "kept", "undone", "an undo"
+
+
+@dataclass(frozen=True, slots=True)
+class UndoRow(Row):
+    """One thing that was put back; with ``--list`` one entry, and how many things it has."""
+
+    id: int
+    at_ms: EpochMs
+    command: str
+    namesrv: str
+    things: int
+    kind: str
+    broker: str | None
+    name: str | None
+    result: str
+    remark: str | None
+
+
+@command(
+    "undo",
+    examples=(
+        ("mqadmin undo --list", "what was changed from this machine, and what can come back"),
+        ("mqadmin undo 12 --dry-run", "what putting entry 12 back would change"),
+        ("mqadmin undo -y", "put the newest one back"),
+    ),
+    details="Settings, offsets and accounts come back; messages of a deleted topic do not.\n"
+    "The journal is in $XDG_STATE_HOME/mqadmin (~/.local/state/mqadmin), for its user alone. An\n"
+    "undo is an entry too, so that it can be undone by its number.",
+    rows=UndoRow,
+    columns=("id", "at_time", "command", "things", "kind", "broker", "name", "result", "remark"),
+    writes=True,
+)
+@click.argument(
+    "entry_id",
+    metavar="ID",
+    type=INTEGER,
+    required=False,
+    help="entry of the journal; the newest where left out",
+)
+@click.option("--list", "list_", is_flag=True, help="show the journal and change nothing")
+async def undo(call: Call, *, entry_id: int | None, list_: bool) -> Outcome:
+    """Return one row a target that was put back.
+
+    Raises:
+        NotFound: there is no such entry, or none that is left to be put back.
+        Usage: the entry is of other name servers, or of a protected context.
+    """
+    journal = Journal.of(call.console.env)
+    if list_:
+        return Outcome([_listed(entry) for entry in journal.entries()])
+    entry = journal.latest() if entry_id is None else journal.get(entry_id)
+    there = _aimed(call, entry)
+    admin = await there.admin()
+    steps: list[Step[object]] = []
+    for saved in entry.saved:
+        target = _target_of(admin, saved)
+        before = None if saved.before is None else target.decode(saved.before)
+        steps += await plan([target], lambda _, before=before: before)  # type: ignore[misc]
+    done = await carry_out(
+        there,
+        steps,
+        title=f"undo {entry.id}: {entry.command}",
+        question=f"put back the state before `{entry.command}` ({len(steps)} things)?",
+        undoes=entry.id,
+    )
+    rows = [
+        replace(
+            _listed(entry),
+            things=1,
+            kind=one.kind,
+            broker=one.broker,
+            name=" ".join(one.target.names),
+            result=one.result,
+            remark=one.remark,
+        )
+        for one in done
+    ]
+    exit_code = exit_code_of(row.result for row in rows)
+    if exit_code == 0 and not call.dry_run:
+        journal.mark_undone(entry, at_ms=call.now_ms())
+    made = made_again(done)
+    notes = (f"the messages of {shortened(made)} do not come back",) if made else ()
+    return Outcome(rows, exit_code=exit_code, notes=notes)
+
+
+def made_again(done: Iterable[Done[object]]) -> list[str]:
+    """Return the topics that were not there, each once, on however many brokers it is made."""
+    return sorted(
+        {
+            one.target.names[0]
+            for one in done
+            if isinstance(one.target, TopicTarget) and one.step.old is None and one.step.is_write
+        }
+    )
+
+
+def _aimed(call: Call, entry: Entry) -> Call:
+    """Return the call at the entry's own servers; the line may name them, but no others."""
+    if not entry.namesrv:
+        # The broker was named by its address, which the entry has.
+        return replace(call, has_address=True)
+    if call.settings.namesrv or call.settings.context:
+        named = call.target().namesrv
+        if named != entry.namesrv:
+            raise Usage(
+                f"entry {entry.id} is of {entry.namesrv}, not of {named}",
+                hint="leave -n and --context out",
+            )
+        return call
+    known = ContextFile.of(call.console.env).load().contexts.values()
+    context = next((one for one in known if one.namesrv == entry.namesrv), None)
+    if context is not None and context.protected and not call.dry_run:
+        raise Usage(
+            f"context {context.name} is protected", hint=f"name it: --context {context.name}"
+        )
+    settings = call.settings
+    if context is not None:
+        return replace(call, settings=replace(settings, context=context.name))
+    return replace(call, settings=replace(settings, namesrv=entry.namesrv))
+
+
+def _listed(entry: Entry) -> UndoRow:
+    if entry.undoes is not None:
+        result = PUT_BACK
+    else:
+        result = KEPT if entry.undone_ms is None else UNDONE
+    return UndoRow.of(
+        entry,
+        things=len(entry.saved),
+        kind=", ".join(sorted({saved.kind for saved in entry.saved})),
+        broker=None,
+        name=None,
+        result=result,
+        remark=None,
+    )
+
+
+def _target_of(admin: "Admin", saved: Saved) -> Target[object]:
+    """Return the target that was kept.
+
+    Raises:
+        CommandError: a newer version of this program kept it.
+    """
+    kind = KINDS.get(saved.kind)
+    if kind is None:
+        raise CommandError(
+            f"the journal has a {saved.kind!r}, which this version does not know",
+            hint="known are " + ", ".join(sorted(KINDS)),
+        )
+    place = Place(saved.cluster, saved.broker, saved.broker_id, saved.address)
+    return kind(admin, place, saved.names)

@@ -1,0 +1,215 @@
+"""A store as one page of HTML: what is in it, when it came, what is wrong with it.
+
+    info, tallies, verify ──> pictures (``charts``) ──> one file, no script, nothing loaded
+
+Rule: long lists are cut, and the page says how much was left out.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from mqadmin.output.pages.charts import Bar, FileStrip, bars, cells, columns, file_map, safe
+from mqadmin.output.pages.html_page import (
+    cell,
+    counted,
+    cut_note,
+    header,
+    nothing,
+    page,
+    ranked,
+    section,
+    table,
+    tiles,
+    time_text,
+)
+from mqadmin.output.terminal.cells import size_text
+from storefmt.offline.analyse.stats import count_records
+from storefmt.offline.analyse.tally import By, Key, Tally, filled, span_of
+from storefmt.offline.verify.findings import Finding, Report, Severity
+from storefmt.offline.verify.store import verify
+from storefmt.offline.views.info import FileView, StoreInfo
+from storefmt.offline.views.storedir import StoreDir
+
+TOPICS_MAX: Final = 15
+GROUPS_MAX: Final = 20
+QUEUE_ROWS_MAX: Final = 30
+CELLS_MAX: Final = 64
+FILES_MAX: Final = 60
+MARKS_MAX: Final = 200
+FINDINGS_MAX: Final = 500
+
+
+def html_report(
+    store: StoreDir,
+    *,
+    made_ms: int,
+    deep: bool = False,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> tuple[str, Report]:
+    """Return the page, and what the verification found.
+
+    Args:
+        made_ms: the time to print as the page's own.
+        deep: verify bodies and every key, too.
+        progress: told the bytes of log that are done, of three times its size.
+    """
+    info = store.info()
+    size = store.log.end - store.log.min_offset
+    topics = count_records(store, By.TOPIC, on_done=lambda done: progress(done, 3 * size))
+    bucket_ms = span_of(store)
+    times = count_records(
+        store, By.TIME, bucket_ms=bucket_ms, on_done=lambda done: progress(size + done, 3 * size)
+    )
+    report = verify(store, deep=deep, progress=lambda done, _: progress(2 * size + done, 3 * size))
+    parts = [
+        _head(store, info, report, made_ms),
+        section("Messages over time", _timeline(times, bucket_ms)),
+        section("Topics by bytes", _topics(topics)),
+        section("Queues", _queues(info), "a cell is a queue, the stronger the more it holds"),
+        section("Lag of consumer groups", _lag(info)),
+        section("Files", _files(store.files(), report.findings), "where findings lie"),
+        section("Findings", _findings(report)),
+    ]
+    return page(f"RocketMQ store {store.root.resolve().name}", parts), report
+
+
+def _head(store: StoreDir, info: StoreInfo, report: Report, made_ms: int) -> str:
+    counts = {s: sum(f.severity is s for f in report.findings) for s in Severity}
+    verdict = "no damage found"
+    if not report.ok:
+        verdict = f"{counted(counts[Severity.ERROR], 'error')}, " + counted(
+            counts[Severity.WARNING], "warning"
+        )
+    state = "running or killed" if info.aborted else "stopped in order"
+    lag = sum(max(0, group.lag) for group in info.groups)
+    shown = [
+        ("Health", verdict, "good" if report.ok else "bad"),
+        ("Messages", f"{info.message_count:,}", ""),
+        ("Log", size_text(info.used_size), ""),
+        ("On disk", size_text(info.size), ""),
+        ("Topics", f"{info.topic_count:,}", ""),
+        ("Groups", f"{len({group.group for group in info.groups}):,}", ""),
+        ("Lag", f"{lag:,}", ""),
+        ("Broker", f"{info.version}, {state}", ""),
+    ]
+    notes = "".join(f"<li>{safe(note)}</li>" for note in info.notes)
+    lines = (
+        str(store.root.resolve()),
+        f"{time_text(info.first_ms)} to {time_text(info.last_ms)}; "
+        f"log offsets {info.min_log_offset:,} to {info.end_log_offset:,}; "
+        f"{report.records:,} records and {report.files:,} files looked at; "
+        f"made {time_text(made_ms)}",
+    )
+    head = header(f"Store {store.root.resolve().name}", lines) + tiles(shown)
+    return head + (f"<ul>{notes}</ul>" if notes else "")
+
+
+def _timeline(times: dict[Key, Tally], bucket_ms: int) -> str:
+    by_start = {start: tally for (start, *_), tally in times.items() if isinstance(start, int)}
+    spans = filled(by_start, bucket_ms)
+    if not spans:
+        return nothing("the log holds no message")
+    values = [
+        (tally.count, f"{time_text(start)}: {tally.count:,} messages, {size_text(tally.size)}")
+        for start, tally in spans
+    ]
+    middle = spans[len(spans) // 2][0]
+    labels = [time_text(at) for at in (spans[0][0], middle, spans[-1][0] + bucket_ms)]
+    return columns("messages over time", values, labels)
+
+
+def _topics(topics: dict[Key, Tally]) -> str:
+    order = sorted(topics.items(), key=lambda pair: (-pair[1].size, str(pair[0])))
+    if not order:
+        return nothing("the log holds no message")
+    largest = order[0][1].size or 1
+    rows = [_topic_bar(str(key[0]), tally, largest) for key, tally in order[:TOPICS_MAX]]
+    rest = Tally()
+    for _, tally in order[TOPICS_MAX:]:
+        rest.add(tally.count, tally.size, tally.first_ms, tally.last_ms)
+    if rest.count:
+        rows.append(_topic_bar(f"{len(order) - TOPICS_MAX} more topics", rest, largest))
+    return bars("topics by bytes", rows)
+
+
+def _topic_bar(name: str, tally: Tally, largest: int) -> Bar:
+    hint = f"{name}: {tally.count:,} messages, {tally.size:,} bytes"
+    return Bar(name, tally.size / largest, size_text(tally.size), hint)
+
+
+def _queues(info: StoreInfo) -> str:
+    topics: dict[str, list[tuple[int, int, int]]] = {}
+    for queue in info.queues:
+        place = (queue.queue_id, queue.min_offset, queue.max_offset)
+        topics.setdefault(queue.topic, []).append(place)
+    sums = {name: sum(high - low for _, low, high in found) for name, found in topics.items()}
+    order = sorted(topics, key=lambda name: (-sums[name], name))
+    if not order:
+        return nothing("there is no consume queue")
+    rows = []
+    for name in order[:QUEUE_ROWS_MAX]:
+        largest = max(high - low for _, low, high in topics[name]) or 1
+        found = [
+            ((high - low) / largest, f"{name} {number}: {low:,} to {high:,}, {high - low:,} held")
+            for number, low, high in sorted(topics[name])[:CELLS_MAX]
+        ]
+        rows.append((name, found, f"{sums[name]:,}"))
+    return cells("queues", rows) + cut_note(len(order), QUEUE_ROWS_MAX, "topics")
+
+
+def _lag(info: StoreInfo) -> str:
+    lags: dict[str, int] = {}
+    for group in info.groups:
+        lags[group.group] = lags.get(group.group, 0) + max(0, group.lag)
+    if not lags:
+        return nothing("no consumer group has an offset here")
+    found = [(name, lag, f"{lag:,}", "") for name, lag in lags.items()]
+    return ranked("lag of consumer groups", found, most=GROUPS_MAX, what="groups")
+
+
+def _files(files: Sequence[FileView], findings: Sequence[Finding]) -> str:
+    by_file: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_file.setdefault(finding.file, []).append(finding)
+    shown = [file for file in files if file.kind == "commitlog" or file.name in by_file]
+    shown.sort(key=lambda file: (file.name not in by_file, file.kind != "commitlog", file.name))
+    known = {file.name for file in files}
+    strips = [_strip(file, by_file.get(file.name, [])) for file in shown[:FILES_MAX]]
+    strips += [
+        FileStrip(name, 0.0, ((0.0, 1.0, found[0].severity.value),), found[0].kind)
+        for name, found in sorted(by_file.items())
+        if name not in known
+    ][:FILES_MAX]
+    if not strips:
+        return nothing("there is no file of the log")
+    return file_map("files and findings", strips) + cut_note(len(shown), FILES_MAX, "files")
+
+
+def _strip(file: FileView, findings: Sequence[Finding]) -> FileStrip:
+    size = max(1, file.size)
+    marks = tuple(
+        (finding.pos / size, finding.size / size, finding.severity.value)
+        for finding in findings[:MARKS_MAX]
+    )
+    return FileStrip(file.name, file.fill_size / size, marks, size_text(file.size))
+
+
+def _findings(report: Report) -> str:
+    if not report.findings:
+        return nothing("nothing: every record, entry and file is as it should be")
+    order = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+    found = sorted(report.findings, key=lambda item: order[item.severity])[:FINDINGS_MAX]
+    rows = [
+        [
+            cell(item.severity.value, f"{item.severity.value}-text"),
+            cell(item.kind),
+            f"<td>{safe(item.file)}<br><small>byte {item.pos:,}"
+            f"{', ' + safe(item.field) if item.field else ''}</small></td>",
+            cell(item.found[:200]),
+            cell(item.expected[:200]),
+            cell(item.hint),
+        ]
+        for item in found
+    ]
+    head = ("", "kind", "where", "found", "expected", "what to do")
+    return table(head, rows) + cut_note(len(report.findings), FINDINGS_MAX, "findings")

@@ -1,0 +1,8 @@
+"""What a person sees at a terminal: rich draws it. A pipe imports nothing of this room.
+
+drawing.py     tables, sections, trees and single things
+cells.py       one value as one cell: how it is written, in which colour
+fitting.py     which columns give way where the terminal is too narrow
+live.py        a view that is drawn over itself
+progress.py    how far a long command is, from the third second on
+"""

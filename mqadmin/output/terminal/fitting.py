@@ -1,0 +1,197 @@
+"""Columns that fit a terminal: which of them give way, and in which order.
+
+    1  headers are stacked (CONSUMER_ above OFFSET), columns without any value leave
+    2  bodies are cut at their end, times become shorter, sentences go on in the next line
+    3  names and ids are shortened in the middle, the widest first, and never two alike
+
+Rule: pure, and no rich. Numbers are never cut. Where all that is not enough, ``fit`` says so,
+and the caller decides: sections by the first column, else a block a row.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from mqadmin.output.columns import Record, Value
+from mqadmin.output.shorten import cell_width, cut, narrowest, shortened
+from mqadmin.output.terminal.cells import (
+    STATES,
+    ColumnKind,
+    column_kind_of,
+    style_of,
+    text_of,
+    time_text,
+)
+
+GAP: Final = 2
+BODY_WIDTH: Final = 40
+BODY_WIDTH_MIN: Final = 12
+PROSE_WIDTH_MIN: Final = 20
+NAME_WIDTH_MIN: Final = 6
+STEPS: Final = (
+    (ColumnKind.BODY, BODY_WIDTH),
+    (ColumnKind.TIME, 1),
+    (ColumnKind.TIME, 2),
+    (ColumnKind.BODY, BODY_WIDTH_MIN),
+    (ColumnKind.PROSE, PROSE_WIDTH_MIN),
+    (ColumnKind.TIME, 3),
+)
+"""What gives way after the headers and before names: down to this width, or this form of times."""
+
+
+@dataclass(slots=True)
+class FittedColumn:
+    """One column of one table; ``texts`` are its cells as they are drawn at ``width``.
+
+    ``whole`` has the cells uncut: a column may give way several times, and a cut of a cut would
+    leave two ellipses.
+    """
+
+    name: str
+    kind: ColumnKind
+    values: Sequence[Value]
+    now_ms: int
+    whole: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    width: int = 0
+    stacked: bool = False
+    form: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind is ColumnKind.TIME:
+            self.write_times(0)
+        else:
+            self._write([text_of(self.name, value) for value in self.values])
+
+    def write_times(self, form: int) -> None:
+        """Write the times in one of ``TIME_FORMS``."""
+        self.form = form
+        self._write([time_text(value, form=form, now_ms=self.now_ms) for value in self.values])
+
+    def _write(self, whole: list[str]) -> None:
+        self.whole = self.texts = whole
+        self._measure()
+
+    def _measure(self) -> None:
+        widest = max((cell_width(text) for text in self.texts), default=0)
+        self.width = max(widest, self.head_width if self.stacked else len(self.name))
+
+    @property
+    def parts(self) -> list[str]:
+        """Return the words of the header, each with the ``_`` that it is typed with."""
+        return self.name.upper().replace("_", "_\n").split("\n")
+
+    @property
+    def head_width(self) -> int:
+        """Return the width that the header needs at least."""
+        return max(len(part) for part in self.parts)
+
+    @property
+    def header(self) -> str:
+        """Return the column name in as many lines as its width makes necessary."""
+        made = [""]
+        for part in self.parts:
+            if made[-1] and len(made[-1]) + len(part) > self.width:
+                made.append(part)
+            else:
+                made[-1] += part
+        return "\n".join(made)
+
+    def stack(self) -> None:
+        """Let the header have several lines where it is wider than the cells."""
+        self.stacked = True
+        self._measure()
+
+    def style(self, spot: int) -> str:
+        """Return the colour of a cell."""
+        return style_of(self.name, self.values[spot])
+
+    def shrink(self, width: int) -> None:
+        """Give way down to ``width`` or as far as its kind can."""
+        if self.kind is ColumnKind.BODY:
+            self.width = min(self.width, max(width, BODY_WIDTH_MIN))
+            self.texts = [cut(text, self.width) for text in self.whole]
+        elif self.kind is ColumnKind.PROSE:
+            self.width = min(self.width, max(width, PROSE_WIDTH_MIN))
+        elif self.kind is ColumnKind.NAME:
+            low = max(width, self.head_width, NAME_WIDTH_MIN)
+            self.width = narrowest(self.whole, low=min(low, self.width), high=self.width)
+            self.texts = shortened(self.whole, self.width) or self.texts
+
+    def follow(self, first: "FittedColumn") -> None:
+        """Take the width that the first row of a follower has; a number may stick out."""
+        self.stacked = first.stacked
+        if self.kind is ColumnKind.TIME:
+            self.write_times(first.form)
+        elif self.kind is ColumnKind.NUMBER:
+            self.width = max(first.width, *(cell_width(text) for text in self.texts))
+            return
+        else:
+            self.shrink(first.width)
+        self.width = first.width
+
+    @property
+    def is_truth(self) -> bool:
+        """Return whether every row says yes or no, and a no is nothing that anybody looks for."""
+        return self.name not in STATES and all(isinstance(value, bool) for value in self.values)
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether no row has a value."""
+        return not any(self.texts)
+
+
+def columns_for(
+    names: Sequence[str], records: Sequence[Record], *, now_ms: int
+) -> list[FittedColumn]:
+    """Return the columns of the records at their natural widths."""
+    made = []
+    for name in names:
+        values = [record.get(name) for record in records]
+        made.append(FittedColumn(name, column_kind_of(name, values), values, now_ms))
+    return made
+
+
+def without_silence(columns: Sequence[FittedColumn]) -> list[FittedColumn]:
+    """Return the columns without those that would hold a sentence where something went wrong."""
+    return [one for one in columns if one.kind is not ColumnKind.PROSE or not one.is_empty]
+
+
+def total(columns: Sequence[FittedColumn]) -> int:
+    """Return the cells of a line."""
+    return sum(column.width for column in columns) + GAP * (len(columns) - 1)
+
+
+def fit(
+    columns: Sequence[FittedColumn], room: int, *, shorten_names: bool = True
+) -> list[FittedColumn] | None:
+    """Return the columns that are drawn, narrowed to ``room`` cells; None where they cannot."""
+    kept = list(columns)
+    for column in sorted(kept, key=lambda one: -len(one.name)):
+        if total(kept) > room:
+            column.stack()
+    if total(kept) > room:
+        kept = [column for column in kept if not column.is_empty] or kept
+    for kind, low in STEPS:
+        for column in sorted(kept, key=lambda one: -one.width):
+            over = total(kept) - room
+            if column.kind is not kind or over <= 0:
+                continue
+            if kind is ColumnKind.TIME:
+                column.write_times(low)
+            else:
+                column.shrink(max(low, column.width - over))
+    return _narrow_names(kept, room) if shorten_names or total(kept) <= room else None
+
+
+def _narrow_names(kept: list[FittedColumn], room: int) -> list[FittedColumn] | None:
+    """Narrow the widest name by little steps, so that all of them keep what they can."""
+    names = [column for column in kept if column.kind is ColumnKind.NAME]
+    while total(kept) > room and names:
+        widest = max(names, key=lambda column: column.width)
+        over = total(kept) - room
+        before = widest.width
+        widest.shrink(before - min(over, max(1, before // 8)))
+        if widest.width == before:
+            names.remove(widest)
+    return kept if total(kept) <= room else None

@@ -1,0 +1,1 @@
+"""Addresses: this machine's own, patterns of others, and who may change a server."""
