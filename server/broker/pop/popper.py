@@ -218,10 +218,7 @@ class Popper:
             request.reply(request.command.response(ResponseCode.SYSTEM_ERROR, remark=remark))
 
     def _pop(self, waiter: Waiter, pop: PopMessage, now_ms: int, *, may_wait: bool) -> None:
-        if not self._revive.is_caught_up:
-            # A broker without a revive log is ready at once.
-            self._revive.run(now_ms)
-        if not self._revive.is_caught_up:
+        if not self._is_ready(now_ms):
             self._hold_or_answer(waiter, Plan(0, 0), now_ms)
             return
         if self._revive.open_count >= OPEN_COUNT_MAX:
@@ -239,6 +236,13 @@ class Popper:
             self._answer_popped(waiter, pop, plan, now_ms)
 
     # Reading.
+
+    def _is_ready(self, now_ms: int) -> bool:
+        """Tell whether the revive log was read, so that it is known what is out already."""
+        if not self._revive.is_caught_up:
+            # A broker without a revive log is ready at once.
+            self._revive.run(now_ms)
+        return self._revive.is_caught_up
 
     def _plan(self, pop: PopMessage, wants: MessageFilter, now_ms: int, *, may_wait: bool) -> Plan:
         size_max = self._config.store.max_transfer_bytes_on_message_in_memory
@@ -270,6 +274,8 @@ class Popper:
         queue_id: int,
     ) -> None:
         """Read one queue, as far as the pop has room for its messages."""
+        if not self._store.max_offset(topic, queue_id):
+            return
         place = topic, pop.consumer_group, queue_id
         if pop.order:
             until_ms = self._order.blocked_until(place, pop.attempt_id, now_ms=now_ms)
@@ -528,7 +534,7 @@ class Popper:
 
     def _tell(self, waiter: Waiter, header: Notification, now_ms: int) -> None:
         plan = Plan(0, 0)
-        if self._revive.is_caught_up and self._has_message(header, plan, now_ms):
+        if self._is_ready(now_ms) and self._has_message(header, plan, now_ms):
             told = NotificationResponse(has_msg=True, polling_full=False)
             waiter.request.reply(waiter.request.command.response(header=told))
         else:
