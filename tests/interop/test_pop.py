@@ -49,6 +49,7 @@ def test_two_consumers_in_pop_mode_get_each_message_and_a_refused_one_again(
     lines: list[Line],
 ) -> None:
     popped = [line for line in lines if line["event"] == "popped"]
+    print([line for line in popped if line["body"] in REFUSED])
     taken = [line["body"] for line in popped if not line["refused"]]
     again = {line["body"]: line for line in popped if line["body"] in REFUSED and line["times"]}
 
