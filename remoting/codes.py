@@ -7,7 +7,8 @@ is in ``LaterCode`` (RocketMQ 5 clients send it) or ``ExtensionCode`` (ours), ne
 ``RequestCode``.
 
 Source: common/protocol/RequestCode.java, common/protocol/ResponseCode.java,
-remoting/protocol/LanguageCode.java, remoting/protocol/RemotingSysResponseCode.java (4.9.7).
+remoting/protocol/LanguageCode.java, remoting/protocol/RemotingSysResponseCode.java (4.9.7); the
+later codes are those of 5.4.0.
 """
 
 from enum import IntEnum
@@ -194,10 +195,30 @@ class RequestCode(IntEnum):
 
 
 class LaterCode(IntEnum):
-    """Requests of RocketMQ 5 clients that have a 4.9 meaning."""
+    """Requests of RocketMQ 5 that our servers handle, too."""
 
     LITE_PULL_MESSAGE = 361
     """The 5.x lite pull consumer's PULL_MESSAGE: same header, plus ``maxMsgBytes``."""
+    RECALL_MESSAGE = 370
+    QUERY_ASSIGNMENT = 400
+    SET_MESSAGE_REQUEST_MODE = 401
+    GET_ALL_MESSAGE_REQUEST_MODE = 402
+    POP_MESSAGE = 200_050
+    ACK_MESSAGE = 200_051
+    PEEK_MESSAGE = 200_052
+    CHANGE_MESSAGE_INVISIBLETIME = 200_053
+    NOTIFICATION = 200_054
+    POLLING_INFO = 200_055
+    BATCH_ACK_MESSAGE = 200_151
+
+
+class LaterResponseCode(IntEnum):
+    """Codes of RocketMQ 5 responses; the first two mean something else in 4.9.7."""
+
+    POLLING_FULL = 209
+    POLLING_TIMEOUT = 210
+    INVALID_PARAMETER = 29
+    ILLEGAL_OPERATION = 604
 
 
 class ExtensionCode(IntEnum):

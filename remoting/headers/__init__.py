@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from remoting.headers.message import *
     from remoting.headers.namesrv import *
     from remoting.headers.offset import *
+    from remoting.headers.pop import *
     from remoting.headers.pull import *
     from remoting.headers.query import *
     from remoting.headers.route import *
@@ -63,6 +64,11 @@ _FAMILIES: Final = {
         "GetMinOffsetResponse QueryConsumeTimeSpan QueryConsumerOffset "
         "QueryConsumerOffsetResponse QueryCorrectionOffset ResetOffset SearchOffset "
         "SearchOffsetResponse UpdateConsumerOffset UpdateConsumerOffsetResponse"
+    ),
+    "remoting.headers.pop": (
+        "AckMessage ChangeInvisibleTime ChangeInvisibleTimeResponse Notification "
+        "NotificationResponse PeekMessage PollingInfo PollingInfoResponse PopMessage "
+        "PopMessageResponse RecallMessage RecallMessageResponse"
     ),
     "remoting.headers.pull": "PullMessage PullMessageResponse QueryConsumeQueue",
     "remoting.headers.query": "QueryMessage QueryMessageResponse ViewMessage",

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from remoting.codes import ExtensionCode, LanguageCode, LaterCode, RequestCode, ResponseCode
+from remoting.codes import (
+    ExtensionCode,
+    LanguageCode,
+    LaterCode,
+    LaterResponseCode,
+    RequestCode,
+    ResponseCode,
+)
 
 
 @pytest.mark.parametrize(
@@ -27,3 +34,14 @@ def test_codes_of_others_do_not_shadow_a_real_one() -> None:
     real = {int(code) for code in RequestCode}
 
     assert not real & {int(code) for code in (*LaterCode, *ExtensionCode)}
+
+
+@pytest.mark.parametrize(
+    ("table", "codes"),
+    [("request_codes_5x", LaterCode), ("response_codes_5x", LaterResponseCode)],
+)
+def test_later_codes_are_those_of_five(shared: Path, table: str, codes: type[IntEnum]) -> None:
+    known = json.loads((shared / "facts" / f"{table}.json").read_text())
+
+    for code in codes:
+        assert known[code.name] == code, code
