@@ -258,6 +258,33 @@ def ask(pair: Servers, tmp_path: object) -> Callable[..., list[Row]]:
     return run
 
 
+def test_the_message_type_of_a_topic_is_set_shown_and_undone(
+    pair: Servers, ask: Callable[..., list[Row]]
+) -> None:
+    topic = f"Typed_{uuid.uuid4().hex[:6]}"
+    (made,) = ask("topic", "create", topic, "-q", "2", "--message-type", "fifo")
+    shown = ask("topic", "show", topic)
+    (wider,) = ask("topic", "update", topic, "-q", "3")
+    (changed,) = ask("topic", "update", topic, "--message-type", "DELAY")
+    ask("undo", "-y")
+    (after,) = ask("topic", "update", topic, "-q", "3")
+    plain = f"{topic}_plain"
+    ask("topic", "create", plain)
+    ask("topic", "update", plain, "--message-type", "TRANSACTION")
+    ask("undo", "-y")
+    (untyped,) = ask("topic", "update", plain, "-q", "8")
+
+    assert (made["result"], made["message_type"]) == ("changed", "FIFO")
+    assert [row["message_type"] for row in shown] == ["FIFO", "FIFO"]
+    assert (wider["message_type"], wider["was"]) == (
+        "FIFO",
+        {"read_queue_nums": 2, "write_queue_nums": 2},
+    )
+    assert (changed["message_type"], changed["was"]) == ("DELAY", {"message_type": "FIFO"})
+    assert (after["message_type"], after["result"]) == ("FIFO", "unchanged")
+    assert (untyped["message_type"], untyped["result"]) == ("NORMAL", "unchanged")
+
+
 def test_main_commands_of_mqadmin(pair: Servers, ask: Callable[..., list[Row]]) -> None:
     topic, group = f"Commands_{uuid.uuid4().hex[:6]}", "CommandsGroup"
     assert ask("topic", "create", topic, "-q", "2")[0]["result"] == "changed"

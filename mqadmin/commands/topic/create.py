@@ -6,7 +6,12 @@ UPDATE_AND_CREATE_TOPIC, and GET_ALL_TOPIC_CONFIG again to read it back.
 
 import click
 
-from mqadmin.changes.topic_change import TopicChange, Wanted, change_topics
+from mqadmin.changes.topic_change import (
+    TopicChange,
+    Wanted,
+    change_topics,
+    message_type_option,
+)
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import Where, on_masters, topic_argument
 from mqadmin.cli.types import INTEGER, Word
@@ -20,6 +25,7 @@ from mqadmin.session.call import Call
     examples=(
         ("mqadmin topic create orders", "8 queues on every master"),
         ("mqadmin topic create orders -q 2 --broker broker-a", "2 queues on one broker"),
+        ("mqadmin topic create payments --message-type FIFO", "for messages in order (5.x)"),
     ),
     details="A topic that is there with the same settings is left unchanged; one with others is\n"
     "refused: `topic update` changes it.",
@@ -35,6 +41,7 @@ from mqadmin.session.call import Call
 @click.option("--write-queues", type=INTEGER, help="queues to write, where they differ")
 @click.option("--perm", type=Word(read=parse_perm), default=6, help="RW, R, W, or 6, 4, 2")
 @click.option("--order", is_flag=True, help="an ordered topic")
+@message_type_option
 @on_masters
 async def create_topic(
     call: Call,
@@ -45,6 +52,7 @@ async def create_topic(
     write_queues: int | None,
     perm: int,
     order: bool,
+    message_type: str | None,
     where: Where,
 ) -> Outcome:
     """Return one row a broker.
@@ -59,5 +67,6 @@ async def create_topic(
         write_queues=queues if write_queues is None else write_queues,
         perm=perm,
         order=order or None,
+        message_type=message_type,
     )
     return await change_topics(call, [wanted], where=where, update=False, create=True)

@@ -6,7 +6,12 @@ UPDATE_AND_CREATE_TOPIC, and GET_ALL_TOPIC_CONFIG again to read it back.
 
 import click
 
-from mqadmin.changes.topic_change import TopicChange, Wanted, change_topics
+from mqadmin.changes.topic_change import (
+    TopicChange,
+    Wanted,
+    change_topics,
+    message_type_option,
+)
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import Where, on_masters, topic_argument
 from mqadmin.cli.types import BOOLEAN, INTEGER, Word
@@ -35,6 +40,7 @@ from mqadmin.session.call import Call
 @click.option("--unit-sub", type=BOOLEAN, help="read by groups of units (topicSysFlag 2)")
 @click.option("--replace", is_flag=True, help="reset what is not named, as Java does")
 @click.option("--create", is_flag=True, help="make it where it is not there")
+@message_type_option
 @on_masters
 async def update_topic(
     call: Call,
@@ -49,6 +55,7 @@ async def update_topic(
     unit_sub: bool | None,
     replace: bool,
     create: bool,
+    message_type: str | None,
     where: Where,
 ) -> Outcome:
     """Return one row a broker, with the old values of what changed.
@@ -65,6 +72,7 @@ async def update_topic(
         order=order,
         unit=unit,
         unit_sub=unit_sub,
+        message_type=message_type,
         replace=replace,
     )
     return await change_topics(call, [wanted], where=where, update=True, create=create)
