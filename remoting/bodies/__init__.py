@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from remoting.bodies.heartbeat import *
     from remoting.bodies.locks import *
     from remoting.bodies.offsets import *
+    from remoting.bodies.pop import *
     from remoting.bodies.queues import *
     from remoting.bodies.register import *
     from remoting.bodies.route import *
@@ -53,6 +54,11 @@ _FAMILIES: Final = {
         "ConsumerOffsetSerializeWrapper DelayOffsetSerializeWrapper GetConsumerStatusBody "
         "MessageQueueForC OffsetMovedEvent OffsetSerializeWrapper QueryConsumeTimeSpanBody "
         "QueryCorrectionOffsetBody QueueTimeSpan ResetOffsetBody ResetOffsetBodyForC"
+    ),
+    "remoting.bodies.pop": (
+        "BatchAck BatchAckMessageRequestBody MessageQueueAssignment MessageRequestMode "
+        "MessageRequestModeSerializeWrapper QueryAssignmentRequestBody "
+        "QueryAssignmentResponseBody SetMessageRequestModeRequestBody"
     ),
     "remoting.bodies.queues": "MessageQueue",
     "remoting.bodies.register": "RegisterBrokerBody",

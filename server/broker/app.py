@@ -35,6 +35,7 @@ from server.broker.files.topic_files import TopicFiles
 from server.broker.ha.epoch import EpochFile
 from server.broker.ha.ha_file import before_start
 from server.broker.ha.replication import Replication
+from server.broker.pop.modes import FILE_NAME as REQUEST_MODES
 from server.broker.ports import server_of
 from server.broker.registration import Registration
 from server.broker.send.kernel import plain_sends
@@ -57,6 +58,7 @@ LOG = logging.getLogger(__name__)
 HOUSEKEEPING_MS: Final = 200
 CLEAN_MS: Final = 1_000
 DELAY_MS: Final = 50
+POP_MS: Final = 100
 CALLS_MS: Final = 200
 PAGE_SIZE: Final = 4_096
 FILTERS_MS: Final = 10_000
@@ -301,7 +303,7 @@ class BrokerApp:
         files.add(paths.config_file("subscriptionGroup.json"), lambda: broker.groups.table().encode)
         files.add(
             paths.config_file(offset_files(self._config.store)[0]),
-            lambda: broker.offsets.table().encode,
+            lambda: broker.saved_offsets().encode,
             name="consumerOffset",
         )
         files.add(
@@ -310,6 +312,11 @@ class BrokerApp:
         files.add(
             paths.config_file("consumerFilter.json"),
             lambda: partial(str, broker.filters.encode(self._clock.now_ms())),
+        )
+        files.add(
+            paths.config_file(REQUEST_MODES),
+            lambda: partial(str, broker.pops.modes.text()),
+            is_needed=False,
         )
         settings = self._settings
         files.add(
@@ -385,6 +392,7 @@ class BrokerApp:
             lambda: config.store.flush_interval_commit_log_ms, self._flush, name="commit log flush"
         )
         every(DELAY_MS, self._deliver_delayed, name="delayed messages", first_ms=0)
+        every(POP_MS, broker.pops.run, name="popped messages", first_ms=0)
         every(
             lambda: config.transaction_check_interval_ms,
             broker.check_transactions,
@@ -412,9 +420,11 @@ class BrokerApp:
         # A timer may fire a little early; adding one ms avoids a second timer. If more pulls are
         # due than one slice answers, the next timer fires immediately.
         self.broker.puller.answer_expired(self._clock.now_ms() + 1)
-        deadline_ms = self.broker.hold.next_deadline_ms()
-        if deadline_ms is not None:
-            self._expect_deadline(deadline_ms)
+        popper = self.broker.pops.popper
+        popper.look(self._clock.now_ms() + 1)
+        for deadline_ms in self.broker.hold.next_deadline_ms(), popper.waiting.next_look_ms():
+            if deadline_ms is not None:
+                self._expect_deadline(deadline_ms)
 
     def _deliver_delayed(self, now_ms: int) -> None:
         delay = self.broker.delay

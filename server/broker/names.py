@@ -91,11 +91,17 @@ SYSTEM_GROUPS: Final = (
 NAMED_MAX: Final = 5
 """Most topics that are named in one log line."""
 _FAQ: Final = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
+_LATER_FAQ: Final = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
 
 
 def see_faq(text: str) -> str:
     """Return ``text`` with the link to the FAQ with which Java's remarks end."""
     return text + _FAQ
+
+
+def see_later_faq(text: str) -> str:
+    """Return ``text`` with the link of 5.4.0, for requests that 4.9.7 does not have."""
+    return text + _LATER_FAQ
 
 
 def retry_topic(group: str) -> str:

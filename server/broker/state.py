@@ -4,6 +4,7 @@
            ├─ topics, groups, offsets      saved as JSON (``files.saves``)
            ├─ consumers, producers, locks  lost when the process ends, as in Java
            ├─ sender, puller, hold, delay, turn     messages in and out
+       ├─ pops                         messages that are popped
            └─ calls, stats, transactions, filters
 
 Rule: this module creates and connects the parts and has no I/O of its own; ``app`` has the
@@ -35,6 +36,7 @@ from server.broker.files.loads import StoredTables, built_in, filter_table
 from server.broker.files.saves import StateFiles, done_when_saved
 from server.broker.filters.bitmaps import BitMaps
 from server.broker.names import some, topic_fault
+from server.broker.pop.service import Pops
 from server.broker.pull.pull_check import PullChecks
 from server.broker.pull.pull_hold import Hold
 from server.broker.pull.puller import Puller, Waiting
@@ -56,7 +58,7 @@ from server.store.errors import StoreFailed
 from server.store.queues.ext import no_bits
 from server.store.results import DispatchEntry, PutMessage, PutResult
 from server.store.store import MessageStore
-from storefmt.config.tables import DataVersion, DelayOffsets, GroupTable
+from storefmt.config.tables import ConsumerOffsets, DataVersion, DelayOffsets, GroupTable
 from storefmt.formats.hosts import pack_host
 from storefmt.formats.message import decode_record
 from storefmt.names import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC, is_light
@@ -152,6 +154,7 @@ class Broker:
         self.sender = self._make_sender(self._answers)
         self.pull_checks = self._make_pull_checks()
         self.puller = self._make_puller()
+        self.pops = self._make_pops(stored)
         self.delay = self._make_delay(stored.delay_offsets)
         self.ha = Ha()
         self.access: AccessControl | None = None
@@ -244,6 +247,27 @@ class Broker:
             cold=self.cold,
         )
 
+    def _make_pops(self, stored: StoredTables) -> Pops:
+        return Pops(
+            self.store,
+            config=self.config,
+            topics=self.topics,
+            groups=self.groups,
+            offsets=self.offsets,
+            sender=self.sender,
+            turn=self.turn,
+            when_safe=self.when_safe,
+            stats=self.stats,
+            cold=self.cold,
+            store_host=self.store_host,
+            on_hold=self._expect_deadline,
+            modes=stored.request_modes,
+        )
+
+    def saved_offsets(self) -> ConsumerOffsets:
+        """Return a snapshot of the consumer offsets that may be saved, and copied to a slave."""
+        return self.pops.revive.saved_offsets(self.offsets.table())
+
     def _make_checks(self) -> TransactionChecks:
         return TransactionChecks(
             self.store,
@@ -335,6 +359,7 @@ class Broker:
     def connection_closed(self, conn: ServerConn) -> None:
         """Remove a closed connection from everything, and notify the groups that it was in."""
         self.hold.drop_owner(conn)
+        self.pops.popper.waiting.drop_owner(conn)
         self.calls.drop(conn)
         self.producers.drop(conn)
         if self.filter_servers.drop(conn):
@@ -428,6 +453,7 @@ class Broker:
         """
         _, job = self.store.begin_delete(topic, log_end)
         self.puller.drop_topic(topic, now_ms=self.clock.now_ms())
+        self.pops.popper.drop_topic(topic)
         self.stats.forget_topic(topic)
         self.sender.forget_routes()
         self.puller.forget_counters()
@@ -484,6 +510,7 @@ class Broker:
 
     def _dispatched(self, entries: list[DispatchEntry]) -> None:
         self.puller.dispatched(entries)
+        self.pops.popper.dispatched(entries)
         # A look at each entry would cost a broker without delayed messages for nothing.
         if not self.store.has(SCHEDULE_TOPIC):
             return
@@ -499,7 +526,8 @@ class Broker:
         """Shift all deadlines and times, because the wall clock was changed by ``step_ms``."""
         LOG.warning("the clock of this machine was set by %.1f s", step_ms / 1000)
         for timed in (
-            self.hold, self.locks, self.consumers, self.producers, self.filter_servers, self.turn,
+            self.hold, self.pops.popper.waiting, self.locks, self.consumers, self.producers,
+            self.filter_servers, self.turn,
         ):  # fmt: skip
             timed.clock_set(step_ms)
         # Let the timer of held pulls fire now, so that it is set to the shifted deadline.
@@ -507,6 +535,7 @@ class Broker:
 
     def _after_write(self, now_ms: int) -> None:
         self.puller.answer_woken(now_ms)
+        self.pops.popper.answer_woken()
 
 
 def _stale_ms(config: BrokerConfig) -> int | None:

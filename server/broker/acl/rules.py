@@ -18,9 +18,11 @@ from enum import Enum
 from typing import Final
 
 from remoting.bodies import (
+    BatchAckMessageRequestBody,
     CheckClientRequestBody,
     HeartbeatData,
     LockBatchRequestBody,
+    QueryAssignmentRequestBody,
     UnlockBatchRequestBody,
 )
 from remoting.codes import ExtensionCode, LaterCode, RequestCode
@@ -123,6 +125,34 @@ def _group(key: str) -> tuple[str, _Needs]:
     return "SUB of the group", needs
 
 
+def _popped() -> tuple[str, _Needs]:
+    """Return the needs for a popped message, whose topic may be a retry topic of the group."""
+
+    def needs(command: Command, topic_at: TopicAt) -> list[Resource]:
+        topic, group = command.ext.get("topic"), command.ext.get("consumerGroup", "")
+        return [] if topic is None else _pop_resources(topic, group)
+
+    return "SUB of the topic and the group", needs
+
+
+def _pop_resources(topic: str, group: str) -> list[Resource]:
+    own = retry_topic(group)
+    for separator in "_+":
+        topic = topic.removeprefix(f"{own}{separator}")
+    return [(topic, Perm.SUB), (own, Perm.SUB)]
+
+
+def _batch_ack(command: Command, topic_at: TopicAt) -> list[Resource]:
+    acks = BatchAckMessageRequestBody.decode(command.body).acks if command.body else []
+    found = [_pop_resources(ack.topic, ack.consumer_group) for ack in acks]
+    return list(dict.fromkeys(each for part in found for each in part))
+
+
+def _assignment(command: Command, topic_at: TopicAt) -> list[Resource]:
+    body = QueryAssignmentRequestBody.decode(command.body)
+    return [(body.topic, Perm.SUB), (retry_topic(body.consumer_group), Perm.SUB)]
+
+
 def _message(perm: Perm, key: str) -> tuple[str, _Needs]:
     def needs(command: Command, topic_at: TopicAt) -> list[Resource]:
         try:
@@ -180,6 +210,7 @@ ADMIN: Final = Rule(Level.ADMIN, "an admin")
 KEY: Final = Rule(Level.KEY, "any key")
 
 _SUB_BOTH: Final = _perms(_topic(Perm.SUB), _group("consumerGroup"))
+_POPPED: Final = _perms(_popped())
 _OFFSETS: Final = _perms(_topic(Perm.ANY))
 _HEARTBEAT: Final = Rule(Level.PERMS, "SUB of its groups and their topics", _heartbeat)
 
@@ -219,6 +250,14 @@ STRICT: Final[Mapping[int, Rule]] = {
     RequestCode.GET_CONSUMER_RUNNING_INFO: _perms(_group("consumerGroup")),
     RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: _perms(_group("group")),
     RequestCode.QUERY_CONSUME_TIME_SPAN: _perms(_topic(Perm.ANY), _group("group")),
+    LaterCode.POP_MESSAGE: _SUB_BOTH,
+    LaterCode.PEEK_MESSAGE: _SUB_BOTH,
+    LaterCode.NOTIFICATION: _SUB_BOTH,
+    LaterCode.POLLING_INFO: _SUB_BOTH,
+    LaterCode.ACK_MESSAGE: _POPPED,
+    LaterCode.CHANGE_MESSAGE_INVISIBLETIME: _POPPED,
+    LaterCode.BATCH_ACK_MESSAGE: Rule(Level.PERMS, "SUB of its topics and groups", _batch_ack),
+    LaterCode.QUERY_ASSIGNMENT: Rule(Level.PERMS, "SUB of the topic and the group", _assignment),
 }
 """The requests of ordinary clients; every other request needs an admin."""
 
@@ -266,6 +305,7 @@ ADMIN_WRITES: Final[frozenset[int]] = frozenset({
     RequestCode.CLEAN_UNUSED_TOPIC,
     RequestCode.DELETE_EXPIRED_COMMITLOG,
     RequestCode.REGISTER_FILTER_SERVER,
+    LaterCode.SET_MESSAGE_REQUEST_MODE,
     ExtensionCode.PROMOTE_SLAVE,
     ExtensionCode.DEMOTE_MASTER,
 })  # fmt: skip

@@ -10,6 +10,8 @@ Source: common/ConfigManager.java#load, broker/BrokerController.java#initialize.
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from remoting.bodies import MessageRequestModeSerializeWrapper
+from remoting.errors import BadBody
 from server.broker.config import BrokerConfig
 from server.broker.delay.schedule import DelayLevels
 from server.broker.filters.bloom import BloomFilter
@@ -25,6 +27,7 @@ from storefmt.config.tables import (
     TopicChanges,
     TopicTable,
 )
+from storefmt.errors import ConfigDamaged
 from storefmt.paths import StorePaths
 
 
@@ -37,6 +40,7 @@ class StoredTables(NamedTuple):
     delay_offsets: DelayOffsets | None = None
     filters: bytes | None = None
     """The text of consumerFilter.json."""
+    request_modes: MessageRequestModeSerializeWrapper | None = None
 
 
 def filter_table(config: BrokerConfig, stored: StoredTables, *, now_ms: int) -> FilterTable:
@@ -106,6 +110,7 @@ def load_state(paths: StorePaths, config: StoreConfig) -> StoredTables:
         offsets=offsets,
         delay_offsets=load_state_file(paths.config_file("delayOffset.json"), DelayOffsets.decode),
         filters=load_state_file(paths.config_file("consumerFilter.json"), _filter_text),
+        request_modes=load_state_file(paths.config_file("messageRequestMode.json"), _request_modes),
     )
 
 
@@ -127,6 +132,14 @@ def losses(paths: StorePaths, stored: StoredTables, config: StoreConfig) -> Iter
                 f"{path} and {path.name}.bak are not there, but the store was used before: "
                 f"{_LOSSES[name]}; if there is a copy, stop this broker and put it back"
             )
+
+
+def _request_modes(data: bytes) -> MessageRequestModeSerializeWrapper:
+    """Return the content of messageRequestMode.json, which only exists once a mode was set."""
+    try:
+        return MessageRequestModeSerializeWrapper.decode(data)
+    except BadBody as error:
+        raise ConfigDamaged(str(error)) from None
 
 
 def _filter_text(data: bytes) -> bytes:

@@ -446,6 +446,7 @@ class Replication(Ha):
         self._file = self._file.saying(promoted=role)
         self.fence.lead()
         self._broker.delay.look_again()
+        self._broker.pops.revive.look_again()
         self._broker.make_lost_topics(now_ms=self._broker.clock.now_ms())
         self._broker.complete_last_commit(now_ms=self._broker.clock.now_ms())
         self._broker.settings_changed(now_ms=self._broker.clock.now_ms())

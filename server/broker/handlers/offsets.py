@@ -115,7 +115,7 @@ def get_earliest_store_time(broker: Broker, request: Request) -> Command:
 @in_slices
 def get_all_consumer_offsets(broker: Broker, request: Request) -> Steps[Command]:
     """Return all consumer offsets."""
-    table = broker.offsets.table()
+    table = broker.saved_offsets()
     count = len(table.offsets) + len(table.lmq_offsets or ())
     text = yield from large(lambda: dumps(table.to_json()).encode(), count=count)
     return request.command.response(body=text)

@@ -1,0 +1,17 @@
+"""POP: consumers take messages out of queues that nobody owns, and acknowledge each one.
+
+A pop reads a queue from the group's offset on, notes what it gave out in the revive log, and hides
+these messages for a while. What is not acknowledged by then goes to the retry topic of the group.
+
+    popper         reads for a pop, holds it while there is nothing, answers it
+    checkpoints    the records of the revive log: what was given out, what was acknowledged
+    open_pops      the table of checkpoints with messages that are not acknowledged
+    revive         follows the revive log, and revives what was not acknowledged in time
+    acknowledging  acknowledgements and changes of the invisible time
+    order          queues that are popped in order, one batch at a time
+    modes          which groups pop, and which queues their members get
+    waiting        pops that wait for messages
+
+What enters is requests; what leaves is answers, and records of the revive log, which replication
+and recovery treat as any others. Start reading at ``popper``.
+"""

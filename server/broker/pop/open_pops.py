@@ -1,0 +1,140 @@
+"""The table of open pops: checkpoints with messages that are not acknowledged.
+
+    checkpoint read     -> open
+    acknowledgement read -> its messages are done; with the last of them the pop is closed
+    due                 -> revived, then closed as if it were acknowledged
+
+Rule: the table is made of the revive log alone, so a broker that starts, and a slave that takes
+over, builds the same one. It has what is between the lowest open checkpoint of each queue of the
+revive log and its end; that position is saved, and a start reads from there on.
+
+An open pop of up to 32 messages takes about 400 bytes (``tests/server/broker/pop`` holds that), so
+a million messages that are popped one by one take 400 MB, and popped in batches of 32, 13 MB.
+``OPEN_COUNT_MAX`` bounds it.
+
+Source: broker/processor/PopReviveService.java (5.4.0), which keeps them in the timer wheel.
+"""
+
+import heapq
+from collections import deque
+from typing import Final
+
+from server.broker.pop.checkpoints import Checkpoint, PopKey
+
+OPEN_COUNT_MAX: Final = 1_000_000
+"""Open pops; beyond this a pop is answered that the broker is full."""
+_SECOND_MS: Final = 1_000
+_SLACK: Final = 1_024
+
+
+class OpenPop:
+    """One open pop."""
+
+    __slots__ = ("at", "checkpoint", "done", "store_ms")
+
+    def __init__(self, checkpoint: Checkpoint, at: int, store_ms: int) -> None:
+        self.checkpoint = checkpoint
+        self.at = at
+        """Queue offset of the checkpoint in its queue of the revive log."""
+        self.store_ms = store_ms
+        """When the checkpoint was stored, in ms since 1970."""
+        self.done = checkpoint.done
+        """A bit for each message that needs no reviving."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether none of its messages needs reviving any more."""
+        return self.done + 1 >= 1 << len(self.checkpoint.distances)
+
+    def left(self) -> list[int]:
+        """Return the queue offsets of the messages that are not acknowledged."""
+        start = self.checkpoint.key.start_offset
+        return [
+            start + distance
+            for number, distance in enumerate(self.checkpoint.distances)
+            if not self.done >> number & 1
+        ]
+
+
+class OpenPops:
+    """The open pops of one queue of the revive log."""
+
+    def __init__(self) -> None:
+        self._pops: dict[PopKey, OpenPop] = {}
+        self._order: deque[OpenPop] = deque()
+        """In the order of the revive log; closed ones are dropped later."""
+        self._due: dict[int, dict[PopKey, None]] = {}
+        """The pops that are due in each second."""
+        self._seconds: list[int] = []
+        """A heap of these seconds, and of some that have no pops any more."""
+
+    def __len__(self) -> int:
+        return len(self._pops)
+
+    def open(self, checkpoint: Checkpoint, *, at: int, store_ms: int) -> None:
+        """Note a checkpoint; one that was written again takes the place of the former one."""
+        key = checkpoint.key
+        if key in self._pops:
+            self._close(key)
+        pop = OpenPop(checkpoint, at, store_ms)
+        if pop.is_closed:
+            return
+        self._pops[key] = pop
+        second = _second(checkpoint)
+        if second not in self._due:
+            self._due[second] = {}
+            heapq.heappush(self._seconds, second)
+        self._due[second][key] = None
+        self._order.append(pop)
+
+    def get(self, key: PopKey) -> OpenPop | None:
+        """Return an open pop, or None if there is none of this name."""
+        return self._pops.get(key)
+
+    def acknowledge(self, key: PopKey, queue_offsets: tuple[int, ...]) -> None:
+        """Note that messages need no reviving; what no checkpoint has is ignored, as in Java."""
+        pop = self._pops.get(key)
+        if pop is None:
+            return
+        distances = pop.checkpoint.distances
+        for queue_offset in queue_offsets:
+            distance = queue_offset - key.start_offset
+            if distance in distances:
+                pop.done |= 1 << distances.index(distance)
+        if pop.is_closed:
+            self._close(key)
+
+    def due(self, until_ms: int) -> list[OpenPop]:
+        """Return the next pops whose messages came due up to a time: those of one second."""
+        while self._seconds and self._seconds[0] * _SECOND_MS <= until_ms:
+            keys = self._due.get(self._seconds[0])
+            if keys is None:
+                heapq.heappop(self._seconds)
+                continue
+            pops = [self._pops[key] for key in keys]
+            return [pop for pop in pops if pop.checkpoint.revive_ms <= until_ms]
+        return []
+
+    def oldest(self) -> OpenPop | None:
+        """Return the open pop whose checkpoint comes first in the revive log."""
+        order = self._order
+        while order and not self._is_open(order[0]):
+            order.popleft()
+        return order[0] if order else None
+
+    def _is_open(self, pop: OpenPop) -> bool:
+        return self._pops.get(pop.checkpoint.key) is pop
+
+    def _close(self, key: PopKey) -> None:
+        pop = self._pops.pop(key)
+        second = _second(pop.checkpoint)
+        keys = self._due[second]
+        del keys[key]
+        if not keys:
+            del self._due[second]
+        if len(self._order) > 2 * len(self._pops) + _SLACK:
+            self._order = deque(filter(self._is_open, self._order))
+
+
+def _second(checkpoint: Checkpoint) -> int:
+    return checkpoint.revive_ms // _SECOND_MS
