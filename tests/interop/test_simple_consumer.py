@@ -1,4 +1,4 @@
-"""Our simple consumer on the real 5.4.0 broker, and on brokers that do not know POP."""
+"""Our simple consumer on the real 5.4.0 broker and on ours, and on one that does not know POP."""
 
 import asyncio
 import subprocess
@@ -24,7 +24,7 @@ from remoting.headers.pop import PollingInfo, PollingInfoResponse
 from remoting.receipt import NORMAL, RETRY_V1, decode_receipt
 from tests.golden import REPOSITORY
 from tests.interop.kit.our_clients import await_registered, blocking, connected, make_topic
-from tests.interop.kit.servers import Broker, JavaSide, Namesrv, Servers
+from tests.interop.kit.servers import Broker, Namesrv, Servers
 from tests.waiting import TIMEOUT_S, eventually
 
 pytestmark = pytest.mark.java
@@ -33,11 +33,21 @@ FIRST = ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
 HIDDEN_MS = 60_000
 
 
+@pytest.fixture(params=["five", "ours"])
+def pair(request: pytest.FixtureRequest) -> Servers:
+    """Return a name server and a broker: of 5.4.0, then ours."""
+    if request.param == "five":
+        found: Servers = request.getfixturevalue("five_pair")
+        return found
+    namesrv = request.getfixturevalue("our_namesrv")
+    return Servers("ours", namesrv, request.getfixturevalue("our_broker"))
+
+
 @pytest.fixture
-def topic(request: pytest.FixtureRequest, five_pair: Servers) -> str:
+def topic(request: pytest.FixtureRequest, pair: Servers) -> str:
     """Return a topic of this test alone, with four queues."""
     name = f"{request.function.__name__[5:30]}_{uuid.uuid4().hex[:6]}"
-    make_topic(five_pair, name, 4)
+    make_topic(pair, name, 4)
     return name
 
 
@@ -67,12 +77,12 @@ async def receive(
 
 
 async def test_messages_of_every_queue_are_received_and_acknowledged(
-    five_pair: Servers, topic: str
+    pair: Servers, topic: str
 ) -> None:
-    async with consuming(five_pair, topic) as (client, consumer):
+    async with consuming(pair, topic) as (client, consumer):
         producer = Producer(client)
         for number in range(12):
-            queue = MessageQueue(topic, five_pair.broker.name, number % 4)
+            queue = MessageQueue(topic, pair.broker.name, number % 4)
             await producer.send(Message(topic, b"%d" % number, tags="A"), queue=queue)
 
         found = await receive(consumer, 12)
@@ -87,14 +97,14 @@ async def test_messages_of_every_queue_are_received_and_acknowledged(
         handle = decode_receipt(message.receipt or "")
         assert (handle.queue_id, handle.queue_offset) == (message.queue_id, message.queue_offset)
         assert (handle.topic_kind, handle.invisible_ms) == (NORMAL, HIDDEN_MS)
-        assert handle.broker_name == five_pair.broker.name
+        assert handle.broker_name == pair.broker.name
         assert message.properties["1ST_POP_TIME"] == str(handle.pop_time_ms)
 
 
 async def test_what_is_not_acknowledged_comes_again_from_the_retry_topic(
-    five_pair: Servers, topic: str
+    pair: Servers, topic: str
 ) -> None:
-    async with consuming(five_pair, topic) as (client, consumer):
+    async with consuming(pair, topic) as (client, consumer):
         await Producer(client).send(Message(topic, b"once", keys=["k"]))
         (first,) = await receive(consumer, 1, invisible_ms=1_000)
         (again,) = await receive(consumer, 1, invisible_ms=1_000)
@@ -111,9 +121,9 @@ async def test_what_is_not_acknowledged_comes_again_from_the_retry_topic(
 
 
 async def test_a_changed_invisible_time_holds_and_gives_a_new_handle(
-    five_pair: Servers, topic: str
+    pair: Servers, topic: str
 ) -> None:
-    async with consuming(five_pair, topic) as (client, consumer):
+    async with consuming(pair, topic) as (client, consumer):
         await Producer(client).send(Message(topic, b"later"))
         (message,) = await receive(consumer, 1, invisible_ms=HIDDEN_MS)
         old = message.receipt
@@ -134,9 +144,9 @@ async def test_a_changed_invisible_time_holds_and_gives_a_new_handle(
     ("expression", "kind"), [("A || C", "TAG"), ("age > 15 AND age <> 20", SQL92)]
 )
 async def test_filters_pass_over_the_other_messages(
-    five_pair: Servers, topic: str, expression: str, kind: str
+    pair: Servers, topic: str, expression: str, kind: str
 ) -> None:
-    async with consuming(five_pair, topic, expression, kind=kind) as (client, consumer):
+    async with consuming(pair, topic, expression, kind=kind) as (client, consumer):
         producer = Producer(client)
         for tag, age in (("A", 16), ("B", 20), ("C", 30), ("B", 10)):
             await producer.send(
@@ -150,12 +160,12 @@ async def test_filters_pass_over_the_other_messages(
 
 
 async def test_a_waiting_receive_gets_the_message_that_is_sent_meanwhile(
-    five_pair: Servers, topic: str
+    pair: Servers, topic: str
 ) -> None:
     other = f"{topic}_b"
-    make_topic(five_pair, other, 2)
+    make_topic(pair, other, 2)
     for topics in ((topic,), (topic, other)):
-        async with consuming(five_pair, topic, group=f"G{len(topics)}_{topic}") as (
+        async with consuming(pair, topic, group=f"G{len(topics)}_{topic}") as (
             client,
             consumer,
         ):
@@ -174,10 +184,10 @@ async def test_a_waiting_receive_gets_the_message_that_is_sent_meanwhile(
         assert [(message.topic, message.body) for message in found] == [(topics[-1], b"new")]
 
 
-async def test_a_cancelled_receive_loses_no_message(five_pair: Servers, topic: str) -> None:
-    async with consuming(five_pair, topic) as (client, consumer):
+async def test_a_cancelled_receive_loses_no_message(pair: Servers, topic: str) -> None:
+    async with consuming(pair, topic) as (client, consumer):
         waiting = asyncio.create_task(consumer.receive(invisible_ms=2_000, wait_ms=60_000))
-        await held(client, five_pair, topic)
+        await held(client, pair, topic)
         waiting.cancel()
         await Producer(client).send(Message(topic, b"kept"))
         (message,) = await receive(consumer, 1)
@@ -199,10 +209,10 @@ async def held(client: MQClient, servers: Servers, topic: str) -> None:
 
 
 async def test_an_ordered_consumer_holds_a_queue_until_its_messages_are_acknowledged(
-    five_pair: Servers, topic: str
+    pair: Servers, topic: str
 ) -> None:
-    async with consuming(five_pair, topic, order=True) as (client, consumer):
-        queue = MessageQueue(topic, five_pair.broker.name, 1)
+    async with consuming(pair, topic, order=True) as (client, consumer):
+        queue = MessageQueue(topic, pair.broker.name, 1)
         for number in range(3):
             await Producer(client).send(Message(topic, b"%d" % number), queue=queue)
         first = await consumer.receive(1, invisible_ms=HIDDEN_MS, wait_ms=5_000)
@@ -217,10 +227,10 @@ async def test_an_ordered_consumer_holds_a_queue_until_its_messages_are_acknowle
 
 
 async def test_a_message_that_came_too_often_goes_to_the_dead_letter_queue(
-    five_pair: Servers, topic: str
+    pair: Servers, topic: str
 ) -> None:
-    dead = MessageQueue(f"%DLQ%G_{topic}", five_pair.broker.name, 0)
-    async with consuming(five_pair, topic, max_reconsume_times=0) as (client, consumer):
+    dead = MessageQueue(f"%DLQ%G_{topic}", pair.broker.name, 0)
+    async with consuming(pair, topic, max_reconsume_times=0) as (client, consumer):
         await Producer(client).send(Message(topic, b"bad"))
         await receive(consumer, 1, invisible_ms=1_000)
 
@@ -237,20 +247,20 @@ async def test_a_message_that_came_too_often_goes_to_the_dead_letter_queue(
 
 
 async def test_a_second_broker_is_received_from_and_a_lost_one_does_not_stop_the_other(
-    five_pair: Servers, five: JavaSide, topic: str, tmp_path: Path
+    pair: Servers, topic: str, tmp_path: Path
 ) -> None:
     second = Broker(
-        five,
+        pair.broker.side,
         store=tmp_path / "second",
-        namesrv=five_pair.namesrv.address,
+        namesrv=pair.namesrv.address,
         settings={"brokerName": "broker-b"},
     )
     try:
-        both = five_pair._replace(broker=second.await_ready())
+        both = pair._replace(broker=second.await_ready())
         # The calls of the blocking client wait, which the loop of this test may not.
         await asyncio.to_thread(await_registered, both)
         await asyncio.to_thread(make_topic, both, topic, 2)
-        async with consuming(five_pair, topic) as (client, consumer):
+        async with consuming(pair, topic) as (client, consumer):
             for name in ("broker-a", "broker-b"):
                 await Producer(client).send(
                     Message(topic, name.encode()), queue=MessageQueue(topic, name, 0)
@@ -273,8 +283,8 @@ async def test_a_second_broker_is_received_from_and_a_lost_one_does_not_stop_the
     assert [message.body for message in last] == [b"last"]
 
 
-def test_the_blocking_consumer_does_the_same(five_pair: Servers, topic: str) -> None:
-    with blocking(five_pair) as client:
+def test_the_blocking_consumer_does_the_same(pair: Servers, topic: str) -> None:
+    with blocking(pair) as client:
         group = f"G_{topic}"
         with BlockingSimpleConsumer(client, group, consume_from_where=FIRST) as consumer:
             client.send(Message(topic, b"one", tags="A"))
@@ -290,13 +300,13 @@ def test_the_blocking_consumer_does_the_same(five_pair: Servers, topic: str) -> 
     assert [message.body for message in found] == [b"one"]
 
 
-def test_the_example_prints_what_was_sent(five_pair: Servers) -> None:
-    make_topic(five_pair, TOPIC, 4)
-    with blocking(five_pair) as client:
+def test_the_example_prints_what_was_sent(pair: Servers) -> None:
+    make_topic(pair, TOPIC, 4)
+    with blocking(pair) as client:
         for number in range(3):
             client.send(Message(TOPIC, b"order %d" % number, tags="new"))
 
-    command = [sys.executable, "-m", "examples.simple_consumer", five_pair.namesrv.address, "3"]
+    command = [sys.executable, "-m", "examples.simple_consumer", pair.namesrv.address, "3"]
     done = subprocess.run(
         command, cwd=REPOSITORY, capture_output=True, text=True, timeout=200, check=True
     )
