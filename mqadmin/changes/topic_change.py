@@ -9,10 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+import click
+
 from mqadmin.changes.targets.topic import TopicTarget
 from mqadmin.changes.topic_order import OrderWish, plan_order
 from mqadmin.changes.write import Done, carry_out, differing, plan_each, settings_over, shortened
 from mqadmin.cli.decorators import Where
+from mqadmin.cli.types import Choice
 from mqadmin.cluster.brokers import masters
 from mqadmin.errors import Usage
 from mqadmin.output.rows import (
@@ -29,6 +32,7 @@ from mqadmin.output.topic_kinds import perm_text
 from mqadmin.session.call import Call
 from mqclient.errors import NoRoute
 from storefmt.config.tables import TopicConfig
+from storefmt.config.topic_attributes import MESSAGE_TYPE
 from storefmt.paths import check_topic_name
 
 if TYPE_CHECKING:
@@ -45,8 +49,15 @@ SETTINGS: Final = (
     "perm",
     "topic_filter_type",
     "topic_sys_flag",
+    "message_type",
 )
 """What the request sets; order is for the name servers, and a broker of 5.x answers with more."""
+message_type_option = click.option(
+    "--message-type",
+    type=Choice(["NORMAL", "FIFO", "DELAY", "TRANSACTION"]),
+    help="what messages the topic is for (brokers of 5.x, and ours)",
+)
+"""``--message-type`` of the commands that create and change topics."""
 ROUTE_WAIT_S, ROUTE_STEP_S = 3.0, 0.05
 
 
@@ -61,6 +72,7 @@ class Wanted:
     order: bool | None = None
     unit: bool | None = None
     unit_sub: bool | None = None
+    message_type: str | None = None
     replace: bool = False
 
     def over(self, old: TopicConfig | None) -> TopicConfig:
@@ -68,7 +80,7 @@ class Wanted:
         base = old
         if base is None or self.replace:
             base = TopicConfig(self.topic, QUEUES_DEFAULT, QUEUES_DEFAULT)
-        return replace(
+        wanted = replace(
             base,
             read_queue_nums=_or(self.read_queues, base.read_queue_nums),
             write_queue_nums=_or(self.write_queues, base.write_queue_nums),
@@ -77,6 +89,9 @@ class Wanted:
                 base.topic_sys_flag, {FLAG_UNIT: self.unit, FLAG_UNIT_SUB: self.unit_sub}
             ),
         )
+        if self.message_type is None:
+            return wanted
+        return wanted.with_attributes({**wanted.attributes, MESSAGE_TYPE: self.message_type})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +106,7 @@ class TopicChange(Row):
     perm: str | None
     order: bool | None
     sys_flag: int | None
+    message_type: str | None
     was: dict[str, object]
     result: str
     remark: str | None
@@ -217,6 +233,7 @@ def _row(wanted: Wanted, done: Done[TopicConfig]) -> TopicChange:
         perm=perm_text(config.perm) if config else None,
         order=config.order if config else None,
         sys_flag=config.topic_sys_flag if config else None,
+        message_type=config.message_type if config else None,
         was=differing(done.step.old, wanted.over(done.step.old), SETTINGS),
     )
 

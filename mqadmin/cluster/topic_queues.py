@@ -1,17 +1,21 @@
 """The queues of a topic with their ends: what ``topic show`` and ``topic status`` print.
 
-Requests: GET_ROUTEINFO_BY_TOPIC, GET_TOPIC_STATS_INFO on each master.
+Requests: GET_ROUTEINFO_BY_TOPIC, GET_TOPIC_STATS_INFO and GET_ALL_TOPIC_CONFIG on each master.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.output.topic_kinds import perm_text
+from mqclient.client.routes import masters
+from mqclient.errors import BrokerRefused
 
 if TYPE_CHECKING:
     from mqadmin.session.call import Call
+    from mqclient.admin.topic import TopicCalls
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,7 @@ class TopicQueue(Row):
     message_count: int
     last_updated_ms: EpochMs
     perm: str
+    message_type: str | None
     cluster: str | None
     address: str | None
 
@@ -41,8 +46,12 @@ async def topic_queues(call: "Call", topic: str) -> Outcome:
     route = await admin.topic_route(topic)
     brokers = {data.broker_name: data for data in route.broker_datas}
     perms = {data.broker_name: data.perm for data in route.queue_datas}
+    stats = await admin.topic_stats(topic, on_silent=answers.miss)
+    told = {queue.broker_name for queue in stats}
+    at = {name: address for name, address in masters(route).items() if name in told}
+    types = await _message_types(admin, topic, at)
     rows = []
-    for queue, ends in (await admin.topic_stats(topic, on_silent=answers.miss)).items():
+    for queue, ends in stats.items():
         data = brokers[queue.broker_name]
         rows.append(
             TopicQueue.of(
@@ -53,8 +62,30 @@ async def topic_queues(call: "Call", topic: str) -> Outcome:
                 message_count=ends.max_offset - ends.min_offset,
                 last_updated_ms=ends.last_update_timestamp,
                 perm=perm_text(perms.get(queue.broker_name, 0)),
+                message_type=types.get(queue.broker_name),
                 cluster=data.cluster or "",
                 address=data.any_address() or "",
             )
         )
     return Outcome(rows, exit_code=answers.exit_code)
+
+
+async def _message_types(admin: "TopicCalls", topic: str, at: Mapping[str, str]) -> dict[str, str]:
+    """Return what messages the topic is for on each broker that tells it.
+
+    Args:
+        admin: asks the brokers.
+        topic: the topic.
+        at: the address of each broker, by name.
+    """
+    found: dict[str, str] = {}
+    # One after the other: a command that only asks has no event loop (``MQClient`` ``direct``).
+    for name, address in at.items():
+        try:
+            config = (await admin.topic_configs(address)).topics.get(topic)
+        except BrokerRefused:
+            # A user without the right to read all settings still sees the queues.
+            continue
+        if config is not None:
+            found[name] = config.message_type
+    return found

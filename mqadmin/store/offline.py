@@ -123,6 +123,7 @@ def stored_queues(call: Call, topic: str) -> list[TopicQueue]:
                 message_count=view.max_offset - view.min_offset,
                 last_updated_ms=_last_ms(store, topic, number),
                 perm=perm_text(settings.perm if settings else 0),
+                message_type=settings.message_type if settings else None,
                 cluster=None,
                 address=None,
             )

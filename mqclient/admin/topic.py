@@ -150,8 +150,21 @@ class TopicCalls(AdminCalls):
             address, RequestCode.GET_ALL_TOPIC_CONFIG, TopicTable, what="topic settings"
         )
 
-    async def create_topic(self, address: str, config: TopicConfig) -> None:
-        """Create a topic on a broker, or replace all its settings."""
+    async def create_topic(
+        self, address: str, config: TopicConfig, *, attributes: str | None = None
+    ) -> None:
+        """Create a topic on a broker, or replace all its settings.
+
+        Args:
+            address: the broker, ``host:port``.
+            config: the settings, of which the attributes are not sent.
+            attributes: ``+name=value,-name``: what to set and to remove of the attributes of
+                RocketMQ 5, such as ``+message.type=FIFO``; None leaves them as they are.
+
+        Raises:
+            BrokerRefused: the broker does not take a setting or an attribute.
+            Unreachable, TimedOut: whether it has them is not known.
+        """
         await self._broker(
             address,
             RequestCode.UPDATE_AND_CREATE_TOPIC,
@@ -164,6 +177,7 @@ class TopicCalls(AdminCalls):
                 topic_filter_type=config.topic_filter_type,
                 topic_sys_flag=config.topic_sys_flag,
                 order=config.order,
+                attributes=attributes,
             ),
             what=f"topic {config.topic_name}",
         )

@@ -24,6 +24,8 @@ class CreateTopic(Header):
     topic_sys_flag: Int32 | None = None
     order: bool = False
     """True for an ordered topic, whose queues do not change when a broker is away."""
+    attributes: str | None = None
+    """``+name=value,-name``: attributes to set and to remove (RocketMQ 5)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ broker/offset/LmqConsumerOffsetManager.java (4.9.7; 5.4.0 writes the same names 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
@@ -40,6 +40,7 @@ from storefmt.config.jsonvalues import (
     table_of,
     unknown,
 )
+from storefmt.config.topic_attributes import MESSAGE_TYPE, NORMAL
 from storefmt.errors import ConfigDamaged
 
 MEANINGS: Final[Mapping[str, str]] = {
@@ -115,7 +116,7 @@ class TopicConfig:
     topic_sys_flag: int = 0
     order: bool = False
     extra: Mapping[Key, Json] = field(default_factory=dict, hash=False)
-    """What a later release wrote and nothing here reads."""
+    """What a later release wrote; of it, ``attributes`` is read."""
 
     @classmethod
     def from_json(cls, value: Json, *, name: str = "") -> Self:
@@ -144,6 +145,27 @@ class TopicConfig:
             "writeQueueNums": self.write_queue_nums,
         }
         return merged(value, self.extra)
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The attributes that RocketMQ 5 gives to a topic (see ``topic_attributes``)."""
+        found = self.extra.get("attributes")
+        if not isinstance(found, Mapping):
+            return {}
+        return {str(name): str(value) for name, value in found.items()}
+
+    @property
+    def message_type(self) -> str:
+        """The type of the messages that the topic is for; NORMAL where none is given."""
+        return self.attributes.get(MESSAGE_TYPE, NORMAL)
+
+    def with_attributes(self, attributes: Mapping[str, str]) -> Self:
+        """Return the topic with these attributes; without any, the key is left out as in 4.9."""
+        extra = {key: value for key, value in self.extra.items() if key != "attributes"}
+        if attributes:
+            values: dict[Key, Json] = dict(attributes.items())
+            extra["attributes"] = values
+        return replace(self, extra=extra)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from mqadmin.changes.targets.base import MANY, Listed
 from mqadmin.errors import Refused
 from storefmt.config.fastjson import Json
 from storefmt.config.tables import TopicConfig
+from storefmt.config.topic_attributes import MESSAGE_TYPE
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,19 @@ class TopicTarget(Listed[TopicConfig, Mapping[str, TopicConfig]]):
         if value is None:
             await self.admin.delete_topic_in_broker(self.place.address, self.names[0])
         else:
-            await self.admin.create_topic(self.place.address, value)
+            await self.admin.create_topic(
+                self.place.address, value, attributes=await self._attributes(value)
+            )
+
+    async def _attributes(self, value: TopicConfig) -> str | None:
+        """Return what the request says of the topic's message type; None where nothing changes."""
+        if MESSAGE_TYPE in value.attributes:
+            return f"+{MESSAGE_TYPE}={value.message_type}"
+        # A topic that had no type, and gets its old settings back, may have one now.
+        now = (await self.listing()).get(self.names[0])
+        if now is None or now.message_type == value.message_type:
+            return None
+        return f"+{MESSAGE_TYPE}={value.message_type}"
 
     def encode(self, value: TopicConfig) -> Json:
         """Return Java's json."""
@@ -47,6 +60,8 @@ class TopicTarget(Listed[TopicConfig, Mapping[str, TopicConfig]]):
         """Compare what the request sets; a broker of 5.x answers with more."""
         if one is None or other is None:
             return one is other
+        if one.message_type != other.message_type:
+            return False
         return replace(one, extra={}, order=other.order) == replace(other, extra={})
 
 

@@ -1,6 +1,6 @@
 """``topic show``, ``topic status``: every queue of a topic with its ends; status as Java's tool.
 
-Requests: GET_ROUTEINFO_BY_TOPIC, GET_TOPIC_STATS_INFO on each master.
+Requests: GET_ROUTEINFO_BY_TOPIC, GET_TOPIC_STATS_INFO and GET_ALL_TOPIC_CONFIG on each master.
 """
 
 from mqadmin.cli.declare import Needs, command
@@ -26,6 +26,7 @@ from mqadmin.session.call import Call
         "max_offset",
         "last_updated_time",
         "perm",
+        "message_type",
     ),
 )
 @topic_argument()

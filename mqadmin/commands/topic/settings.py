@@ -23,6 +23,7 @@ from mqadmin.changes.topic_change import (
     TopicChange,
     Wanted,
     change_topics,
+    message_type_option,
 )
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import Where, on_masters, topic_argument
@@ -38,6 +39,7 @@ from storefmt.config.tables import TopicConfig
     examples=(
         ("mqadmin topic create orders", "8 queues on every master"),
         ("mqadmin topic create orders -q 2 --broker broker-a", "2 queues on one broker"),
+        ("mqadmin topic create payments --message-type FIFO", "for messages in order (5.x)"),
     ),
     details="A topic that is there with the same settings is left unchanged; one with others is\n"
     "refused: `topic update` changes it.",
@@ -53,6 +55,7 @@ from storefmt.config.tables import TopicConfig
 @click.option("--write-queues", type=INTEGER, help="queues to write, where they differ")
 @click.option("--perm", type=Word(read=parse_perm), default=6, help="RW, R, W, or 6, 4, 2")
 @click.option("--order", is_flag=True, help="an ordered topic")
+@message_type_option
 @on_masters
 async def create_topic(
     call: Call,
@@ -63,6 +66,7 @@ async def create_topic(
     write_queues: int | None,
     perm: int,
     order: bool,
+    message_type: str | None,
     where: Where,
 ) -> Outcome:
     """Return one row a broker.
@@ -77,6 +81,7 @@ async def create_topic(
         write_queues=queues if write_queues is None else write_queues,
         perm=perm,
         order=order or None,
+        message_type=message_type,
     )
     return await change_topics(call, [wanted], where=where, update=False, create=True)
 
@@ -101,6 +106,7 @@ async def create_topic(
 @click.option("--unit-sub", type=BOOLEAN, help="read by groups of units (topicSysFlag 2)")
 @click.option("--replace", is_flag=True, help="reset what is not named, as Java does")
 @click.option("--create", is_flag=True, help="make it where it is not there")
+@message_type_option
 @on_masters
 async def update_topic(
     call: Call,
@@ -115,6 +121,7 @@ async def update_topic(
     unit_sub: bool | None,
     replace: bool,
     create: bool,
+    message_type: str | None,
     where: Where,
 ) -> Outcome:
     """Return one row a broker, with the old values of what changed.
@@ -131,6 +138,7 @@ async def update_topic(
         order=order,
         unit=unit,
         unit_sub=unit_sub,
+        message_type=message_type,
         replace=replace,
     )
     return await change_topics(call, [wanted], where=where, update=True, create=create)

@@ -31,6 +31,8 @@ from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.runtime.slices import Steps, in_slices, large
 from storefmt.config.tables import MULTI_TAG, SINGLE_TAG, TopicConfig
+from storefmt.config.topic_attributes import altered
+from storefmt.errors import BadCall
 
 QUEUE_COUNT_MAX = 65_536
 
@@ -43,19 +45,23 @@ def create_topic(broker: Broker, request: Request) -> Command | None:
     if fault is not None:
         return request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault)
     known = broker.topics.get(fields.topic)
-    broker.topics.put(
-        TopicConfig(
-            topic_name=fields.topic,
-            read_queue_nums=fields.read_queue_nums,
-            write_queue_nums=fields.write_queue_nums,
-            perm=fields.perm,
-            topic_filter_type=fields.topic_filter_type,
-            topic_sys_flag=fields.topic_sys_flag or 0,
-            # Whether a topic is ordered is decided by the name servers' ORDER_TOPIC_CONFIG.
-            order=known is not None and known.order,
-        ),
-        now_ms=request.now_ms,
+    try:
+        attributes = altered(
+            known.attributes if known else {}, fields.attributes or "", is_new=known is None
+        )
+    except BadCall as error:
+        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
+    wanted = TopicConfig(
+        topic_name=fields.topic,
+        read_queue_nums=fields.read_queue_nums,
+        write_queue_nums=fields.write_queue_nums,
+        perm=fields.perm,
+        topic_filter_type=fields.topic_filter_type,
+        topic_sys_flag=fields.topic_sys_flag or 0,
+        # Whether a topic is ordered is decided by the name servers' ORDER_TOPIC_CONFIG.
+        order=known is not None and known.order,
     )
+    broker.topics.put(wanted.with_attributes(attributes), now_ms=request.now_ms)
     # The sender will use the topic at once, so the name servers must know it before the answer.
     answer_when_saved(
         broker.files, request, name="topics", remark=UNSET_REMARK, then=broker.when_registered

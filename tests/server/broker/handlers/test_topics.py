@@ -1,6 +1,8 @@
 """Topics over the wire: create, change, delete, list, statistics."""
 
 import asyncio
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,42 @@ from remoting.headers import (
 )
 from storefmt.config.tables import TopicTable
 from tests.server.broker.desk import GROUP, TOPIC, Desk, create, name_server, running
+
+
+async def typed(desk: Desk, topic: str, attributes: str) -> Command:
+    header = replace(create(topic, 1), attributes=attributes)
+    return await desk.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, header)
+
+
+async def test_the_message_type_of_a_topic_is_kept_listed_and_left_alone_by_other_changes(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path) as desk:
+        await desk.create_topic("Plain")
+        made = await typed(desk, "New", "+message.type=FIFO")
+        await desk.create_topic("New", queues=3)
+        stored = (tmp_path / "config" / "topics.json").read_text()
+        table = await listed(desk)
+        removed = await typed(desk, "New", "-message.type")
+        after = await listed(desk)
+
+    assert (made.code, removed.code) == (0, 0)
+    config = table.topic_config_table["New"]
+    assert (config.message_type, config.write_queue_nums) == ("FIFO", 3)
+    assert json.loads(stored)["topicConfigTable"]["New"]["attributes"] == {"message.type": "FIFO"}
+    # What has no attribute looks to a 4.9 peer as it always did.
+    assert "attributes" not in table.topic_config_table["Plain"].to_json()
+    assert "attributes" not in after.topic_config_table["New"].to_json()
+
+
+async def test_a_wrong_attribute_is_refused_and_makes_no_topic(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        answer = await typed(desk, "New", "+message.type=FAST")
+        table = await listed(desk)
+
+    assert answer.code == 1
+    assert (answer.remark or "").startswith("value is not in set: [UNSPECIFIED, MIXED")
+    assert "New" not in table.topic_config_table
 
 
 async def listed(desk: Desk) -> TopicConfigSerializeWrapper:
