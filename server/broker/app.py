@@ -41,6 +41,7 @@ from server.broker.registration import Registration
 from server.broker.send.kernel import plain_sends
 from server.broker.startup import log_opening, run, version_line
 from server.broker.state import Broker
+from server.broker.timer.metrics import FILE_NAME as TIMER_METRICS
 from server.runtime.clock import Clock, SystemClock, read_together
 from server.runtime.dispatch import RequestDispatcher
 from server.runtime.program.limits import process_resources
@@ -50,6 +51,7 @@ from server.store.commitlog.flush import SyncJob
 from server.store.errors import StoreFailed, StoreFull
 from server.store.recovery.safe_point import FILE_NAME as SAFE_POINT
 from server.store.store import MessageStore
+from server.store.timer.files import TimerFlush
 from storefmt.formats.hosts import pack_host
 from storefmt.paths import StorePaths
 
@@ -111,6 +113,7 @@ class BrokerApp:
         self._expiry_ms = 0
         self._offsets_saved = -1
         self._delay_saved = -1
+        self._metrics_saved = 0
         self._flushed_ms = 0
         self._filters_saved = 0
         self._is_stopping = False
@@ -270,6 +273,8 @@ class BrokerApp:
         # Flush first: delayOffset.json may only count deliveries that are on the disk.
         await self._run_job(broker.store.begin_flush())
         broker.settle()
+        await self._run_timer_flush(broker.timer.flush_job(self._clock.now_ms(), at_end=True))
+        broker.timer.close()
         # The last answers may wait until topics.json has the topics that their messages created.
         await self._files.settle()
         await self._server.stop()
@@ -316,6 +321,13 @@ class BrokerApp:
         files.add(
             paths.config_file(REQUEST_MODES),
             lambda: partial(str, broker.pops.modes.text()),
+            is_needed=False,
+        )
+        metrics = broker.timer.metrics
+        metrics.load(paths.config_file(TIMER_METRICS))
+        files.add(
+            paths.config_file(TIMER_METRICS),
+            lambda: partial(str, metrics.encode()),
             is_needed=False,
         )
         settings = self._settings
@@ -393,6 +405,9 @@ class BrokerApp:
         )
         every(DELAY_MS, self._deliver_delayed, name="delayed messages", first_ms=0)
         every(POP_MS, broker.pops.run, name="popped messages", first_ms=0)
+        broker.timer.wake = self._wake_timer
+        every(DELAY_MS, self._deliver_timers, name="timer messages", first_ms=0)
+        every(HOUSEKEEPING_MS, self._flush_timers, name="timer files")
         every(
             lambda: config.transaction_check_interval_ms,
             broker.check_transactions,
@@ -444,6 +459,36 @@ class BrokerApp:
     def _deliver_more(self) -> None:
         if not self._is_stopping:
             self._deliver_delayed(self._clock.now_ms())
+
+    def _deliver_timers(self, now_ms: int) -> None:
+        broker = self.broker
+        if broker.store.is_copy:
+            broker.timer.stand_down(is_slave=self._config.is_slave)
+        elif not broker.turn.overload.refusal and broker.timer.step(now_ms):
+            self._wake_timer()
+
+    def _wake_timer(self) -> None:
+        """Continue with timer messages on the next pass of the loop, after requests of clients."""
+        asyncio.get_running_loop().call_soon(self._deliver_more_timers)
+
+    def _deliver_more_timers(self) -> None:
+        if not self._is_stopping:
+            try:
+                self._deliver_timers(self._clock.now_ms())
+            except OSError as error:
+                LOG.error("the timer waits, its files cannot be used: %s", error)
+
+    async def _flush_timers(self, now_ms: int) -> None:
+        await self._run_timer_flush(self.broker.timer.flush_job(now_ms))
+
+    async def _run_timer_flush(self, job: TimerFlush | None) -> None:
+        if job is not None:
+            await asyncio.get_running_loop().run_in_executor(self._disk, job.run)
+            self.broker.timer.end_flush(job)
+        count = self.broker.timer.metrics.change_count
+        if count != self._metrics_saved:
+            self._metrics_saved = count
+            self._files.mark(TIMER_METRICS)
 
     def _drop_silent(self, now_ms: int) -> None:
         broker = self.broker

@@ -155,6 +155,10 @@ class BrokerConfig:
     trace_on: bool = setting(True)
     region_id: str = setting("DefaultRegion")
     reject_transaction_message: bool = setting(False, important=True)
+    recall_message_enable: bool = setting(True)
+    """Extension: let producers take timer messages back; false in 5.x, where it has this name."""
+    allow_recall_when_broker_not_writeable: bool = setting(True)
+    """Extension: let them do so while the permission of the broker forbids sends, as in 5.x."""
     store_reply_message_enable: bool = setting(True)
     transaction_time_out_ms: int = setting(6_000, key="transactionTimeOut", low=0, important=True)
     transaction_check_max: int = setting(15, low=0, important=True)

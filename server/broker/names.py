@@ -30,6 +30,7 @@ from storefmt.names import (
     RETRY_PREFIX,
     SCHEDULE_TOPIC,
     SELF_TEST_TOPIC,
+    TIMER_TOPIC,
     TOOLS_GROUP,
     TRACE_TOPIC,
 )
@@ -73,7 +74,7 @@ SYSTEM_TOPICS: Final = frozenset({
 
 SEND_REFUSED_TOPICS: Final = frozenset({
     SCHEDULE_TOPIC, HALF_TOPIC, OP_HALF_TOPIC, CHECK_MAX_TIME_TOPIC, SELF_TEST_TOPIC,
-    OFFSET_MOVED_TOPIC,
+    OFFSET_MOVED_TOPIC, TIMER_TOPIC,
 })  # fmt: skip
 """No client may send to these."""
 

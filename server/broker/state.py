@@ -3,8 +3,8 @@
     Broker ── config, store
            ├─ topics, groups, offsets      saved as JSON (``files.saves``)
            ├─ consumers, producers, locks  lost when the process ends, as in Java
-           ├─ sender, puller, hold, delay, turn     messages in and out
-       ├─ pops                         messages that are popped
+           ├─ sender, puller, hold, delay, timer, turn     messages in and out
+           ├─ pops                         messages that are popped
            └─ calls, stats, transactions, filters
 
 Rule: this module creates and connects the parts and has no I/O of its own; ``app`` has the
@@ -46,6 +46,7 @@ from server.broker.serving.cold_reads import ColdReads
 from server.broker.serving.group_commit import Done, Sends, Turn
 from server.broker.serving.overload import Overload
 from server.broker.stats.counters import Statistics
+from server.broker.timer.service import TimerService
 from server.broker.topics import LOST_QUEUE_COUNT, Topics, topic_config
 from server.broker.transaction.checks import HOUR_MS, CheckRules, TransactionChecks, run_round
 from server.broker.transaction.last_commit import missing_decision
@@ -156,6 +157,7 @@ class Broker:
         self.puller = self._make_puller()
         self.pops = self._make_pops(stored)
         self.delay = self._make_delay(stored.delay_offsets)
+        self.timer = self._make_timer()
         self.ha = Ha()
         self.access: AccessControl | None = None
         """The access control; None if aclEnable is not set."""
@@ -206,6 +208,16 @@ class Broker:
         delay.cold = self.cold
         delay.skew.stepped.add(self._clock_set)
         return delay
+
+    def _make_timer(self) -> TimerService:
+        timer = TimerService(
+            self.store,
+            self.config.store,
+            put=lambda message, at_ms: self.sender.deliver(message, now_ms=at_ms),
+            when_safe=self.turn.when_safe,
+        )
+        timer.cold = self.cold
+        return timer
 
     def _make_sender(self, answers: SendAnswers) -> Sender:
         return Sender(

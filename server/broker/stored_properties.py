@@ -23,6 +23,9 @@ from storefmt.formats.properties import (
     INNER_MULTI_DISPATCH,
     KEYS,
     TAGS,
+    TIMER_DELAY_MS,
+    TIMER_DELAY_SEC,
+    TIMER_DELIVER_MS,
     TRANSACTION_PREPARED,
     UNIQUE_KEY,
     WAIT,
@@ -32,7 +35,10 @@ from storefmt.formats.properties import (
     parse_properties,
 )
 
-_ACTED_ON: Final = frozenset({CLUSTER, DELAY, INNER_MULTI_DISPATCH, TRANSACTION_PREPARED})
+_ACTED_ON: Final = frozenset({
+    CLUSTER, DELAY, INNER_MULTI_DISPATCH, TRANSACTION_PREPARED,
+    TIMER_DELIVER_MS, TIMER_DELAY_SEC, TIMER_DELAY_MS,
+})  # fmt: skip
 _ASKS: Final = _ACTED_ON - {CLUSTER}
 _INDEXED: Final = frozenset({TAGS, KEYS, UNIQUE_KEY})
 
@@ -52,7 +58,7 @@ class Recoded(NamedTuple):
     """False if the producer does not want to wait for the disk."""
     named: Mapping[str, str] | None
     """All properties by name, in the map's insertion order, if the broker has to act on one of
-    them (DELAY, TRAN_MSG, INNER_MULTI_DISPATCH); None otherwise."""
+    them (DELAY, TRAN_MSG, INNER_MULTI_DISPATCH, the three of a timer); None otherwise."""
 
 
 class BatchSuffix(NamedTuple):

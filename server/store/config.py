@@ -112,6 +112,20 @@ class StoreConfig:
     max_lmq_consume_queue_num: int = 20_000
     message_delay_level: str = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 
+    timer_wheel_enable: bool = True
+    """Extension: deliver messages with TIMER_DELIVER_MS, TIMER_DELAY_SEC or TIMER_DELAY_MS at
+    their time, as 5.x does; 4.9 delivers them at once."""
+    timer_precision_ms: int = 1000
+    """Extension: the length of one slot of the timer wheel, as in 5.x."""
+    timer_roll_window_slot: int = 172_800
+    """Extension: slots that a message may wait before it is stored again, as in 5.x."""
+    timer_max_delay_s: int = field(default=259_200, metadata=_key("timerMaxDelaySec"))
+    """Extension: the longest delay of a timer message, as in 5.x."""
+    timer_flush_interval_ms: int = 1000
+    """Extension: how often the files of the timer wheel are written and synced, as in 5.x."""
+    mapped_file_size_timer_log: int = 100 << 20
+    """Extension: bytes of one file of the timer log, as in 5.x."""
+
     @property
     def consume_queue_file_size(self) -> int:
         """Return the bytes of a consume queue file, rounded up to whole entries."""

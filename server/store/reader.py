@@ -201,6 +201,14 @@ class Reader:
         if 0 < sum(sizes) <= self._size_max and min(sizes) > 0 <= min(log_offsets):
             warm(self._log, list(zip(log_offsets, sizes, strict=True)))
 
+    def warm_parts(self, parts: list[tuple[int, int]]) -> None:
+        """Read parts of the log, each a log offset and a size, into the page cache.
+
+        It runs in a thread.
+        """
+        if parts:
+            warm(self._log, parts)
+
     def read_record(self, log_offset: int) -> bytes | None:
         """Return the record that starts at ``log_offset``, or None if none does."""
         head = self._log.read(log_offset, _HEAD.size)

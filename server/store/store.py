@@ -40,6 +40,9 @@ from server.store.results import (
     RecoveryReport,
     RunResult,
 )
+from server.store.timer.files import TimerFiles
+from server.store.timer.files import exist as timer_files_exist
+from server.store.timer.files import remove as remove_timer_files
 from server.store.upkeep import Upkeep
 
 _REFUSED: Final = PutResult(PutStatus.SERVICE_NOT_AVAILABLE, -1, -1, 0)
@@ -69,6 +72,8 @@ class MessageStore:
         self.is_copy = False
         """Puts are refused because this store holds a copy of another broker's log."""
         self._config = config
+        self._disk, self._paths = opened.disk, opened.paths
+        self._opened_end = opened.log.written_offset
         self._sync = config.is_sync_flush
         self._log = opened.log
         self._table = opened.table
@@ -336,6 +341,25 @@ class MessageStore:
             return self._upkeep.delete_topic(topic, self._log.end if end is None else end)
         except OSError as error:
             raise self._fail(f"topic {topic} not deleted", error) from error
+
+    def timer_files(self) -> TimerFiles:
+        """Open the files of the timer, or begin with empty ones.
+
+        Raises:
+            OSError: a file cannot be read.
+        """
+        return TimerFiles(self._disk, self._paths, self._config, log_end=self._opened_end)
+
+    def remove_timer_files(self) -> bool:
+        """Remove the files of the timer; return whether there were any.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        if not timer_files_exist(self._disk, self._paths):
+            return False
+        remove_timer_files(self._disk, self._paths)
+        return True
 
     # Reading.
 

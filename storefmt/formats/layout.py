@@ -303,7 +303,8 @@ TIMER_BLANK: Final = Layout(
 )
 TIMER_CHECKPOINT: Final = Layout(
     "timer checkpoint",
-    "How far the timer got (config/timercheck, 5.x); the rest of the 4096 bytes is zero.",
+    "How far the timer got (config/timercheck, 5.x); of the rest of the 4096 bytes our broker "
+    "uses 12.",
     (
         Field("last_read_ms", Kind.I64, "ms", "tick up to which messages were delivered"),
         Field("log_flush_pos", Kind.I64, "bytes", "timer log position that is on disk"),

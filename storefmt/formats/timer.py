@@ -9,8 +9,7 @@
                   log_offset: a record of the topic rmq_sys_wheel_timer
     config/timercheck         how far it got
 
-Rule: only the checkpoint has a codec, because no tool follows the wheel;
-``storefmt.formats.layout`` declares slots and units for the hexdump. A tick is one precision
+Rule: this module knows the bytes and nothing about files. A tick is one precision
 (timerPrecisionMs, 1000 ms) long and the precision is not in the files. The wheel has two rounds of
 seven days of slots, so a slot is only meaningful with its own ``due_tick``, because slots of the
 past keep their content. A chain goes from the slot's last_pos to its first_pos; positions are those
@@ -18,10 +17,16 @@ of the whole log, not of a file. A unit with 2 in its magic is due later than th
 enqueued again; one with 4 removes another message of its slot, so ``message_count`` may be less
 than the length of the chain, even 0.
 
+Our broker adds to the checkpoint, behind the fields of 5.x, from which log offset on the log may
+have deliveries that the checkpoint does not count. A sum over all fields tells whether that is
+still valid: a broker of 5.x writes its own fields only, and then the sum is wrong.
+
 Source: store/timer/TimerWheel.java, TimerLog.java, TimerCheckpoint.java,
-TimerMessageStore.java#doEnqueue (RocketMQ 5.3.3).
+TimerMessageStore.java#doEnqueue (RocketMQ 5.4.0).
 """
 
+import struct
+import zlib
 from typing import Final, NamedTuple, Self
 
 from storefmt.errors import DamageKind, RecordDamaged
@@ -31,6 +36,82 @@ _CHECKPOINT: Final = layout.TIMER_CHECKPOINT.struct()
 CHECKPOINT_SIZE: Final = 4096
 _OLD_CHECKPOINT_SIZE: Final = 32
 assert _CHECKPOINT.size == 56
+
+SLOT: Final = layout.TIMER_SLOT.struct()
+SLOT_SIZE: Final = SLOT.size
+SLOT_COUNT: Final = 7 * 24 * 3600
+"""Slots of one round of the wheel."""
+WHEEL_SIZE: Final = 2 * SLOT_COUNT * SLOT_SIZE
+"""Bytes of the file ``timerwheel``, which has two rounds."""
+UNIT: Final = layout.TIMER_UNIT.struct()
+UNIT_SIZE: Final = UNIT.size
+BLANK: Final = layout.TIMER_BLANK.struct()
+BLANK_SIZE: Final = BLANK.size
+assert (SLOT_SIZE, UNIT_SIZE, BLANK_SIZE) == (32, 52, 16)
+BLANK_MAGIC: Final = 0xCBD43194 - (1 << 32)
+NO_POS: Final = -1
+"""The position of a unit that does not exist."""
+
+MAGIC_PLAIN: Final = 1
+MAGIC_ROLL: Final = 2
+"""Set when the message is enqueued again at the time of the unit, because it is due later."""
+MAGIC_DELETE: Final = 4
+"""Set when the message takes another one back."""
+_MAGIC_MASK: Final = 15
+
+_OWN: Final = struct.Struct(">qI")
+
+
+class Slot(NamedTuple):
+    """One slot of the wheel; positions are bytes of the timer log."""
+
+    due_tick: int
+    first_pos: int
+    last_pos: int
+    message_count: int
+    magic: int = 0
+
+
+class Unit(NamedTuple):
+    """One message in the timer log; times in ms, positions and sizes in bytes."""
+
+    size: int
+    previous_pos: int
+    magic: int
+    enqueue_ms: int
+    delay_ms: int
+    log_offset: int
+    record_size: int
+    topic_hash: int
+    reserved: int = 0
+
+    @property
+    def due_ms(self) -> int:
+        """When the slot of the unit is due."""
+        return self.enqueue_ms + self.delay_ms
+
+    @property
+    def is_roll(self) -> bool:
+        """Whether the message is enqueued again instead of delivered."""
+        return bool(self.magic & MAGIC_ROLL)
+
+    @property
+    def is_deletion(self) -> bool:
+        """Whether the message takes another one back."""
+        return bool(self.magic & MAGIC_DELETE) and not self.is_roll
+
+    @classmethod
+    def decode(cls, data: bytes | memoryview, pos: int = 0) -> Self | None:
+        """Return the unit at ``data[pos:]``, or None if there is none."""
+        if len(data) - pos < UNIT_SIZE:
+            return None
+        unit = cls(*UNIT.unpack_from(data, pos))
+        is_unit = unit.size == UNIT_SIZE and unit.magic | _MAGIC_MASK == _MAGIC_MASK
+        return unit if is_unit else None
+
+    def encode(self) -> bytes:
+        """Return the 52 bytes of the unit."""
+        return UNIT.pack(*self)
 
 
 class TimerCheckpoint(NamedTuple):
@@ -60,3 +141,33 @@ class TimerCheckpoint(NamedTuple):
                 expected=CHECKPOINT_SIZE,
             )
         return cls(*_CHECKPOINT.unpack(data[: _CHECKPOINT.size].ljust(_CHECKPOINT.size, b"\0")))
+
+    def fields(self) -> bytes:
+        """Return the 56 bytes of the fields, which a slave of 5.x asks its master for."""
+        return _CHECKPOINT.pack(*self)
+
+    def encode(self, *, delivered_log_offset: int | None = None) -> bytes:
+        """Return the 4096 bytes of the file.
+
+        Args:
+            delivered_log_offset: log offset before which the checkpoint counts every delivery;
+                None if that is not known.
+        """
+        fields = self.fields()
+        own = b""
+        if delivered_log_offset is not None:
+            own = _OWN.pack(delivered_log_offset, _sum(fields, delivered_log_offset))
+        return (fields + own).ljust(CHECKPOINT_SIZE, b"\0")
+
+
+def delivered_log_offset(data: bytes) -> int | None:
+    """Return what ``TimerCheckpoint.encode`` was told, or None if a 5.x broker wrote since."""
+    if len(data) < _CHECKPOINT.size + _OWN.size:
+        return None
+    log_offset, found = _OWN.unpack_from(data, _CHECKPOINT.size)
+    return log_offset if found == _sum(data[: _CHECKPOINT.size], log_offset) else None
+
+
+def _sum(fields: bytes, log_offset: int) -> int:
+    # A file that is all zeros must not have a valid sum.
+    return zlib.crc32(fields + b"%d" % log_offset)

@@ -40,12 +40,15 @@ from storefmt.names import (
     OP_HALF_TOPIC,
     RETRY_PREFIX,
     SCHEDULE_TOPIC,
+    TIMER_TOPIC,
     TRACE_TOPIC,
 )
 
 LOG = logging.getLogger(__name__)
 
-HOLDING_TOPICS: Final = frozenset({SCHEDULE_TOPIC, HALF_TOPIC, OP_HALF_TOPIC, CHECK_MAX_TIME_TOPIC})
+HOLDING_TOPICS: Final = frozenset({
+    SCHEDULE_TOPIC, HALF_TOPIC, OP_HALF_TOPIC, CHECK_MAX_TIME_TOPIC, TIMER_TOPIC,
+})  # fmt: skip
 """Topics in which messages of all topics wait; default permissions do not apply to them."""
 
 HIDDEN: Final = "******"

@@ -24,7 +24,7 @@ from server.store.store import MessageStore
 from storefmt.errors import RecordDamaged
 from storefmt.formats.message import decode_record
 from storefmt.formats.properties import REAL_TOPIC
-from storefmt.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, SCHEDULE_TOPIC
+from storefmt.names import CHECK_MAX_TIME_TOPIC, HALF_TOPIC, SCHEDULE_TOPIC, TIMER_TOPIC
 
 Gate = Callable[[Request], None]
 
@@ -103,6 +103,6 @@ def topic_at(store: MessageStore, log_offset: int) -> str | None:
     )
     if not entries or entries[0][:2] != (log_offset, len(data)):
         raise AclError(f"No entry of a queue points to log offset {log_offset}")
-    if record.topic in (SCHEDULE_TOPIC, HALF_TOPIC, CHECK_MAX_TIME_TOPIC):
+    if record.topic in (SCHEDULE_TOPIC, HALF_TOPIC, CHECK_MAX_TIME_TOPIC, TIMER_TOPIC):
         return record.properties.get(REAL_TOPIC, record.topic)
     return record.topic

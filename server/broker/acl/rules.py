@@ -221,6 +221,7 @@ STRICT: Final[Mapping[int, Rule]] = {
     RequestCode.SEND_REPLY_MESSAGE: _send("topic", "properties"),
     RequestCode.SEND_REPLY_MESSAGE_V2: _send("b", "i"),
     RequestCode.END_TRANSACTION: _perms(_message(Perm.PUB, "commitLogOffset")),
+    LaterCode.RECALL_MESSAGE: _perms(_topic(Perm.PUB)),
     RequestCode.PULL_MESSAGE: _SUB_BOTH,
     LaterCode.LITE_PULL_MESSAGE: _SUB_BOTH,
     RequestCode.QUERY_MESSAGE: _perms(_topic(Perm.SUB)),

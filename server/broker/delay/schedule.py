@@ -48,7 +48,13 @@ from server.store.store import MessageStore
 from storefmt.config.tables import DelayOffsets
 from storefmt.errors import RecordDamaged
 from storefmt.formats.message import Record, decode_records
-from storefmt.formats.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC, in_java_order
+from storefmt.formats.properties import (
+    DELAY,
+    REAL_QUEUE_ID,
+    REAL_TOPIC,
+    TIMER_NAMES,
+    in_java_order,
+)
 from storefmt.names import SCHEDULE_TOPIC
 
 LOG = logging.getLogger(__name__)
@@ -159,7 +165,8 @@ def redirect(
         delay_ms: delay of the level.
         now_ms: when the message is stored; the tag code is this plus the delay.
     """
-    changed = dict(named)
+    # A delay level goes first, as in 5.x, which then removes the properties of a timer.
+    changed = {name: value for name, value in named.items() if name not in TIMER_NAMES}
     if int(changed[DELAY]) != level:
         changed[DELAY] = str(level)
     changed[REAL_TOPIC] = message.topic

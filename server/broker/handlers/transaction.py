@@ -168,11 +168,13 @@ def _find(broker: Broker, fields: EndTransaction) -> tuple[Record, Half]:
 def _delayed(
     broker: Broker, message: PutMessage, named: Mapping[str, str], now_ms: int
 ) -> PutMessage:
-    """Return a committed message, redirected to the schedule topic if it has a delay level."""
+    """Return a committed message, redirected if it has a delay level or a time of delivery."""
     level = broker.levels.level_of(named.get(DELAY, "0"))
     if level > 0:
         delay_ms = broker.levels.delay_ms(level)
         redirect(message, named, level=level, delay_ms=delay_ms, now_ms=now_ms)
+    else:
+        broker.sender.timer_rules.apply(message, named, now_ms=now_ms)
     return message
 
 

@@ -3,7 +3,8 @@
     checks (in Java's order, with Java's texts) -> topic created if allowed
       -> properties recoded
       -> a retry that reached its maximum? -> dead letter topic
-      -> transactional (TRAN_MSG)? -> half topic; otherwise delayed? -> schedule topic
+      -> transactional (TRAN_MSG)? -> half topic; otherwise delayed? -> schedule topic;
+         otherwise with a time of delivery (TIMER_*)? -> rmq_sys_wheel_timer
       -> store.put -> the answer waits for the group commit (``Turn``)
 
 Rule: everything that is the same for all sends to a topic is cached in a ``Route`` and dropped
@@ -18,7 +19,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from remoting.aio.server import ServerConn
 from remoting.codes import ResponseCode
@@ -42,7 +43,8 @@ from server.broker.serving.group_commit import Sink, Turn
 from server.broker.serving.overload import store_refuses
 from server.broker.stats.counters import Statistics
 from server.broker.stored_properties import Recoder
-from server.broker.topics import Topics
+from server.broker.timer.messages import TimerRules, recall_handle
+from server.broker.topics import Topics, topic_config
 from server.broker.transaction.half_messages import is_prepared, prepare
 from server.runtime.clock import Clock
 from server.runtime.request import Request, RequestRefused
@@ -51,6 +53,7 @@ from server.store.results import PutMessage, PutResult, PutRun, PutStatus, RunMe
 from server.store.store import MessageStore
 from storefmt.formats.properties import CLUSTER, DELAY, PROPERTIES_SIZE_MAX, format_properties
 from storefmt.formats.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK
+from storefmt.names import TIMER_TOPIC
 
 LOG = logging.getLogger(__name__)
 
@@ -60,6 +63,18 @@ _TOO_MANY_LIGHT_QUEUES = (
     "[LMQ_CONSUME_QUEUE_NUM_EXCEEDED]broker config enableLmq and enableMultiDispatch, lmq "
     "consumeQueue num exceed maxLmqConsumeQueueNum config num, default limit 2w."
 )
+
+
+class _Put(NamedTuple):
+    """What the answer to a send says of a message, or of the first one of a batch."""
+
+    queue_offset: int
+    message_id: str
+    """Offset id, or the ids of a batch joined with commas."""
+    waits: bool
+    """Whether the producer waits for the disk."""
+    recall_handle: str | None = None
+    """With which the producer can take a timer message back."""
 
 
 class Kernel(Protocol):
@@ -126,6 +141,8 @@ class Sender:
         self._clock = clock
         self._slices = slices
         self._recoder = Recoder(config.broker_cluster_name)
+        self.timer_rules = TimerRules(config.store, self._have_timer_topic)
+        """Decides which messages wait in the timer wheel."""
         self.refusal = ""
         """Why this broker takes no messages although it is a master; empty when it takes them."""
         self._routes = Routes(
@@ -181,7 +198,7 @@ class Sender:
         except RequestRefused as refused:
             self._refuse(request, refused)
         else:
-            self._acknowledge(request, route, queue_id, *found)
+            self._acknowledge(request, route, queue_id, found)
 
     def _refuse(self, request: Request, refused: RequestRefused) -> None:
         command = request.command
@@ -196,9 +213,7 @@ class Sender:
         request: Request,
         route: Route,
         queue_id: int,
-        queue_offset: int,
-        message_id: str,
-        waits: bool,
+        put: "_Put",
     ) -> None:
         """Queue the answer; the group commit sends it when the message is safe."""
         command = request.command
@@ -207,12 +222,17 @@ class Sender:
             return
         serialize, opaque = command.serialize, command.opaque
         answer = self._answers.stored(
-            serialize, opaque, queue_id=queue_id, queue_offset=queue_offset, message_id=message_id
+            serialize,
+            opaque,
+            queue_id=queue_id,
+            queue_offset=put.queue_offset,
+            message_id=put.message_id,
+            recall_handle=put.recall_handle,
         )
         sink: Sink = request.conn
         if self._topics.unsaved and self._is_unsaved(route):
             sink = SavedFirst(request.conn, self._files, "topics")
-        self._turn.ack(sink, answer, opaques=(opaque,), serialize=serialize, waits=waits)
+        self._turn.ack(sink, answer, opaques=(opaque,), serialize=serialize, waits=put.waits)
 
     def _is_unsaved(self, route: Route) -> bool:
         """Tell whether a topic that a message of this route is stored in is not in topics.json."""
@@ -288,10 +308,8 @@ class Sender:
         self._stats.count_put(message.topic, result.size)
         return result
 
-    def _put_one(
-        self, request: Request, send: SendFields, route: Route, queue_id: int
-    ) -> tuple[int, str, bool]:
-        """Return queue offset, message id and whether the producer waits for the disk."""
+    def _put_one(self, request: Request, send: SendFields, route: Route, queue_id: int) -> "_Put":
+        """Store one message, and return what the answer says of it."""
         conn, body, now_ms = request.conn, request.command.body, request.now_ms
         recoded = self._recoder.recode(send.properties)
         if send.sys_flag & TRANSACTION_MASK and not is_prepared(recoded.named):
@@ -317,8 +335,9 @@ class Sender:
         )
         if route.retry_group is not None:
             self._give_up(message, request, send, route.retry_group)
+        handle = None
         if recoded.named is not None:
-            self._act_on(message, recoded.named, now_ms)
+            handle = self._act_on(message, recoded.named, now_ms)
         result = self._store.put(message, now_ms)
         self._check(result.status)
         if message.topic is route.topic:
@@ -327,7 +346,8 @@ class Sender:
             # Count it for the topic it waits or ended in. A message that waits is counted
             # for its own topic when it is delivered.
             self._stats.count_put(message.topic, result.size)
-        return result.queue_offset, self._answers.message_id(result.log_offset), recoded.waits
+        message_id = self._answers.message_id(result.log_offset)
+        return _Put(result.queue_offset, message_id, recoded.waits, handle)
 
     def _take_batch(self, request: Request, send: SendFields) -> None:
         """Store a batch: a small one at once, a large one in runs between other requests.
@@ -389,7 +409,7 @@ class Sender:
         else:
             self.count(route, len(log_offsets), put_size)
             message_id = self._answers.message_ids(log_offsets)
-            self._acknowledge(request, route, queue_id, queue_offset, message_id, waits)
+            self._acknowledge(request, route, queue_id, _Put(queue_offset, message_id, waits))
 
     def _put_run(
         self,
@@ -434,17 +454,32 @@ class Sender:
             message.topic, message.topic_bytes = dead.topic_name, dead.topic_name.encode()
             message.queue_id = 0
 
-    def _act_on(self, message: PutMessage, named: Mapping[str, str], now_ms: int) -> None:
-        """Redirect a message whose properties ask for a transaction or a delay."""
+    def _act_on(self, message: PutMessage, named: Mapping[str, str], now_ms: int) -> str | None:
+        """Redirect a message whose properties ask for a transaction or a delay.
+
+        Returns:
+            The handle with which the producer can recall it; None if it cannot.
+        """
         if is_prepared(named):
             self._prepare(message, named)
-            return
+            return None
         level = self._levels.level_of(named.get(DELAY, "0"))
         if level > 0:
             redirect(
                 message, named, level=level, delay_ms=self._levels.delay_ms(level), now_ms=now_ms
             )
             self._check_properties(message)
+            return None
+        out_ms = self.timer_rules.apply(message, named, now_ms=now_ms)
+        if out_ms is None:
+            return None
+        return recall_handle(message, out_ms, broker_name=self._config.broker_name)
+
+    def _have_timer_topic(self) -> None:
+        """Create the topic in which timer messages wait, when the first one comes."""
+        if self._topics.get(TIMER_TOPIC) is None:
+            now_ms = self._clock.now_ms()
+            self._topics.put(topic_config(TIMER_TOPIC, queue_count=1), now_ms=now_ms)
 
     def _prepare(self, message: PutMessage, named: Mapping[str, str]) -> None:
         if self._config.reject_transaction_message:

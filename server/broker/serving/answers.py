@@ -90,7 +90,14 @@ class SendAnswers:
         return ",".join([self._id_format] * len(log_offsets)) % tuple(log_offsets)
 
     def stored(
-        self, serialize: int, opaque: int, *, queue_id: int, queue_offset: int, message_id: str
+        self,
+        serialize: int,
+        opaque: int,
+        *,
+        queue_id: int,
+        queue_offset: int,
+        message_id: str,
+        recall_handle: str | None = None,
     ) -> bytes:
         """Return the frame that says that a message was stored, and where.
 
@@ -100,8 +107,9 @@ class SendAnswers:
             queue_id: queue of the message.
             queue_offset: of the message or of the first one of a batch, in entries.
             message_id: offset id, or the ids of a batch joined with commas.
+            recall_handle: with which the producer can take a timer message back.
         """
-        if serialize == _JSON and self._common is not None:
+        if recall_handle is None and serialize == _JSON and self._common is not None:
             header = (
                 f'{{"code":0,"extFields":{{"queueId":"{queue_id}",{self._common},'
                 f'"msgId":"{message_id}","queueOffset":"{queue_offset}"}},"flag":1,'
@@ -115,6 +123,8 @@ class SendAnswers:
             "msgId": message_id,
             "queueOffset": str(queue_offset),
         }
+        if recall_handle is not None:
+            ext["recallHandle"] = recall_handle
         return _frame(serialize, opaque, code=ResponseCode.SUCCESS, remark=None, ext=ext)
 
     def refused(self, serialize: int, opaque: int, *, code: int, remark: str) -> bytes:
