@@ -194,6 +194,8 @@ MODULES: Final = {
         )
     },
     "assert": "assert_",
+    "topic clusters": "topic.places",
+    "topic route": "topic.places",
     "topic show": "topic.queues",
     "topic status": "topic.queues",
     **{f"topic {verb}": "topic.settings" for verb in ("create", "import", "perm", "update")},
@@ -212,6 +214,7 @@ MODULES: Final = {
     **{f"export {what}": "export.java" for what in ("configs", "metadata", "metrics")},
     **{f"store {verb}": "store.salvage" for verb in ("carve", "rebuild", "repair")},
     **{f"store {verb}": "store.checks" for verb in ("diff", "seal", "verify")},
+    **{f"store {what}": "store.files" for what in ("checkpoint", "config", "ls")},
     **{f"store {verb}": "store.history" for verb in ("events", "stats", "timeline")},
     "store get": "store.find",
     "store query": "store.find",

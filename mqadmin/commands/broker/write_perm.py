@@ -5,6 +5,7 @@ WIPE_WRITE_PERM_OF_BROKER, and GET_ROUTEINFO_BY_TOPIC again to read it back.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 import click
 
@@ -15,6 +16,8 @@ from mqadmin.cli.types import BROKER
 from mqadmin.cluster.brokers import namesrvs
 from mqadmin.output.rows import NOT_FOUND, UNCHANGED, Outcome, Row, exit_code_of
 from mqadmin.session.call import Call
+
+UNTIL: Final = "It holds until the broker registers with other topic settings, or starts again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ async def change_write_perm(call: Call, broker: str, *, writable: bool) -> Outco
 @command(
     "broker write-perm add",
     examples=(("mqadmin broker write-perm add broker-a -y", "after write-perm wipe"),),
-    details="It holds until the broker registers with other topic settings, or starts again.",
+    details=UNTIL,
     rows=WritePermChange,
     writes=True,
 )
@@ -86,7 +89,7 @@ async def add_write_perm(call: Call, *, broker: str) -> Outcome:
 @command(
     "broker write-perm wipe",
     examples=(("mqadmin broker write-perm wipe broker-a -y", "before it is stopped"),),
-    details="It holds until the broker registers with other topic settings, or starts again.",
+    details=UNTIL,
     rows=WritePermChange,
     writes=True,
 )

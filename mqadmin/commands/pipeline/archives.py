@@ -21,6 +21,11 @@ from mqadmin.output.times import When
 from mqadmin.session.call import Call
 from mqadmin.store.spark_job import LOCAL, Engine, engine_options, run_live_job
 
+of_archive = click.argument("archive", help="directory, or URI as s3://bucket/name")
+only_topics = click.option(
+    "--topic", type=TOPIC, multiple=True, help="only this topic; may be given more than once"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class ArchivedRow(Row):
@@ -146,10 +151,8 @@ class CompactedRow(Row):
     needs=Needs.NONE,
 )
 @engine_options
-@click.argument("archive", help="directory, or URI as s3://bucket/name")
-@click.option(
-    "--topic", type=TOPIC, multiple=True, help="only this topic; may be given more than once"
-)
+@of_archive
+@only_topics
 def compact_archive(call: Call, *, where: Engine, archive: str, topic: tuple[str, ...]) -> Outcome:
     """Return a row for each group of files.
 
@@ -189,11 +192,9 @@ class ExpiredRow(Row):
     columns=("topic", "broker", "messages", "size"),
     needs=Needs.NONE,
 )
-@click.argument("archive", help="directory, or URI as s3://bucket/name")
+@of_archive
 @click.option("--before", type=TIME, required=True, help="store time; older messages expire")
-@click.option(
-    "--topic", type=TOPIC, multiple=True, help="only this topic; may be given more than once"
-)
+@only_topics
 async def expire_archive(
     call: Call, *, archive: str, before: When, topic: tuple[str, ...]
 ) -> Outcome:
@@ -232,7 +233,7 @@ class CleanedRow(Row):
     rows=CleanedRow,
     needs=Needs.NONE,
 )
-@click.argument("archive", help="directory, or URI as s3://bucket/name")
+@of_archive
 @click.option("--before", type=TIME, required=True, help="time since when a file does not count")
 async def clean_archive(call: Call, *, archive: str, before: When) -> Outcome:
     """Return a row for each file.
@@ -271,10 +272,8 @@ class RestoredRow(Row):
     needs=Needs.NONE,
 )
 @engine_options
-@click.argument("archive", help="directory, or URI as s3://bucket/name")
-@click.option(
-    "--topic", type=TOPIC, multiple=True, help="only this topic; may be given more than once"
-)
+@of_archive
+@only_topics
 @click.option("--to", type=DIR, metavar="OUT", help="a store directory to make")
 @click.option("--broker", help="with --to: whose messages, where the archive has several brokers'")
 @click.option(

@@ -47,11 +47,8 @@ def test_a_document_goes_round(here: Run, tmp_path: Path) -> None:
     document["topics"]["FRESH"] = {"*": {"write_queues": 2}}
     document["groups"]["READERS"] = {"*": {"retry_max_times": 3}}
     file.write_text(yaml.safe_dump(document))
-    different = here("diff", str(file), "-ojson")
-    told = {
-        (row["name"], row["setting"], row["left"], row["right"])
-        for row in rows(different, exit_code=1)
-    }
+    different = rows(here("diff", str(file), "-ojson"), exit_code=1)
+    told = {(row["name"], row["setting"], row["left"], row["right"]) for row in different}
     assert told == {
         ("KEPT", "read_queues", 5, 3),
         ("EXTRA", None, None, "there"),

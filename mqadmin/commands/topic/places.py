@@ -1,4 +1,4 @@
-"""``topic route``: which brokers have a topic, and how many queues.
+"""``topic clusters``, ``topic route``: where a topic is: clusters, brokers, and how many queues.
 
 Request: GET_ROUTEINFO_BY_TOPIC.
 """
@@ -12,6 +12,36 @@ from mqadmin.cli.decorators import topic_argument
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.topic_kinds import perm_text
 from mqadmin.session.call import Call
+
+
+@dataclass(frozen=True, slots=True)
+class TopicCluster(Row):
+    """One cluster that has the topic."""
+
+    topic: str
+    cluster: str
+    brokers: tuple[str, ...]
+
+
+@command(
+    "topic clusters",
+    examples=(("mqadmin topic clusters orders", "clusters and brokers that have it"),),
+    rows=TopicCluster,
+)
+@topic_argument()
+async def topic_clusters(call: Call, *, topic: str) -> Outcome:
+    """Return one row a cluster, sorted by name.
+
+    Raises:
+        NoRoute: there is no such topic.
+    """
+    admin = await call.topics()
+    found: dict[str, set[str]] = {}
+    for data in (await admin.topic_route(topic)).broker_datas:
+        found.setdefault(data.cluster or "", set()).add(data.broker_name)
+    return Outcome(
+        [TopicCluster(topic, cluster, tuple(sorted(found[cluster]))) for cluster in sorted(found)]
+    )
 
 
 @dataclass(frozen=True, slots=True)

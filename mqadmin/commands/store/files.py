@@ -1,4 +1,9 @@
-"""``store config``: every setting and position that ``config/`` of a store directory holds."""
+"""``store ls``, ``checkpoint``, ``config``: files of a store directory, and what small ones say.
+
+ls            what each file covers
+checkpoint    how far the store was flushed, and whether it was stopped cleanly
+config        every setting and position that ``config/`` holds
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +14,7 @@ import click
 
 from mqadmin.cli.declare import Needs, command
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import Outcome, Row
+from mqadmin.output.rows import EpochMs, Outcome, Row, one
 from mqadmin.session.call import Call
 from storefmt.config.fastjson import Json, Key, dumps, loads
 from storefmt.config.tables import MEANINGS
@@ -17,6 +22,77 @@ from storefmt.errors import ConfigDamaged, StoreError
 from storefmt.formats.timer import CHECKPOINT_SIZE, TimerCheckpoint
 from storefmt.offline.views.opened import ConfigRead
 from storefmt.offline.views.storedir import StoreDir
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRow(Row):
+    """One file; ``start`` and ``end`` are bytes of the log, entries of a queue or an index."""
+
+    kind: str
+    file: str
+    size: int
+    fill_size: int
+    start: int
+    end: int
+    first_ms: EpochMs
+    last_ms: EpochMs
+
+
+@command(
+    "store ls",
+    examples=(
+        ("mqadmin store ls DIR", "how large each file is, and how full"),
+        ("mqadmin store ls DIR --columns file,start,end,first_time", "what each file covers"),
+    ),
+    rows=FileRow,
+    columns=("file", "size", "fill_size", "last_time"),
+    needs=Needs.STORE,
+)
+def list_files(call: Call) -> Outcome:
+    """Return one row a file.
+
+    Raises:
+        NotAStore: the directory is no store.
+    """
+    with StoreDir.open(call.store_dir) as store:
+        return Outcome([FileRow.of(view, file=view.name) for view in store.files()])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointRow(Row):
+    """Store times up to which each part is on disk; 0 for never.
+
+    ``recover_from_ms`` is where a broker that was killed begins to look for damage.
+    """
+
+    physic_ms: EpochMs
+    logics_ms: EpochMs
+    index_ms: EpochMs
+    recover_from_ms: EpochMs
+    aborted: bool
+
+
+@command(
+    "store checkpoint",
+    examples=(("mqadmin store checkpoint DIR", "its three times"),),
+    rows=CheckpointRow,
+    needs=Needs.STORE,
+)
+def show_checkpoint(call: Call) -> Outcome:
+    """Return the checkpoint.
+
+    Raises:
+        NotFound: there is no checkpoint file.
+        RecordDamaged: it is too short.
+    """
+    with StoreDir.open(call.store_dir) as store:
+        found = store.checkpoint()
+        if found is None:
+            raise NotFound(
+                f"no checkpoint in {store.root}", hint="a broker makes one when it starts"
+            )
+        return one(CheckpointRow.of(found, aborted=store.aborted))
+
 
 TIMER: Final = "timercheck"
 BACKUP: Final = ".bak"
@@ -108,9 +184,9 @@ def _rows(read: ConfigRead[Json]) -> Iterator[ConfigRow]:
     for table, inner in value.items() if isinstance(value, dict) else ():
         tables = inner.items() if isinstance(inner, dict) else [("", inner)]
         for name, leaf in tables:
-            for field, one in _leaves(leaf):
+            for field, said in _leaves(leaf):
                 yield ConfigRow(
-                    file=read.file, table=_text(table), name=_text(name), field=field, value=one
+                    file=read.file, table=_text(table), name=_text(name), field=field, value=said
                 )
 
 
