@@ -237,6 +237,10 @@ class Popper:
 
     # Reading.
 
+    def _settle(self, place: Place) -> None:
+        topic, group, queue_id = place
+        self._order.settle(place, self._offsets.get(group, topic, queue_id=queue_id))
+
     def _is_ready(self, now_ms: int) -> bool:
         """Tell whether the revive log was read, so that it is known what is out already."""
         if not self._revive.is_caught_up:
@@ -278,6 +282,7 @@ class Popper:
             return
         place = topic, pop.consumer_group, queue_id
         if pop.order:
+            self._settle(place)
             until_ms = self._order.blocked_until(place, pop.attempt_id, now_ms=now_ms)
             if until_ms is not None:
                 plan.blocked_until_ms = min(until_ms, plan.blocked_until_ms or until_ms)
@@ -418,7 +423,8 @@ class Popper:
                 pop.consumer_group,
                 taken.topic,
                 queue_id=taken.queue_id,
-                queue_offset=taken.start_offset,
+                # A message that the filter passed over is done with.
+                queue_offset=taken.queue_offsets[0],
             )
         answer = self._answer(
             waiter, pop, plan.taken, plan.rest, now_ms, ORDERED_REVIVE_QUEUE, counts
@@ -545,6 +551,7 @@ class Popper:
         for topic, queue_id in self._queues_of(header.topic, group, header.queue_id):
             place = topic, group, queue_id
             if header.order:
+                self._settle(place)
                 until_ms = self._order.blocked_until(place, header.attempt_id, now_ms=now_ms)
                 if until_ms is not None:
                     plan.blocked_until_ms = min(until_ms, plan.blocked_until_ms or until_ms)
