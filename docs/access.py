@@ -394,8 +394,11 @@ def _words(keys: Iterable[str]) -> str:
     return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
 
 
+_KINDS: Final = (RequestCode, LaterCode, ExtensionCode)
+
+
 def _name_of(code: int) -> str:
-    return next(kind(code).name for kind in (RequestCode, ExtensionCode) if code in set(kind))
+    return next(kind(code).name for kind in _KINDS if code in set(kind))
 
 
 def _listed(codes: Iterable[int]) -> str:

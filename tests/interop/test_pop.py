@@ -8,9 +8,12 @@ from typing import Final
 
 import pytest
 
+from mqclient.admin.admin import Admin
 from remoting.receipt import decode_receipt
+from tests.interop.kit.our_clients import blocking
 from tests.interop.kit.servers import JavaSide, OurSide, Servers, Side, running_pair
 from tests.interop.kit.toolbox import Line, alone
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.java
 
@@ -23,6 +26,14 @@ def served(side: Side, directory: Path) -> Iterator[Servers]:
     # A store that was used has its own timer log size in 5.4.0.
     more = {"mappedFileSizeTimerLog": "1024000"} if side.name == "java" else {}
     with running_pair(side, directory / "store", settings=more) as found:
+        # Unlike ours, that of 5.x says that it serves before the name server knows of it.
+        with blocking(found) as client:
+            clusters = Admin(client.mq).cluster_info
+            client.run(
+                eventually(
+                    clusters, lambda info: "broker-a" in info.broker_addr_table, timeout_s=90
+                )
+            )
         yield found
 
 
@@ -49,7 +60,6 @@ def test_two_consumers_in_pop_mode_get_each_message_and_a_refused_one_again(
     lines: list[Line],
 ) -> None:
     popped = [line for line in lines if line["event"] == "popped"]
-    print([line for line in popped if line["body"] in REFUSED])
     taken = [line["body"] for line in popped if not line["refused"]]
     again = {line["body"]: line for line in popped if line["body"] in REFUSED and line["times"]}
 

@@ -203,7 +203,7 @@ def peek(broker: Broker, request: Request) -> Command:
     """Return what a pop would give, without hiding it."""
     header = request.command.header(PeekMessage)
     _check(broker, request, header.topic, header.consumer_group, header.queue_id, verb="peek")
-    chunks, rest = broker.pops.popper.peek(header)
+    chunks, rest = broker.pops.planner.peek(header)
     told = PopMessageResponse(rest_num=rest)
     if not chunks:
         code, remark = ResponseCode.PULL_NOT_FOUND, "NO_MESSAGE_IN_QUEUE"

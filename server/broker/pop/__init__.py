@@ -3,7 +3,8 @@
 A pop reads a queue from the group's offset on, notes what it gave out in the revive log, and hides
 these messages for a while. What is not acknowledged by then goes to the retry topic of the group.
 
-    popper         reads for a pop, holds it while there is nothing, answers it
+    popper         takes what was planned, holds a pop while there is nothing, answers it
+    planning       reads the queues for a pop
     checkpoints    the records of the revive log: what was given out, what was acknowledged
     open_pops      the table of checkpoints with messages that are not acknowledged
     revive         follows the revive log, and revives what was not acknowledged in time

@@ -12,6 +12,7 @@ from server.broker.config import BrokerConfig
 from server.broker.pop.acknowledging import Acknowledger
 from server.broker.pop.modes import RequestModes
 from server.broker.pop.order import OrderedQueues
+from server.broker.pop.planning import Planner
 from server.broker.pop.popper import Popper
 from server.broker.pop.revive import ReviveLog
 from server.broker.send.sender import Sender
@@ -75,13 +76,16 @@ class Pops:
             cold=cold,
         )
         """The revive log."""
+        self.planner = Planner(
+            store, config=config, topics=topics, offsets=offsets, order=self.order
+        )
+        """Reads queues for pops and peeks."""
         self.popper = Popper(
-            store,
             config=config,
-            topics=topics,
             offsets=offsets,
             revive=self.revive,
             order=self.order,
+            planner=self.planner,
             stats=stats,
             cold=cold,
             when_safe=when_safe,
