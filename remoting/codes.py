@@ -197,6 +197,8 @@ class RequestCode(IntEnum):
 class LaterCode(IntEnum):
     """Requests of RocketMQ 5 that our servers handle, too."""
 
+    GET_TIMER_CHECK_POINT = 60
+    GET_TIMER_METRICS = 61
     LITE_PULL_MESSAGE = 361
     """The 5.x lite pull consumer's PULL_MESSAGE: same header, plus ``maxMsgBytes``."""
     RECALL_MESSAGE = 370
