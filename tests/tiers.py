@@ -98,6 +98,7 @@ LONG: Final = (
             "tests/server/test_failover.py",
             "tests/server/test_kill.py",
             "tests/server/test_kill_delayed.py",
+            "tests/server/test_kill_pop.py",
             "tests/server/test_loop_watchdog.py",
             "tests/server/test_split_brain.py",
             f"{_STORE}recovery/test_powercut.py",

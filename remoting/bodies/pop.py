@@ -10,12 +10,16 @@ import base64
 import binascii
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Final
 
 from remoting.bodies.base import Body
 from remoting.bodies.heartbeat import MessageModel
 from remoting.bodies.queues import MessageQueue
 from remoting.errors import BadBody
 from remoting.header import key
+
+BITS_MAX: Final = 4_096
+"""Queue offsets from the first to the last message of one pop; a filter passes over some."""
 
 
 class MessageRequestMode(Enum):
@@ -48,12 +52,15 @@ class BatchAck(Body):
         """Return the queue offsets of the messages.
 
         Raises:
-            BadBody: the bits are not Base64.
+            BadBody: the bits are not Base64, or too many.
         """
         try:
             bits = int.from_bytes(base64.b64decode(self.bits, validate=True), "little")
         except (binascii.Error, ValueError) as error:
             raise BadBody(f"BatchAck.b is not Base64: {error}", body="BatchAck") from None
+        if bits.bit_length() > BITS_MAX:
+            text = f"BatchAck.b has {bits.bit_length()} bits, the limit is {BITS_MAX}"
+            raise BadBody(text, body="BatchAck")
         return [self.start_offset + n for n in range(bits.bit_length()) if bits >> n & 1]
 
 

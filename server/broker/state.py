@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from remoting.aio.server import ServerConn
+from remoting.bodies import MessageRequestModeSerializeWrapper
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import NotifyConsumerIdsChanged
@@ -263,6 +264,11 @@ class Broker:
             on_hold=self._expect_deadline,
             modes=stored.request_modes,
         )
+
+    def adopt_modes(self, modes: MessageRequestModeSerializeWrapper) -> None:
+        """Replace the request modes by those of a master."""
+        if self.pops.modes.adopt(modes):
+            self.files.mark("messageRequestMode")
 
     def saved_offsets(self) -> ConsumerOffsets:
         """Return a snapshot of the consumer offsets that may be saved, and copied to a slave."""

@@ -293,6 +293,24 @@ SEND_V2: Final = Ask(
     BIG_BODY,
 )  # fmt: skip
 
+POP: Final = {
+    "queueId": "-1", "maxMsgNums": "32", "invisibleTime": "60000", "pollTime": "0",
+    "bornTime": "0", "initMode": "0",
+}  # fmt: skip
+HANDLE: Final = {"extraInfo": "0 1 60000 0 0 broker-a 0 0", "invisibleTime": "60000"}
+BATCH_ACKS: Final = text(
+    {
+        "brokerName": "broker-a",
+        "acks": [
+            {
+                "b": "/////w==", "c": GROUP, "it": 60_000, "pt": number, "q": 0, "r": "0",
+                "rq": 0, "so": 0, "t": FILLED,
+            }
+            for number in range(5_000)
+        ],
+    }
+)  # fmt: skip
+
 SMALL_BATCH: Final = join_batch([BatchEntry(flag=0, body=b"x", properties=b"")] * RUN_COUNT_MAX)
 
 LARGE_BATCH: Final = join_batch([BatchEntry(flag=0, body=b"x", properties=b"KEYS\1k")] * 20_000)
@@ -387,6 +405,39 @@ BROKER: Final[dict[int, Input | tuple[Input, ...]]] = {
     ExtensionCode.PROMOTE_SLAVE: Ask(),
     ExtensionCode.DEMOTE_MASTER: Ask(ext={"brokerId": "1"}),
     R.CLEAN_UNUSED_TOPIC: Ask(),
+    LaterCode.POP_MESSAGE: (
+        lambda salt: Ask({**POP, "expType": "SQL92", "exp": costly(salt)}),
+        Ask({**POP, "topic": WIDE}),
+        Ask(POP),
+    ),
+    LaterCode.PEEK_MESSAGE: (Ask({**POP, "topic": WIDE}), Ask(POP)),
+    LaterCode.NOTIFICATION: Ask({**POP, "topic": WIDE}),
+    LaterCode.POLLING_INFO: ON_WIDE,
+    LaterCode.ACK_MESSAGE: Ask(HANDLE),
+    LaterCode.CHANGE_MESSAGE_INVISIBLETIME: Ask(HANDLE),
+    LaterCode.BATCH_ACK_MESSAGE: Ask(body=BATCH_ACKS),
+    LaterCode.QUERY_ASSIGNMENT: Ask(
+        body=text(
+            {
+                "topic": WIDE,
+                "consumerGroup": GROUP,
+                "clientId": "c1",
+                "strategyName": "AVG_BY_CIRCLE",
+                "messageModel": "BROADCASTING",
+            }
+        )
+    ),
+    LaterCode.SET_MESSAGE_REQUEST_MODE: lambda salt: Ask(
+        body=text(
+            {
+                "topic": FILLED,
+                "consumerGroup": f"g{salt}",
+                "mode": "POP",
+                "unknown": ["x"] * 100_000,
+            }
+        )
+    ),
+    LaterCode.GET_ALL_MESSAGE_REQUEST_MODE: Ask(),
 }
 NAMESRV: Final[dict[int, Input | tuple[Input, ...]]] = {
     R.REGISTER_BROKER: lambda salt: Ask(body=registration(salt)),

@@ -86,7 +86,11 @@ class Replication(Ha):
         )
         self.receiver: Receiver | None = None
         self.sync = SlaveSync(
-            topics=broker.topics, groups=broker.groups, offsets=broker.offsets, delay=broker.delay
+            topics=broker.topics,
+            groups=broker.groups,
+            offsets=broker.offsets,
+            delay=broker.delay,
+            on_modes=broker.adopt_modes,
         )
         self.master: MasterCalls | None = None
         self._broker = broker

@@ -21,10 +21,11 @@ from remoting.aio.client import RemotingClient
 from remoting.bodies import (
     DelayOffsetSerializeWrapper,
     KVTable,
+    MessageRequestModeSerializeWrapper,
     SubscriptionGroupWrapper,
     TopicConfigSerializeWrapper,
 )
-from remoting.codes import RequestCode, ResponseCode
+from remoting.codes import LaterCode, RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.errors import BadBody, RemotingError
 from remoting.headers import ViewMessage
@@ -55,6 +56,8 @@ ACL_HINT: Final = (
 LEVEL_KEY: Final = "scheduleMessageOffset_"
 """Prefix of the key of a delay level in the runtime information; the value is
 ``delay offset,max offset``, in entries of the level's queue."""
+ANSWERED_KEY: Final = "haAnsweredOffset"
+"""Key of the log offset up to which the master has answered; only our broker has it."""
 DELIVERED_KEY: Final = "haDeliveredLogOffset"
 """Key of a log offset: the delay offsets include the deliveries that lie before it."""
 
@@ -96,6 +99,8 @@ class Told(NamedTuple):
     delays: DelayOffsets
     log_end: int
     answered_end: int
+    modes: MessageRequestModeSerializeWrapper | None = None
+    """Which groups pop; None if the master does not tell."""
 
 
 class MasterCalls:
@@ -158,6 +163,18 @@ class MasterCalls:
         body = await self._read(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, decode)
         return GroupTable(groups=body.subscription_group_table, data_version=body.data_version)
 
+    async def request_modes(self) -> MessageRequestModeSerializeWrapper | None:
+        """Return which groups of the master pop, or None if it is too old to know."""
+        answer = await self._ask(Command.request(LaterCode.GET_ALL_MESSAGE_REQUEST_MODE))
+        if answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+            return None
+        if answer.code != ResponseCode.SUCCESS:
+            raise OSError(f"master {self.address}: {answer.code} {answer.remark}")
+        try:
+            return MessageRequestModeSerializeWrapper.decode(answer.body)
+        except BadBody as error:
+            raise OSError(f"master {self.address}: request modes: {error}") from error
+
     async def progress(self) -> Told:
         """Return consumer offsets, delay offsets and the log's end, asked for in this order."""
         offsets = await self._read(RequestCode.GET_ALL_CONSUMER_OFFSET, ConsumerOffsets.decode)
@@ -167,7 +184,9 @@ class MasterCalls:
         table = await self.numbers()
         found = self._range(table)
         told = delays_in(table) or DelayOffsets(delays.offset_table)
-        return Told(offsets, told, found.log_end, found.answered_end)
+        # The real broker of 4.9 does not know this request, and is not asked.
+        modes = await self.request_modes() if ANSWERED_KEY in table else None
+        return Told(offsets, told, found.log_end, found.answered_end, modes)
 
     async def numbers(self) -> dict[str, str]:
         """Return the runtime information of the master."""
@@ -180,7 +199,7 @@ class MasterCalls:
     def _range(self, table: dict[str, str]) -> MasterRange:
         try:
             log_end = table["commitLogMaxOffset"]
-            answered_end = table.get("haAnsweredOffset", log_end)
+            answered_end = table.get(ANSWERED_KEY, log_end)
             log_min = int(table["commitLogMinOffset"])
             return MasterRange(log_min, int(log_end), int(answered_end), table)
         except (KeyError, ValueError) as error:
@@ -223,10 +242,17 @@ class SlaveSync:
         groups: its subscription groups.
         offsets: its consumer offsets.
         delay: its delay offsets.
+        on_modes: called with the request modes of the master.
     """
 
     def __init__(
-        self, *, topics: Topics, groups: Groups, offsets: Offsets, delay: DelayService
+        self,
+        *,
+        topics: Topics,
+        groups: Groups,
+        offsets: Offsets,
+        delay: DelayService,
+        on_modes: Callable[[MessageRequestModeSerializeWrapper], None] = lambda modes: None,
     ) -> None:
         self.master_end = -1
         """End of the master's log as last reported; -1 before the first report."""
@@ -238,6 +264,7 @@ class SlaveSync:
         self._groups = groups
         self._offsets = offsets
         self._delay = delay
+        self._on_modes = on_modes
         self._seen: dict[Place, int] = {}
         self._told: Told | None = None
         self._warned: set[str] = set()
@@ -258,6 +285,8 @@ class SlaveSync:
         if takes_all or self._may_take("groups", groups.data_version, self._groups.version):
             self._groups.adopt(groups)
         self._told = await master.progress()
+        if self._told.modes is not None:
+            self._on_modes(self._told.modes)
         self.master_end, self.answered_end = self._told.log_end, self._told.answered_end
         return gone
 

@@ -53,6 +53,7 @@ def delete_group(broker: Broker, request: Request) -> Command | None:
     broker.groups.delete(fields.group_name, now_ms=request.now_ms)
     if fields.remove_offset:
         broker.offsets.delete_group(fields.group_name)
+        broker.pops.order.drop(group=fields.group_name)
         broker.files.mark("consumerOffset")
     answer_when_saved(broker.files, request, name="subscriptionGroup")
     return None

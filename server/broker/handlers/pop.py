@@ -46,17 +46,23 @@ from server.broker.pop.modes import assignments
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
+from server.runtime.slices import Steps, chunks, in_slices, large
 from storefmt.names import RETRY_PREFIX
 from storefmt.paths import TOPIC_SIZE_MAX
 
 LATE_MS = 500
 """A pop that is older than its poll time and this is not worth an answer with messages."""
 EXPRESSION_SIZE_MAX = 65_536
+ACKS_PER_SLICE = 64
+"""Acknowledgements that one slice takes, before other requests can run."""
 
 
 @handles(LaterCode.POP_MESSAGE)
 def pop(broker: Broker, request: Request) -> None:
     """Answer a pop now, or hold it until a message arrives or its time is over."""
+    if request.command.is_oneway:
+        # Nobody would get the messages.
+        return
     header = request.command.header(PopMessage)
     host = broker.config.broker_ip1
     if header.born_time and request.now_ms - header.born_time - header.poll_time > LATE_MS:
@@ -137,20 +143,28 @@ def acknowledge(broker: Broker, request: Request) -> None:
 
 
 @handles(LaterCode.BATCH_ACK_MESSAGE)
-def acknowledge_batch(broker: Broker, request: Request) -> Command | None:
+@in_slices
+def acknowledge_batch(broker: Broker, request: Request) -> Steps[Command | None]:
     """Take the acknowledgements of many messages."""
     _check_role(broker)
     body = request.command.body
-    acks = BatchAckMessageRequestBody.decode(body).acks if body else []
+    decode = BatchAckMessageRequestBody.decode
+    acks = (yield from large(lambda: decode(body), size=len(body))).acks if body else []
     if not acks:
         return request.command.response(ResponseCode.NO_MESSAGE)
-    for ack in acks:
-        # Read all before the first is taken, so that a bad one refuses the request as a whole.
-        ack.queue_offsets()
-    for ack in acks:
-        broker.pops.acknowledger.acknowledge_batch(
-            ack, peer=request.conn.address, now_ms=request.now_ms
-        )
+    # Read all before the first is taken, so that a bad one refuses the request as a whole.
+    for part in chunks(acks, ACKS_PER_SLICE):
+        for ack in part:
+            ack.queue_offsets()
+        yield None
+    for part in chunks(acks, ACKS_PER_SLICE):
+        now_ms = broker.clock.now_ms()
+        for ack in part:
+            broker.pops.acknowledger.acknowledge_batch(
+                ack, peer=request.conn.address, now_ms=now_ms
+            )
+        if len(acks) > ACKS_PER_SLICE:
+            yield None
     _when_safe(broker, request)
     return None
 
@@ -216,23 +230,30 @@ def polling_info(broker: Broker, request: Request) -> Command:
 
 
 @handles(LaterCode.QUERY_ASSIGNMENT)
-def query_assignment(broker: Broker, request: Request) -> Command:
+@in_slices
+def query_assignment(broker: Broker, request: Request) -> Steps[Command]:
     """Return which queues a member of a group gets, and whether it pops or pulls them."""
+    data = request.command.body
+    decode = QueryAssignmentRequestBody.decode
+    query = yield from large(lambda: decode(data), size=len(data))
     found = assignments(
-        QueryAssignmentRequestBody.decode(request.command.body),
+        query,
         config=broker.config,
         topics=broker.topics,
         consumers=broker.consumers,
         modes=broker.pops.modes,
     )
     body = QueryAssignmentResponseBody(message_queue_assignments=found)
-    return request.command.response(body=body.encode())
+    return request.command.response(body=(yield from large(body.encode, count=len(found or ()))))
 
 
 @handles(LaterCode.SET_MESSAGE_REQUEST_MODE)
-def set_request_mode(broker: Broker, request: Request) -> Command | None:
+@in_slices
+def set_request_mode(broker: Broker, request: Request) -> Steps[Command | None]:
     """Set whether a group pops or pulls a topic; answered when it is saved."""
-    mode = SetMessageRequestModeRequestBody.decode(request.command.body)
+    data = request.command.body
+    decode = SetMessageRequestModeRequestBody.decode
+    mode = yield from large(lambda: decode(data), size=len(data))
     if mode.topic.startswith(RETRY_PREFIX):
         text = "retry topic is not allowed to set mode"
         return request.command.response(ResponseCode.NO_PERMISSION, remark=text)
@@ -247,6 +268,10 @@ def set_request_mode(broker: Broker, request: Request) -> Command | None:
 
 
 @handles(LaterCode.GET_ALL_MESSAGE_REQUEST_MODE)
-def get_all_request_modes(broker: Broker, request: Request) -> Command:
+@in_slices
+def get_all_request_modes(broker: Broker, request: Request) -> Steps[Command]:
     """Return every mode that was set."""
-    return request.command.response(body=broker.pops.modes.table.encode())
+    modes = broker.pops.modes
+    return request.command.response(
+        body=(yield from large(modes.snapshot().encode, count=modes.count))
+    )

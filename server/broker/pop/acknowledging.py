@@ -164,6 +164,7 @@ class Acknowledger:
         if at < old:
             return
         place = topic, group, queue_id
+        self._order.settle(place, old)
         what, following = self._order.acknowledge(
             place, at, pop_time_ms=key.pop_time_ms, group_offset=old
         )

@@ -21,6 +21,7 @@ keys and their order are those of a store that it wrote).
 """
 
 import json
+import sys
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -226,7 +227,8 @@ def _signed(bits: int) -> int:
 def _text(value: object) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError("a name is missing")
-    return value
+    # The table of open pops has the same few names very often.
+    return sys.intern(value)
 
 
 def _number(value: object, limit: int) -> int:

@@ -49,6 +49,18 @@ class RequestModes:
         self.table = stored or MessageRequestModeSerializeWrapper()
         """All modes, by topic and group."""
 
+    @property
+    def count(self) -> int:
+        """How many modes were set."""
+        return sum(map(len, self.table.message_request_mode_map.values()))
+
+    def snapshot(self) -> MessageRequestModeSerializeWrapper:
+        """Return the modes of this moment."""
+        table = self.table.message_request_mode_map
+        return MessageRequestModeSerializeWrapper(
+            message_request_mode_map={topic: dict(groups) for topic, groups in table.items()}
+        )
+
     def put(self, mode: SetMessageRequestModeRequestBody) -> None:
         """Set the mode of a group in a topic."""
         self.table.message_request_mode_map.setdefault(mode.topic, {})[mode.consumer_group] = mode

@@ -8,9 +8,9 @@ Rule: the table is made of the revive log alone, so a broker that starts, and a 
 over, builds the same one. It has what is between the lowest open checkpoint of each queue of the
 revive log and its end; that position is saved, and a start reads from there on.
 
-An open pop of up to 32 messages takes about 400 bytes (``tests/server/broker/pop`` holds that), so
-a million messages that are popped one by one take 400 MB, and popped in batches of 32, 13 MB.
-``OPEN_COUNT_MAX`` bounds it.
+An open pop of one message takes some 520 bytes, one of 32 messages some 760. So a million messages
+that are out take 520 MB if they were popped one by one, and 24 MB if 32 at a time; a test holds
+that. ``OPEN_COUNT_MAX`` bounds it.
 
 Source: broker/processor/PopReviveService.java (5.4.0), which keeps them in the timer wheel.
 """

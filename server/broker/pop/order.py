@@ -70,6 +70,12 @@ class OrderedQueues:
     def __init__(self) -> None:
         self._batches: dict[Place, Batch] = {}
 
+    def settle(self, place: Place, group_offset: int) -> None:
+        """Forget the batch of a queue if somebody else has set the offset of the group."""
+        batch = self._batches.get(place)
+        if batch is not None and batch.next_offset != group_offset:
+            del self._batches[place]
+
     def blocked_until(self, place: Place, attempt_id: str | None, *, now_ms: int) -> int | None:
         """Return until when a queue is blocked for an attempt; None if it may pop now."""
         batch = self._batches.get(place)
@@ -130,10 +136,6 @@ class OrderedQueues:
         batch = self._batches.get(place)
         if batch is not None and batch.pop_time_ms == pop_time_ms:
             batch.visible_ms[queue_offset] = visible_ms
-
-    def forget(self, place: Place) -> None:
-        """Unblock a queue, because the group's offset was set."""
-        self._batches.pop(place, None)
 
     def drop(self, *, topic: str | None = None, group: str | None = None) -> None:
         """Forget the batches of a topic or a group that was deleted."""

@@ -218,10 +218,7 @@ class Popper:
             request.reply(request.command.response(ResponseCode.SYSTEM_ERROR, remark=remark))
 
     def _pop(self, waiter: Waiter, pop: PopMessage, now_ms: int, *, may_wait: bool) -> None:
-        if not self._revive.is_caught_up:
-            # A broker without a revive log is ready at once.
-            self._revive.run(now_ms)
-        if not self._revive.is_caught_up:
+        if not self._is_ready(now_ms):
             self._hold_or_answer(waiter, Plan(0, 0), now_ms)
             return
         if self._revive.open_count >= OPEN_COUNT_MAX:
@@ -239,6 +236,17 @@ class Popper:
             self._answer_popped(waiter, pop, plan, now_ms)
 
     # Reading.
+
+    def _settle(self, place: Place) -> None:
+        topic, group, queue_id = place
+        self._order.settle(place, self._offsets.get(group, topic, queue_id=queue_id))
+
+    def _is_ready(self, now_ms: int) -> bool:
+        """Tell whether the revive log was read, so that it is known what is out already."""
+        if not self._revive.is_caught_up:
+            # A broker without a revive log is ready at once.
+            self._revive.run(now_ms)
+        return self._revive.is_caught_up
 
     def _plan(self, pop: PopMessage, wants: MessageFilter, now_ms: int, *, may_wait: bool) -> Plan:
         size_max = self._config.store.max_transfer_bytes_on_message_in_memory
@@ -270,8 +278,11 @@ class Popper:
         queue_id: int,
     ) -> None:
         """Read one queue, as far as the pop has room for its messages."""
+        if not self._store.max_offset(topic, queue_id):
+            return
         place = topic, pop.consumer_group, queue_id
         if pop.order:
+            self._settle(place)
             until_ms = self._order.blocked_until(place, pop.attempt_id, now_ms=now_ms)
             if until_ms is not None:
                 plan.blocked_until_ms = min(until_ms, plan.blocked_until_ms or until_ms)
@@ -412,7 +423,8 @@ class Popper:
                 pop.consumer_group,
                 taken.topic,
                 queue_id=taken.queue_id,
-                queue_offset=taken.start_offset,
+                # A message that the filter passed over is done with.
+                queue_offset=taken.queue_offsets[0],
             )
         answer = self._answer(
             waiter, pop, plan.taken, plan.rest, now_ms, ORDERED_REVIVE_QUEUE, counts
@@ -528,7 +540,7 @@ class Popper:
 
     def _tell(self, waiter: Waiter, header: Notification, now_ms: int) -> None:
         plan = Plan(0, 0)
-        if self._revive.is_caught_up and self._has_message(header, plan, now_ms):
+        if self._is_ready(now_ms) and self._has_message(header, plan, now_ms):
             told = NotificationResponse(has_msg=True, polling_full=False)
             waiter.request.reply(waiter.request.command.response(header=told))
         else:
@@ -539,6 +551,7 @@ class Popper:
         for topic, queue_id in self._queues_of(header.topic, group, header.queue_id):
             place = topic, group, queue_id
             if header.order:
+                self._settle(place)
                 until_ms = self._order.blocked_until(place, header.attempt_id, now_ms=now_ms)
                 if until_ms is not None:
                     plan.blocked_until_ms = min(until_ms, plan.blocked_until_ms or until_ms)

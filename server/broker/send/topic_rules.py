@@ -26,7 +26,7 @@ from server.broker.topics import Topics
 from server.runtime.request import RequestRefused
 from storefmt.config.tables import MULTI_TAG, UNIT_FLAG, UNIT_SUB_FLAG, TopicConfig
 from storefmt.formats.sysflag import MULTI_TAGS
-from storefmt.names import RETRY_PREFIX
+from storefmt.names import RETRY_PREFIX, REVIVE_PREFIX
 
 LOG = logging.getLogger(__name__)
 RETRY_TIMES_VERSION: Final = 121
@@ -132,7 +132,7 @@ class Routes:
         fault = names.topic_fault(topic)
         if fault is not None:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, fault)
-        if topic in names.SEND_REFUSED_TOPICS:
+        if topic in names.SEND_REFUSED_TOPICS or topic.startswith(REVIVE_PREFIX):
             text = f"Sending message to topic[{topic}] is forbidden."
             raise RequestRefused(ResponseCode.NO_PERMISSION, text)
         if config is None:

@@ -6,9 +6,12 @@ import pytest
 
 import server.broker.handlers
 from remoting.bodies import (
+    BatchAck,
+    BatchAckMessageRequestBody,
     CheckClientRequestBody,
     LockBatchRequestBody,
     MessageQueue,
+    QueryAssignmentRequestBody,
     SubscriptionData,
     UnlockBatchRequestBody,
 )
@@ -40,6 +43,12 @@ BODIES = {
     ).encode(),
     RequestCode.CHECK_CLIENT_CONFIG: CheckClientRequestBody(
         group="G", subscription_data=SubscriptionData(topic="T")
+    ).encode(),
+    LaterCode.BATCH_ACK_MESSAGE: BatchAckMessageRequestBody(
+        acks=[BatchAck(consumer_group="G", topic="T")]
+    ).encode(),
+    LaterCode.QUERY_ASSIGNMENT: QueryAssignmentRequestBody(
+        topic="T", consumer_group="G", client_id="c"
     ).encode(),
 }
 
@@ -107,6 +116,19 @@ def test_a_retry_topic_takes_from_its_own_group_only(tmp_path: Path) -> None:
     assert passes(root, code, OTHER, strict=False, b="%RETRY%G", a="G2")
     assert not passes(root, code, OTHER, b="%RETRY%G", a="G2")
     assert passes(root, code, OTHER, b="%RETRY%G2", a="CLIENT_INNER_PRODUCER")
+
+
+@pytest.mark.parametrize("separator", "_+")
+def test_a_pop_retry_topic_belongs_to_its_group_and_its_topic(
+    tmp_path: Path, separator: str
+) -> None:
+    root = write_home(tmp_path)
+    topic = f"%RETRY%G{separator}T"
+
+    for code in (LaterCode.ACK_MESSAGE, LaterCode.CHANGE_MESSAGE_INVISIBLETIME):
+        assert passes(root, code, "userKey1", topic=topic)
+        assert not passes(root, code, OTHER, topic=topic)
+        assert not passes(root, code, OTHER, topic=topic, consumerGroup="G2")
 
 
 def test_accounts_are_for_admins_by_any_rules(tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
 """A consumer that pops, over the wire of a real broker."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from remoting.codes import LaterCode
 from remoting.command import Command
+from remoting.header import Header
 from remoting.headers import AckMessage, ChangeInvisibleTime, PopMessage, PopMessageResponse
 from remoting.receipt import (
     PoppedQueue,
@@ -13,7 +14,13 @@ from remoting.receipt import (
     decode_start_offsets,
 )
 from storefmt.formats.message import Record, decode_records
-from tests.server.broker.desk import GROUP, TOPIC, Desk
+from tests.server.broker.desk import GROUP, TOPIC
+
+
+class Asks(Protocol):
+    """Who sends a request to a broker: a desk, or a client of a process."""
+
+    async def ask(self, code: int, header: Header | None = None) -> Command: ...
 
 
 class Popped(NamedTuple):
@@ -45,12 +52,12 @@ def pop_header(**changes: object) -> PopMessage:
     return PopMessage(**fields)  # type: ignore[arg-type]
 
 
-async def ask_pop(desk: Desk, **changes: object) -> Command:
+async def ask_pop(desk: Asks, **changes: object) -> Command:
     """Send a pop and return the answer, whatever its code."""
     return await desk.ask(LaterCode.POP_MESSAGE, pop_header(**changes))
 
 
-async def pop(desk: Desk, **changes: object) -> list[Popped]:
+async def pop(desk: Asks, **changes: object) -> list[Popped]:
     """Return what a pop gives; nothing if it finds nothing."""
     answer = await ask_pop(desk, **changes)
     return [] if answer.code == 210 else popped_of(answer)
@@ -99,13 +106,13 @@ def ack_header(
     return AckMessage(**fields)  # type: ignore[arg-type]
 
 
-async def ack(desk: Desk, handle: ReceiptHandle, **changes: object) -> Command:
+async def ack(desk: Asks, handle: ReceiptHandle, **changes: object) -> Command:
     """Send an acknowledgement and return the answer, whatever its code."""
     return await desk.ask(LaterCode.ACK_MESSAGE, ack_header(handle, **changes))  # type: ignore[arg-type]
 
 
 async def hide(
-    desk: Desk, handle: ReceiptHandle, *, invisible_ms: int, **changes: object
+    desk: Asks, handle: ReceiptHandle, *, invisible_ms: int, **changes: object
 ) -> Command:
     """Change the invisible time of a message and return the answer, whatever its code."""
     fields: dict[str, object] = {

@@ -1,0 +1,99 @@
+"""The table of open pops: what closes one, what is due, and what a million take."""
+
+import gc
+import tracemalloc
+
+import pytest
+
+from server.broker.pop.checkpoints import Checkpoint, PopKey
+from server.broker.pop.open_pops import OpenPops
+
+SAMPLE = 100_000
+
+
+def checkpoint(number: int, *, count: int = 1, pop_ms: int = 1_000_000) -> Checkpoint:
+    key = PopKey("T", "G", number % 8, 1_000_000 + number * count, pop_ms + number // 100)
+    return Checkpoint(key, 60_000, tuple(range(count)))
+
+
+def offsets(*distances: int) -> tuple[int, ...]:
+    return tuple(1_000_000 + distance for distance in distances)
+
+
+def test_pop_is_closed_when_its_last_message_is_acknowledged() -> None:
+    table, one = OpenPops(), checkpoint(0, count=3)
+    table.open(one, at=0, store_ms=0)
+
+    table.acknowledge(one.key, offsets(2, 0))
+    pop = table.get(one.key)
+    assert pop is not None
+    assert pop.left() == [1_000_001]
+    table.acknowledge(one.key, offsets(2, 77))
+    assert len(table) == 1
+    table.acknowledge(one.key, offsets(1))
+    assert len(table) == 0
+    assert table.oldest() is None
+
+
+def test_pops_are_due_by_second_and_never_before_their_time() -> None:
+    table = OpenPops()
+    for number in (0, 250):
+        table.open(checkpoint(number, pop_ms=1_000_500), at=number, store_ms=0)
+
+    assert table.due(1_060_499) == []
+    assert [pop.at for pop in table.due(1_060_500)] == [0]
+    assert [pop.at for pop in table.due(1_060_502)] == [0, 250]
+
+
+def test_closed_pop_is_never_due() -> None:
+    table, one = OpenPops(), checkpoint(0)
+    table.open(one, at=0, store_ms=0)
+    table.acknowledge(one.key, offsets(0))
+
+    assert table.due(1 << 60) == []
+
+
+def test_checkpoint_that_is_written_again_takes_its_new_place() -> None:
+    table, first, second = OpenPops(), checkpoint(0), checkpoint(1)
+    table.open(first, at=0, store_ms=0)
+    table.open(second, at=1, store_ms=0)
+    table.open(first, at=2, store_ms=0)
+
+    oldest = table.oldest()
+    assert oldest is not None
+    assert (oldest.checkpoint, len(table)) == (second, 2)
+
+
+@pytest.mark.parametrize(("count", "size_max"), [(1, 600), (32, 900)], ids=["one by one", "by 32"])
+def test_a_million_popped_messages_take_what_is_stated(count: int, size_max: int) -> None:
+    """Popped one by one a million messages take 600 MB at most; by 32, 28 MB."""
+    table = OpenPops()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for number in range(SAMPLE // count):
+            table.open(checkpoint(number, count=count), at=number, store_ms=1_000_000 + number)
+        size = (tracemalloc.get_traced_memory()[0] - before) / (SAMPLE // count)
+    finally:
+        tracemalloc.stop()
+    print(f"{size:.0f} bytes a pop of {count}")
+
+    assert size < size_max
+
+
+def test_memory_of_closed_pops_is_given_back_behind_one_that_stays_open() -> None:
+    table = OpenPops()
+    table.open(checkpoint(0), at=0, store_ms=0)
+    tracemalloc.start()
+    try:
+        for number in range(1, 50_000):
+            one = checkpoint(number)
+            table.open(one, at=number, store_ms=0)
+            table.acknowledge(one.key, (one.key.start_offset,))
+        size = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+
+    assert size < 2 << 20
+    assert len(table) == 1
