@@ -395,7 +395,8 @@ def _words(keys: Iterable[str]) -> str:
 
 
 def _name_of(code: int) -> str:
-    return next(kind(code).name for kind in (RequestCode, ExtensionCode) if code in set(kind))
+    kinds = (RequestCode, LaterCode, ExtensionCode)
+    return next(kind(code).name for kind in kinds if code in set(kind))
 
 
 def _listed(codes: Iterable[int]) -> str:
