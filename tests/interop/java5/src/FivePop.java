@@ -35,6 +35,9 @@ public final class FivePop {
         int count = spec.getIntValue("count");
         System.setProperty("rocketmq.namesrv.addr", namesrv);
         System.setOut(System.err);
+        // A consumer asks for its queues once the name server knows the topic.
+        MQAdminStartup.main0(new String[] {"updateTopic", "-n", namesrv, "-c", spec.getString("cluster"),
+            "-t", topic, "-r", "4", "-w", "4"}, null);
         MQAdminStartup.main0(new String[] {"setConsumeMode", "-n", namesrv, "-c", spec.getString("cluster"),
             "-t", topic, "-g", group, "-m", "POP", "-q", "0"}, null);
         CountDownLatch all = new CountDownLatch(count);

@@ -13,7 +13,7 @@ from remoting.headers import UpdateConsumerOffset
 from server.broker.config import BrokerRole
 from server.broker.pop import revive
 from storefmt.config.tables import ConsumerOffsets
-from tests.server.broker.desk import GROUP, TOPIC, Desk, running
+from tests.server.broker.desk import GROUP, TOPIC, Desk, broker_settings, running
 from tests.server.broker.ha.pairs import equal_ends, pair_in, state_of
 from tests.server.broker.pop.popdesk import Popped, ack, ask_pop, pop
 from tests.server.broker.pop.test_pop import REVIVE_LOG, open_count, sent
@@ -180,3 +180,28 @@ async def test_slave_that_takes_over_knows_what_was_popped_and_what_was_acknowle
     assert (refused.code, "is a slave" in (refused.remark or "")) == (14, True)
     assert bodies(at_once) == [b"4", b"5"]
     assert again == [b"1", b"3"]
+
+
+async def test_retention_takes_what_was_popped_and_the_revive_log_goes_on(tmp_path: Path) -> None:
+    config = broker_settings(tmp_path)
+    config.store.file_reserved_time_h = 0
+    async with running(tmp_path, config=config) as desk:
+        await sent(desk, 2)
+        store = desk.app.broker.store
+        first = await pop(desk, max_msg_nums=1, invisible_time=6_000)
+        await until(lambda: open_count(desk) == 1, what="the pop open")
+        for _ in range(30):
+            await desk.send(bytes(100_000))
+        await desk.ask(RequestCode.DELETE_EXPIRED_COMMITLOG)
+        await until(lambda: store.min_offset(TOPIC, 0) > 2, what="the first log file deleted")
+
+        await until(lambda: not open_count(desk), what="the pop closed")
+        following = await pop(desk, max_msg_nums=1)
+        late = await ack(desk, first[0].handle)
+
+        assert not store.has(f"%RETRY%{GROUP}_{TOPIC}")
+        assert following[0].record.queue_offset == store.min_offset(TOPIC, 0)
+        assert late.code == 208
+    async with running(tmp_path) as desk:
+        await until(lambda: desk.app.broker.pops.revive.is_caught_up, what="caught up")
+        assert open_count(desk) == 1
