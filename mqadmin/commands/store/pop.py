@@ -48,8 +48,8 @@ class PopRow(Row):
         ("mqadmin store pop DIR --group billing", "what billing got, and what it acknowledged"),
         ("mqadmin store pop DIR --topic orders --from -1h -o jsonl", "of one topic, for a program"),
     ),
-    details="A 5.x broker keeps most acknowledgements in memory, and writes those that come late\n"
-    "(enablePopBufferMerge): a checkpoint without one is not for that reason open.",
+    details="A broker of 5.4.0 keeps these records in rmq_sys_wheel_timer until they are due, and\n"
+    "writes them into the revive log then; ours writes them there at once.",
     rows=PopRow,
     columns=(
         *("kind", "group", "topic", "queue_id", "queue_offsets", "pop_time", "revive_time"),
