@@ -42,6 +42,7 @@ def lags() -> list[Row]:
                         broker_offset=end,
                         consumer_offset=end - behind,
                         lag=behind,
+                        inflight=None,
                         client_id=f"192.0.2.{queue_id + 1}@app-{queue_id + 1}",
                         last_consumed_ms=NOW_MS - 3000 - 60_000 * min(behind, 30),
                         consume_tps=4.5,

@@ -1,4 +1,4 @@
-"""``delay list``: delayed messages that wait, level by level.
+"""``delay list``: delayed messages that wait, level by level, and timer messages by their topic.
 
     level N = queue N-1 of SCHEDULE_TOPIC_XXXX
     pending    behind the broker's place in the queue: not delivered yet
@@ -6,6 +6,8 @@
 
 Requests on each master: GET_BROKER_CONFIG, GET_ALL_DELAY_OFFSET, and per level that waits
 QUERY_CONSUME_QUEUE: the times in a queue rise, so that a search of a few steps finds them.
+GET_TIMER_METRICS tells how many messages wait in the timer wheel of a broker of RocketMQ 5, topic
+by topic; others have none.
 """
 
 import asyncio
@@ -22,6 +24,7 @@ from mqadmin.cluster.partial_answers import Answers, address_of
 from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.errors import BrokerRefused, NotFound
+from remoting.codes import ResponseCode
 from storefmt.names import DELAY_LEVELS, SCHEDULE_TOPIC, parse_delay_levels
 
 if TYPE_CHECKING:
@@ -30,15 +33,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DelayRow(Row):
-    """One level: ``queue_offset`` is the next entry to deliver, ``next_due_ms`` its time."""
+    """One level: ``queue_offset`` is the next entry to deliver, ``next_due_ms`` its time.
+
+    Timer messages have no level: ``topic`` is the one that they are for, and only their number
+    is known.
+    """
 
     broker: str | None
-    level: int
-    delay_ms: int
+    level: int | None
+    topic: str | None = None
+    delay_ms: int | None
     pending: int
-    due: int
-    queue_offset: int
-    max_offset: int
+    due: int | None
+    queue_offset: int | None
+    max_offset: int | None
     next_due_ms: EpochMs
 
 
@@ -49,7 +57,7 @@ class DelayRow(Row):
         ("mqadmin delay list --store DIR", "out of a store directory"),
     ),
     rows=DelayRow,
-    columns=("broker", "level", "delay_ms", "pending", "due", "next_due_time"),
+    columns=("broker", "level", "topic", "delay_ms", "pending", "due", "next_due_time"),
     needs=Needs.EITHER,
 )
 @click.option("--broker", type=BROKER, help="only on this broker")
@@ -68,11 +76,38 @@ async def list_delays(call: Call, *, broker: str | None, waiting: bool) -> Outco
         places = await masters(admin, Where(broker=broker), every=True)
         now_ms = call.now_ms()
         found = await answers.each(
-            places, lambda place: _levels(admin, place, now_ms), at=address_of
+            places, lambda place: _of_broker(admin, place, now_ms), at=address_of
         )
         rows = [row for _, part in found for row in part]
     wanted = [row for row in rows if row.pending or not waiting]
     return Outcome(wanted, exit_code=answers.exit_code)
+
+
+async def _of_broker(admin: "Admin", place: Place, now_ms: int) -> list[DelayRow]:
+    return await _levels(admin, place, now_ms) + await _timers(admin, place)
+
+
+async def _timers(admin: "Admin", place: Place) -> list[DelayRow]:
+    try:
+        counts = await admin.timer_metrics(place.address)
+    except BrokerRefused as error:
+        if error.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+            return []
+        raise
+    return [
+        DelayRow(
+            broker=place.broker,
+            level=None,
+            topic=topic,
+            delay_ms=None,
+            pending=count,
+            due=None,
+            queue_offset=None,
+            max_offset=None,
+            next_due_ms=EpochMs(0),
+        )
+        for topic, count in sorted(counts.items())
+    ]
 
 
 async def _levels(admin: "Admin", place: Place, now_ms: int) -> list[DelayRow]:

@@ -7,13 +7,14 @@
     watch    every --interval s:  as show  -->  assignment_changes  -->  one row a change
 
 Requests: GET_ROUTEINFO_BY_TOPIC; on each master GET_CONSUMER_LIST_BY_GROUP and
-GET_CONSUMER_RUNNING_INFO of each member. Nothing is changed.
+GET_CONSUMER_RUNNING_INFO of each member. ``show`` also asks for GET_ALL_MESSAGE_REQUEST_MODE, which
+only brokers of RocketMQ 5 and ours answer. Nothing is changed.
 """
 
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import click
 
@@ -24,14 +25,20 @@ from mqadmin.cli.types import CLIENT, SECONDS, Choice, Integer
 from mqadmin.cluster import assignment_picture
 from mqadmin.cluster.assignment import Assignment, PlannedOwner, QueueOwner, current, topics_of
 from mqadmin.cluster.assignment_changes import Change, Changes, What
+from mqadmin.cluster.bounded_gather import each
+from mqadmin.cluster.brokers import Place, masters
 from mqadmin.errors import Usage
 from mqadmin.output.printer import terminal_width
 from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.consumer.rebalance.allocate import plan
 from mqclient.consumer.settings import Strategy
-from mqclient.errors import TimedOut, Unreachable
-from remoting.bodies import MessageQueue
+from mqclient.errors import BrokerRefused, TimedOut, Unreachable
+from remoting.bodies import MessageQueue, MessageRequestMode
+from remoting.codes import ResponseCode
+
+if TYPE_CHECKING:
+    from mqclient.admin.admin import Admin
 
 
 @command(
@@ -40,7 +47,8 @@ from remoting.bodies import MessageQueue
         ("mqadmin rebalance show billing orders", "the queues of every member"),
         ("mqadmin rebalance show billing", "in every topic that billing reads"),
     ),
-    details="``strategy`` ends in (assumed) where the members do not say which one they use.",
+    details="``strategy`` ends in (assumed) where the members do not say which one they use.\n"
+    "Members that pop share queues, and no row is theirs: a line below says where a group pops.",
     rows=QueueOwner,
 )
 @group_argument()
@@ -56,7 +64,8 @@ async def show_rebalance(call: Call, *, group: str, topic: str | None) -> Outcom
     rows: list[QueueOwner] = []
     lines: list[str] = []
     online = False
-    for name in await topics_of(admin, group, topic):
+    topics = await topics_of(admin, group, topic)
+    for name in topics:
         now = await current(admin, group, name)
         online = online or bool(now.members)
         rows += [
@@ -81,8 +90,30 @@ async def show_rebalance(call: Call, *, group: str, topic: str | None) -> Outcom
                 width=terminal_width(),
             ),
         ]
-    notes = () if online else (f"group {group} has no member online",)
-    return Outcome(rows, notes=notes, picture=tuple(lines))
+    notes = [] if online else [f"group {group} has no member online"]
+    notes += await _where_it_pops(admin, group, set(topics))
+    return Outcome(rows, notes=tuple(notes), picture=tuple(lines))
+
+
+async def _where_it_pops(admin: "Admin", group: str, topics: set[str]) -> list[str]:
+    """Return a line for each topic and broker where a group was set to pop."""
+
+    async def ask(place: Place) -> list[str]:
+        try:
+            modes = await admin.message_request_modes(place.address)
+        except BrokerRefused as error:
+            if error.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+                return []
+            raise
+        return [
+            f"group {group} pops topic {topic} on {place.broker}, where each queue is shared by "
+            + (f"{mode.pop_share_queue_num} more members" if mode.pop_share_queue_num else "all")
+            for (name, topic), mode in sorted(modes.items())
+            if (name, mode.mode) == (group, MessageRequestMode.POP) and topic in topics
+        ]
+
+    found = await each(await masters(admin, every=True), ask)
+    return [line for lines in found for line in lines]
 
 
 Name = Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY"]

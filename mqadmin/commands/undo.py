@@ -11,6 +11,7 @@ import click
 
 from mqadmin.changes.targets.account import AccountTarget, WhiteList
 from mqadmin.changes.targets.base import Target
+from mqadmin.changes.targets.consume_mode import ConsumeModeTarget
 from mqadmin.changes.targets.group import GroupTarget
 from mqadmin.changes.targets.offset import OffsetTarget
 from mqadmin.changes.targets.setting import BrokerSettingTarget, KvEntry, NamesrvSettingTarget
@@ -35,6 +36,7 @@ KINDS: Final[dict[str, type[Target[object]]]] = {
     for kind in (
         TopicTarget,
         GroupTarget,
+        ConsumeModeTarget,
         OffsetTarget,
         BrokerSettingTarget,
         NamesrvSettingTarget,

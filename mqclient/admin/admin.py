@@ -16,6 +16,7 @@ from mqclient.admin.broker import AclCalls, BrokerCalls, HaCalls, NamesrvCalls
 from mqclient.admin.lock import LockCalls
 from mqclient.admin.message import MessageCalls
 from mqclient.admin.offset import OffsetCalls
+from mqclient.admin.pop import PopCalls
 from mqclient.admin.topic import TopicCalls
 from mqclient.admin.transaction import TransactionCalls
 
@@ -26,6 +27,7 @@ class Admin(
     OffsetCalls,
     MessageCalls,
     TransactionCalls,
+    PopCalls,
     BrokerCalls,
     HaCalls,
     NamesrvCalls,

@@ -21,7 +21,7 @@ from mqclient.client.instance import MQClient
 from mqclient.client.lifetime import Lifetime
 from mqclient.errors import BrokerRefused, ClientError, TimedOut
 from remoting import bodies
-from remoting.codes import ExtensionCode, RequestCode, ResponseCode
+from remoting.codes import ExtensionCode, LaterCode, RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.header import Header
 
@@ -36,11 +36,15 @@ _BEFORE: Final[Mapping[int, _Version]] = {
     RequestCode.RESUME_CHECK_HALF_MESSAGE: (4, 4),
     RequestCode.GET_ALL_PRODUCER_INFO: (4, 8),
     RequestCode.DELETE_EXPIRED_COMMITLOG: (4, 8),
-    # No Java broker knows these codes, but brokers from this version on say so in an answer.
+    # No Java broker of 4.x knows these codes, but brokers from this version on say so in an answer.
     ExtensionCode.GET_LOCK_TABLE: (4, 9, 7),
     ExtensionCode.GET_OPEN_TRANSACTIONS: (4, 9, 7),
     ExtensionCode.PROMOTE_SLAVE: (4, 9, 7),
     ExtensionCode.DEMOTE_MASTER: (4, 9, 7),
+    LaterCode.GET_ALL_MESSAGE_REQUEST_MODE: (4, 9, 7),
+    LaterCode.SET_MESSAGE_REQUEST_MODE: (4, 9, 7),
+    LaterCode.GET_TIMER_METRICS: (4, 9, 7),
+    LaterCode.RECALL_MESSAGE: (4, 9, 7),
 }
 """Brokers before this version do not know the request code, and do not answer it."""
 

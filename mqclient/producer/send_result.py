@@ -14,6 +14,8 @@ from remoting.command import Command
 from remoting.headers import SendMessageResponse
 from storefmt.formats.properties import MSG_REGION, TRACE_ON
 
+RECALL_HANDLE: Final = "recallHandle"
+
 
 class SendStatus(StrEnum):
     """How safely the message is stored; it is stored in each case."""
@@ -45,6 +47,8 @@ class SendResult(NamedTuple):
         transaction_id: the broker's id of the transaction; "" for ordinary messages.
         region_id: the region of the broker; "" when it has none.
         trace_on: whether the broker wants the message to be traced.
+        recall_handle: takes a timer message back before its time (brokers of RocketMQ 5); "" for
+            other messages.
     """
 
     status: SendStatus
@@ -55,6 +59,7 @@ class SendResult(NamedTuple):
     transaction_id: str = ""
     region_id: str = ""
     trace_on: bool = True
+    recall_handle: str = ""
 
 
 def result_of(answer: Command, queue: MessageQueue, *, unique_key: str, address: str) -> SendResult:
@@ -87,4 +92,5 @@ def result_of(answer: Command, queue: MessageQueue, *, unique_key: str, address:
         stored.transaction_id or "",
         ext.get(MSG_REGION, ""),
         ext.get(TRACE_ON) != "false",
+        ext.get(RECALL_HANDLE, ""),
     )

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from remoting.bodies.route import *
     from remoting.bodies.stats import *
     from remoting.bodies.tables import *
+    from remoting.bodies.timer import *
 
 _FAMILIES: Final = {
     "remoting.bodies.acl": "AclConfig GetBrokerClusterAclConfigResponseBody PlainAccessConfig",
@@ -70,6 +71,7 @@ _FAMILIES: Final = {
     "remoting.bodies.tables": (
         "GetConsumerListByGroupResponseBody GroupList KVConfigSerializeWrapper KVTable TopicList"
     ),
+    "remoting.bodies.timer": "TimerMetric TimerMetrics",
 }
 """The classes that each module has."""
 

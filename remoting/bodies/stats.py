@@ -36,6 +36,8 @@ class OffsetWrapper(Body):
     consumer_offset: int = 0
     last_timestamp: int = 0
     """The store time of the last consumed message, in ms since 1970; 0 when it is deleted."""
+    pull_offset: int | None = None
+    """The offset behind the last message that was pulled; only brokers of RocketMQ 5 tell it."""
 
 
 @dataclass(slots=True, kw_only=True)

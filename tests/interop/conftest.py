@@ -42,6 +42,7 @@ def five_pair(five: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Itera
         "transactionTimeOut": "3000",
         # 5.x notes for 3 s what was decided before it stores that, and asks again meanwhile.
         "transactionOpBatchInterval": "100",
+        "recallMessageEnable": "true",
     }
     with running_pair(five, tmp_path_factory.mktemp("five") / "store", settings=quick) as found:
         await_registered(found)

@@ -285,6 +285,55 @@ def test_the_message_type_of_a_topic_is_set_shown_and_undone(
     assert (untyped["message_type"], untyped["result"]) == ("NORMAL", "unchanged")
 
 
+def test_consume_modes_are_set_shown_and_undone(
+    pair: Servers, topic: str, ask: Callable[..., list[Row]]
+) -> None:
+    group = f"G_{topic}"
+    (set_,) = ask("group", "consume-mode", "set", group, topic, "pop", "--share-queues", "2")
+    (shown,) = ask("group", "consume-mode", "get", group)
+    (same,) = ask("group", "consume-mode", "set", group, topic, "POP", "--share-queues", "2")
+    ask("undo", "-y")
+    (after,) = ask("group", "consume-mode", "get", group, "--topic", topic)
+
+    assert (set_["mode"], set_["was"], set_["result"]) == ("POP", "PULL", "changed")
+    assert (shown["topic"], shown["mode"], shown["share_queues"]) == (topic, "POP", 2)
+    assert same["result"] == "unchanged"
+    assert (after["mode"], after["share_queues"]) == ("PULL", 0)
+
+
+def test_a_timer_message_waits_in_the_list_and_is_recalled(
+    pair: Servers, topic: str, ask: Callable[..., list[Row]]
+) -> None:
+    def waiting() -> list[int]:
+        rows = ask("delay", "list", "--waiting")
+        return [row["pending"] for row in rows if row["topic"] == topic]
+
+    (late,) = ask("message", "send", topic, "late", "-p", "TIMER_DELAY_SEC=3600")
+    wait(lambda: waiting() == [1])
+    (dry,) = ask("message", "recall", late["recall_handle"], "--dry-run")
+    (recalled,) = ask("message", "recall", late["recall_handle"], "-y")
+    # The recall is a message of the timer itself, and meets the other one when both are due.
+    (plain,) = ask("message", "send", topic, "now")
+
+    assert dry["result"] == "would change"
+    assert (recalled["topic"], recalled["broker"]) == (topic, pair.broker.name)
+    assert (recalled["unique_key"], recalled["result"]) == (late["unique_key"], "changed")
+    assert plain["recall_handle"] is None
+
+
+def test_a_recalled_message_is_not_delivered(
+    pair: Servers, topic: str, ask: Callable[..., list[Row]]
+) -> None:
+    with listening(pair, f"G_{topic}", topic) as ours:
+        (gone,) = ask("message", "send", topic, "gone", "-p", "TIMER_DELAY_SEC=8")
+        ask("message", "send", topic, "kept", "-p", "TIMER_DELAY_SEC=8")
+        ask("message", "recall", gone["recall_handle"], "-y")
+        ask("message", "send", topic, "last", "-p", "TIMER_DELAY_SEC=10")
+        wait(lambda: b"last" in [message.body for message in ours.got], what="the last message")
+
+    assert sorted(message.body for message in ours.got) == [b"kept", b"last"]
+
+
 def test_main_commands_of_mqadmin(pair: Servers, ask: Callable[..., list[Row]]) -> None:
     topic, group = f"Commands_{uuid.uuid4().hex[:6]}", "CommandsGroup"
     assert ask("topic", "create", topic, "-q", "2")[0]["result"] == "changed"

@@ -25,6 +25,7 @@ from remoting.receipt import NORMAL, RETRY_V1, decode_receipt
 from tests.golden import REPOSITORY
 from tests.interop.kit.our_clients import await_registered, blocking, connected, make_topic
 from tests.interop.kit.servers import Broker, Namesrv, Servers
+from tests.mqadmin.commands.offline import run as run_store
 from tests.waiting import TIMEOUT_S, eventually
 
 pytestmark = pytest.mark.java
@@ -118,6 +119,23 @@ async def test_what_is_not_acknowledged_comes_again_from_the_retry_topic(
     assert (again.topic, third.topic) == (topic, topic)
     assert decode_receipt(again.receipt or "").topic_kind == RETRY_V1
     assert after == []
+
+
+async def test_the_store_tool_names_the_checkpoint_of_what_came_again(
+    pair: Servers, topic: str
+) -> None:
+    async with consuming(pair, topic) as (client, consumer):
+        await Producer(client).send(Message(topic, b"once"))
+        (first,) = await receive(consumer, 1, invisible_ms=1_000)
+        await receive(consumer, 1)
+
+    handle = decode_receipt(first.receipt or "")
+    rows = run_store("store", "pop", pair.broker.store, "--group", f"G_{topic}").rows
+    of_pop = [row for row in rows if row["pop_ms"] == handle.pop_time_ms]
+    (row,) = (row for row in of_pop if row["kind"] == "checkpoint")
+    assert (row["topic"], row["queue_id"]) == (topic, first.queue_id)
+    assert (row["queue_offsets"], row["invisible_ms"]) == ([first.queue_offset], 1_000)
+    assert row["revive_queue_id"] == handle.revive_queue_id
 
 
 async def test_a_changed_invisible_time_holds_and_gives_a_new_handle(

@@ -73,7 +73,11 @@ async def _summary(admin: "Admin", places: list[Place], group: str) -> GroupSumm
 
 @dataclass(frozen=True, slots=True)
 class QueueLag(Row):
-    """One queue; offsets and lag in entries."""
+    """One queue; offsets, lag and ``inflight`` in entries.
+
+    ``inflight`` counts what members have pulled and not committed, where a broker of RocketMQ 5
+    tells it. What is popped is committed at once, and hidden until it is acknowledged.
+    """
 
     group: str
     topic: str
@@ -82,6 +86,7 @@ class QueueLag(Row):
     broker_offset: int
     consumer_offset: int
     lag: int
+    inflight: int | None
     client_id: str | None
     last_consumed_ms: EpochMs
     consume_tps: float | None
@@ -243,6 +248,7 @@ def _stored(call: Call, group: str | None, topic: str | None) -> list[QueueLag]:
             broker=None,
             broker_offset=at.max_offset,
             consumer_offset=at.queue_offset,
+            inflight=None,
             client_id=None,
             last_consumed_ms=0,
             consume_tps=None,
@@ -294,6 +300,9 @@ async def _rows(admin: "Admin", place: Place, group: str, wanted: WantedLag) -> 
             broker=queue.broker_name,
             queue_id=queue.queue_id,
             lag=at.broker_offset - at.consumer_offset,
+            inflight=None
+            if at.pull_offset is None
+            else max(0, at.pull_offset - at.consumer_offset),
             client_id=reader.get(queue),
             last_consumed_ms=at.last_timestamp,
             consume_tps=round(stats.consume_tps, 4),

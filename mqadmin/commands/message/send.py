@@ -35,6 +35,7 @@ class Sent(Row):
     broker: str
     queue_id: int | None
     queue_offset: int | None
+    recall_handle: str | None
 
 
 @command(
@@ -46,6 +47,7 @@ class Sent(Row):
         ("mqadmin message send orders hello --queue broker-a:3", "to one queue"),
     ),
     rows=Sent,
+    columns=("status", "msg_id", "unique_key", "topic", "broker", "queue_id", "queue_offset"),
     writes=True,
 )
 @topic_argument()
@@ -98,7 +100,7 @@ async def send_message(
         to = _chosen(await producer.queues(topic), queue, broker)
     if call.dry_run:
         name, number = (to.broker_name, to.queue_id) if to else ("", None)
-        return Outcome((Sent(WOULD_CHANGE, None, None, topic, name, number, None),))
+        return Outcome((Sent(WOULD_CHANGE, None, None, topic, name, number, None, None),))
     tracer = MessageTrace(await call.client()) if trace else None
     if tracer is not None:
         producer.register_send_hook(tracer)
@@ -111,7 +113,11 @@ async def send_message(
         await tracer.shutdown()
     at = done.queue
     place = (at.topic, at.broker_name, at.queue_id, done.queue_offset)
-    return Outcome((Sent(str(done.status), done.msg_id, done.unique_key, *place),))
+    handle = done.recall_handle or None
+    return Outcome(
+        (Sent(str(done.status), done.msg_id, done.unique_key, *place, handle),),
+        notes=(f"`message recall {handle}` takes it back before its time",) if handle else (),
+    )
 
 
 def _chosen(

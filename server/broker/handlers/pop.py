@@ -262,6 +262,9 @@ def set_request_mode(broker: Broker, request: Request) -> Steps[Command | None]:
         fault = "the mode is neither PULL nor POP"
     if fault is not None:
         return request.command.response(LaterResponseCode.INVALID_PARAMETER, remark=fault)
+    if broker.topics.get(mode.topic) is None:
+        text = f"topic[{mode.topic}] not exist"
+        return request.command.response(ResponseCode.TOPIC_NOT_EXIST, remark=text)
     broker.pops.modes.put(mode)
     answer_when_saved(broker.files, request, name="messageRequestMode")
     return None

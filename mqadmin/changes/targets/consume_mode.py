@@ -1,0 +1,69 @@
+"""How a group consumes a topic on one broker of RocketMQ 5: by PULL or by POP.
+
+Rule: no broker forgets a mode that was set. What none was set for is PULL, so that is put back.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from mqadmin.changes.targets.base import MANY, Listed
+from mqadmin.errors import CommandError, Refused
+from remoting import bodies
+from storefmt.config.fastjson import Json
+
+
+class ConsumeMode(NamedTuple):
+    """PULL or POP, and how many further members read each queue (0: all of them)."""
+
+    mode: str
+    share_queues: int
+
+
+DEFAULT = ConsumeMode("PULL", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumeModeTarget(Listed[ConsumeMode, Mapping[tuple[str, str], ConsumeMode]]):
+    """Named by group and topic."""
+
+    kind: ClassVar[str] = "consume mode"
+    width: ClassVar[int] = MANY
+
+    async def listing(self) -> Mapping[tuple[str, str], ConsumeMode]:
+        """Return the modes that were set at the broker."""
+        found = await self.admin.message_request_modes(self.place.address)
+        return {
+            names: ConsumeMode(body.mode.name if body.mode else "PULL", body.pop_share_queue_num)
+            for names, body in found.items()
+        }
+
+    def find(self, listing: Mapping[tuple[str, str], ConsumeMode]) -> ConsumeMode:
+        """Return the mode of this group and topic."""
+        group, topic = self.names
+        return listing.get((group, topic), DEFAULT)
+
+    async def write(self, value: ConsumeMode | None) -> None:
+        """Set it."""
+        if value is None:
+            raise Refused("a broker cannot forget a consume mode", hint="set PULL")
+        mode, share_queues = value
+        group, topic = self.names
+        wanted = bodies.SetMessageRequestModeRequestBody(
+            topic=topic,
+            consumer_group=group,
+            mode=bodies.MessageRequestMode[mode],
+            pop_share_queue_num=share_queues,
+        )
+        await self.admin.set_message_request_mode(self.place.address, wanted)
+
+    def encode(self, value: ConsumeMode) -> Json:
+        """Return the mode as the journal keeps it."""
+        return {"mode": value.mode, "shareQueues": value.share_queues}
+
+    def decode(self, value: Json) -> ConsumeMode:
+        """Read what ``encode`` made."""
+        match value:
+            case {"mode": str(mode), "shareQueues": int(share_queues)}:
+                return ConsumeMode(mode, share_queues)
+        raise CommandError(f"the journal has no consume mode in {value!r}")

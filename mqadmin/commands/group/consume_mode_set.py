@@ -1,0 +1,82 @@
+"""``group consume-mode set``: let the members of a group pull a topic, or pop from it.
+
+Requests on each master: GET_ALL_MESSAGE_REQUEST_MODE, SET_MESSAGE_REQUEST_MODE, and
+GET_ALL_MESSAGE_REQUEST_MODE again to read it back (RocketMQ 5).
+"""
+
+from dataclasses import dataclass
+
+import click
+
+from mqadmin.changes.targets.consume_mode import ConsumeMode, ConsumeModeTarget
+from mqadmin.changes.write import carry_out, plan
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import Where, group_argument, on_masters, topic_argument
+from mqadmin.cli.types import Choice, Integer
+from mqadmin.cluster.brokers import masters
+from mqadmin.output.rows import Outcome, Row, exit_code_of
+from mqadmin.session.call import Call
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumeModeChange(Row):
+    """The mode at one broker after the call; ``was`` is the one before."""
+
+    group: str
+    topic: str
+    broker: str
+    address: str
+    mode: str | None
+    share_queues: int | None
+    was: str | None
+    result: str
+    remark: str | None
+
+
+@command(
+    "group consume-mode set",
+    examples=(
+        ("mqadmin group consume-mode set billing orders POP", "its members pop"),
+        ("mqadmin group consume-mode set billing orders PULL", "they pull again"),
+    ),
+    rows=ConsumeModeChange,
+    columns=("group", "topic", "broker", "mode", "share_queues", "was", "result", "remark"),
+    writes=True,
+)
+@group_argument()
+@topic_argument()
+@click.argument("mode", type=Choice(["PULL", "POP"]), help="PULL or POP")
+@click.option(
+    "--share-queues",
+    type=Integer(min=0),
+    default=0,
+    help="POP: how many further members read each queue; 0 for all of them",
+)
+@on_masters
+async def set_consume_mode(
+    call: Call, *, group: str, topic: str, mode: str, share_queues: int, where: Where
+) -> Outcome:
+    """Return one row a broker.
+
+    Raises:
+        NotFound: there is no such cluster or broker.
+    """
+    admin = await call.admin()
+    places = await masters(admin, where)
+    wanted = ConsumeMode(mode, share_queues)
+    steps = await plan(
+        [ConsumeModeTarget(admin, place, (group, topic)) for place in places], lambda _: wanted
+    )
+    done = await carry_out(call, steps, title=f"group consume-mode set {group} {topic}")
+    rows = [
+        ConsumeModeChange.of(
+            one,
+            group=group,
+            topic=topic,
+            mode=one.value.mode if one.value else None,
+            share_queues=one.value.share_queues if one.value else None,
+            was=one.step.old.mode if one.step.old else None,
+        )
+        for one in done
+    ]
+    return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

@@ -1,0 +1,62 @@
+"""``message recall``: take back a timer message that was not delivered yet.
+
+Requests: GET_ROUTEINFO_BY_TOPIC, RECALL_MESSAGE (RocketMQ 5).
+"""
+
+from dataclasses import dataclass
+
+import click
+
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import producer_group
+from mqadmin.errors import Usage
+from mqadmin.output.rows import CHANGED, WOULD_CHANGE, EpochMs, Outcome, Row
+from mqadmin.session.call import Call
+from remoting.errors import BadHeader
+from remoting.recall import decode_recall
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRow(Row):
+    """The message that the handle names."""
+
+    topic: str
+    broker: str
+    deliver_ms: EpochMs
+    unique_key: str
+    result: str
+
+
+@command(
+    "message recall",
+    examples=(("mqadmin message recall djEgb3JkZXJzIG...", "the handle is of `message send`"),),
+    details="The handle says topic, broker, time and id of the message. A broker answers when it\n"
+    "has stored the recall; it does not say whether the message was still there.",
+    rows=RecallRow,
+    columns=("topic", "broker", "deliver_time", "unique_key", "result"),
+    writes=True,
+)
+@click.argument("handle", help="the recall handle")
+@producer_group
+async def recall(call: Call, *, handle: str, group: str) -> Outcome:
+    """Return one row.
+
+    Raises:
+        Usage: the text is no handle.
+        NoRoute: the broker of the message is not known.
+    """
+    try:
+        named = decode_recall(handle)
+    except BadHeader as error:
+        raise Usage(str(error), hint="give `recall_handle` of `message send`") from error
+    row = RecallRow(
+        named.topic, named.broker_name, EpochMs(named.deliver_ms), named.unique_key, WOULD_CHANGE
+    )
+    if call.dry_run:
+        return Outcome([row])
+    await call.confirm(f"recall message {named.unique_key} of topic {named.topic}?")
+    admin = await call.admin()
+    key = await admin.recall_message(handle, producer_group=group)
+    return Outcome(
+        [RecallRow(row.topic, row.broker, row.deliver_ms, key or row.unique_key, CHANGED)]
+    )

@@ -1,0 +1,119 @@
+"""``store pop``: what POP gave out and what was acknowledged, from the revive log of a store."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import click
+
+from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.decorators import limit_option, of_topic, stored_from, stored_to
+from mqadmin.cli.times import bound_ms
+from mqadmin.cli.types import GROUP
+from mqadmin.output.rows import EpochMs, Outcome, Row
+from mqadmin.output.times import When
+from mqadmin.session.call import Call
+from storefmt.formats.message import Record
+from storefmt.formats.pop_records import read_pop_record
+from storefmt.names import TopicKind, kind_of
+from storefmt.offline.views.log_scan import Damage
+from storefmt.offline.views.storedir import StoreDir
+
+
+@dataclass(frozen=True, slots=True)
+class PopRow(Row):
+    """A checkpoint or an acknowledgement; offsets in entries, ``log_offset`` in bytes.
+
+    ``revive_ms`` is when the messages of a checkpoint come again unless they are acknowledged.
+    """
+
+    kind: str
+    group: str
+    topic: str
+    queue_id: int
+    start_offset: int
+    queue_offsets: list[int]
+    pop_ms: EpochMs
+    invisible_ms: int | None
+    revive_ms: EpochMs | None
+    broker: str | None
+    revive_queue_id: int
+    store_ms: EpochMs
+    log_offset: int
+    file: str
+
+
+@command(
+    "store pop",
+    examples=(
+        ("mqadmin store pop DIR --group billing", "what billing got, and what it acknowledged"),
+        ("mqadmin store pop DIR --topic orders --from -1h -o jsonl", "of one topic, for a program"),
+    ),
+    details="A broker of 5.4.0 keeps these records in rmq_sys_wheel_timer until they are due, and\n"
+    "writes them into the revive log then; ours writes them there at once.",
+    rows=PopRow,
+    columns=(
+        *("kind", "group", "topic", "queue_id", "queue_offsets", "pop_time", "revive_time"),
+        "log_offset",
+    ),
+    needs=Needs.STORE,
+)
+@click.option("--group", "-g", type=GROUP, help="of this consumer group")
+@of_topic()
+@stored_from()
+@stored_to()
+@limit_option()
+def list_pops(
+    call: Call,
+    *,
+    group: str | None,
+    topic: str | None,
+    from_: When | None,
+    to: When | None,
+    limit: int | None,
+) -> Outcome:
+    """Return one row a record, in log order.
+
+    Raises:
+        NotAStore: the directory is no store.
+    """
+    now_ms = call.now_ms()
+    begin_ms, end_ms = bound_ms(from_, now_ms), bound_ms(to, now_ms)
+    store = StoreDir.open(call.store_dir)
+
+    def rows() -> Iterator[PopRow]:
+        count = 0
+        for record, pos, file in _revive_records(call, store):
+            if limit is not None and count >= limit:
+                return
+            if not (begin_ms or 0) <= record.store_ms <= (end_ms or record.store_ms):
+                continue
+            found = read_pop_record(record.tags, record.body)
+            if found is None:
+                call.warn(f"{file}: the record at log offset {pos} is none of POP's")
+            elif group in (None, found.group) and topic in (None, found.topic):
+                count += 1
+                yield PopRow.of(
+                    found,
+                    queue_offsets=list(found.queue_offsets),
+                    revive_queue_id=record.queue_id,
+                    store_ms=record.store_ms,
+                    log_offset=pos,
+                    file=file,
+                )
+
+    return Outcome(_closing(store, rows()))
+
+
+def _revive_records(call: Call, store: StoreDir) -> Iterator[tuple[Record, int, str]]:
+    """Yield the records of the revive log with their log offset and file."""
+    for span, pos, item in store.log.located_items(None, None):
+        file = store.span_name(span)
+        if isinstance(item, Damage):
+            call.warn(f"{file} at byte {pos}: {item.error}; `store verify` says more")
+        elif isinstance(item, Record) and kind_of(item.topic) is TopicKind.REVIVE:
+            yield item, span.start + pos, file
+
+
+def _closing(store: StoreDir, rows: Iterator[PopRow]) -> Iterator[PopRow]:
+    with store:
+        yield from rows
