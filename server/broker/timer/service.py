@@ -232,10 +232,16 @@ class TimerService:
         if not self._store.has(TIMER_TOPIC, 0):
             return False
         self._has_removed = False
-        files = self._files = self._store.timer_files()
+        self._write_ms = self._floor(now_ms)
+        self._files = self._store.timer_files()
+        self._begin(self._files)
+        return True
+
+    def _begin(self, files: TimerFiles) -> None:
+        """Take over the progress of the files, or begin anew with the whole queue."""
         known, tick_ms = files.checkpoint, self._precision_ms
         # Slots further back may already have messages of the next round.
-        oldest_ms = self._floor(now_ms) - (SLOT_COUNT - SPARE_SLOTS) * tick_ms
+        oldest_ms = self._write_ms - (SLOT_COUNT - SPARE_SLOTS) * tick_ms
         if known.last_read_ms and known.last_read_ms < oldest_ms:
             files.lost = f"the timer stood still for longer than {SLOT_COUNT} slots"
             files.remove()
@@ -245,12 +251,11 @@ class TimerService:
             self.metrics.reset()
         self._version = known
         self._queue_offset = known.queue_offset
-        self._write_ms = self._floor(now_ms)
         self._read_ms = self._floor(known.last_read_ms) or self._write_ms
         start = self._tail_start(files, known)
         self._tail = Delivered(self._store, start)
         self._done_until = self._write_ms, self._store.max_offset(TIMER_TOPIC, 0)
-        return True
+        self._slot, self._flushed, self._is_caught_up = None, None, False
 
     def _tail_start(self, files: TimerFiles, known: TimerCheckpoint) -> int:
         if not known.last_read_ms:
@@ -400,10 +405,10 @@ class TimerService:
             unit = files.log.read(pos)
             if unit is None or unit.previous_pos >= pos:
                 if pos >= files.log.start:
-                    LOG.error(
-                        "the timer log has no unit at position %d; what was due before it in the "
-                        "slot of %d ms is not delivered", pos, self._read_ms,
-                    )  # fmt: skip
+                    files.lost = f"the timer log has no unit at position {pos}, which a slot names"
+                    files.remove()
+                    self._begin(files)
+                # Otherwise its messages went with their log file.
                 slot.next_pos = NO_POS
                 return
             if unit.is_deletion:
