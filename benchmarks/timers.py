@@ -98,7 +98,7 @@ class Bench:
             self.timer.end_flush(flush)
 
     def ready(self) -> float:
-        """Return how many seconds of the processor the timer takes until it has entered all and delivers."""
+        """Return how many seconds the timer takes until it has entered all and delivers."""
         began = time.process_time()
         while self.timer.step(now_ms()) or self.timer.queue_offset < self.waiting_count:
             pass

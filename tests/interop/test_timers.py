@@ -65,8 +65,11 @@ def test_client_of_5x_delays_and_recalls(
     assert refused["handle"]["text"].startswith("recall failed, timestamp invalid")
 
 
-async def send(client: MQClient, address: str, late_ms: int) -> None:
-    """Send messages that are due soon, and others that are due late, of which one is recalled."""
+async def send(client: MQClient, address: str) -> int:
+    """Send messages that are due soon, and others that are due late, of which one is recalled.
+
+    Return when the late ones are due.
+    """
     admin, producer = Admin(client), Producer(client)
     await eventually(
         lambda: admin.create_topic(address, TopicConfig(TOPIC, 1, 1)),
@@ -79,6 +82,7 @@ async def send(client: MQClient, address: str, late_ms: int) -> None:
         message = Message(TOPIC, body, properties=properties)
         return (await producer.send(message, queue=QUEUE)).unique_key
 
+    late_ms = time.time_ns() // 1_000_000 + LATE_MS
     for number in range(COUNT):
         await timed(b"soon %d" % number, time.time_ns() // 1_000_000 + SOON_MS)
         await timed(b"late %d" % number, late_ms)
@@ -87,6 +91,7 @@ async def send(client: MQClient, address: str, late_ms: int) -> None:
     await eventually(lambda: admin.max_offset(QUEUE), lambda end: end >= COUNT, timeout_s=60)
     # Let the first broker write its progress.
     await asyncio.sleep(SETTLED_S)
+    return late_ms
 
 
 async def receive(client: MQClient) -> list[tuple[bytes, int]]:
@@ -111,7 +116,6 @@ def test_the_other_broker_delivers_what_waits(
     sides: list[Side] = [five, our_side]
     if order == "ours first":
         sides.reverse()
-    late_ms = time.time_ns() // 1_000_000 + LATE_MS
 
     def start(side: Side) -> Broker:
         return Broker(
@@ -123,7 +127,7 @@ def test_the_other_broker_delivers_what_waits(
 
     broker = start(sides[0])
     try:
-        run(our_namesrv.address, lambda client: send(client, broker.address, late_ms))
+        late_ms = run(our_namesrv.address, lambda client: send(client, broker.address))
         if end == "stop":
             assert broker.stop() in (0, 143)
         else:
