@@ -30,17 +30,18 @@ from typing import Final, NamedTuple
 from remoting.codes import ResponseCode
 from server.broker.serving.cold_reads import ColdReads
 from server.broker.timer.delivered import Delivered, start_by_time
-from server.broker.timer.messages import AT_ONCE_MS, Waiting, delivery, rolled, waiting
+from server.broker.timer.messages import AT_ONCE_MS, Waiting, delivery, rolled
 from server.broker.timer.metrics import TimerMetrics
+from server.broker.timer.waiting_queue import SPARE_SLOTS, WaitingQueue, read_waiting, roll
 from server.runtime.request import RequestRefused
 from server.store.config import StoreConfig
 from server.store.disk.nowait import ColdRead, no_wait
-from server.store.results import GetStatus, PutMessage, PutResult
+from server.store.results import PutMessage, PutResult
 from server.store.store import MessageStore
 from server.store.timer.files import TimerFiles, TimerFlush
 from storefmt.errors import RecordDamaged
 from storefmt.formats.javahash import string_hash
-from storefmt.formats.message import Record, decode_record, decode_records
+from storefmt.formats.message import Record, decode_record
 from storefmt.formats.properties import UNIQUE_KEY
 from storefmt.formats.timer import NO_POS, SLOT_COUNT, TimerCheckpoint, Unit
 from storefmt.names import TIMER_TOPIC
@@ -58,21 +59,9 @@ EMPTY_COUNT: Final = 10_000
 BACKLOG_MAX: Final = 10_000
 TAIL_STEPS: Final = 8
 RETRY_MS: Final = 1_000
-_READ_SIZE: Final = 256 * 1024
-_SPARE_SLOTS: Final = 60
 SAVE_READ_MS: Final = 60_000
 """How far the slot to read may be ahead of the saved one while no message is delivered."""
-_HOUR_MS: Final = 3_600_000
 _COUNTED: Final = frozenset({ResponseCode.SUCCESS, ResponseCode.FLUSH_DISK_TIMEOUT})
-_MOVED: Final = frozenset(
-    {
-        GetStatus.NO_MESSAGE_IN_QUEUE,
-        GetStatus.NO_MATCHED_LOGIC_QUEUE,
-        GetStatus.OFFSET_TOO_SMALL,
-        GetStatus.OFFSET_OVERFLOW_BADLY,
-        GetStatus.OFFSET_FOUND_NULL,
-    }
-)
 
 Put = Callable[[PutMessage, int], PutResult]
 """Puts a message at ``now_ms``; raises RequestRefused."""
@@ -127,6 +116,7 @@ class TimerService:
         self._store = store
         self._config = config
         self._precision_ms = config.timer_precision_ms
+        self._queue = WaitingQueue(store)
         self._put = put
         self._when_safe = when_safe
         self._has_removed = False
@@ -242,10 +232,16 @@ class TimerService:
         if not self._store.has(TIMER_TOPIC, 0):
             return False
         self._has_removed = False
-        files = self._files = self._store.timer_files()
+        self._write_ms = self._floor(now_ms)
+        self._files = self._store.timer_files()
+        self._begin(self._files)
+        return True
+
+    def _begin(self, files: TimerFiles) -> None:
+        """Take over the progress of the files, or begin anew with the whole queue."""
         known, tick_ms = files.checkpoint, self._precision_ms
         # Slots further back may already have messages of the next round.
-        oldest_ms = self._floor(now_ms) - (SLOT_COUNT - _SPARE_SLOTS) * tick_ms
+        oldest_ms = self._write_ms - (SLOT_COUNT - SPARE_SLOTS) * tick_ms
         if known.last_read_ms and known.last_read_ms < oldest_ms:
             files.lost = f"the timer stood still for longer than {SLOT_COUNT} slots"
             files.remove()
@@ -255,12 +251,11 @@ class TimerService:
             self.metrics.reset()
         self._version = known
         self._queue_offset = known.queue_offset
-        self._write_ms = self._floor(now_ms)
         self._read_ms = self._floor(known.last_read_ms) or self._write_ms
         start = self._tail_start(files, known)
         self._tail = Delivered(self._store, start)
         self._done_until = self._write_ms, self._store.max_offset(TIMER_TOPIC, 0)
-        return True
+        self._slot, self._flushed, self._is_caught_up = None, None, False
 
     def _tail_start(self, files: TimerFiles, known: TimerCheckpoint) -> int:
         if not known.last_read_ms:
@@ -290,12 +285,14 @@ class TimerService:
         assert files is not None
         count = 0
         while count < ENTER_COUNT:
-            records = self._next_waiting()
+            records = self._queue.next(self._queue_offset, may_wait=self._may_wait())
+            self._cold_count = 0
+            self._queue_offset = self._queue.next_offset
             if not records:
                 break
             late: list[_Leaving] = []
             for record in records:
-                found = self._read_waiting(record)
+                found = read_waiting(record)
                 is_over = found is None or self._is_done(record, found)
                 if found is None or is_over or found.out_ms >= self._write_ms:
                     if late:
@@ -323,51 +320,6 @@ class TimerService:
     def _entered_late(self, group: list[_Leaving]) -> None:
         self._queue_offset = group[-1].place + 1
 
-    def _next_waiting(self) -> list[Record]:
-        """Return the next records of the queue, and skip queue offsets that do not exist."""
-        found = self._store.reader.get_message(
-            TIMER_TOPIC, 0, self._queue_offset, count_max=32, size_max=_READ_SIZE,
-            may_wait=self._may_wait(),
-        )  # fmt: skip
-        self._cold_count = 0
-        if found.status is GetStatus.FOUND:
-            try:
-                return decode_records(b"".join(found.chunks))
-            except RecordDamaged:
-                return self._next_whole()
-        if found.status in _MOVED and found.next_offset != self._queue_offset:
-            LOG.warning(
-                "the timer was at %d of its queue, which has %d to %d; going on at %d",
-                self._queue_offset, found.min_offset, found.max_offset, found.next_offset,
-            )  # fmt: skip
-            self._queue_offset = found.next_offset
-        return []
-
-    def _next_whole(self) -> list[Record]:
-        """Return the next record that is whole, and skip damaged ones."""
-        while True:
-            found = self._store.reader.get_message(TIMER_TOPIC, 0, self._queue_offset, count_max=1)
-            if found.status is not GetStatus.FOUND:
-                return []
-            try:
-                return decode_records(b"".join(found.chunks))
-            except RecordDamaged as error:
-                LOG.error(
-                    "timer message %d of its queue cannot be read and is left out: %s",
-                    self._queue_offset, error,
-                )  # fmt: skip
-                self._queue_offset += 1
-
-    @staticmethod
-    def _read_waiting(record: Record) -> Waiting | None:
-        found = waiting(record)
-        if found is None:
-            LOG.error(
-                "timer message at log offset %d names no time, topic or queue; left out",
-                record.log_offset,
-            )
-        return found
-
     def _is_done(self, record: Record, found: Waiting) -> bool:
         """Tell whether a message entered the wheel or was delivered before a crash."""
         files, tail = self._files, self._tail
@@ -377,7 +329,7 @@ class TimerService:
         return tail is not None and tail.takes(found)
 
     def _enter_one(self, files: TimerFiles, record: Record, found: Waiting) -> None:
-        due_ms, is_roll = self._roll(found.out_ms)
+        due_ms, is_roll = roll(found.out_ms, self._write_ms, config=self._config)
         is_deletion = found.deletes is not None
         files.enter(
             due_ms=due_ms,
@@ -389,25 +341,6 @@ class TimerService:
             is_deletion=is_deletion,
         )
         self.metrics.add(found.topic, -1 if is_deletion else 1, now_ms=self._write_ms)
-
-    def _roll(self, out_ms: int) -> tuple[int, bool]:
-        """Return the slot for a message, and whether it is stored again then, as in 5.4.0."""
-        window = self._window_slots()
-        ahead_ms, window_ms = out_ms - self._write_ms, window * self._precision_ms
-        if ahead_ms < window_ms:
-            return out_ms, False
-        if ahead_ms - window_ms < window // 3 * self._precision_ms:
-            # The last part would be short: cut the way in two halves.
-            return self._write_ms + window // 2 * self._precision_ms, True
-        return self._write_ms + window_ms, True
-
-    def _window_slots(self) -> int:
-        config = self._config
-        window, most = config.timer_roll_window_slot, SLOT_COUNT - _SPARE_SLOTS
-        if not 2 <= window <= most:
-            window = most
-        kept_ms = config.file_reserved_time_h * _HOUR_MS
-        return min(window, max(2, kept_ms * 2 // 3 // self._precision_ms))
 
     # Messages leave the wheel.
 
@@ -472,10 +405,10 @@ class TimerService:
             unit = files.log.read(pos)
             if unit is None or unit.previous_pos >= pos:
                 if pos >= files.log.start:
-                    LOG.error(
-                        "the timer log has no unit at position %d; what was due before it in the "
-                        "slot of %d ms is not delivered", pos, self._read_ms,
-                    )  # fmt: skip
+                    files.lost = f"the timer log has no unit at position {pos}, which a slot names"
+                    files.remove()
+                    self._begin(files)
+                # Otherwise its messages went with their log file.
                 slot.next_pos = NO_POS
                 return
             if unit.is_deletion:
@@ -527,7 +460,7 @@ class TimerService:
                 "not have it", unit.log_offset, self._store.min_log_offset,
             )  # fmt: skip
             return None
-        return self._read_waiting(record)
+        return read_waiting(record)
 
     def _put_group(
         self, group: list[_Leaving], safe: Callable[[list[_Leaving]], None], now_ms: int

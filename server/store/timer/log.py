@@ -55,7 +55,7 @@ class TimerLog:
         ]
         if not found:
             return ""
-        size = found[0][1] if len(found) > 1 else max(found[0][1], self.file_size)
+        size = found[0][1] or self.file_size
         others = {other for _, other in found[:-1]} | {max(size, found[-1][1])}
         if size < UNIT_SIZE + BLANK_SIZE or others != {size}:
             return f"the files of {self._directory} are not of one size"

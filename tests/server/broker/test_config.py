@@ -67,6 +67,16 @@ def test_every_key_of_ours_is_a_key_of_java_but_a_few() -> None:
 
     # The two ratios are system properties in 4.9 and settings in 5.x.
     ratios = {"diskSpaceCleanForciblyRatio", "diskSpaceWarningLevelRatio"}
+    timer = {
+        "timerWheelEnable",
+        "timerPrecisionMs",
+        "timerRollWindowSlot",
+        "timerMaxDelaySec",
+        "timerFlushIntervalMs",
+        "mappedFileSizeTimerLog",
+        "recallMessageEnable",
+        "allowRecallWhenBrokerNotWriteable",
+    }
     assert ours - BROKER_KEYS == {
         "bindAddress",
         "aclStrict",
@@ -81,6 +91,7 @@ def test_every_key_of_ours_is_a_key_of_java_but_a_few() -> None:
         "connectionsPerAddressMax",
         "inFlightSizeMax",
         *ratios,
+        *timer,
     }
 
 

@@ -112,3 +112,12 @@ def test_stored_order_is_that_of_recorded_java_records(shared: Path) -> None:
             compared += 1
     assert compared >= 3
     assert in_java_order({}) == ""
+
+
+@pytest.mark.parametrize("name", ["TIMER_DELIVER_MS", "TIMER_DELAY_SEC", "TIMER_DELAY_MS"])
+def test_kernel_leaves_timer_messages_to_the_general_way(name: str) -> None:
+    recoder = Recoder("c")
+
+    assert recoder.layout_of(["KEYS", name]) is None
+    assert recoder.layout_of(["KEYS", "TIMER_OUT_MS"]) is not None
+    assert recoder.recode(f"{name}\x015").named == {name: "5", "CLUSTER": "c"}

@@ -1,0 +1,275 @@
+"""The timer's files: equal to Java's in both directions, and built again from every damage."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from server.broker.timer.service import TimerService
+from server.store.disk.disk import RealDisk
+from server.store.store import MessageStore
+from server.store.timer.files import TimerFiles
+from storefmt.formats.timer import SLOT, TimerCheckpoint, Unit, delivered_log_offset
+from storefmt.paths import StorePaths
+from tests.golden import Golden
+from tests.server.broker.timer.machine import START_MS, Machine, shrink_wheel
+from tests.server.store.stores import bodies, config_of, small_config
+
+HOUR_MS = 3_600_000
+
+
+def golden_files(golden: Golden, root: Path) -> TimerFiles:
+    store = shutil.copytree(golden.store("v5"), root / "store")
+    config = small_config(store)
+    return TimerFiles(RealDisk(), StorePaths(store), config, log_end=1 << 40)
+
+
+def test_files_of_java_are_whole_and_every_slot_is_read(golden: Golden, tmp_path: Path) -> None:
+    files = golden_files(golden, tmp_path)
+    data = (tmp_path / "store" / "timerwheel").read_bytes()
+
+    used = [fields for fields in SLOT.iter_unpack(data) if any(fields)]
+    assert files.lost == ""
+    assert len(used) == 16
+    assert sorted(files.wheel.slots_from(1)) == sorted(used)
+    assert files.checkpoint.log_flush_pos == files.log.end == 31 * 52
+    assert files.log.file_size == 26_000
+    assert files.delivered_log_offset is None
+    files.close()
+
+
+def test_entering_the_same_messages_writes_the_bytes_of_java(
+    golden: Golden, tmp_path: Path
+) -> None:
+    java = golden.store("v5")
+    log = (java / "timerlog" / f"{0:020d}").read_bytes()
+    config = small_config(tmp_path)
+    config.mapped_file_size_timer_log = 26_000
+    files = TimerFiles(RealDisk(), StorePaths(tmp_path), config, log_end=0)
+
+    for pos in range(0, 31 * 52, 52):
+        unit = Unit.decode(log, pos)
+        assert unit is not None
+        files.enter(
+            due_ms=unit.due_ms,
+            write_ms=unit.enqueue_ms,
+            log_offset=unit.log_offset,
+            size=unit.record_size,
+            topic_hash=unit.topic_hash,
+            is_roll=unit.is_roll,
+            is_deletion=unit.is_deletion,
+        )
+    job = files.flush(TimerCheckpoint(last_read_ms=1), delivered=7, log_offset=0)
+    job.run()
+    files.end_flush(job)
+    files.close()
+
+    assert job.error is None
+    assert (tmp_path / "timerlog" / f"{0:020d}").read_bytes() == log
+    assert (tmp_path / "timerwheel").read_bytes() == (java / "timerwheel").read_bytes()
+    check = (tmp_path / "config" / "timercheck").read_bytes()
+    assert TimerCheckpoint.decode(check) == TimerCheckpoint(last_read_ms=1, log_flush_pos=31 * 52)
+    assert (len(check), delivered_log_offset(check)) == (4096, 7)
+    # Java writes its own fields only.
+    assert delivered_log_offset(b"\0" * 8 + check[8:]) is None
+
+
+def test_store_of_java_goes_on_where_it_was(golden: Golden, tmp_path: Path) -> None:
+    root = shutil.copytree(golden.store("v5"), tmp_path / "store")
+    config = config_of(root, golden.conf("v5"))
+    known = TimerCheckpoint.decode((root / "config" / "timercheck").read_bytes())
+    later_ms = known.last_read_ms + HOUR_MS
+    store = MessageStore.open(config, now_ms=later_ms)
+    before = bodies(store, "v5-timer", 0) + bodies(store, "v5-timer", 1)
+    safe: list = []
+    timer = TimerService(store, config, put=store.put, when_safe=safe.append)
+
+    for _ in range(3_000):
+        if not timer.step(later_ms) and not safe:
+            break
+        store.write(later_ms)
+        while safe:
+            safe.pop()(0)
+    after = bodies(store, "v5-timer", 0) + bodies(store, "v5-timer", 1)
+    timer.close()
+    store.close(later_ms)
+
+    # 600 s, the one that was deleted and the one that was recalled were due in this hour.
+    assert len(after) == len(before) + 1
+    assert len(set(after)) == len(after)
+
+
+def lose(name: str) -> Callable[[Path], None]:
+    def damage(root: Path) -> None:
+        path = root / name
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+    return damage
+
+
+def write(name: str, pos: int, data: bytes) -> Callable[[Path], None]:
+    def damage(root: Path) -> None:
+        with (root / name).open("r+b") as file:
+            file.seek(pos)
+            file.write(data)
+
+    return damage
+
+
+def cut(name: str, size: int) -> Callable[[Path], None]:
+    def damage(root: Path) -> None:
+        with (root / name).open("r+b") as file:
+            file.truncate(size)
+
+    return damage
+
+
+LOG = f"timerlog/{0:020d}"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lose("timerwheel"),
+        lose("timerlog"),
+        lose("config/timercheck"),
+        cut("timerwheel", 1_000),
+        cut("config/timercheck", 10),
+        write("config/timercheck", 0, bytes(4096)),
+        write("config/timercheck", 8, (1 << 40).to_bytes(8)),
+        # The log lacks its first units, the newest one, and all of them.
+        write(LOG, 0, bytes(104)),
+        write(LOG, 9 * 52, bytes(52)),
+        cut(LOG, 0),
+    ],
+    ids=[
+        "no wheel", "no log", "no checkpoint", "short wheel", "short checkpoint",
+        "checkpoint of zeros", "checkpoint ahead", "first units zero", "last unit zero",
+        "empty log file",
+    ],
+)  # fmt: skip
+def test_damaged_files_are_built_again_and_nothing_is_lost_or_comes_twice(
+    damage: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shrink_wheel(monkeypatch)
+    machine = Machine(root=tmp_path, timer_roll_window_slot=4)
+    machine.disk = RealDisk()
+    machine.kill()
+    machine.start()
+    for number in range(10):
+        machine.send(number, delay_ms=1_000 + number * 1_000)
+        machine.step()
+    machine.send(10, delay_ms=9_000)
+    machine.run(500)
+    machine.send(11, delay_ms=9_000 - 500, TIMER_DEL_UNIQKEY=f"AC110001234518B4AAC2{10:012X}")
+    machine.run(3_000)
+    machine.stop()
+
+    damage(tmp_path)
+    machine.now_ms += 4_000
+    machine.start()
+    machine.run(15_000)
+    found = machine.stored()
+    machine.stop()
+
+    assert sorted(found) == [b"%d" % number for number in range(10)]
+
+
+def test_longer_than_the_window_is_stored_again_on_its_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shrink_wheel(monkeypatch)
+    machine = Machine(timer_roll_window_slot=6)
+    machine.send(1, delay_ms=5_900)
+    machine.send(2, delay_ms=7_000)
+    machine.send(3, delay_ms=20_000)
+    machine.run(21_500)
+
+    waited = bodies(machine.store, "rmq_sys_wheel_timer", 0)
+    # 2 in two halves; 3 after 6 s, again after 6 s, and the rest in two halves of 3 s.
+    assert waited.count(b"1") == 1
+    assert waited.count(b"2") == 2
+    assert waited.count(b"3") >= 3
+    assert [body for body, _ in machine.delivered] == [b"1", b"2", b"3"]
+    late = [at_ms - machine.due_ms[body] for body, at_ms in machine.delivered]
+    assert 0 <= min(late) <= max(late) <= 1_050
+    machine.kill()
+
+
+def test_recalled_message_is_not_delivered_after_a_kill_and_a_long_stop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shrink_wheel(monkeypatch)
+    machine = Machine()
+    machine.send(1, delay_ms=5_000)
+    machine.send(2, delay_ms=5_000)
+    machine.send(3, delay_ms=5_000, TIMER_DEL_UNIQKEY=f"AC110001234518B4AAC2{1:012X}")
+    # Nothing has entered the wheel when the broker is killed.
+    machine.store.write(machine.now_ms)
+    machine.kill()
+    machine.now_ms += 60_000
+    machine.start()
+    machine.run(2_000)
+
+    assert machine.stored() == [b"2"]
+    machine.kill()
+
+
+def test_slave_has_no_files_and_delivers_when_it_takes_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shrink_wheel(monkeypatch)
+    machine = Machine(root=tmp_path)
+    machine.disk = RealDisk()
+    machine.kill()
+    machine.start()
+    for number in range(6):
+        machine.send(number, delay_ms=1_000 + number * 1_000)
+    machine.run(3_000)
+    delivered = machine.stored()
+
+    machine.timer.stand_down(is_slave=True)
+    there = (tmp_path / "timerwheel").exists()
+    machine.run(6_000)
+
+    assert 0 < len(delivered) < 6
+    assert there is False
+    assert sorted(machine.stored()) == [b"%d" % number for number in range(6)]
+    machine.stop()
+
+
+def test_log_of_units_rolls_over_and_old_files_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    shrink_wheel(monkeypatch)
+    machine = Machine()
+    for number in range(90):
+        machine.send(number, delay_ms=2_000)
+        machine.step()
+    files = machine.timer._files
+    assert files is not None
+    assert files.log.end > 4 * files.log.file_size
+
+    count = files.log.remove_before(lambda log_offset: True)
+    machine.run(4_000)
+
+    assert count == files.log.end // files.log.file_size
+    assert files.log.start == count * files.log.file_size
+    machine.kill()
+
+
+def test_wheel_stands_still_for_longer_than_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    shrink_wheel(monkeypatch)
+    machine = Machine()
+    machine.send(1, delay_ms=5_000)
+    machine.send(2, delay_ms=400_000)
+    machine.run(3_000)
+    machine.stop()
+    machine.now_ms = START_MS + 1_000_000
+    machine.start()
+    machine.run(1_000)
+
+    assert machine.stored() == [b"1", b"2"]
+    machine.kill()
