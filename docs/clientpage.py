@@ -74,6 +74,34 @@ it in `group`, `assignment()`, the queue of a listener's context, the groups of 
 to the servers."""
 """What a namespace does."""
 
+POP: Final = """\
+`SimpleConsumer(client, group)` receives messages and acknowledges each of them. It needs brokers
+that know POP: those of RocketMQ 5, and ours. A 4.9 broker makes `receive` raise `BrokerRefused`,
+which names that broker; `LitePullConsumer` consumes from every broker.
+
+```python
+async with MQClient("127.0.0.1:9876") as client, SimpleConsumer(client, "group") as consumer:
+    consumer.subscribe("orders", "new || paid")
+    for message in await consumer.receive(16, invisible_ms=30_000):
+        ...
+        await consumer.ack(message)
+```
+
+The broker hides what it gave for `invisible_ms` (1 s to 12 h). A message that is not acknowledged
+by then is received again, by any member, with `reconsume_times` one higher; after
+`max_reconsume_times` (16) it goes to `%DLQ%group`. `change_invisible_time` hides a message for
+another while from now on: work that takes longer asks for more, and a failure gives the message
+back soon. `message.receipt` is the receipt handle (property `POP_CK`), by which another process may
+acknowledge the message: `ack(receipt, topic="orders")`. Each change gives a new handle, and the one
+before it is of no use then.
+
+There is no rebalance: any number of members receives from all queues, and the broker keeps the
+offsets. Nothing is sent before the first `receive`, so a member needs no start, and tools see it
+only by what it consumes. With `order=True` nobody gets another message of a queue while one of it
+is hidden. `receive` waits up to `wait_ms` (15 s) for the first message; if it is cancelled, what a
+broker has given meanwhile comes again after its invisible time."""
+"""How a simple consumer works."""
+
 BROADCASTING: Final = """\
 Each member keeps its offsets in `~/.rocketmq_offsets/IP@INSTANCE/GROUP/offsets.json`, the same file
 as Java's. A process that is restarted, or that replaces a Java consumer, continues from there.
@@ -150,6 +178,11 @@ BAD_INPUT: Final = {
     "names.",
     "a second member of a group in one client": "`BadRequest` from `start`; the first member goes "
     "on.",
+    "a received message that is not acknowledged in time": "the group receives it again, with "
+    "`reconsume_times` one higher; after `max_reconsume_times` it goes to `%DLQ%group`.",
+    "a receipt handle that no broker gave": "`BadRequest`; nothing leaves the process.",
+    "a broker that does not know POP": "`BrokerRefused` (3) from `receive`, `ack` and "
+    "`change_invisible_time`, which names the broker.",
     "a crash, a stop or a rebalance between `poll` and the next `poll`": "the batch is delivered "
     "again, however long its owner was at work; with `auto_commit=False` so are all messages since "
     "the last `commit`.",
@@ -177,8 +210,9 @@ def client() -> str:
         "",
         "Programs that do not use `await` take `BlockingClient(namesrv)` and, made with it,",
         "`BlockingProducer`, `BlockingTransactionProducer`, `BlockingPushConsumer`,",
-        "`BlockingLitePullConsumer`, `BlockingPullConsumer` or `BlockingAdmin`. Each has the",
-        "methods, parameters and results of the class without `Blocking`, and each call waits.",
+        "`BlockingLitePullConsumer`, `BlockingSimpleConsumer`, `BlockingPullConsumer` or",
+        "`BlockingAdmin`. Each has the methods, parameters and results of the class without",
+        "`Blocking`, and each call waits.",
         "Listeners that are plain functions run in threads and may make such calls. A coroutine",
         "listener runs in the client's loop, where a blocking call is refused; it awaits the",
         "methods of the object's `own` instead.",
@@ -200,6 +234,7 @@ def client() -> str:
     lines += ["", "## Java's other parameters", "", "| parameter | here |", "| --- | --- |"]
     lines += [f"| `{name}` | {here} |" for name, here in ELSEWHERE.items()]
     lines += ["", "## Namespaces", "", *NAMESPACE.splitlines()]
+    lines += ["", "## Receiving and acknowledging (POP)", "", *POP.splitlines()]
     lines += ["", "## Positions in broadcasting", "", *BROADCASTING.splitlines()]
     lines += ["", "## Traces", "", *TRACES.splitlines()]
     lines += ["", "## What it does with bad input", "", "| input | behaviour |", "| --- | --- |"]

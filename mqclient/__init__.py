@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         BlockingProducer,
         BlockingPullConsumer,
         BlockingPushConsumer,
+        BlockingSimpleConsumer,
         BlockingTransactionProducer,
     )
     from mqclient.client.instance import MQClient
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from mqclient.consumer.pull_consumer import PullConsumer
     from mqclient.consumer.push_consumer import PushConsumer
     from mqclient.consumer.settings import LitePullSettings, PushSettings, Strategy
+    from mqclient.consumer.simple_consumer import SimpleConsumer
     from mqclient.consumer.subscription import MessageSelector
     from mqclient.errors import (
         BadAnswer,
@@ -75,6 +77,7 @@ __all__ = [
     "BlockingProducer",
     "BlockingPullConsumer",
     "BlockingPushConsumer",
+    "BlockingSimpleConsumer",
     "BlockingTransactionProducer",
     "BrokerRefused",
     "ClientError",
@@ -104,6 +107,7 @@ __all__ = [
     "PushSettings",
     "SendResult",
     "SendStatus",
+    "SimpleConsumer",
     "Strategy",
     "TimedOut",
     "TransactionListener",
@@ -117,7 +121,7 @@ _PLACES: Final = {
     "mqclient.blocking.admin": "BlockingAdmin",
     "mqclient.blocking.client": (
         "BlockingClient BlockingLitePullConsumer BlockingProducer BlockingPullConsumer "
-        "BlockingPushConsumer BlockingTransactionProducer"
+        "BlockingPushConsumer BlockingSimpleConsumer BlockingTransactionProducer"
     ),
     "mqclient.client.instance": "MQClient",
     "mqclient.client.settings": "ClientSettings",
@@ -130,6 +134,7 @@ _PLACES: Final = {
     "mqclient.consumer.pull_consumer": "PullConsumer",
     "mqclient.consumer.push_consumer": "PushConsumer",
     "mqclient.consumer.settings": "LitePullSettings PushSettings Strategy",
+    "mqclient.consumer.simple_consumer": "SimpleConsumer",
     "mqclient.consumer.subscription": "MessageSelector",
     "mqclient.errors": (
         "BadAnswer BadRequest BrokerRefused ClientError NoRoute NotFound TimedOut Unreachable"

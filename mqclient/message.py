@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mqclient.errors import BadAnswer, BadRequest
+from remoting.receipt import POP_CK
 from storefmt.errors import DamageKind, RecordDamaged, StoreError
 from storefmt.formats.hosts import host_text
 from storefmt.formats.message import Record, decode_record, decode_records
@@ -194,16 +195,32 @@ class MessageExt:
             self._properties = self.record.properties
         return self._properties
 
-    def but(self, *, topic: str | None = None, reconsume_times: int | None = None) -> "MessageExt":
-        """Return the same message with another topic, or another count of deliveries."""
+    def but(
+        self,
+        *,
+        topic: str | None = None,
+        reconsume_times: int | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> "MessageExt":
+        """Return the same message with another topic, count of deliveries, or properties."""
         record = self.record
         if topic is not None:
             record = record._replace(topic=topic)
         if reconsume_times is not None:
             record = record._replace(reconsume_times=reconsume_times)
         changed = MessageExt(record, self.broker_name, damage=self.damage)
-        changed._body, changed._properties = self._body, self._properties
+        changed._body = self._body
+        changed._properties = self._properties if properties is None else properties
         return changed
+
+    @property
+    def receipt(self) -> str | None:
+        """The handle of this delivery, for a message that a simple consumer received."""
+        return self.properties.get(POP_CK)
+
+    def renew_receipt(self, receipt: str) -> None:
+        """Replace the handle of this delivery, because the broker has given another one."""
+        self._properties = {**self.properties, POP_CK: receipt}
 
     @property
     def topic(self) -> str:

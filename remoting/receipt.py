@@ -23,6 +23,11 @@ from remoting.errors import BadCall, BadHeader
 from remoting.header import parse_int
 from storefmt.names import RETRY_PREFIX
 
+POP_CK: Final = "POP_CK"
+"""The property with the handle of a popped message."""
+FIRST_POP_TIME: Final = "1ST_POP_TIME"
+"""The property with the time when a message was popped first, in ms since 1970."""
+
 NORMAL: Final = "0"
 """The topic that was asked for."""
 RETRY_V1: Final = "1"

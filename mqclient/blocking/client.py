@@ -35,13 +35,14 @@ from mqclient.consumer.lite_pull_consumer import LitePullConsumer
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.consumer.push_consumer import PushConsumer
 from mqclient.consumer.settings import LitePullSettings, PushSettings
+from mqclient.consumer.simple_consumer import RECONSUME_TIMES_MAX, SimpleConsumer
 from mqclient.consumer.state.offset_store import LOCAL_DIR, OffsetStore
 from mqclient.consumer.subscription import MessageSelector
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import DEFAULT_GROUP, Producer
 from mqclient.producer.settings import ProducerSettings
 from mqclient.producer.transaction_producer import TransactionListener, TransactionProducer
-from remoting.bodies import MessageQueue
+from remoting.bodies import ConsumeFromWhere, MessageQueue
 
 if TYPE_CHECKING:
     from remoting.aio.client import OnExchange
@@ -234,6 +235,39 @@ class BlockingPullConsumer(_BlockingQueries[PullConsumer]):
     commit = blocking_call(PullConsumer.commit)
 
 
+class BlockingSimpleConsumer(_BlockingQueries[SimpleConsumer]):
+    """A blocking ``SimpleConsumer``.
+
+    Args:
+        client: the blocking client.
+        group, order, consume_from_where, max_reconsume_times: see ``SimpleConsumer``.
+    """
+
+    def __init__(
+        self,
+        client: BlockingLoop,
+        group: str,
+        *,
+        order: bool = False,
+        consume_from_where: ConsumeFromWhere = ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET,
+        max_reconsume_times: int = RECONSUME_TIMES_MAX,
+    ) -> None:
+        own = SimpleConsumer(
+            client.mq,
+            group,
+            order=order,
+            consume_from_where=consume_from_where,
+            max_reconsume_times=max_reconsume_times,
+        )
+        super().__init__(client, own)
+
+    subscribe = blocking_call(SimpleConsumer.subscribe)
+    unsubscribe = blocking_call(SimpleConsumer.unsubscribe)
+    receive = blocking_call(SimpleConsumer.receive)
+    ack = blocking_call(SimpleConsumer.ack)
+    change_invisible_time = blocking_call(SimpleConsumer.change_invisible_time)
+
+
 class BlockingClient(BlockingLoop):
     """A blocking ``MQClient`` with a producer.
 
@@ -362,6 +396,24 @@ class BlockingClient(BlockingLoop):
             for topic, expression in topics.items():
                 consumer.subscribe(topic, expression)
             consumer.start()
+            yield consumer
+
+    @contextmanager
+    def simple_consumer(
+        self, group: str, topics: Mapping[str, str | MessageSelector], *, order: bool = False
+    ) -> Iterator[BlockingSimpleConsumer]:
+        """Make a simple consumer, which is shut down when the block ends.
+
+        Args:
+            group: the consumer group.
+            topics: the expression to subscribe with, by topic.
+            order: receive the messages of a queue in order.
+
+        Raises the same errors as ``SimpleConsumer``.
+        """
+        with BlockingSimpleConsumer(self, group, order=order) as consumer:
+            for topic, expression in topics.items():
+                consumer.subscribe(topic, expression)
             yield consumer
 
     async def _end(self) -> None:

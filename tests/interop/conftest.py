@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.interop.kit.java_build import JAVA_FIVE, class_path, need_java
+from tests.interop.kit.our_clients import await_registered
 from tests.interop.kit.scene import Scene, play, settle
 from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Servers, running_pair
 from tests.interop.kit.toolbox import Toolbox
@@ -31,6 +32,20 @@ def five(tmp_path_factory: pytest.TempPathFactory) -> JavaSide:
     """Return how programs and servers of 5.4.0 are run."""
     need_java()
     return JavaSide(tmp_path_factory.mktemp("five"), class_path(JAVA_FIVE))
+
+
+@pytest.fixture(scope="session")
+def five_pair(five: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    """Yield a name server and a broker of 5.4.0."""
+    quick = {
+        "transactionCheckInterval": "3000",
+        "transactionTimeOut": "3000",
+        # 5.x notes for 3 s what was decided before it stores that, and asks again meanwhile.
+        "transactionOpBatchInterval": "100",
+    }
+    with running_pair(five, tmp_path_factory.mktemp("five") / "store", settings=quick) as found:
+        await_registered(found)
+        yield found
 
 
 @pytest.fixture(scope="session")

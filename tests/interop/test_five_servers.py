@@ -3,7 +3,7 @@
 import base64
 import json
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -26,7 +26,7 @@ from remoting.bodies import ConsumeFromWhere
 from storefmt.config.tables import SubscriptionGroup
 from storefmt.formats.sysflag import Compression
 from tests.interop.kit.our_clients import FROM_FIRST, blocking, listening, make_topic, read_topic
-from tests.interop.kit.servers import JavaSide, Servers, running_pair
+from tests.interop.kit.servers import JavaSide, Servers
 from tests.interop.kit.toolbox import alone, body_of
 from tests.mqadmin.conftest import console_of
 from tests.waiting import eventually, wait
@@ -35,30 +35,15 @@ pytestmark = pytest.mark.java
 
 BODY = "Zürich 中文 ".encode() * 700
 PROPERTIES = {"age": "30", "Zürich": "中文"}
-QUICK = {
-    "transactionCheckInterval": "3000",
-    "transactionTimeOut": "3000",
-    # 5.x notes for 3 s what was decided before it stores that, and asks again meanwhile.
-    "transactionOpBatchInterval": "100",
-}
 LITE = LitePullSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
 OK = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 Row = dict[str, Any]
 
 
-@pytest.fixture(scope="module")
-def pair(five: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
-    """Yield a name server and a broker of 5.4.0."""
-    with running_pair(five, tmp_path_factory.mktemp("five") / "store", settings=QUICK) as found:
-        # Unlike 4.9, it says that it serves before the name server knows of it.
-        with blocking(found) as client:
-            clusters = Admin(client.mq).cluster_info
-            client.run(
-                eventually(
-                    clusters, lambda info: "broker-a" in info.broker_addr_table, timeout_s=90
-                )
-            )
-        yield found
+@pytest.fixture
+def pair(five_pair: Servers) -> Servers:
+    """Return a name server and a broker of 5.4.0."""
+    return five_pair
 
 
 @pytest.fixture

@@ -92,6 +92,18 @@ SHOWN_BY: dict[str, list[str]] = {
         "client/test_members.py::"
         "test_a_second_member_of_a_group_is_refused_and_its_end_leaves_the_first_alone"
     ],
+    "a received message that is not acknowledged in time": [
+        "consumer/test_simple_consumer.py::"
+        "test_a_message_that_came_too_often_is_sent_to_the_dead_letter_queue"
+    ],
+    "a receipt handle that no broker gave": [
+        "consumer/pop/test_pop_request.py::"
+        "test_a_handle_of_an_unknown_broker_or_none_at_all_is_refused"
+    ],
+    "a broker that does not know POP": [
+        "consumer/test_simple_consumer.py::"
+        "test_a_broker_without_pop_is_an_error_although_others_have_it"
+    ],
     "a crash, a stop or a rebalance between `poll` and the next `poll`": [
         "consumer/pull/test_poll_buffer.py::test_stopping_in_the_middle_of_a_batch_does_not_commit_it",
         "sim/test_polling.py::test_a_batch_at_work_when_its_owner_fails_is_given_again",

@@ -171,6 +171,16 @@ def listening(
         yield Listening(client, consumer, got)
 
 
+def await_registered(servers: Servers) -> None:
+    """Block until the name server knows the broker; 5.4.0 says before that it serves."""
+    with blocking(servers) as client:
+        clusters = Admin(client.mq).cluster_info
+        name = servers.broker.name
+        client.run(
+            eventually(clusters, lambda info: name in info.broker_addr_table, timeout_s=TIMEOUT_S)
+        )
+
+
 def make_topic(servers: Servers, topic: str, queues: int) -> None:
     with blocking(servers) as client:
         config = TopicConfig(topic, read_queue_nums=queues, write_queue_nums=queues)

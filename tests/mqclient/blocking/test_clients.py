@@ -16,6 +16,7 @@ from mqclient.blocking.client import (
     BlockingProducer,
     BlockingPullConsumer,
     BlockingPushConsumer,
+    BlockingSimpleConsumer,
     BlockingTransactionProducer,
 )
 from mqclient.blocking.proxy import BlockingProxy
@@ -29,6 +30,7 @@ from mqclient.consumer.lite_pull_consumer import LitePullConsumer
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.consumer.push_consumer import PushConsumer
 from mqclient.consumer.settings import LitePullSettings, PushSettings
+from mqclient.consumer.simple_consumer import SimpleConsumer
 from mqclient.errors import BadRequest
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
@@ -46,6 +48,7 @@ FACES: list[tuple[type[BlockingProxy[Own]], type[Own]]] = [
     (BlockingPushConsumer, PushConsumer),
     (BlockingLitePullConsumer, LitePullConsumer),
     (BlockingPullConsumer, PullConsumer),
+    (BlockingSimpleConsumer, SimpleConsumer),
     (BlockingAdmin, Admin),
 ]
 OF_THE_CLIENT = {name for name in dir(ConsumerMember) if not name.startswith("_")} | {"deliver"}

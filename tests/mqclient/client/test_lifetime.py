@@ -9,6 +9,7 @@ from mqclient.client.instance import MQClient
 from mqclient.consumer.lite_pull_consumer import LitePullConsumer
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.consumer.push_consumer import PushConsumer
+from mqclient.consumer.simple_consumer import SimpleConsumer
 from mqclient.errors import BadRequest
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
@@ -72,6 +73,16 @@ def of_pull(client: MQClient) -> tuple[PullConsumer, list[Callable[[], object]]]
     ]
 
 
+def of_simple(client: MQClient) -> tuple[SimpleConsumer, list[Callable[[], object]]]:
+    consumer = SimpleConsumer(client, "G")
+    return consumer, [
+        lambda: consumer.subscribe("T"),
+        lambda: consumer.receive(invisible_ms=60_000),
+        lambda: consumer.ack("0 5 60000 0 0 b 0 0", topic="T"),
+        lambda: consumer.change_invisible_time("0 5 60000 0 0 b 0 0", 60_000, topic="T"),
+    ]
+
+
 def of_admin(client: MQClient) -> tuple[Admin, list[Callable[[], object]]]:
     admin = Admin(client)
     return admin, [
@@ -81,11 +92,14 @@ def of_admin(client: MQClient) -> tuple[Admin, list[Callable[[], object]]]:
     ]
 
 
-@pytest.mark.parametrize("use", [of_producer, of_push, of_lite, of_pull, of_admin])
+@pytest.mark.parametrize("use", [of_producer, of_push, of_lite, of_pull, of_simple, of_admin])
 async def test_after_a_with_block_everything_is_refused(use: Use) -> None:
     async with MQClient("127.0.0.1:1") as client:
         own, calls = use(client)
-        assert isinstance(own, Producer | PushConsumer | LitePullConsumer | PullConsumer | Admin)
+        assert isinstance(
+            own,
+            Producer | PushConsumer | LitePullConsumer | PullConsumer | SimpleConsumer | Admin,
+        )
         async with own as same:
             assert same is own
         await own.shutdown()
