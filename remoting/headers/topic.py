@@ -24,6 +24,8 @@ class CreateTopic(Header):
     topic_sys_flag: Int32 | None = None
     order: bool = False
     """True for an ordered topic, whose queues do not change when a broker is away."""
+    attributes: str | None = None
+    """What 5.x changes in the attributes of a topic, as ``+message.type=FIFO``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,13 @@ class DeleteTopic(Header):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetAllTopicConfigResponse(Header):
     """The broker returns all its topics in the body (request code 21)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetTopicConfig(Header):
+    """Ask for the configuration of one topic (request code 351, of 5.x)."""
+
+    topic: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

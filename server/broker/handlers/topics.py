@@ -1,10 +1,11 @@
-"""Topics: create (17), delete (215), list (21, 305), statistics (202), consumer groups (300), and
+"""Topics: create (17), delete (215), list (21, 305), one (351), statistics (202), groups (300), and
 removal of queues whose topic does not exist any more (316).
 
 Source: broker/processor/AdminBrokerProcessor.java.
 """
 
 from functools import partial
+from typing import Final
 
 from remoting.bodies import (
     GroupList,
@@ -14,7 +15,7 @@ from remoting.bodies import (
     TopicOffset,
     TopicStatsTable,
 )
-from remoting.codes import RequestCode, ResponseCode
+from remoting.codes import LaterCode, RequestCode, ResponseCode
 from remoting.command import UNSET_REMARK, Command
 from remoting.headers import (
     CreateTopic,
@@ -23,6 +24,7 @@ from remoting.headers import (
     GetTopicStatsInfo,
     QueryTopicConsumeByWho,
 )
+from remoting.headers.topic import GetTopicConfig
 from server.broker import names
 from server.broker.cold_handler import each
 from server.broker.files.saves import answer_when_saved
@@ -30,9 +32,17 @@ from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.runtime.slices import Steps, in_slices, large
+from storefmt.config import fastjson
+from storefmt.config.fastjson import Json, Key
 from storefmt.config.tables import MULTI_TAG, SINGLE_TAG, TopicConfig
 
 QUEUE_COUNT_MAX = 65_536
+ATTRIBUTES: Final = "attributes"
+MESSAGE_TYPE: Final = "message.type"
+MESSAGE_TYPES: Final = (
+    "UNSPECIFIED", "NORMAL", "FIFO", "DELAY", "TRANSACTION", "PRIORITY", "MIXED",
+)  # fmt: skip
+"""What 5.x's proxies, and ours, check messages against; a topic without the attribute is NORMAL."""
 
 
 @handles(RequestCode.UPDATE_AND_CREATE_TOPIC)
@@ -43,6 +53,14 @@ def create_topic(broker: Broker, request: Request) -> Command | None:
     if fault is not None:
         return request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault)
     known = broker.topics.get(fields.topic)
+    extra = {} if known is None else dict(known.extra)
+    try:
+        attributes = changed_attributes(fields.attributes or "", extra.get(ATTRIBUTES))
+    except ValueError as error:
+        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
+    extra.pop(ATTRIBUTES, None)
+    if attributes:
+        extra[ATTRIBUTES] = attributes
     broker.topics.put(
         TopicConfig(
             topic_name=fields.topic,
@@ -53,6 +71,7 @@ def create_topic(broker: Broker, request: Request) -> Command | None:
             topic_sys_flag=fields.topic_sys_flag or 0,
             # Whether a topic is ordered is decided by the name servers' ORDER_TOPIC_CONFIG.
             order=known is not None and known.order,
+            extra=extra,
         ),
         now_ms=request.now_ms,
     )
@@ -61,6 +80,45 @@ def create_topic(broker: Broker, request: Request) -> Command | None:
         broker.files, request, name="topics", remark=UNSET_REMARK, then=broker.when_registered
     )
     return None
+
+
+def changed_attributes(change: str, known: Json) -> dict[Key, Json]:
+    """Return the attributes of a topic after a change, which 5.x sends with its other settings.
+
+    Args:
+        change: ``+name=value`` and ``-name``, with commas between them; "" changes nothing.
+        known: the attributes until now; None when there are none.
+
+    Raises:
+        ValueError: the change is malformed, or the attribute or its value is not known.
+    """
+    attributes = dict(known) if isinstance(known, dict) else {}
+    for part in filter(None, change.split(",")):
+        name, _, value = part[1:].partition("=")
+        if part[0] not in "+-" or bool(value) != (part[0] == "+"):
+            raise ValueError(f"attribute {part!r} is malformed, expected +name=value or -name")
+        if name != MESSAGE_TYPE:
+            raise ValueError(f"unsupported key: {name}; this broker knows {MESSAGE_TYPE}")
+        if part[0] == "-":
+            if attributes.pop(name, None) is None:
+                raise ValueError(f"attempt to delete a nonexistent key: {name}")
+        elif value not in MESSAGE_TYPES:
+            raise ValueError(f"{name} is {value!r}, expected one of {', '.join(MESSAGE_TYPES)}")
+        else:
+            attributes[name] = value
+    return attributes
+
+
+@handles(LaterCode.GET_TOPIC_CONFIG)
+def get_topic(broker: Broker, request: Request) -> Command:
+    """Return the settings of one topic, with its attributes."""
+    name = request.command.header(GetTopicConfig).topic
+    topic = broker.topics.get(name)
+    if topic is None:
+        return request.command.response(
+            ResponseCode.TOPIC_NOT_EXIST, remark=f"No topic in this broker. topic: {name}"
+        )
+    return request.command.response(body=fastjson.dumps(topic.to_json()).encode())
 
 
 @handles(RequestCode.DELETE_TOPIC_IN_BROKER)
