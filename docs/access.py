@@ -110,6 +110,12 @@ Permissions are checked for what a request reads, not only for what it names:
   to have SUB of it.
 - A request that a broker passes on to a client (307, 309) does not carry the signature of the
   sender.
+- With accounts every call of a gRPC client needs a signature (`MQv2-HMAC-SHA1` with the secret of
+  an account); white lists do not apply to them. It covers the time that the client names and not
+  the call, so use TLS. The endpoint signs what it asks of brokers with the keys of the same
+  account, and these rules decide there. It reaches brokers from its own address: with that address
+  on a white list (127.0.0.1 where a broker serves gRPC itself), any account may do everything by
+  gRPC.
 
 In the table *owner* has PUB and SUB of the topic and SUB of the group that the request names,
 *other* has them for another topic and group, and *admin* is an admin without permissions.

@@ -201,6 +201,8 @@ class LaterCode(IntEnum):
     GET_TIMER_METRICS = 61
     LITE_PULL_MESSAGE = 361
     """The 5.x lite pull consumer's PULL_MESSAGE: same header, plus ``maxMsgBytes``."""
+    GET_TOPIC_CONFIG = 351
+    GET_SUBSCRIPTIONGROUP_CONFIG = 352
     RECALL_MESSAGE = 370
     QUERY_ASSIGNMENT = 400
     SET_MESSAGE_REQUEST_MODE = 401

@@ -2,11 +2,12 @@
 
     python -m server.embedded [--store DIR] [--host 127.0.0.1]
                               [--namesrv-port 9876] [--broker-port 10911]
-                              [--until-stdin-closes]
+                              [--grpc-port 8081] [--until-stdin-closes]
 
 prints one line when both serve, then runs until SIGTERM, SIGINT or the end of stdin:
 
-    {"namesrv": "127.0.0.1:9876", "broker": "127.0.0.1:10911", "store": "/tmp/rocketmq-x/store"}
+    {"namesrv": "127.0.0.1:9876", "broker": "127.0.0.1:10911", "store": "/tmp/rocketmq-x/store",
+     "grpc": "127.0.0.1:8081"}
 
 Rule: it listens on loopback unless told otherwise, and keeps nothing unless ``--store``
 says where: without it the data lies in a temporary directory that is removed at the end.
@@ -19,6 +20,7 @@ import argparse
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import sys
 import tempfile
@@ -32,6 +34,7 @@ from server.broker.app import BrokerApp
 from server.broker.config import BrokerConfig, broker_config
 from server.namesrv.app import NamesrvApp
 from server.namesrv.config import NamesrvConfig
+from server.proxy.front import MISSING, has_grpc
 from server.runtime.access.hostaddress import join_address
 from server.runtime.clock import Clock, SystemClock
 from server.runtime.program.event_loop import run
@@ -48,10 +51,13 @@ from server.runtime.program.process import (
 from server.runtime.settings import SettingsError, Value, read_environment
 from storefmt.errors import StoreError
 
+LOG = logging.getLogger(__name__)
+
 PROGRAM: Final = "embedded"
 LOOPBACK: Final = "127.0.0.1"
 NAMESRV_PORT: Final = 9876
 BROKER_PORT: Final = 10911
+GRPC_PORT: Final = 8081
 BROKER_NAME: Final = "broker-a"
 
 LOG_FILE_SIZE: Final = 64 << 20
@@ -62,11 +68,12 @@ PATIENCE_MS: Final = 60_000
 
 
 class Addresses(NamedTuple):
-    """Where a started pair is reached, and where its data lies."""
+    """Where a started pair is reached, and where its data lies; ``grpc`` may be ""."""
 
     namesrv: str
     broker: str
     store: str
+    grpc: str = ""
 
 
 class Embedded:
@@ -77,6 +84,7 @@ class Embedded:
         host: the interface both listen on.
         namesrv_port: 0 takes a free port.
         broker_port: 0 takes a free port.
+        grpc_port: the port for gRPC clients; 0 takes a free one, None opens none.
         clock: the time of both.
         settings: of the broker, for what is not given above.
     """
@@ -88,6 +96,7 @@ class Embedded:
         host: str = LOOPBACK,
         namesrv_port: int = 0,
         broker_port: int = 0,
+        grpc_port: int | None = None,
         clock: Clock | None = None,
         settings: Sequence[Value] = (),
     ) -> None:
@@ -95,6 +104,7 @@ class Embedded:
         self._store = store
         self._host = host
         self._broker_port = broker_port
+        self._grpc_port = grpc_port
         self._clock = clock or SystemClock()
         self._namesrv_address = join_address(host, namesrv_port)
         self._resources = process_resources(in_flight_size())
@@ -131,7 +141,10 @@ class Embedded:
             await self._namesrv.stop()
             raise
         self._broker = broker
-        return Addresses(namesrv, join_address(self._host, port), str(self._store))
+        grpc = ""
+        if config.grpc_server_port is not None:
+            grpc = join_address(self._host, config.grpc_server_port)
+        return Addresses(namesrv, join_address(self._host, port), str(self._store), grpc)
 
     async def stop(self) -> None:
         """Stop the broker, which says goodbye to the name server, then the name server."""
@@ -165,6 +178,8 @@ class Embedded:
             ]
         )
         config.listen_port = self._broker_port
+        if self._grpc_port is not None:
+            config.grpc_server_port = self._grpc_port
         return config
 
 
@@ -194,11 +209,23 @@ async def _serve(store: Path, arguments: argparse.Namespace) -> None:
         host=arguments.host,
         namesrv_port=arguments.namesrv_port,
         broker_port=arguments.broker_port,
+        grpc_port=_grpc_port(arguments),
         settings=read_environment(os.environ),
     )
     print(json.dumps((await pair.start())._asdict()), flush=True)
     await stop.wait()
     await pair.stop()
+
+
+def _grpc_port(arguments: argparse.Namespace) -> int | None:
+    """Return the port for gRPC clients, or None where the library for it is not installed."""
+    if not has_grpc():
+        LOG.warning("no port for gRPC clients: %s", MISSING)
+        return None
+    if arguments.grpc_port is not None:
+        return int(arguments.grpc_port)
+    # Who lets the system choose the other ports may run many pairs at once.
+    return GRPC_PORT if arguments.namesrv_port else 0
 
 
 def _stop_at_end_of_stdin(stop: asyncio.Event) -> None:
@@ -236,6 +263,12 @@ def _parser() -> argparse.ArgumentParser:
             metavar="N",
             help=f"port of the {name} (default {port}, 0 takes a free one)",
         )
+    parser.add_argument(
+        "--grpc-port",
+        type=_port,
+        metavar="N",
+        help=f"port for gRPC clients (default {GRPC_PORT}, or a free one with --namesrv-port 0)",
+    )
     parser.add_argument(
         "--until-stdin-closes", action="store_true", help="stop when stdin ends, too"
     )

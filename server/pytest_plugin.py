@@ -26,11 +26,19 @@ STOP_S = 60.0
 
 
 class RocketMQ(NamedTuple):
-    """A running pair: ``host:port`` of both, and the store directory."""
+    """A running pair: ``host:port`` of both, and the store directory.
+
+    Attributes:
+        namesrv: the name server.
+        broker: the broker.
+        store: its store directory.
+        grpc: the port for gRPC clients of RocketMQ 5; "" where grpcio is not installed.
+    """
 
     namesrv: str
     broker: str
     store: Path
+    grpc: str = ""
 
 
 @pytest.fixture(scope="session")
@@ -52,7 +60,7 @@ def running_pair() -> Iterator[RocketMQ]:
     """Start a name server and a broker, and stop them at the end of the block."""
     command = [sys.executable, "-m", "server.embedded", "--until-stdin-closes"]
     with subprocess.Popen(
-        [*command, "--namesrv-port", "0", "--broker-port", "0"],
+        [*command, "--namesrv-port", "0", "--broker-port", "0", "--grpc-port", "0"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -64,7 +72,7 @@ def running_pair() -> Iterator[RocketMQ]:
             pytest.fail(f"the embedded broker did not start, exit code {process.wait()}")
         ready = json.loads(line)
         try:
-            yield RocketMQ(ready["namesrv"], ready["broker"], Path(ready["store"]))
+            yield RocketMQ(ready["namesrv"], ready["broker"], Path(ready["store"]), ready["grpc"])
         finally:
             process.stdin.close()
             try:

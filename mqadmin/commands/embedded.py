@@ -21,15 +21,17 @@ class EmbeddedRow(Row):
     namesrv: str
     broker: str
     store: str
+    grpc: str
 
 
 BROKER_PORT: Final = 10911
+GRPC_PORT: Final = 8081
 
 
 @command(
     "embedded",
     examples=(
-        ("mqadmin embedded", "on ports 9876 and 10911 of this machine, on a temporary store"),
+        ("mqadmin embedded", "on ports 9876, 10911 and 8081 of this machine, on a temporary store"),
         ("mqadmin embedded --store ./data --port 0 -o json", "keep the data, take a free port"),
     ),
     rows=EmbeddedRow,
@@ -40,17 +42,29 @@ BROKER_PORT: Final = 10911
 @click.option(
     "--broker-port", type=PORT, default=BROKER_PORT, help="port of the broker; 0 takes a free one"
 )
-def embedded(call: Call, *, store: str | None, port: int, broker_port: int) -> Outcome:
+@click.option(
+    "--grpc-port",
+    type=PORT,
+    default=GRPC_PORT,
+    help="port for gRPC clients of RocketMQ 5; 0 takes a free one",
+)
+def embedded(
+    call: Call, *, store: str | None, port: int, broker_port: int, grpc_port: int
+) -> Outcome:
     """Return one row when they are ready, and end when they end."""
-    if port == 0 and broker_port == BROKER_PORT:
-        broker_port = 0
-    return Outcome(_run(store, port, broker_port), follow=True)
+    if port == 0:
+        broker_port = 0 if broker_port == BROKER_PORT else broker_port
+        grpc_port = 0 if grpc_port == GRPC_PORT else grpc_port
+    server = EmbeddedServer(
+        store=store, namesrv_port=port, broker_port=broker_port, grpc_port=grpc_port
+    )
+    return Outcome(_run(server), follow=True)
 
 
-def _run(store: str | None, port: int, broker_port: int) -> Iterator[EmbeddedRow]:
-    with EmbeddedServer(store=store, namesrv_port=port, broker_port=broker_port) as server:
+def _run(starting: EmbeddedServer) -> Iterator[EmbeddedRow]:
+    with starting as server:
         at = server.addresses
-        yield EmbeddedRow(at.namesrv, at.broker, at.store)
+        yield EmbeddedRow(at.namesrv, at.broker, at.store, at.grpc)
         exit_code = server.wait()
     if exit_code:
         raise CommandError(f"the servers ended with exit code {exit_code}")

@@ -68,7 +68,10 @@ def shell(
 
             if embedded:
                 at = server.addresses
-                call.warn(f"embedded: namesrv {at.namesrv}, broker {at.broker}, store {at.store}")
+                call.warn(
+                    f"embedded: namesrv {at.namesrv}, broker {at.broker}, "
+                    f"grpc {at.grpc or '(needs grpcio)'}, store {at.store}"
+                )
             exit_code = run_interactive(call)
         else:
             shell = Shell(console, workplace)

@@ -25,11 +25,12 @@ ERROR_LINES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where the servers listen, and where the store is."""
+    """Where the servers listen, and where the store is; ``grpc`` is "" without grpcio."""
 
     namesrv: str
     broker: str
     store: str
+    grpc: str = ""
 
 
 class EmbeddedServer:
@@ -37,15 +38,21 @@ class EmbeddedServer:
 
     Args:
         store: directory of the store; a temporary one where None.
-        namesrv_port: 0 takes a free port; ``broker_port`` too.
+        namesrv_port: 0 takes a free port; ``broker_port`` and ``grpc_port`` too.
     """
 
     def __init__(
-        self, *, store: str | None = None, namesrv_port: int = 0, broker_port: int = 0
+        self,
+        *,
+        store: str | None = None,
+        namesrv_port: int = 0,
+        broker_port: int = 0,
+        grpc_port: int = 0,
     ) -> None:
         self._command = [
             *(sys.executable, "-P", "-m", "server.embedded", "--until-stdin-closes"),
             *("--namesrv-port", str(namesrv_port), "--broker-port", str(broker_port)),
+            *("--grpc-port", str(grpc_port)),
             *(("--store", store) if store is not None else ()),
         ]
         self._child: subprocess.Popen[str] | None = None
@@ -71,7 +78,7 @@ class EmbeddedServer:
         if not line:
             raise self._failure()
         ready = json.loads(line)
-        self.addresses = Addresses(ready["namesrv"], ready["broker"], ready["store"])
+        self.addresses = Addresses(ready["namesrv"], ready["broker"], ready["store"], ready["grpc"])
         return self
 
     def __exit__(self, *_: object) -> None:

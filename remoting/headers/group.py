@@ -51,6 +51,13 @@ class UnregisterClientResponse(Header):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GetSubscriptionGroupConfig(Header):
+    """Ask for the settings of one consumer group (request code 352, of 5.x)."""
+
+    group: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GetConsumerConnectionList(Header):
     """Ask for the connections of a consumer group (request code 203)."""
 

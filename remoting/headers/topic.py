@@ -41,6 +41,13 @@ class GetAllTopicConfigResponse(Header):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GetTopicConfig(Header):
+    """Ask for the configuration of one topic (request code 351, of 5.x)."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GetTopicStatsInfo(Header):
     """Ask for the min and max offset of every queue of a topic (request code 202)."""
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from remoting.aio.client import RemotingClient
 from remoting.aio.resources import Resources
@@ -36,7 +36,7 @@ from server.broker.ha.epoch import EpochFile
 from server.broker.ha.ha_file import before_start
 from server.broker.ha.replication import Replication
 from server.broker.pop.modes import FILE_NAME as REQUEST_MODES
-from server.broker.ports import server_of
+from server.broker.ports import open_grpc_port, server_of
 from server.broker.registration import Registration
 from server.broker.send.kernel import plain_sends
 from server.broker.startup import log_opening, run, version_line
@@ -54,6 +54,9 @@ from server.store.store import MessageStore
 from server.store.timer.files import TimerFlush
 from storefmt.formats.hosts import pack_host
 from storefmt.paths import StorePaths
+
+if TYPE_CHECKING:
+    from server.proxy.endpoint import Endpoint
 
 LOG = logging.getLogger(__name__)
 
@@ -109,6 +112,7 @@ class BrokerApp:
         self._broker: Broker | None = None
         self._registration: Registration | None = None
         self._replication: Replication | None = None
+        self._endpoint: Endpoint | None = None
         self._expiry: asyncio.TimerHandle | None = None
         self._expiry_ms = 0
         self._offsets_saved = -1
@@ -182,7 +186,18 @@ class BrokerApp:
         registration.soon(registered.set)
         await registered.wait()
         replication.fence.asked()
+        await self._open_grpc_port(broker)
         return config.listen_port
+
+    async def _open_grpc_port(self, broker: Broker) -> None:
+        """Serve gRPC clients, too, where grpcServerPort says so."""
+        try:
+            self._endpoint = await open_grpc_port(
+                self._config, self._clock, access=broker.access, resources=self._server.resources
+            )
+        except BaseException:
+            await self.stop()
+            raise
 
     def _make_registration(self, broker: Broker, replication: Replication) -> Registration:
         fence = replication.fence
@@ -255,6 +270,9 @@ class BrokerApp:
         """
         broker = self.broker
         self._is_stopping = True
+        if self._endpoint is not None:
+            # First, because its clients give back messages and leave their groups.
+            await self._endpoint.stop()
         broker.sender.close()
         broker.store.cleaner.close()
         await self._services.stop()

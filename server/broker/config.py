@@ -144,6 +144,9 @@ class BrokerConfig:
     listen_port: int = setting(10911, low=0, high=65535, important=True)
     """The port for clients; 0 takes a free port."""
     namesrv_addr: str | None = setting(None, important=True)
+    grpc_server_port: int | None = setting(None, low=0, high=65535, important=True)
+    """Extension: the port for gRPC clients of RocketMQ 5, usually 8081, and 0 takes a free one; not
+    given, there is none. Java has this key in the settings of its proxy."""
     broker_permission: int = setting(6, low=0, high=7)
     default_topic_queue_nums: int = setting(8, low=1, high=65536)
     auto_create_topic_enable: bool = setting(True, important=True)
@@ -329,6 +332,8 @@ def faults(config: BrokerConfig) -> Iterator[str]:
     ):
         if not name or len(name) > NAME_SIZE_MAX or not name.isprintable() or " " in name:
             yield f"{key} is {name!r}, expected 1 to {NAME_SIZE_MAX} printable characters, no blank"
+    if config.grpc_server_port is not None and not config.namesrv_addrs:
+        yield "grpcServerPort is set, and no namesrvAddr says where gRPC clients find routes"
     if config.acl_enable and config.rocketmq_home is None:
         yield "aclEnable is true, and neither rocketmqHome nor ROCKETMQ_HOME says where conf is"
     for key, text in (

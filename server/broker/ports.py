@@ -1,19 +1,30 @@
-"""The ports of a broker: listenPort, and the fast port listenPort - 2 of a master.
+"""The ports of a broker: listenPort, the fast port listenPort - 2 of a master, grpcServerPort.
 
 Rule: both ports accept the same requests with the same limits. Java's slaves ask for the topics on
 the fast port, and its clients with vipChannelEnabled use only that one. If the fast port is not
-available, the broker runs without it.
+available, the broker runs without it. What serves gRPC clients is loaded only where
+grpcServerPort is set.
 
 Source: broker/BrokerController.java (fastRemotingServer), common/MixAll.java#brokerVIPChannel.
 """
 
 import logging
+import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from remoting.aio.resources import Resources
 from remoting.aio.server import RemotingServer, ServerConn
+from remoting.aio.tls import ClientTls, TlsMode
 from remoting.frame import RawFrame
+from server.broker.acl.control import AccessControl
 from server.broker.config import BrokerConfig
+from server.runtime.clock import Clock
+from server.runtime.hostaddress import join_address
+from server.runtime.process import StartFailed
+
+if TYPE_CHECKING:
+    from server.proxy.endpoint import Endpoint
 
 LOG = logging.getLogger(__name__)
 
@@ -68,3 +79,51 @@ async def open_fast_port(
         LOG.info("port %d, where Java slaves ask for topics, cannot be had: %s", port, error)
         return None
     return server
+
+
+async def open_grpc_port(
+    config: BrokerConfig,
+    clock: Clock,
+    *,
+    access: AccessControl | None,
+    resources: Resources,
+) -> "Endpoint | None":
+    """Return the endpoint for gRPC clients, which is started, or None without grpcServerPort.
+
+    Args:
+        config: the settings; gets the port if the system chose it.
+        clock: the time.
+        access: the accounts; None without ACL.
+        resources: limits that it shares with the other ports of its process.
+
+    Raises:
+        StartFailed: the port or the library for it is not available.
+    """
+    if config.grpc_server_port is None:
+        return None
+    from server.proxy.config import ProxyConfig
+    from server.proxy.endpoint import Endpoint
+
+    is_enforcing = config.tls.server.mode is TlsMode.ENFORCING
+    endpoint = Endpoint(
+        ProxyConfig(
+            grpc_server_port=config.grpc_server_port,
+            bind_address=config.bind_address,
+            namesrv_addr=config.namesrv_addr,
+            tls=config.tls,
+        ),
+        clock,
+        broker_tls=config.tls.client or (ClientTls() if is_enforcing else None),
+        secret_of=None if access is None else access.secret_of,
+        resources=resources,
+    )
+    try:
+        config.grpc_server_port = await endpoint.start()
+    except OSError as error:
+        address = join_address(config.bind_address, config.grpc_server_port)
+        reason = os.strerror(error.errno).lower() if error.errno else str(error)
+        raise StartFailed(
+            f"cannot listen on {address} for gRPC clients: {reason}; stop what uses it, or choose "
+            "another port with grpcServerPort"
+        ) from error
+    return endpoint

@@ -94,6 +94,11 @@ class AccessControl:
             raise AclError(f"Check signature failed for accessKey={account.access_key}")
         self._check_perms(account, command)
 
+    def secret_of(self, access_key: str) -> str | None:
+        """Return the secret key of an account, to check what it signed; None without account."""
+        account = self._table.accounts.get(access_key)
+        return None if account is None else account.secret_key
+
     def allows_send(self, ip: str, code: int, topic: str, proof: Proof) -> bool:
         """Tell whether ``check`` allows a send, at less cost; False if only ``check`` can tell.
 

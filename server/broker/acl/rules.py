@@ -258,6 +258,8 @@ STRICT: Final[Mapping[int, Rule]] = {
     LaterCode.ACK_MESSAGE: _POPPED,
     LaterCode.CHANGE_MESSAGE_INVISIBLETIME: _POPPED,
     LaterCode.BATCH_ACK_MESSAGE: Rule(Level.PERMS, "SUB of its topics and groups", _batch_ack),
+    LaterCode.GET_TOPIC_CONFIG: _OFFSETS,
+    LaterCode.GET_SUBSCRIPTIONGROUP_CONFIG: _perms(_group("group")),
     LaterCode.QUERY_ASSIGNMENT: Rule(Level.PERMS, "SUB of the topic and the group", _assignment),
 }
 """The requests of ordinary clients; every other request needs an admin."""

@@ -1,18 +1,21 @@
-"""Subscription groups (settings of consumer groups): create (200), list (201), delete (207).
+"""Subscription groups (settings of consumer groups): create (200), list (201), one (352),
+delete (207).
 
 Source: broker/processor/AdminBrokerProcessor.java.
 """
 
 from remoting.bodies import SubscriptionGroupWrapper, decode_value
-from remoting.codes import RequestCode, ResponseCode
+from remoting.codes import LaterCode, RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import DeleteSubscriptionGroup
+from remoting.headers.group import GetSubscriptionGroupConfig
 from server.broker import names
 from server.broker.files.saves import answer_when_saved
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.runtime.slices import Steps, in_slices, large
+from storefmt.config import fastjson
 from storefmt.config.tables import SubscriptionGroup
 
 RETRY_QUEUE_COUNT_MAX = 1_024
@@ -44,6 +47,18 @@ def get_all_groups(broker: Broker, request: Request) -> Steps[Command]:
     )
     text = yield from large(body.encode, count=len(table.groups))
     return request.command.response(body=text)
+
+
+@handles(LaterCode.GET_SUBSCRIPTIONGROUP_CONFIG)
+def get_group(broker: Broker, request: Request) -> Command:
+    """Return the settings of one group, which is created where that is allowed."""
+    name = request.command.header(GetSubscriptionGroupConfig).group
+    group = broker.groups.find(name, now_ms=request.now_ms)
+    if group is None:
+        return request.command.response(
+            ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remark="No group in this broker"
+        )
+    return request.command.response(body=fastjson.dumps(group.to_json()).encode())
 
 
 @handles(RequestCode.DELETE_SUBSCRIPTIONGROUP)

@@ -1,4 +1,4 @@
-"""Topics: create (17), delete (215), list (21, 305), statistics (202), consumer groups (300), and
+"""Topics: create (17), delete (215), list (21, 305), one (351), statistics (202), groups (300), and
 removal of queues whose topic does not exist any more (316).
 
 Source: broker/processor/AdminBrokerProcessor.java.
@@ -14,7 +14,7 @@ from remoting.bodies import (
     TopicOffset,
     TopicStatsTable,
 )
-from remoting.codes import RequestCode, ResponseCode
+from remoting.codes import LaterCode, RequestCode, ResponseCode
 from remoting.command import UNSET_REMARK, Command
 from remoting.headers import (
     CreateTopic,
@@ -23,6 +23,7 @@ from remoting.headers import (
     GetTopicStatsInfo,
     QueryTopicConsumeByWho,
 )
+from remoting.headers.topic import GetTopicConfig
 from server.broker import names
 from server.broker.cold_handler import each
 from server.broker.files.saves import answer_when_saved
@@ -30,6 +31,7 @@ from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.runtime.slices import Steps, in_slices, large
+from storefmt.config import fastjson
 from storefmt.config.tables import MULTI_TAG, SINGLE_TAG, TopicConfig
 from storefmt.config.topic_attributes import altered
 from storefmt.errors import BadCall
@@ -67,6 +69,18 @@ def create_topic(broker: Broker, request: Request) -> Command | None:
         broker.files, request, name="topics", remark=UNSET_REMARK, then=broker.when_registered
     )
     return None
+
+
+@handles(LaterCode.GET_TOPIC_CONFIG)
+def get_topic(broker: Broker, request: Request) -> Command:
+    """Return the settings of one topic, with its attributes."""
+    name = request.command.header(GetTopicConfig).topic
+    topic = broker.topics.get(name)
+    if topic is None:
+        return request.command.response(
+            ResponseCode.TOPIC_NOT_EXIST, remark=f"No topic in this broker. topic: {name}"
+        )
+    return request.command.response(body=fastjson.dumps(topic.to_json()).encode())
 
 
 @handles(RequestCode.DELETE_TOPIC_IN_BROKER)

@@ -1,0 +1,274 @@
+"""The brokers behind the proxy: where they are, what their topics and groups are set to.
+
+    name servers ── routes, addresses ──┐
+    a broker ── a topic's type, ────────┴── Cluster ── routes for clients, checks of requests
+                a group's settings
+
+What a broker says about topics and groups is used for 20 s. A broker of 4.9 knows no types of
+topics, so its topics take every message; one of 5.x says NORMAL where nothing was set.
+
+Rule: what is not there is asked for again each time, since clients create it and use it at once.
+
+Source: proxy/service/metadata/ClusterMetadataService.java,
+proxy/service/route/ClusterTopicRouteService.java, common/attribute/TopicMessageType.java (5.4.0).
+"""
+
+from collections.abc import Awaitable, Callable
+from enum import Enum
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from mqclient.client import responses
+from mqclient.client.instance import MQClient
+from mqclient.errors import ClientError
+from remoting.acl import sign
+from remoting.aio.tls import ClientTls
+from remoting.bodies import (
+    BrokerData,
+    ClusterInfo,
+    SubscriptionGroupWrapper,
+    TopicRouteData,
+    decode_value,
+)
+from remoting.codes import LaterCode, RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.errors import BadBody
+from remoting.header import Header
+from remoting.headers.group import GetSubscriptionGroupConfig
+from remoting.headers.topic import GetTopicConfig
+from server.proxy.context import Account
+from storefmt.config.tables import SubscriptionGroup, TopicConfig
+from storefmt.errors import StoreError
+
+FRESH_MS: Final = 20_000
+MESSAGE_TYPE: Final = "message.type"
+ATTRIBUTES: Final = "attributes"
+
+_V = TypeVar("_V")
+_C = TypeVar("_C", TopicConfig, SubscriptionGroup)
+
+
+class TopicType(Enum):
+    """Which messages a topic takes (its attribute ``message.type``)."""
+
+    UNSPECIFIED = "UNSPECIFIED"
+    NORMAL = "NORMAL"
+    FIFO = "FIFO"
+    DELAY = "DELAY"
+    TRANSACTION = "TRANSACTION"
+    PRIORITY = "PRIORITY"
+    MIXED = "MIXED"
+
+
+class Group(NamedTuple):
+    """The settings of a consumer group that matter to its clients.
+
+    Attributes:
+        retry_max_times: how often a message is delivered again.
+        is_fifo: whether each queue is consumed in order.
+        exponential: initial pause (ms), largest pause (ms) and factor between attempts; None when
+            the pauses are ``pauses_ms``.
+        pauses_ms: the pauses between attempts.
+    """
+
+    retry_max_times: int
+    is_fifo: bool
+    exponential: tuple[int, int, int] | None
+    pauses_ms: tuple[int, ...]
+
+    def pause_ms(self, attempt: int) -> int:
+        """Return how long a message that failed is hidden; ``attempt`` counts from 0."""
+        if self.exponential is not None:
+            initial_ms, max_ms, factor = self.exponential
+            return min(max_ms, initial_ms * int(factor ** max(0, min(attempt, 32))))
+        return self.pauses_ms[min(max(0, attempt) + 2, len(self.pauses_ms) - 1)]
+
+
+PAUSES_MS: Final = tuple(
+    seconds * 1000
+    for seconds in (
+        1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200,
+    )
+)  # fmt: skip
+"""The pauses between attempts of a group that has no policy of its own."""
+_EXPONENTIAL: Final = (5_000, 7_200_000, 2)
+
+
+class _Cache(Generic[_V]):
+    """Values that are used for a while before they are asked for again."""
+
+    def __init__(self, now_ms: Callable[[], int]) -> None:
+        self._now_ms = now_ms
+        self._known: dict[str, tuple[int, _V]] = {}
+
+    async def get(self, name: str, ask: Callable[[], Awaitable[_V | None]]) -> _V | None:
+        known = self._known.get(name)
+        if known is not None and self._now_ms() < known[0]:
+            return known[1]
+        try:
+            found = await ask()
+        except ClientError:
+            # The last answer is better than none while a broker is away.
+            if known is None:
+                raise
+            return known[1]
+        if found is None:
+            self._known.pop(name, None)
+        else:
+            self._known[name] = self._now_ms() + FRESH_MS, found
+        return found
+
+
+class Cluster:
+    """What the proxy knows about the brokers.
+
+    Args:
+        client: asks the name servers and the brokers.
+        tls: how connections to brokers are encrypted; None leaves them plain.
+    """
+
+    def __init__(self, client: MQClient, *, tls: ClientTls | None = None) -> None:
+        self.client = client
+        self.tls = tls
+        self._link = MQClient(None, tls=tls)
+        self._types: _Cache[TopicType] = _Cache(client.now_ms)
+        self._groups: _Cache[Group] = _Cache(client.now_ms)
+        self._brokers: _Cache[ClusterInfo] = _Cache(client.now_ms)
+
+    async def close(self) -> None:
+        """Close the connections to the brokers."""
+        await self._link.close()
+
+    async def route(self, topic: str) -> TopicRouteData:
+        """Return the route of a topic; raises ClientError where there is none."""
+        return await self.client.route(topic)
+
+    async def master(self, broker_name: str) -> str | None:
+        """Return the address of a master; None when the name servers know none of this name."""
+        found = await self._cluster()
+        data = found.broker_addr_table.get(broker_name)
+        return None if data is None else data.master()
+
+    async def topic_type(self, topic: str, account: Account | None) -> TopicType:
+        """Return which messages a topic takes; UNSPECIFIED when that cannot be told."""
+
+        async def ask() -> TopicType | None:
+            data = await self._a_broker_of(topic)
+            return None if data is None else await self._ask_type(data, topic, account)
+
+        try:
+            return await self._types.get(topic, ask) or TopicType.UNSPECIFIED
+        except ClientError:
+            return TopicType.UNSPECIFIED
+
+    async def group(self, name: str, account: Account | None) -> Group | None:
+        """Return the settings of a consumer group; None when no broker can tell them."""
+
+        async def ask() -> Group | None:
+            found = await self._cluster()
+            addresses = (data.any_address() for data in found.broker_addr_table.values())
+            address = next(filter(None, addresses), None)
+            return None if address is None else await self._ask_group(address, name, account)
+
+        try:
+            return await self._groups.get(name, ask)
+        except ClientError:
+            return None
+
+    async def _cluster(self) -> ClusterInfo:
+        async def ask() -> ClusterInfo:
+            address, answer = await self.client.ask_namesrv(
+                RequestCode.GET_BROKER_CLUSTER_INFO, what="the brokers"
+            )
+            responses.check(answer, address=address, what="the brokers")
+            return responses.body(answer, ClusterInfo, address=address)
+
+        return await self._brokers.get("", ask) or ClusterInfo()
+
+    async def _a_broker_of(self, topic: str) -> BrokerData | None:
+        route = await self.route(topic)
+        return next(iter(route.broker_datas), None)
+
+    async def _ask_type(
+        self, data: BrokerData, topic: str, account: Account | None
+    ) -> TopicType | None:
+        address = data.any_address()
+        if address is None:
+            return None
+        answer = await self._ask(
+            address, LaterCode.GET_TOPIC_CONFIG, GetTopicConfig(topic=topic), account
+        )
+        if answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+            return TopicType.MIXED
+        if answer.code != ResponseCode.SUCCESS:
+            return None
+        config = _decoded(TopicConfig, answer)
+        return None if config is None else type_of(config)
+
+    async def _ask_group(self, address: str, name: str, account: Account | None) -> Group | None:
+        header = GetSubscriptionGroupConfig(group=name)
+        answer = await self._ask(address, LaterCode.GET_SUBSCRIPTIONGROUP_CONFIG, header, account)
+        if answer.code == ResponseCode.SUCCESS:
+            config = _decoded(SubscriptionGroup, answer)
+            return None if config is None else group_of(config)
+        if answer.code != ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+            return None
+        code = RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG
+        answer = await self._ask(address, code, None, account)
+        responses.check(answer, address=address, what="the consumer groups")
+        table = responses.body(answer, SubscriptionGroupWrapper, address=address)
+        known = table.subscription_group_table.get(name)
+        return group_of(known or SubscriptionGroup(group_name=name))
+
+    async def _ask(
+        self, address: str, code: int, header: Header | None, account: Account | None
+    ) -> Command:
+        return await self._link.invoke(address, signed(Command.request(code, header), account))
+
+
+def signed(command: Command, account: Account | None) -> Command:
+    """Return a request with the signature of an account, if there is one."""
+    if account is not None:
+        sign(command, account.access_key, account.secret_key)
+    return command
+
+
+def type_of(config: TopicConfig) -> TopicType:
+    """Return the message type of a topic's configuration."""
+    attributes = config.extra.get(ATTRIBUTES)
+    text = attributes.get(MESSAGE_TYPE) if isinstance(attributes, dict) else None
+    if text is None:
+        return TopicType.NORMAL
+    return TopicType.__members__.get(str(text), TopicType.UNSPECIFIED)
+
+
+def group_of(config: SubscriptionGroup) -> Group:
+    """Return the settings of a group that matter here."""
+    exponential = None
+    pauses_ms = PAUSES_MS
+    policy = config.extra.get("groupRetryPolicy")
+    if isinstance(policy, dict):
+        own = policy.get("exponentialRetryPolicy")
+        if policy.get("type") == "EXPONENTIAL":
+            exponential = _EXPONENTIAL
+            if isinstance(own, dict):
+                named = zip(("initial", "max", "multiplier"), _EXPONENTIAL, strict=True)
+                initial, most, factor = (_int(own.get(key), usual) for key, usual in named)
+                exponential = initial, most, factor
+        else:
+            own = policy.get("customizedRetryPolicy")
+            listed = own.get("next") if isinstance(own, dict) else None
+            if isinstance(listed, list) and listed:
+                pauses_ms = tuple(_int(each, 0) for each in listed)
+    is_fifo = config.extra.get("consumeMessageOrderly") is True
+    return Group(config.retry_max_times, is_fifo, exponential, pauses_ms)
+
+
+def _int(value: object, usual: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else usual
+
+
+def _decoded(kind: type[_C], answer: Command) -> _C | None:
+    try:
+        return decode_value(kind, answer.body)
+    except (BadBody, StoreError):
+        return None

@@ -1,0 +1,387 @@
+"""Consumers: ReceiveMessage, AckMessage, ChangeInvisibleDuration, ForwardMessageToDeadLetterQueue.
+
+    ReceiveMessage ── POP_MESSAGE, held by the broker ──> status, messages, time of the delivery
+                        ├─ delivered too often ──> dead letter
+                        └─ another tag with the same hash ──> acknowledged
+
+Rule: a message that was popped reaches its client or is given back. When a stream is cut, what was
+not written to it is visible to others after a second, also where the broker answers only later.
+
+Source: proxy/grpc/v2/consumer/ReceiveMessageActivity.java, ReceiveMessageResponseStreamWriter.java,
+AckMessageActivity.java, ChangeInvisibleDurationActivity.java,
+producer/ForwardMessageToDLQActivity.java (5.4.0).
+"""
+
+import asyncio
+import itertools
+import logging
+import random
+from collections.abc import AsyncGenerator, Coroutine, Sequence
+from typing import Any, Final, NamedTuple
+
+from mqclient.client import responses, routes
+from mqclient.consumer.pop.pop_request import stamped
+from mqclient.consumer.subscription import Subscription
+from mqclient.errors import BadAnswer, ClientError
+from mqclient.message import MessageExt, read_pulled
+from remoting.codes import LaterCode, LaterResponseCode, ResponseCode
+from remoting.command import Command
+from remoting.errors import BadHeader
+from remoting.headers.pop import PopMessage, PopMessageResponse
+from server.proxy.checks import check_invisible_time, group_of, subscription_of, topic_of
+from server.proxy.cluster import Cluster
+from server.proxy.config import ProxyConfig
+from server.proxy.context import Call
+from server.proxy.errors import Refused, broker_status, ok, refused_inside, status_of
+from server.proxy.handles import checked
+from server.proxy.messages import POP_CK, to_grpc
+from server.proxy.protocol.codes import Code
+from server.proxy.protocol.definitions import Broker, MessageQueue, Status
+from server.proxy.protocol.requests import (
+    AckMessageRequest,
+    AckMessageResponse,
+    AckMessageResultEntry,
+    ChangeInvisibleDurationRequest,
+    ChangeInvisibleDurationResponse,
+    ForwardToDeadLetterQueueRequest,
+    ReceiveMessageRequest,
+    ReceiveMessageResponse,
+    Response,
+)
+from server.proxy.sessions import Session, Sessions
+
+LOG = logging.getLogger(__name__)
+
+COUNT_MAX: Final = 32
+FROM_MAX: Final = 1
+ANY_QUEUE: Final = -1
+NACK_MS: Final = 1_000
+GRACE_S: Final = 5.0
+"""How much later than asked the answer to a held pop may come."""
+POLLING_TIME_VERSION: Final = "5.0.3"
+"""Clients from this version on know the code ILLEGAL_POLLING_TIME."""
+
+
+class _Asked(NamedTuple):
+    """A receive request, checked."""
+
+    topic: str
+    group: str
+    subscription: Subscription
+    count_max: int
+    invisible_ms: int
+    polling_ms: int
+    is_fifo: bool
+    attempts_max: int
+    attempt_id: str | None
+    renews: bool
+
+
+class _Popped(NamedTuple):
+    """The answer to a pop: messages, or the status that stands for none."""
+
+    messages: list[MessageExt]
+    nothing: Status
+
+
+class Receiving:
+    """The methods for consumers.
+
+    Args:
+        config: limits.
+        cluster: the brokers.
+        sessions: the clients.
+    """
+
+    def __init__(self, config: ProxyConfig, cluster: Cluster, sessions: Sessions) -> None:
+        self._config = config
+        self._cluster = cluster
+        self._sessions = sessions
+        self._turns = itertools.count(random.randrange(1 << 16))
+        self._returning: set[asyncio.Task[None]] = set()
+
+    async def receive(
+        self, request: ReceiveMessageRequest, call: Call
+    ) -> AsyncGenerator[ReceiveMessageResponse, None]:
+        """Yield a status, the messages if there are any, and the time of the delivery."""
+        session = self._sessions.of(call)
+        asked: _Asked | None = None
+        try:
+            asked = await self._checked(request, session, call)
+            popped = await self._popped(asked, request.message_queue, session)
+        except (Refused, ClientError) as error:
+            popped = _Popped([], status_of(error))
+        left = popped.messages
+        try:
+            yield ReceiveMessageResponse(status=ok() if left else popped.nothing)
+            while left:
+                yield ReceiveMessageResponse(message=to_grpc(left[0]))
+                message, left = left[0], left[1:]
+                if asked is not None and asked.renews:
+                    _watch(session, asked, message)
+            yield ReceiveMessageResponse(delivery_timestamp=self._cluster.client.now_ms())
+        finally:
+            if left and asked is not None:
+                self._return_later(left, asked, session)
+
+    async def ack(self, request: AckMessageRequest, call: Call) -> AckMessageResponse:
+        """Acknowledge messages; each has a status of its own."""
+        topic, group = topic_of(request.topic), group_of(request.group)
+        session = self._sessions.of(call)
+        entries = await asyncio.gather(
+            *(
+                self._ack(session, each.receipt_handle, each.message_id, topic, group)
+                for each in request.entries
+            )
+        )
+        codes = {each.status.code for each in entries if each.status is not None}
+        if len(codes) == 1:
+            (code,) = codes
+            status = Status(code=code, message=code.name)
+        elif codes:
+            status = Status(code=Code.MULTIPLE_RESULTS, message=Code.MULTIPLE_RESULTS.name)
+        else:
+            status = Status(code=Code.INTERNAL_SERVER_ERROR, message="ack message result is empty")
+        return AckMessageResponse(status=status, entries=list(entries))
+
+    async def change_invisible(
+        self, request: ChangeInvisibleDurationRequest, call: Call
+    ) -> ChangeInvisibleDurationResponse:
+        """Hide a message for another while from now on."""
+        topic, group = topic_of(request.topic), group_of(request.group)
+        invisible_ms = request.invisible_duration or 0
+        check_invisible_time(invisible_ms, self._config)
+        renewals = self._sessions.of(call).renewals
+        handle = renewals.take(
+            group=group, message_id=request.message_id, handle=request.receipt_handle
+        )
+        fresh = await renewals.deliveries.hide(
+            handle, topic=topic, group=group, invisible_ms=invisible_ms
+        )
+        if fresh is None:
+            text = "changeInvisibleDuration failed: status is abnormal"
+            raise Refused(Code.INTERNAL_SERVER_ERROR, text)
+        return ChangeInvisibleDurationResponse(status=ok(), receipt_handle=fresh)
+
+    async def forward(self, request: ForwardToDeadLetterQueueRequest, call: Call) -> Response:
+        """Make a message a dead letter."""
+        topic, group = topic_of(request.topic), group_of(request.group)
+        renewals = self._sessions.of(call).renewals
+        handle = renewals.take(
+            group=group, message_id=request.message_id, handle=request.receipt_handle
+        )
+        answer = await renewals.deliveries.give_up(
+            handle, message_id=request.message_id, topic=topic, group=group
+        )
+        return Response(status=broker_status(answer.code, answer.remark))
+
+    async def close(self) -> None:
+        """Wait until what was popped for nobody is given back."""
+        await asyncio.gather(*self._returning, return_exceptions=True)
+
+    # Receive.
+
+    async def _checked(
+        self, request: ReceiveMessageRequest, session: Session, call: Call
+    ) -> _Asked:
+        settings = await session.merged()
+        if settings is None or settings.subscription is None or settings.backoff_policy is None:
+            # Java fails here without a text that says why.
+            raise Refused(
+                Code.UNRECOGNIZED_CLIENT_TYPE, "cannot find client settings for this client"
+            )
+        polling_ms = self._polling_ms(request, settings.request_timeout or 0, call)
+        queue = request.message_queue or MessageQueue()
+        topic, group = topic_of(queue.topic), group_of(request.group)
+        renews = self._config.enable_proxy_auto_renew and request.auto_renew
+        invisible_ms = request.invisible_duration or 0
+        if renews:
+            invisible_ms = self._config.default_invisible_time_ms
+        else:
+            low_ms = self._config.min_invisible_time_ms
+            check_invisible_time(invisible_ms, self._config, low_ms=low_ms)
+        return _Asked(
+            topic=topic,
+            group=group,
+            subscription=subscription_of(request.filter_expression),
+            count_max=min(request.batch_size, COUNT_MAX),
+            invisible_ms=invisible_ms,
+            polling_ms=polling_ms,
+            is_fifo=bool(settings.subscription.fifo),
+            attempts_max=settings.backoff_policy.max_attempts,
+            attempt_id=request.attempt_id,
+            renews=renews,
+        )
+
+    def _polling_ms(
+        self, request: ReceiveMessageRequest, request_timeout_ms: int, call: Call
+    ) -> int:
+        """Return how long the broker may hold the pop."""
+        low_ms, high_ms = self._config.min_long_polling_ms, self._config.max_long_polling_ms
+        left_ms = high_ms + request_timeout_ms
+        if call.deadline_ms is not None:
+            left_ms = call.deadline_ms - self._cluster.client.now_ms()
+        polling_ms = request.long_polling_timeout
+        if polling_ms is None:
+            polling_ms = left_ms - request_timeout_ms // 2
+        polling_ms = min(max(polling_ms, low_ms), high_ms)
+        if polling_ms <= left_ms:
+            return polling_ms
+        if left_ms >= low_ms:
+            return left_ms
+        # Java compares the texts, too.
+        knows = call.version >= POLLING_TIME_VERSION
+        raise Refused(
+            Code.ILLEGAL_POLLING_TIME if knows else Code.BAD_REQUEST,
+            "The deadline time remaining is not enough for polling, please check network condition",
+        )
+
+    async def _popped(self, asked: _Asked, queue: MessageQueue | None, session: Session) -> _Popped:
+        """Pop, and keep only what the client shall get.
+
+        When the client is gone meanwhile, the pop goes on, and what it finds is given back.
+        """
+        place = await self._place(asked.topic, queue or MessageQueue())
+        popping = asyncio.ensure_future(self._pop(asked, place, session))
+        try:
+            return await asyncio.shield(popping)
+        except asyncio.CancelledError:
+            self._keep(self._return_popped(popping, asked, session))
+            raise
+
+    async def _place(self, topic: str, queue: MessageQueue) -> tuple[str, str, int]:
+        """Return name and address of the broker to pop from, and the queue or ANY_QUEUE."""
+        route = await self._cluster.route(topic)
+        readable = {data.broker_name for data in route.queue_datas if data.perm & routes.READABLE}
+        found = {name: at for name, at in routes.readers(route).items() if name in readable}
+        if not found:
+            raise refused_inside(Code.FORBIDDEN, "no readable queue")
+        wanted = (queue.broker or Broker()).name
+        name = wanted if wanted in found else sorted(found)[next(self._turns) % len(found)]
+        return name, found[name], ANY_QUEUE
+
+    async def _pop(self, asked: _Asked, place: tuple[str, str, int], session: Session) -> _Popped:
+        broker_name, address, queue_id = place
+        header = PopMessage(
+            consumer_group=asked.group,
+            topic=asked.topic,
+            queue_id=queue_id,
+            max_msg_nums=asked.count_max,
+            invisible_time=asked.invisible_ms,
+            poll_time=asked.polling_ms,
+            born_time=self._cluster.client.now_ms(),
+            init_mode=FROM_MAX,
+            exp_type=asked.subscription.kind,
+            exp=asked.subscription.expression,
+            order=asked.is_fifo,
+            attempt_id=asked.attempt_id,
+            broker_name=broker_name,
+        )
+        answer = await session.invoke(
+            address,
+            Command.request(LaterCode.POP_MESSAGE, header),
+            timeout_s=asked.polling_ms / 1000 + GRACE_S,
+        )
+        if answer.code == LaterResponseCode.POLLING_FULL:
+            return _Popped([], Status(code=Code.TOO_MANY_REQUESTS, message="polling full"))
+        if answer.code in (ResponseCode.PULL_NOT_FOUND, LaterResponseCode.POLLING_TIMEOUT):
+            return _Popped([], Status(code=Code.MESSAGE_NOT_FOUND, message="no new message"))
+        checked(answer, address=address, what=f"pop of topic {asked.topic}")
+        told = responses.header(answer, PopMessageResponse, address=address)
+        found, damage = read_pulled(answer.body, broker_name=broker_name)
+        if damage is not None:
+            LOG.error("broker %s sent what is no record of %s: %s", address, asked.topic, damage)
+        try:
+            popped = stamped(found, told, broker_name=broker_name)
+        except BadHeader as error:
+            raise BadAnswer(f"{address} answered a pop without usable offsets: {error}") from error
+        nothing = Status(code=Code.MESSAGE_NOT_FOUND, message="no match message")
+        return _Popped(await self._wanted(popped, asked, session), nothing)
+
+    async def _wanted(
+        self, found: Sequence[MessageExt], asked: _Asked, session: Session
+    ) -> list[MessageExt]:
+        """Return the messages for the client; acknowledge or give up the others."""
+        wanted = []
+        for each in found:
+            handle = f"{each.properties[POP_CK]} {each.log_offset}"
+            message = each.but(properties={**each.properties, POP_CK: handle})
+            deliveries = session.renewals.deliveries
+            try:
+                if not asked.subscription.accepts(message):
+                    await deliveries.ack(handle, topic=asked.topic, group=asked.group)
+                elif message.reconsume_times >= asked.attempts_max:
+                    await deliveries.give_up(
+                        handle,
+                        message_id=message.unique_key or message.msg_id,
+                        topic=asked.topic,
+                        group=asked.group,
+                    )
+                else:
+                    wanted.append(message)
+            except (Refused, ClientError) as error:
+                # It comes again when its time is over.
+                LOG.warning("%s of group %s is not put aside: %s", message, asked.group, error)
+        return wanted
+
+    # Messages that nobody gets.
+
+    def _return_later(
+        self, messages: Sequence[MessageExt], asked: _Asked, session: Session
+    ) -> None:
+        self._keep(self._return(messages, asked, session))
+
+    def _keep(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._returning.add(task)
+        task.add_done_callback(self._returning.discard)
+
+    async def _return_popped(
+        self, popping: "asyncio.Future[_Popped]", asked: _Asked, session: Session
+    ) -> None:
+        try:
+            popped = await popping
+        except (Refused, ClientError) as error:
+            LOG.info("a pop of a client that is gone failed: %s", error)
+            return
+        await self._return(popped.messages, asked, session)
+
+    async def _return(
+        self, messages: Sequence[MessageExt], asked: _Asked, session: Session
+    ) -> None:
+        for message in messages:
+            try:
+                await session.renewals.deliveries.hide(
+                    message.properties[POP_CK],
+                    topic=asked.topic,
+                    group=asked.group,
+                    invisible_ms=NACK_MS,
+                )
+            except (Refused, ClientError) as error:
+                LOG.warning("%s of group %s is not given back: %s", message, asked.group, error)
+
+    # Acknowledge.
+
+    async def _ack(
+        self, session: Session, handle: str, message_id: str, topic: str, group: str
+    ) -> AckMessageResultEntry:
+        try:
+            current = session.renewals.take(group=group, message_id=message_id, handle=handle)
+            if await session.renewals.deliveries.ack(current, topic=topic, group=group):
+                status = ok()
+            else:
+                text = "ack failed: status is abnormal"
+                status = Status(code=Code.INTERNAL_SERVER_ERROR, message=text)
+        except (Refused, ClientError) as error:
+            status = status_of(error)
+        return AckMessageResultEntry(message_id=message_id, receipt_handle=handle, status=status)
+
+
+def _watch(session: Session, asked: _Asked, message: MessageExt) -> None:
+    session.renewals.watch(
+        group=asked.group,
+        topic=asked.topic,
+        message_id=message.unique_key or message.msg_id,
+        handle=message.properties[POP_CK],
+        attempt=message.reconsume_times,
+    )

@@ -1,0 +1,287 @@
+"""Producers: SendMessage, EndTransaction, RecallMessage.
+
+    checks ─ type of the topic ─ a queue: by message group, or the next one ─ SEND_MESSAGE_V2
+                                                                               └─ SEND_BATCH_MESSAGE
+
+Messages of one group go to one queue, which the same consistent hash finds as in the proxy of
+5.4.0: proxies of both kinds may serve the producers of one topic.
+
+Rule: a message is stored once or its error is told; the proxy itself never sends it again.
+
+Source: proxy/grpc/v2/producer/SendMessageActivity.java, transaction/EndTransactionActivity.java,
+producer/RecallMessageActivity.java, proxy/processor/ProducerProcessor.java (5.4.0).
+"""
+
+import base64
+import binascii
+import itertools
+import random
+from collections.abc import Sequence
+from typing import Final
+
+from mqclient.client import responses, routes
+from mqclient.producer.send_result import SendResult, SendStatus, result_of
+from remoting.bodies import MessageQueue
+from remoting.codes import LaterCode, RequestCode
+from remoting.command import Command
+from remoting.headers import EndTransaction, SendMessageV2
+from remoting.headers.pop import RecallMessage, RecallMessageResponse
+from server.proxy.checks import SHARDING_KEY, check_type, message_type, topic_of
+from server.proxy.cluster import Cluster, TopicType
+from server.proxy.config import ProxyConfig
+from server.proxy.context import Call
+from server.proxy.errors import Refused, ok, refused_inside
+from server.proxy.handles import checked
+from server.proxy.messages import Packed, packed
+from server.proxy.protocol.codes import Code, TransactionResolution, TransactionSource
+from server.proxy.protocol.definitions import Message, Status
+from server.proxy.protocol.requests import (
+    EndTransactionRequest,
+    RecallMessageRequest,
+    Response,
+    SendMessageRequest,
+    SendMessageResponse,
+    SendResultEntry,
+)
+from server.proxy.protocol.requests import (
+    RecallMessageResponse as Recalled,
+)
+from server.proxy.sessions import Sessions
+from server.proxy.transactions import Transactions
+from storefmt.errors import StoreError
+from storefmt.formats import sysflag
+from storefmt.formats.batch import BatchEntry, join_batch
+from storefmt.formats.javahash import string_hash
+from storefmt.formats.msgid import parse_offset_id
+from storefmt.formats.properties import TRANSFER_FLAG, UNIQUE_KEY, format_properties, hashmap_order
+from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
+
+TEMPLATE: Final = "TBW102"
+TEMPLATE_QUEUE_COUNT: Final = 4
+REMARK: Final = "end transaction from proxy"
+RECALL_VERSION: Final = "v1"
+RECALL_HANDLE: Final = "recallHandle"
+_MASK: Final = (1 << 64) - 1
+_CODES: Final = {
+    SendStatus.SEND_OK: Code.OK,
+    SendStatus.FLUSH_DISK_TIMEOUT: Code.MASTER_PERSISTENCE_TIMEOUT,
+    SendStatus.FLUSH_SLAVE_TIMEOUT: Code.SLAVE_PERSISTENCE_TIMEOUT,
+    SendStatus.SLAVE_NOT_AVAILABLE: Code.HA_NOT_AVAILABLE,
+}
+_RESOLUTIONS: Final = {
+    TransactionResolution.COMMIT: sysflag.TRANSACTION_COMMIT,
+    TransactionResolution.ROLLBACK: sysflag.TRANSACTION_ROLLBACK,
+}
+
+
+class Sending:
+    """The methods for producers.
+
+    Args:
+        config: limits and checks.
+        cluster: the brokers.
+        sessions: the clients.
+        transactions: the transactions that are not ended.
+    """
+
+    def __init__(
+        self,
+        config: ProxyConfig,
+        cluster: Cluster,
+        sessions: Sessions,
+        transactions: Transactions,
+    ) -> None:
+        self._config = config
+        self._cluster = cluster
+        self._sessions = sessions
+        self._transactions = transactions
+        self._turns = itertools.count(random.randrange(1 << 16))
+
+    async def send(self, request: SendMessageRequest, call: Call) -> SendMessageResponse:
+        """Store one message, or several of one topic as a batch."""
+        if not request.messages:
+            raise Refused(Code.MESSAGE_CORRUPTED, "no message to send")
+        topic = topic_of(request.messages[0].topic)
+        found = [self._packed(message, topic, request, call) for message in request.messages]
+        first = found[0]
+        await self._check_type(topic, first, call)
+        session = self._sessions.of(call)
+        queue, address = await self._queue(topic, first, alone=len(found) == 1)
+        command = _send_command(topic, queue, found)
+        answer = await session.invoke(address, command)
+        unique_key = ",".join(each.properties[UNIQUE_KEY] for each in found)
+        result = result_of(answer, queue, unique_key=unique_key, address=address)
+        if first.sys_flag & sysflag.TRANSACTION_PREPARED and result.status is SendStatus.SEND_OK:
+            # A broker of 4.9 tells no transaction id; in 5.x it is the message's own.
+            result = result._replace(transaction_id=result.transaction_id or unique_key)
+            self._remember(topic, result)
+        entry = _entry(result, answer.ext.get(RECALL_HANDLE, ""))
+        assert entry.status is not None
+        code = entry.status.code
+        return SendMessageResponse(status=Status(code=code, message=code.name), entries=[entry])
+
+    async def end_transaction(self, request: EndTransactionRequest, call: Call) -> Response:
+        """Commit or roll back a transaction; brokers do not answer that."""
+        topic = topic_of(request.topic)
+        if not request.transaction_id.strip():
+            raise Refused(Code.INVALID_TRANSACTION_ID, "transaction id cannot be empty")
+        half = self._transactions.take(topic, request.transaction_id)
+        if half is None:
+            text = "cannot found transaction data"
+            raise refused_inside(Code.INTERNAL_SERVER_ERROR, text)
+        address = await self._master(half.broker_name)
+        header = EndTransaction(
+            producer_group=topic,
+            tran_state_table_offset=half.queue_offset,
+            commit_log_offset=half.log_offset,
+            commit_or_rollback=_RESOLUTIONS.get(request.resolution, 0),
+            from_transaction_check=request.source is TransactionSource.SOURCE_SERVER_CHECK,
+            msg_id=request.message_id,
+            transaction_id=request.transaction_id,
+            broker_name=half.broker_name,
+        )
+        command = Command.request(RequestCode.END_TRANSACTION, header, oneway=True)
+        command.remark = REMARK
+        await self._sessions.of(call).invoke_oneway(address, command)
+        return Response(status=ok())
+
+    async def recall(self, request: RecallMessageRequest, call: Call) -> Recalled:
+        """Take back a delayed message."""
+        topic = topic_of(request.topic)
+        if self._config.enable_topic_message_type_check:
+            check_type(await self._cluster.topic_type(topic, call.account), TopicType.DELAY)
+        address = await self._master(_broker_in(request.recall_handle))
+        header = RecallMessage(topic=topic, recall_handle=request.recall_handle)
+        command = Command.request(LaterCode.RECALL_MESSAGE, header)
+        answer = await self._sessions.of(call).invoke(address, command)
+        checked(answer, address=address, what=f"recall of a message of topic {topic}")
+        told = responses.header(answer, RecallMessageResponse, address=address)
+        return Recalled(status=ok(), message_id=told.msg_id)
+
+    def _packed(
+        self, message: Message, topic: str, request: SendMessageRequest, call: Call
+    ) -> Packed:
+        if message.topic != request.messages[0].topic:
+            raise Refused(Code.MESSAGE_CORRUPTED, "topic in message is not same")
+        return packed(
+            message,
+            topic=topic,
+            address=call.address,
+            now_ms=self._cluster.client.now_ms(),
+            config=self._config,
+        )
+
+    async def _check_type(self, topic: str, first: Packed, call: Call) -> None:
+        if (
+            not self._config.enable_topic_message_type_check
+            or TRANSFER_FLAG in first.properties
+            or topic.startswith((RETRY_PREFIX, DLQ_PREFIX))
+        ):
+            return
+        wanted = await self._cluster.topic_type(topic, call.account)
+        check_type(wanted, message_type(first.properties))
+
+    async def _queue(self, topic: str, first: Packed, *, alone: bool) -> tuple[MessageQueue, str]:
+        """Return the queue for a message, and the address of its broker's master."""
+        route = await self._cluster.route(topic)
+        queues, addresses = routes.publish_queues(topic, route), routes.masters(route)
+        queues = sorted(queue for queue in queues if queue.broker_name in addresses)
+        if not queues:
+            raise refused_inside(Code.FORBIDDEN, "no writable queue")
+        group = first.properties.get(SHARDING_KEY) if alone else None
+        if group:
+            queue = queues[consistent_hash(string_hash(group), len(queues))]
+        else:
+            queue = queues[next(self._turns) % len(queues)]
+        return queue, addresses[queue.broker_name]
+
+    async def _master(self, broker_name: str) -> str:
+        address = await self._cluster.master(broker_name)
+        if address is None:
+            raise refused_inside(Code.BAD_REQUEST, f"cannot find broker {broker_name}")
+        return address
+
+    def _remember(self, topic: str, result: SendResult) -> None:
+        try:
+            _, log_offset = parse_offset_id(result.msg_id)
+        except StoreError as error:
+            raise Refused(Code.INTERNAL_SERVER_ERROR, str(error)) from error
+        self._transactions.add(
+            topic,
+            result.transaction_id,
+            broker_name=result.queue.broker_name,
+            queue_offset=result.queue_offset,
+            log_offset=log_offset,
+        )
+
+
+def consistent_hash(seed: int, bucket_count: int) -> int:
+    """Return the bucket of a number, as Guava's ``Hashing.consistentHash`` does.
+
+    Args:
+        seed: an int32, which Guava takes as a long.
+        bucket_count: > 0.
+
+    Source: com.google.common.hash.Hashing#consistentHash; J. Lamping, E. Veach, "A Fast, Minimal
+    Memory, Consistent Hash Algorithm".
+    """
+    state, candidate = seed & _MASK, 0
+    while True:
+        state = (2862933555777941757 * state + 1) & _MASK
+        drawn = ((state >> 33) + 1) / (1 << 31)
+        following = int((candidate + 1) / drawn)
+        if not 0 <= following < bucket_count:
+            return candidate
+        candidate = following
+
+
+def _send_command(topic: str, queue: MessageQueue, found: Sequence[Packed]) -> Command:
+    first = found[0]
+    header = SendMessageV2(
+        producer_group=topic,
+        topic=topic,
+        default_topic=TEMPLATE,
+        default_topic_queue_nums=TEMPLATE_QUEUE_COUNT,
+        queue_id=queue.queue_id,
+        sys_flag=first.sys_flag,
+        born_timestamp=first.born_ms,
+        flag=0,
+        properties=_text(first.properties),
+        reconsume_times=0,
+        batch=len(found) > 1,
+        broker_name=queue.broker_name,
+    )
+    if len(found) == 1:
+        return Command.request(RequestCode.SEND_MESSAGE_V2, header, body=first.body)
+    body = join_batch(BatchEntry(0, each.body, _text(each.properties).encode()) for each in found)
+    return Command.request(RequestCode.SEND_BATCH_MESSAGE, header, body=body)
+
+
+def _text(properties: dict[str, str]) -> str:
+    return format_properties({name: properties[name] for name in hashmap_order(list(properties))})
+
+
+def _entry(result: SendResult, recall_handle: str) -> SendResultEntry:
+    code = _CODES[result.status]
+    if code is not Code.OK:
+        text = f"send message failed, sendStatus={result.status}"
+        return SendResultEntry(status=Status(code=code, message=text))
+    return SendResultEntry(
+        status=ok(),
+        message_id=result.unique_key,
+        transaction_id=result.transaction_id,
+        offset=result.queue_offset,
+        recall_handle=recall_handle,
+    )
+
+
+def _broker_in(recall_handle: str) -> str:
+    """Return the broker that a recall handle names: ``v1 TOPIC BROKER TIME ID`` in base64."""
+    try:
+        raw = base64.urlsafe_b64decode(recall_handle.encode()).decode()
+    except (binascii.Error, UnicodeError):
+        raw = ""
+    words = raw.split(" ")
+    if words[0] != RECALL_VERSION or len(words) < 5:
+        raise refused_inside(Code.INTERNAL_SERVER_ERROR, "recall handle is invalid")
+    return words[2]

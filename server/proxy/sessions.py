@@ -1,0 +1,439 @@
+"""The clients of the proxy: what they told, their groups at the brokers, commands to them.
+
+    settings by Telemetry, heartbeats ──> Session ── HEART_BEAT ──> brokers
+    Telemetry stream <── commands ────────┘   └── requests of brokers: 39, 307, 309
+
+Each client has connections of its own to the brokers, under its own client id. So a broker sees
+it as any other client of its group (``group show`` lists it), and what a broker asks on one of
+these connections is for this client: how an orphaned transaction ended (39), its threads (307),
+to consume one message (309). A producer's group is its topic, as with the proxy of 5.4.0.
+
+Rule: a client is forgotten when it says goodbye, and when it has been silent for two minutes and
+has no Telemetry stream; its groups end with it, and what it had not acknowledged is visible soon.
+
+Source: proxy/grpc/v2/client/ClientActivity.java, channel/GrpcClientChannel.java,
+service/relay/ProxyChannel.java (5.4.0).
+"""
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from mqclient.client.instance import MQClient
+from mqclient.client.routes import masters
+from mqclient.consumer.subscription import TopicSubscription
+from mqclient.errors import ClientError
+from mqclient.message import read_messages
+from remoting.bodies import (
+    CMResult,
+    ConsumeFromWhere,
+    ConsumeMessageDirectlyResult,
+    ConsumerData,
+    ConsumerRunningInfo,
+    ConsumeType,
+    HeartbeatData,
+    MessageModel,
+    ProducerData,
+)
+from remoting.codes import LanguageCode, RequestCode, ResponseCode
+from remoting.command import Command
+from remoting.headers import (
+    CheckTransactionState,
+    GetConsumerRunningInfo,
+    UnregisterClient,
+)
+from server.proxy.checks import subscription_of
+from server.proxy.cluster import Cluster, Group, signed
+from server.proxy.config import ProxyConfig
+from server.proxy.context import Account, Call
+from server.proxy.messages import to_grpc
+from server.proxy.protocol.codes import ClientType, Code
+from server.proxy.protocol.definitions import Settings, Status
+from server.proxy.protocol.requests import (
+    PrintThreadStackTraceCommand,
+    RecoverOrphanedTransactionCommand,
+    TelemetryCommand,
+    VerifyMessageCommand,
+)
+from server.proxy.renewals import Renewals
+from server.proxy.settings import completed, effective
+from server.proxy.transactions import Transactions
+
+LOG = logging.getLogger(__name__)
+
+FROM_GRPC: Final = "from gRPC client"
+_LANGUAGES: Final = {
+    "JAVA": LanguageCode.JAVA,
+    "CPP": LanguageCode.CPP,
+    "DOT_NET": LanguageCode.DOTNET,
+    "PYTHON": LanguageCode.PYTHON,
+    "GOLANG": LanguageCode.GO,
+    "PHP": LanguageCode.PHP,
+    "RUST": LanguageCode.RUST,
+}
+_CONSUMERS: Final = {
+    ClientType.PUSH_CONSUMER: ConsumeType.CONSUME_PASSIVELY,
+    ClientType.SIMPLE_CONSUMER: ConsumeType.CONSUME_ACTIVELY,
+}
+_RESULTS: Final = {
+    Code.OK: CMResult.CR_SUCCESS,
+    Code.FAILED_TO_CONSUME_MESSAGE: CMResult.CR_LATER,
+    Code.MESSAGE_CORRUPTED: CMResult.CR_RETURN_NULL,
+}
+
+_Key = tuple[str, str]
+"""The account and the client id: nobody takes over a client of another account."""
+Send = Callable[[TelemetryCommand], None]
+"""Queues a command for the Telemetry stream of a client."""
+
+
+class Session:
+    """One client.
+
+    Args:
+        call: the call that made the client known.
+        config: the settings of the proxy.
+        cluster: the brokers.
+        transactions: remembers what brokers ask about.
+
+    Attributes:
+        settings: what the client told, completed; None before that.
+        send: sends a command to the client; None while it has no stream.
+        account: whose keys sign what is asked for this client.
+    """
+
+    def __init__(
+        self, call: Call, config: ProxyConfig, cluster: Cluster, transactions: Transactions
+    ) -> None:
+        self.client_id = call.client_id
+        self.settings: Settings | None = None
+        self.send: Send | None = None
+        self.account: Account | None = call.account
+        self.seen_ms = cluster.client.now_ms()
+        self._config = config
+        self._cluster = cluster
+        self._transactions = transactions
+        self._language = _LANGUAGES.get(call.language, LanguageCode.OTHER)
+        self._link = MQClient(None, on_request=self._asked, tls=cluster.tls)
+        self.renewals = Renewals(self.invoke, cluster, config)
+        self._nonces = itertools.count()
+        self._waiting: dict[str, asyncio.Future[TelemetryCommand]] = {}
+
+    # What is asked of brokers for this client.
+
+    async def invoke(self, address: str, command: Command, *, timeout_s: float = 3.0) -> Command:
+        """Send a request to a broker on a connection of this client, and return its answer.
+
+        Raises:
+            ClientError: no answer came.
+        """
+        command.language = self._language
+        return await self._link.invoke(address, signed(command, self.account), timeout_s=timeout_s)
+
+    async def invoke_oneway(self, address: str, command: Command) -> None:
+        """Send a request that is not answered.
+
+        Raises:
+            ClientError: there was no connection.
+        """
+        command.language = self._language
+        await self._link.invoke_oneway(address, signed(command, self.account))
+
+    # Settings and groups.
+
+    @property
+    def group(self) -> str:
+        """The consumer group; "" for a producer."""
+        subscription = None if self.settings is None else self.settings.subscription
+        group = None if subscription is None else subscription.group
+        return "" if group is None else group.name
+
+    async def merged(self) -> Settings | None:
+        """Return the settings that count for this client; None when it has told none."""
+        if self.settings is None:
+            return None
+        return effective(self.settings, await self._group_settings(), self._config)
+
+    async def told(self, settings: Settings) -> Settings:
+        """Take the settings that the client tells, and return those that count."""
+        self.settings = completed(settings, self._config)
+        await self.heartbeat()
+        return effective(self.settings, await self._group_settings(), self._config)
+
+    async def _group_settings(self) -> Group | None:
+        return await self._cluster.group(self.group, self.account) if self.group else None
+
+    async def heartbeat(self) -> None:
+        """Name the client's groups to the brokers of its topics."""
+        data = self._heartbeat_data()
+        if data is None:
+            return
+        body = data.encode()
+        for address in await self._addresses():
+            try:
+                await self.invoke(address, Command.request(RequestCode.HEART_BEAT, body=body))
+            except ClientError as error:
+                LOG.warning("heartbeat of %s: %s", self.client_id, error)
+
+    def _topics(self) -> list[str]:
+        settings = self.settings
+        if settings is None:
+            return []
+        if settings.publishing is not None:
+            return [topic.name for topic in settings.publishing.topics]
+        entries = settings.subscription.subscriptions if settings.subscription else []
+        return [entry.topic.name for entry in entries if entry.topic is not None]
+
+    async def _addresses(self) -> list[str]:
+        found: dict[str, None] = {}
+        for topic in self._topics():
+            try:
+                route = await self._cluster.route(topic)
+            except ClientError as error:
+                LOG.debug("%s: no brokers of topic %s: %s", self.client_id, topic, error)
+                continue
+            found |= dict.fromkeys(masters(route).values())
+        return list(found)
+
+    def _heartbeat_data(self) -> HeartbeatData | None:
+        settings = self.settings
+        if settings is None:
+            return None
+        data = HeartbeatData(client_id=self.client_id)
+        if settings.publishing is not None:
+            data.producer_data_set = [ProducerData(group_name=name) for name in self._topics()]
+        elif self.group:
+            data.consumer_data_set = [self._consumer_data(settings)]
+        return data if data.producer_data_set or data.consumer_data_set else None
+
+    def _consumer_data(self, settings: Settings) -> ConsumerData:
+        return ConsumerData(
+            group_name=self.group,
+            consume_type=_CONSUMERS.get(
+                settings.client_type or ClientType.PUSH_CONSUMER, ConsumeType.CONSUME_PASSIVELY
+            ),
+            message_model=MessageModel.CLUSTERING,
+            consume_from_where=ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET,
+            subscription_data_set=[each.data for each in self._subscriptions(settings)],
+        )
+
+    def _subscriptions(self, settings: Settings) -> list[TopicSubscription]:
+        entries = settings.subscription.subscriptions if settings.subscription else []
+        version = self._cluster.client.now_ms()
+        return [
+            TopicSubscription.of(
+                entry.topic.name, subscription_of(entry.expression), version=version
+            )
+            for entry in entries
+            if entry.topic is not None
+        ]
+
+    async def close(self) -> None:
+        """Leave the groups, give back what was not acknowledged, close the connections."""
+        await self.renewals.give_back()
+        try:
+            data = self._heartbeat_data()
+            groups: list[str | None] = [None]
+            if data is not None and data.producer_data_set:
+                groups = [each.group_name for each in data.producer_data_set]
+            for address in await self._addresses():
+                for group in groups:
+                    header = UnregisterClient(
+                        client_id=self.client_id,
+                        producer_group=group,
+                        consumer_group=self.group or None,
+                    )
+                    code = RequestCode.UNREGISTER_CLIENT
+                    await self.invoke(address, Command.request(code, header))
+        except ClientError as error:
+            LOG.info("%s says no goodbye to its brokers: %s", self.client_id, error)
+        finally:
+            for waiting in self._waiting.values():
+                waiting.cancel()
+            await self._link.close()
+
+    # What brokers ask this client.
+
+    async def _asked(self, address: str, request: Command) -> Command | None:
+        if request.code == RequestCode.CHECK_TRANSACTION_STATE:
+            await self._check_transaction(address, request)
+            return None
+        if request.code == RequestCode.GET_CONSUMER_RUNNING_INFO:
+            return await self._running_info(request)
+        if request.code == RequestCode.CONSUME_MESSAGE_DIRECTLY:
+            return await self._consume_directly(address, request)
+        if request.is_oneway:
+            return None
+        remark = f"gRPC clients do not answer request code {request.code}"
+        return request.response(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark=remark)
+
+    async def _check_transaction(self, address: str, request: Command) -> None:
+        header = request.header(CheckTransactionState)
+        (message,) = read_messages(request.body, broker_name="", address=address)
+        broker_name = header.broker_name or await self._broker_at(address, message.topic)
+        if broker_name is None or self.send is None:
+            LOG.warning("%s: transaction %s stays open", self.client_id, header.transaction_id)
+            return
+        transaction_id = header.transaction_id or message.unique_key or ""
+        self._transactions.add(
+            message.topic,
+            transaction_id,
+            broker_name=broker_name,
+            queue_offset=header.tran_state_table_offset,
+            log_offset=header.commit_log_offset,
+        )
+        self.send(
+            TelemetryCommand(
+                recover_orphaned_transaction_command=RecoverOrphanedTransactionCommand(
+                    message=to_grpc(message), transaction_id=transaction_id
+                )
+            )
+        )
+
+    async def _broker_at(self, address: str, topic: str) -> str | None:
+        try:
+            found = masters(await self._cluster.route(topic))
+        except ClientError:
+            return None
+        return next((name for name, each in found.items() if each == address), None)
+
+    async def _running_info(self, request: Command) -> Command:
+        info = ConsumerRunningInfo()
+        if self.settings is not None:
+            info.subscription_set = [each.data for each in self._subscriptions(self.settings)]
+            kind = self.settings.client_type or ClientType.PUSH_CONSUMER
+            info.properties = {
+                "PROP_CONSUME_TYPE": "CONSUME_ACTIVELY"
+                if kind is ClientType.SIMPLE_CONSUMER
+                else "CONSUME_PASSIVELY",
+                "PROP_CONSUMEORDERLY": str(bool(await self._is_fifo())).lower(),
+                "PROP_CLIENT_VERSION": "gRPC",
+            }
+        if request.header(GetConsumerRunningInfo).jstack_enable:
+            nonce, answered = self._new_nonce()
+            answer = await self._answer_to(
+                TelemetryCommand(
+                    print_thread_stack_trace_command=PrintThreadStackTraceCommand(nonce=nonce)
+                ),
+                nonce,
+                answered,
+            )
+            if answer is None:
+                return self._no_answer(request)
+            trace = answer.thread_stack_trace
+            info.jstack = trace.thread_stack_trace if trace is not None else None
+        return request.response(body=info.encode())
+
+    async def _is_fifo(self) -> bool:
+        group = await self._group_settings()
+        return group is not None and group.is_fifo
+
+    async def _consume_directly(self, address: str, request: Command) -> Command:
+        (message,) = read_messages(request.body, broker_name="", address=address)
+        nonce, answered = self._new_nonce()
+        command = TelemetryCommand(
+            verify_message_command=VerifyMessageCommand(nonce=nonce, message=to_grpc(message))
+        )
+        started_ms = self._cluster.client.now_ms()
+        answer = await self._answer_to(command, nonce, answered)
+        if answer is None:
+            return self._no_answer(request)
+        code = (answer.status or Status()).code
+        result = ConsumeMessageDirectlyResult(
+            consume_result=_RESULTS.get(code),
+            remark=FROM_GRPC,
+            spent_time_mills=self._cluster.client.now_ms() - started_ms,
+        )
+        return request.response(body=result.encode())
+
+    def _new_nonce(self) -> tuple[str, "asyncio.Future[TelemetryCommand]"]:
+        nonce = str(next(self._nonces))
+        waiting = self._waiting[nonce] = asyncio.get_running_loop().create_future()
+        return nonce, waiting
+
+    async def _answer_to(
+        self, command: TelemetryCommand, nonce: str, answered: "asyncio.Future[TelemetryCommand]"
+    ) -> TelemetryCommand | None:
+        """Send a command to the client and return its answer; None when none came in time."""
+        try:
+            if self.send is None:
+                return None
+            self.send(command)
+            async with asyncio.timeout(self._config.relay_timeout_s):
+                return await answered
+        except TimeoutError:
+            return None
+        finally:
+            del self._waiting[nonce]
+
+    def _no_answer(self, request: Command) -> Command:
+        return request.response(ResponseCode.SYSTEM_BUSY, remark="call remote timeout")
+
+    def answered(self, nonce: str, command: TelemetryCommand) -> None:
+        """Take the client's answer to a command."""
+        waiting = self._waiting.get(nonce)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(command)
+
+
+class Sessions:
+    """All clients of one proxy.
+
+    Args:
+        config: the settings of the proxy.
+        cluster: the brokers.
+        transactions: the transactions that are not ended.
+    """
+
+    def __init__(self, config: ProxyConfig, cluster: Cluster, transactions: Transactions) -> None:
+        self._config = config
+        self._cluster = cluster
+        self._transactions = transactions
+        self._known: dict[_Key, Session] = {}
+
+    def of(self, call: Call) -> Session:
+        """Return the session of the client that calls; it begins with the first call."""
+        session = self._known.get(_key_of(call))
+        if session is None:
+            session = Session(call, self._config, self._cluster, self._transactions)
+            self._known[_key_of(call)] = session
+        session.seen_ms = self._cluster.client.now_ms()
+        return session
+
+    def known(self, call: Call) -> Session | None:
+        """Return the session of a client that has told its settings, or None."""
+        session = self._known.get(_key_of(call))
+        return None if session is None or session.settings is None else self.of(call)
+
+    async def end(self, call: Call) -> None:
+        """Forget a client that says goodbye."""
+        session = self._known.pop(_key_of(call), None)
+        if session is not None:
+            await session.close()
+
+    async def heartbeats(self, now_ms: int) -> None:
+        """Name all clients to the brokers, and forget those that were silent for too long."""
+        for key, session in list(self._known.items()):
+            is_silent = now_ms - session.seen_ms > self._config.client_idle_ms
+            if session.send is None and is_silent:
+                del self._known[key]
+                LOG.info("gRPC client %s was silent for too long", session.client_id)
+                await session.close()
+            else:
+                await session.heartbeat()
+
+    async def renew(self, now_ms: int) -> None:
+        """Hide messages longer that clients still work on."""
+        for session in list(self._known.values()):
+            await session.renewals.renew(now_ms)
+
+    async def close(self) -> None:
+        """End every session."""
+        known, self._known = list(self._known.values()), {}
+        await asyncio.gather(*(session.close() for session in known))
+
+
+def _key_of(call: Call) -> _Key:
+    return call.account.access_key if call.account else "", call.client_id

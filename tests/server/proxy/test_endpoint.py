@@ -1,0 +1,473 @@
+"""gRPC clients of our own broker: routes, messages, receipt handles, transactions, refusals."""
+
+import asyncio
+import ssl
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mqclient.admin.admin import Admin
+from remoting.codes import RequestCode
+from remoting.command import Command
+from remoting.headers import ConsumeMessageDirectlyResult, GetConsumerRunningInfo
+from remoting.receipt import decode_receipt
+from server.proxy.context import ALGORITHM, FAILED, signature_of
+from server.proxy.protocol.codes import (
+    AddressScheme,
+    ClientType,
+    Code,
+    MessageType,
+    TransactionResolution,
+    TransactionSource,
+)
+from server.proxy.protocol.definitions import Address, Endpoints, Message, Resource
+from server.proxy.protocol.requests import (
+    ChangeInvisibleDurationRequest,
+    ChangeInvisibleDurationResponse,
+    EndTransactionRequest,
+    ForwardToDeadLetterQueueRequest,
+    HeartbeatRequest,
+    NotifyClientTerminationRequest,
+    QueryAssignmentRequest,
+    QueryAssignmentResponse,
+    QueryRouteRequest,
+    QueryRouteResponse,
+    ReceiveMessageResponse,
+    Response,
+    TelemetryCommand,
+    ThreadStackTrace,
+    VerifyMessageResult,
+)
+from server.runtime.settings import Value
+from tests.server.proxy.client import (
+    Bench,
+    Client,
+    bench,
+    consumer,
+    message,
+    on_a_bench,
+    producer,
+    receive_request,
+)
+from tests.waiting import until
+
+DAY_MS = 86_400_000
+
+
+def status(found: Response) -> tuple[Code, str]:
+    assert found.status is not None
+    return found.status.code, found.status.message
+
+
+def messages_in(parts: list[ReceiveMessageResponse]) -> list[Message]:
+    return [part.message for part in parts if part.message is not None]
+
+
+def handle_of(found: Message) -> str:
+    assert found.system_properties is not None
+    assert found.system_properties.receipt_handle is not None
+    return found.system_properties.receipt_handle
+
+
+async def route(client: Client, topic: str) -> QueryRouteResponse:
+    request = QueryRouteRequest(
+        topic=Resource(name=topic),
+        endpoints=Endpoints(
+            scheme=AddressScheme.IPv4, addresses=[Address(host="127.0.0.1", port=1)]
+        ),
+    )
+    return await client.ask("QueryRoute", request, QueryRouteResponse)
+
+
+@on_a_bench
+async def test_a_route_names_the_proxy_and_the_types_of_messages(desk: Bench) -> None:
+    await desk.topic("Ordered", "FIFO", queues=2)
+
+    found = await route(desk.client(), "Ordered")
+
+    assert status(found) == (Code.OK, "OK")
+    assert [queue.id for queue in found.message_queues] == [0, 1]
+    for queue in found.message_queues:
+        assert queue.accept_message_types == [MessageType.FIFO]
+        assert queue.broker is not None
+        assert queue.broker.endpoints is not None
+        (address,) = queue.broker.endpoints.addresses
+        assert f"{address.host}:{address.port}" == desk.at.grpc
+
+
+@on_a_bench
+async def test_a_consumer_is_assigned_brokers(desk: Bench) -> None:
+    await desk.topic("T", queues=4)
+    request = QueryAssignmentRequest(topic=Resource(name="T"), group=Resource(name="G"))
+
+    found = await desk.client().ask("QueryAssignment", request, QueryAssignmentResponse)
+
+    assert [each.message_queue.id for each in found.assignments if each.message_queue] == [-1]
+
+
+@on_a_bench
+async def test_settings_of_producer_and_consumer_come_back_completed(desk: Bench) -> None:
+    await desk.topic("T")
+    async with desk.client("p").telemetry(producer("T")) as telemetry:
+        sent = telemetry.settings
+    async with desk.client("c").telemetry(consumer("G", "T")) as telemetry:
+        received = telemetry.settings
+
+    assert sent.publishing is not None
+    assert sent.publishing.max_body_size == 4 << 20
+    assert sent.publishing.validate_message_type
+    assert sent.backoff_policy is not None
+    assert sent.backoff_policy.max_attempts == 3
+    assert received.subscription is not None
+    assert received.subscription.fifo is False
+    assert received.subscription.long_polling_timeout == 20_000
+    assert received.backoff_policy is not None
+    assert received.backoff_policy.max_attempts == 17
+    assert received.backoff_policy.customized_backoff is not None
+    assert received.backoff_policy.customized_backoff.next[:3] == [1_000, 5_000, 10_000]
+
+
+@on_a_bench
+async def test_a_message_is_received_acknowledged_and_does_not_come_again(desk: Bench) -> None:
+    await desk.topic("T")
+    client = desk.client()
+    async with client.telemetry(consumer("G", "T")):
+        nothing = await client.receive("T", "G")
+        sent = await client.send(message("T", b"one", tag="A", keys=["k1", "k2"], born_timestamp=5))
+        parts = await client.receive("T", "G")
+        (found,) = messages_in(parts)
+        acked = await client.ack("T", "G", handle_of(found))
+        again = await client.ack("T", "G", handle_of(found))
+
+    assert status(nothing[0]) == (Code.MESSAGE_NOT_FOUND, "no new message")
+    assert nothing[-1].delivery_timestamp is not None
+    assert status(sent) == (Code.OK, "OK")
+    assert status(parts[0]) == (Code.OK, "OK")
+    system = found.system_properties
+    assert system is not None
+    assert (found.body, system.tag, system.keys) == (b"one", "A", ["k1", "k2"])
+    assert (system.message_id, system.born_timestamp) == (sent.entries[0].message_id, 5)
+    assert (system.delivery_attempt, system.queue_offset) == (1, 0)
+    assert found.user_properties == {}
+    assert status(acked) == (Code.OK, "OK")
+    assert again.status is not None
+
+
+@on_a_bench
+async def test_a_message_that_is_hidden_anew_has_another_handle(desk: Bench) -> None:
+    await desk.topic("T")
+    client = desk.client()
+    async with client.telemetry(consumer("G", "T")):
+        await client.receive("T", "G")
+        await client.send(message("T"))
+        (found,) = messages_in(await client.receive("T", "G"))
+        request = ChangeInvisibleDurationRequest(
+            group=Resource(name="G"),
+            topic=Resource(name="T"),
+            receipt_handle=handle_of(found),
+            invisible_duration=50_000,
+        )
+        changed = await client.ask(
+            "ChangeInvisibleDuration", request, ChangeInvisibleDurationResponse
+        )
+        acked = await client.ack("T", "G", changed.receipt_handle)
+
+    assert status(changed) == (Code.OK, "OK")
+    assert decode_receipt(changed.receipt_handle).invisible_ms == 50_000
+    assert status(acked) == (Code.OK, "OK")
+
+
+@on_a_bench
+async def test_a_given_up_message_is_a_dead_letter(desk: Bench) -> None:
+    await desk.topic("T")
+    client = desk.client()
+    async with client.telemetry(consumer("G", "T")):
+        await client.receive("T", "G")
+        await client.send(message("T"))
+        (found,) = messages_in(await client.receive("T", "G"))
+        request = ForwardToDeadLetterQueueRequest(
+            group=Resource(name="G"), topic=Resource(name="T"), receipt_handle=handle_of(found)
+        )
+        done = await client.ask("ForwardMessageToDeadLetterQueue", request, Response)
+
+    assert done.status is not None
+    assert done.status.code is Code.OK
+    stats = await Admin(desk.admin).topic_stats("%DLQ%G")
+    assert sum(at.max_offset for at in stats.values()) == 1
+
+
+@on_a_bench
+async def test_messages_of_a_stream_that_is_cut_come_back_soon(desk: Bench) -> None:
+    await desk.topic("T")
+    client = desk.client()
+    async with client.telemetry(consumer("G", "T")):
+        await client.receive("T", "G")
+        # The broker holds this pop; its client is gone when a message comes.
+        cut = client.receiving(receive_request("T", "G", hidden_ms=600_000))
+        await asyncio.sleep(0)
+        reading = asyncio.ensure_future(cut.read())
+        await until(lambda: not reading.done())
+        await asyncio.sleep(0.5)
+        cut.cancel()
+        await client.send(message("T", b"kept"))
+        found: list[Message] = []
+        while not found:
+            found = messages_in(await client.receive("T", "G"))
+
+    assert [each.body for each in found] == [b"kept"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent", "text"),
+    [
+        ("", {"message_group": "g"}, "the expected type is NORMAL, but actual type is FIFO"),
+        ("FIFO", {}, "the expected type is FIFO, but actual type is NORMAL"),
+        ("TRANSACTION", {}, "the expected type is TRANSACTION, but actual type is NORMAL"),
+        ("DELAY", {}, "the expected type is DELAY, but actual type is NORMAL"),
+    ],
+)
+@on_a_bench
+async def test_a_message_of_the_wrong_type_is_refused(
+    desk: Bench, kind: str, sent: dict[str, str], text: str
+) -> None:
+    await desk.topic("T", kind)
+
+    code, told = status(await desk.client().send(message("T", **sent)))
+
+    assert code is Code.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE
+    assert told.endswith(f"TopicMessageType validate failed, {text}")
+
+
+@on_a_bench
+async def test_what_a_message_may_not_be_is_refused(desk: Bench) -> None:
+    await desk.topic("T")
+    await desk.topic("D", "DELAY")
+    client, late = desk.client(), int(time.time() * 1000) + 3 * DAY_MS
+    wrong = [
+        (message("T", b""), Code.MESSAGE_BODY_EMPTY),
+        (message("T", bytes((4 << 20) + 1)), Code.MESSAGE_BODY_TOO_LARGE),
+        (message("T", tag="a|b"), Code.ILLEGAL_MESSAGE_TAG),
+        (message("T", keys=[" "]), Code.ILLEGAL_MESSAGE_KEY),
+        (message("T", message_id=""), Code.ILLEGAL_MESSAGE_ID),
+        (message("T", message_group="g" * 64), Code.ILLEGAL_MESSAGE_GROUP),
+        (message("D", delivery_timestamp=late), Code.ILLEGAL_DELIVERY_TIME),
+        (message("a b"), Code.ILLEGAL_TOPIC),
+        (message("TBW102"), Code.ILLEGAL_TOPIC),
+        (message("NoSuchTopic"), Code.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE),
+    ]
+    for each, code in wrong:
+        assert status(await client.send(each))[0] is code
+    assert status(await client.send()) == (Code.MESSAGE_CORRUPTED, "no message to send")
+    code, told = status(await route(client, "NoSuchTopic"))
+    assert code is Code.TOPIC_NOT_FOUND
+    assert "No topic route info in name server for the topic: NoSuchTopic" in told
+
+
+@pytest.mark.parametrize(
+    ("handle", "text"),
+    [
+        ("forged", "1 words instead of 8 or 9"),
+        ("0 1000 60000 0 0 broker-a 0 0 0", "receipt handle is expired"),
+        ("0 99999999999999 60000 0 0 other 0 0 0", "cannot find broker other"),
+    ],
+)
+@on_a_bench
+async def test_a_forged_or_expired_handle_is_refused(desk: Bench, handle: str, text: str) -> None:
+    await desk.topic("T")
+
+    found = await desk.client().ack("T", "G", handle)
+
+    assert status(found) == (Code.INVALID_RECEIPT_HANDLE, "INVALID_RECEIPT_HANDLE")
+    (entry,) = found.entries
+    assert entry.status is not None
+    assert text in entry.status.message
+
+
+@on_a_bench
+async def test_calls_without_settings_or_client_id_are_refused(desk: Bench) -> None:
+    await desk.topic("T")
+
+    beat = await desk.client().ask("Heartbeat", HeartbeatRequest(), Response)
+    received = await desk.client().receive("T", "G")
+    nobody = await route(desk.client(""), "T")
+
+    assert status(beat)[0] is Code.UNRECOGNIZED_CLIENT_TYPE
+    assert status(received[0])[0] is Code.UNRECOGNIZED_CLIENT_TYPE
+    assert status(nobody) == (Code.CLIENT_ID_REQUIRED, "client id cannot be empty")
+
+
+@on_a_bench
+async def test_a_transaction_is_committed_or_asked_about(desk: Bench) -> None:
+    await desk.topic("T", "TRANSACTION")
+    client = desk.client()
+    async with (
+        client.telemetry(producer("T")) as telemetry,
+        desk.client("c").telemetry(consumer("G", "T")),
+    ):
+        await desk.client("c").receive("T", "G")
+        sent = [
+            await client.send(
+                message("T", body, message_type=MessageType.TRANSACTION, message_id=f"ID{body!r}")
+            )
+            for body in (b"committed", b"forgotten")
+        ]
+        ids = [each.entries[0].transaction_id for each in sent]
+        done = await client.ask("EndTransaction", end(ids[0]), Response)
+        asked = (await telemetry.next()).recover_orphaned_transaction_command
+        assert asked is not None
+        assert asked.message is not None
+        source = TransactionSource.SOURCE_SERVER_CHECK
+        last = await client.ask("EndTransaction", end(asked.transaction_id, source), Response)
+        found: list[Message] = []
+        while len(found) < 2:
+            found += messages_in(await desk.client("c").receive("T", "G"))
+        unknown = await client.ask("EndTransaction", end("nobody's"), Response)
+
+    assert [status(each) for each in (done, last)] == [(Code.OK, "OK")] * 2
+    assert (asked.transaction_id, asked.message.body) == (ids[1], b"forgotten")
+    assert {each.body for each in found} == {b"committed", b"forgotten"}
+    assert status(unknown)[1].endswith("cannot found transaction data")
+
+
+def end(
+    transaction_id: str, source: TransactionSource = TransactionSource.SOURCE_CLIENT
+) -> EndTransactionRequest:
+    return EndTransactionRequest(
+        topic=Resource(name="T"),
+        message_id="id",
+        transaction_id=transaction_id,
+        resolution=TransactionResolution.COMMIT,
+        source=source,
+    )
+
+
+@on_a_bench
+async def test_a_consumer_is_a_member_of_its_group_until_it_says_goodbye(desk: Bench) -> None:
+    await desk.topic("T")
+    admin = Admin(desk.admin)
+    client = desk.client("grpc-client")
+    async with client.telemetry(consumer("G", "T", ClientType.PUSH_CONSUMER)):
+        members = (await admin.consumer_connection(desk.at.broker, "G")).connection_set
+        beat = await client.ask("Heartbeat", HeartbeatRequest(group=Resource(name="G")), Response)
+        gone = await client.ask(
+            "NotifyClientTermination",
+            NotifyClientTerminationRequest(group=Resource(name="G")),
+            Response,
+        )
+    answer = await desk.admin.invoke(
+        desk.at.broker, Command.request(RequestCode.GET_CONSUMER_LIST_BY_GROUP)
+    )
+
+    assert [each.client_id for each in members] == ["grpc-client"]
+    assert [status(each) for each in (beat, gone)] == [(Code.OK, "OK")] * 2
+    assert answer.code != 0
+
+
+@on_a_bench
+async def test_a_broker_asks_a_client_for_its_threads_and_to_consume_a_message(
+    desk: Bench,
+) -> None:
+    await desk.topic("T")
+    client = desk.client("c")
+    sent = await client.send(message("T", b"verified", message_id="UNIQUE"))
+    assert sent.entries
+    async with client.telemetry(consumer("G", "T", ClientType.PUSH_CONSUMER)) as telemetry:
+        threads = asyncio.ensure_future(
+            desk.admin.invoke(
+                desk.at.broker,
+                Command.request(
+                    RequestCode.GET_CONSUMER_RUNNING_INFO,
+                    GetConsumerRunningInfo(consumer_group="G", client_id="c", jstack_enable=True),
+                ),
+            )
+        )
+        asked = (await telemetry.next()).print_thread_stack_trace_command
+        assert asked is not None
+        trace = ThreadStackTrace(nonce=asked.nonce, thread_stack_trace="all stacks")
+        await telemetry.write(TelemetryCommand(thread_stack_trace=trace))
+        info = await threads
+        offset_id = (await Admin(desk.admin).query_message("T", "UNIQUE"))[0].msg_id
+        consumed = asyncio.ensure_future(
+            desk.admin.invoke(
+                desk.at.broker,
+                Command.request(
+                    RequestCode.CONSUME_MESSAGE_DIRECTLY,
+                    ConsumeMessageDirectlyResult(
+                        consumer_group="G", client_id="c", msg_id=offset_id
+                    ),
+                ),
+            )
+        )
+        verified = (await telemetry.next()).verify_message_command
+        assert verified is not None
+        assert verified.message is not None
+        await telemetry.write(
+            TelemetryCommand(verify_message_result=VerifyMessageResult(nonce=verified.nonce))
+        )
+        result = await consumed
+
+    assert b"all stacks" in info.body
+    assert verified.message.body == b"verified"
+    assert result.code == 0
+    assert b"from gRPC client" in result.body
+
+
+@on_a_bench
+async def test_tls_clients_and_plain_ones_use_one_port(desk: Bench) -> None:
+    host, _, port = desk.at.grpc.rpartition(":")
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_alpn_protocols(["h2"])
+
+    _, writer = await asyncio.open_connection(host, int(port), ssl=context)
+    chosen = writer.get_extra_info("ssl_object").selected_alpn_protocol()
+    writer.close()
+    plain = await route(desk.client(), "NoSuchTopic")
+
+    assert chosen == "h2"
+    assert plain.status is not None
+
+
+async def test_accounts_sign_their_calls(tmp_path: Path) -> None:
+    conf = tmp_path / "home" / "conf"
+    conf.mkdir(parents=True)
+    (conf / "plain_acl.yml").write_text(
+        "accounts:\n- {accessKey: RocketMQ, secretKey: '12345678', admin: true}\n"
+        "- {accessKey: reader99, secretKey: '87654321', defaultTopicPerm: SUB}\n"
+    )
+    settings = [
+        Value("aclEnable", "true", "test"),
+        Value("rocketmqHome", str(tmp_path / "home"), "test"),
+    ]
+
+    def signed(key: str, secret: str) -> tuple[tuple[str, str], ...]:
+        fields = f"Credential={key}, SignedHeaders=x-mq-date-time, Signature="
+        text = f"{ALGORITHM} {fields}{signature_of(secret, 'now').upper()}"
+        return (("x-mq-date-time", "now"), ("authorization", text))
+
+    async with bench(tmp_path / "store", *settings) as desk:
+        # The broker creates the topic on the first send, so its type is not known before.
+        unsigned = await route(desk.client(), "TopicA")
+        wrong = await route(desk.client(metadata=signed("RocketMQ", "wrong")), "TopicA")
+        right = await route(desk.client(metadata=signed("RocketMQ", "12345678")), "TopicA")
+
+    assert status(unsigned) == (Code.UNAUTHORIZED, FAILED)
+    assert status(wrong) == (Code.UNAUTHORIZED, FAILED)
+    assert status(right)[0] is Code.TOPIC_NOT_FOUND
+
+
+def test_the_library_is_loaded_with_the_first_client_only() -> None:
+    import subprocess
+
+    program = (
+        "import sys, server.embedded, server.broker.app, server.mqproxy, server.proxy.endpoint; "
+        "print('grpc' in sys.modules)"
+    )
+
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert found.stdout == "False\n"

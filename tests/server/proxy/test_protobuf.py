@@ -1,0 +1,92 @@
+"""Messages and their bytes; the bytes come from the classes of the official Python client."""
+
+import pytest
+
+from server.proxy.protocol.codes import MessageType
+from server.proxy.protocol.definitions import (
+    ExponentialBackoff,
+    Message,
+    MessageQueue,
+    Resource,
+    SystemProperties,
+)
+from server.proxy.protocol.protobuf import BadMessage
+
+DATA = bytes.fromhex(
+    "0a0312015412060a01611201621a280a0012016b30023a1108feffffffffffffffff011080cab5ee017000b001"
+    "fdffffffffffffffff01220378797a"
+)
+MESSAGE = Message(
+    topic=Resource(name="T"),
+    user_properties={"a": "b"},
+    body=b"xyz",
+    system_properties=SystemProperties(
+        tag="",
+        keys=["k"],
+        message_type=MessageType.FIFO,
+        queue_offset=0,
+        priority=-3,
+        born_timestamp=-1_500,
+    ),
+)
+
+
+def test_message_and_bytes_of_the_official_client_are_the_same_both_ways() -> None:
+    assert Message.decode(DATA) == MESSAGE
+    assert MESSAGE.encode() == DATA
+
+
+def test_numbers_of_a_list_lie_together_or_apart() -> None:
+    together = bytes.fromhex("10ffffffffffffffffff012a03010203")
+    queue = MessageQueue(
+        id=-1,
+        accept_message_types=[MessageType.NORMAL, MessageType.FIFO, MessageType.DELAY],
+    )
+
+    assert MessageQueue.decode(together) == queue
+    assert MessageQueue.decode(queue.encode()) == queue
+
+
+def test_floating_point_numbers_have_four_bytes() -> None:
+    assert ExponentialBackoff.decode(bytes.fromhex("1d00002040")).multiplier == 2.5
+    assert ExponentialBackoff(multiplier=2.5).encode() == bytes.fromhex("1d00002040")
+
+
+def test_fields_and_members_that_are_not_known_are_skipped() -> None:
+    unknown = bytes.fromhex("980601") + bytes.fromhex("a20603616263") + bytes.fromhex("3063")
+
+    found = SystemProperties.decode(unknown)
+
+    assert found == SystemProperties(message_type=MessageType.MESSAGE_TYPE_UNSPECIFIED)
+
+
+@pytest.mark.parametrize("size", range(1, len(DATA)))
+def test_bytes_that_were_cut_are_refused_or_are_a_shorter_message(size: int) -> None:
+    try:
+        found = Message.decode(DATA[:size])
+    except BadMessage:
+        return
+
+    assert DATA.startswith(found.encode())
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("0a", "ends in a number"),
+        ("0a05", "has 5 bytes, 0 are left"),
+        ("0b", "unknown wire type 3"),
+        ("08ffffffffffffffffffff01", "more than 10 bytes"),
+        ("0801", "wire type 0"),
+        ("1202ff", "2 bytes, 1 are left"),
+        ("2201780a04120201ff", "field 2 has 2 bytes"),
+    ],
+)
+def test_bytes_that_are_no_message_are_refused_with_a_reason(data: str, text: str) -> None:
+    with pytest.raises(BadMessage, match=text):
+        Message.decode(bytes.fromhex(data.replace("0a04120201ff", "0a03120201")))
+
+
+def test_a_text_that_is_not_utf8_is_refused() -> None:
+    with pytest.raises(BadMessage, match="UTF-8"):
+        Resource.decode(bytes.fromhex("1201ff"))
