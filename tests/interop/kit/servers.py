@@ -180,7 +180,7 @@ class Namesrv:
         self.address = f"127.0.0.1:{port}"
         conf = side.directory / f"namesrv-{port}.conf"
         own = {"listenPort": str(port), "kvConfigPath": f"{conf}.kv.json"}
-        _write_properties(conf, {**own, **(settings or {})})
+        write_properties(conf, {**own, **(settings or {})})
         self._child = Child(
             side.namesrv(conf), log=side.logs / "namesrv.err", directory=side.directory
         )
@@ -219,20 +219,11 @@ class Broker:
         self.address = f"127.0.0.1:{port}"
         self.side = side
         self.store = store
-        self.settings = {
-            **_BROKER_SETTINGS,
-            **SMALL_STORE,
-            "listenPort": str(port),
-            "haListenPort": str(port + 1),
-            "storePathRootDir": str(store),
-            "storePathCommitLog": str(store / "commitlog"),
-            **({"namesrvAddr": namesrv} if namesrv else {}),
-            **(settings or {}),
-        }
+        self.settings = broker_settings(store, port=port, namesrv=namesrv, settings=settings or {})
         self.name = self.settings["brokerName"]
         self.cluster = self.settings["brokerClusterName"]
         conf = side.directory / f"broker-{port}.conf"
-        _write_properties(conf, self.settings)
+        write_properties(conf, self.settings)
         self._child = Child(
             side.broker(conf), log=side.logs / "broker.err", directory=side.directory
         )
@@ -291,5 +282,29 @@ def running_pair(
         namesrv.stop()
 
 
-def _write_properties(path: Path, settings: Mapping[str, str]) -> None:
+def broker_settings(
+    store: Path, *, port: int, namesrv: str | None, settings: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the keys of a broker.conf.
+
+    Args:
+        store: storePathRootDir.
+        port: where the broker listens, with three more around it.
+        namesrv: address of the name server, or None for a broker on its own.
+        settings: what differs from the test defaults.
+    """
+    return {
+        **_BROKER_SETTINGS,
+        **SMALL_STORE,
+        "listenPort": str(port),
+        "haListenPort": str(port + 1),
+        "storePathRootDir": str(store),
+        "storePathCommitLog": str(store / "commitlog"),
+        **({"namesrvAddr": namesrv} if namesrv else {}),
+        **settings,
+    }
+
+
+def write_properties(path: Path, settings: Mapping[str, str]) -> None:
+    """Write a file of properties, as brokers read it."""
     path.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
