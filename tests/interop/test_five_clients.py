@@ -43,6 +43,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "transactionTimeOut": "2000",
     # 5.x notes for 3 s what was decided before it stores that, and asks again meanwhile.
     "transactionOpBatchInterval": "100",
+    "recallMessageEnable": "true",
 }
 INVISIBLE_S: Final = 10
 """The least invisible time that the real proxy gives."""
@@ -174,7 +175,9 @@ def client(
 def having(feature: str = "") -> pytest.MarkDecorator:
     """Run a test with each client that has a feature."""
     names = [name for name, features in HAS.items() if not feature or feature in features]
-    return pytest.mark.parametrize("client", names, indirect=True)
+    # Not the bare name: every test here has the marker ``java``, which ``-k java`` takes, too.
+    ids = [f"{name}5" for name in names]
+    return pytest.mark.parametrize("client", names, ids=ids, indirect=True)
 
 
 def received(client: FiveClient, count: int, *, invisible_s: int = 60) -> list[Line]:

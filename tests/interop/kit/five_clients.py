@@ -62,6 +62,7 @@ class FiveClient:
         words = [*home, *program(name), endpoint]
         self._child = Child(words, log=scratch / f"{name}.err", directory=FIVE / name, piped=True)
         self._count = 0
+        self._listens = False
         self._events: list[Line] = []
         self.event("ready")
 
@@ -150,6 +151,7 @@ class FiveClient:
         failures: int = 0,
     ) -> None:
         """Start a push consumer that refuses the first ``failures`` deliveries of a message."""
+        self._listens = True
         self.ask("listen", group=group, topic=topic, filter=expression, sql=sql, failures=failures)
 
     def receive(self, count: int = 16, *, invisible_s: int = 60) -> list[Line]:
@@ -173,6 +175,10 @@ class FiveClient:
 
     def close(self) -> None:
         """Shut down what was started, and forget events that nobody asked for."""
+        if self._listens:
+            # A push consumer ends with its last long poll: with Java's, 20 s later.
+            self.kill()
+            return
         self.ask("close")
         self._events.clear()
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io::BufRead;
 use std::time::Duration;
 
-use rocketmq::conf::{ClientOption, LoggingFormat, ProducerOption, SimpleConsumerOption};
+use rocketmq::conf::{ClientOption, ProducerOption, SimpleConsumerOption};
 use rocketmq::model::common::{FilterExpression, FilterType};
 use rocketmq::model::message::{MessageBuilder, MessageView};
 use rocketmq::model::transaction::{Transaction, TransactionResolution};
@@ -18,7 +18,8 @@ use serde_json::{json, Value};
 type Failure = Box<dyn std::error::Error>;
 
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
-const AWAIT: Duration = Duration::from_secs(5);
+// The client waits for no longer than it asks the endpoint to wait, which wants 5 s at the least.
+const AWAIT: Duration = Duration::from_secs(10);
 
 fn text(command: &Value, name: &str) -> String {
     command[name].as_str().unwrap_or_default().to_string()
@@ -81,7 +82,6 @@ impl Client {
 
     async fn produce(&mut self, command: &Value) -> Result<Value, Failure> {
         let mut option = ProducerOption::default();
-        option.set_logging_format(LoggingFormat::Json);
         option.set_topics(texts(command, "topics"));
         let check = text(command, "check");
         let mut producer = if check.is_empty() {
@@ -143,7 +143,6 @@ impl Client {
         };
         self.filter = FilterExpression::new(kind, text(command, "filter"));
         let mut option = SimpleConsumerOption::default();
-        option.set_logging_format(LoggingFormat::Json);
         option.set_consumer_group(text(command, "group"));
         option.set_topics(vec![self.topic.clone()]);
         let mut consumer = SimpleConsumer::new(option, self.options())?;
