@@ -41,9 +41,12 @@ HAS: Final[Mapping[str, frozenset[str]]] = {
 SETTINGS: Final[Mapping[str, str]] = {
     "transactionCheckInterval": "2000",
     "transactionTimeOut": "2000",
+    "recallMessageEnable": "true",
+}
+SETTINGS_OF_REAL: Final[Mapping[str, str]] = {
+    **SETTINGS,
     # 5.x notes for 3 s what was decided before it stores that, and asks again meanwhile.
     "transactionOpBatchInterval": "100",
-    "recallMessageEnable": "true",
 }
 INVISIBLE_S: Final = 10
 """The least invisible time that the real proxy gives."""
@@ -124,7 +127,7 @@ def real(five: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[E
     """Yield the real proxy, with its broker and its name server."""
     namesrv = Namesrv(five).await_ready()
     store = tmp_path_factory.mktemp("five") / "store"
-    proxy = Proxy(five, store=store, namesrv=namesrv.address, settings=SETTINGS)
+    proxy = Proxy(five, store=store, namesrv=namesrv.address, settings=SETTINGS_OF_REAL)
     try:
         proxy.await_ready()
         yield Endpoint("real", proxy.address, proxy.broker_address, namesrv.address)
