@@ -26,7 +26,7 @@ from tests.interop.kit.proxy import Proxy
 from tests.interop.kit.servers import JavaSide, Namesrv
 from tests.waiting import TIMEOUT_S, eventually
 
-pytestmark = pytest.mark.java
+pytestmark = [pytest.mark.java, pytest.mark.soak]
 
 EVERYTHING: Final = frozenset({"transactions", "push", "hide", "recall"})
 HAS: Final[Mapping[str, frozenset[str]]] = {
