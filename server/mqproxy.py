@@ -17,10 +17,10 @@ from typing import Final
 from server.proxy.config import ProxyConfig, proxy_config
 from server.proxy.context import SecretOf
 from server.proxy.endpoint import Endpoint
+from server.runtime.access.hostaddress import join_address
 from server.runtime.clock import SystemClock
-from server.runtime.commandline import Printing, gather, read_flags
-from server.runtime.hostaddress import join_address
-from server.runtime.process import EXIT_OK, print_settings, refuse_settings, serve
+from server.runtime.program.commandline import Printing, gather, read_flags
+from server.runtime.program.process import EXIT_OK, print_settings, refuse_settings, serve
 from server.runtime.settings import SettingsError, format_settings
 from storefmt.errors import StoreError
 

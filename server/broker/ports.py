@@ -19,9 +19,9 @@ from remoting.aio.tls import ClientTls, TlsMode
 from remoting.frame import RawFrame
 from server.broker.acl.control import AccessControl
 from server.broker.config import BrokerConfig
+from server.runtime.access.hostaddress import join_address
 from server.runtime.clock import Clock
-from server.runtime.hostaddress import join_address
-from server.runtime.process import StartFailed
+from server.runtime.program.process import StartFailed
 
 if TYPE_CHECKING:
     from server.proxy.endpoint import Endpoint

@@ -19,7 +19,7 @@ from server.proxy.context import SecretOf
 from server.proxy.front import MISSING, Front, has_grpc
 from server.proxy.service import Service
 from server.runtime.clock import Clock
-from server.runtime.process import StartFailed
+from server.runtime.program.process import StartFailed
 from server.runtime.service import Services
 
 EXPIRY_MS: Final = 10_000

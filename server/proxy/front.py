@@ -26,7 +26,7 @@ from remoting.aio.firstbyte import FirstByte
 from remoting.aio.listener import Listener
 from remoting.aio.resources import Resources
 from remoting.aio.tls import ServerContexts, ServerTls, TlsMode
-from server.runtime.hostaddress import join_address
+from server.runtime.access.hostaddress import join_address
 
 LOG = logging.getLogger(__name__)
 
