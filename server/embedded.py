@@ -22,6 +22,7 @@ import contextlib
 import json
 import logging
 import os
+import socket
 import sys
 import tempfile
 import threading
@@ -224,8 +225,23 @@ def _grpc_port(arguments: argparse.Namespace) -> int | None:
         return None
     if arguments.grpc_port is not None:
         return int(arguments.grpc_port)
-    # Who lets the system choose the other ports may run many pairs at once.
-    return GRPC_PORT if arguments.namesrv_port else 0
+    if not arguments.namesrv_port:
+        # Who lets the system choose the other ports may run many pairs at once.
+        return 0
+    if _is_taken(arguments.host, GRPC_PORT):
+        LOG.warning("no port for gRPC clients: %d is taken; --grpc-port names another", GRPC_PORT)
+        return None
+    return GRPC_PORT
+
+
+def _is_taken(host: str, port: int) -> bool:
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as attempt:
+        attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            attempt.bind((host, port))
+        except OSError:
+            return True
+    return False
 
 
 def _stop_at_end_of_stdin(stop: asyncio.Event) -> None:

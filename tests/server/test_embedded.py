@@ -1,8 +1,10 @@
 """The embedded pair as a process: ready line, clean end, nothing left behind."""
 
 import asyncio
+import contextlib
 import json
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +17,8 @@ from remoting.bodies import TopicRouteData
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import GetRouteInfo, SendMessageV2
-from server.embedded import main
+from server.embedded import GRPC_PORT, main
+from tests.ports import free_ports
 
 Start = Callable[..., subprocess.Popen[str]]
 
@@ -156,6 +159,21 @@ def test_a_taken_port_is_one_line_and_exit_1(start: Start, flag, taken) -> None:
     assert second.returncode == 1
     assert f"embedded: cannot listen on {address}: address already in use" in error
     assert "Traceback" not in error
+
+
+def test_without_the_usual_port_for_grpc_the_pair_starts_all_the_same(start: Start) -> None:
+    at = free_ports(2)
+    with socket.socket() as taken:
+        # Somebody else may have it already, which is as good.
+        with contextlib.suppress(OSError):
+            taken.bind(("127.0.0.1", GRPC_PORT))
+        process = start("--namesrv-port", str(at), "--broker-port", str(at + 1))
+        told = ready(process)
+        process.terminate()
+        error = process.communicate(timeout=60)[1]
+
+    assert told["grpc"] == ""
+    assert f"{GRPC_PORT} is taken; --grpc-port names another" in error
 
 
 def test_one_store_serves_one_broker(start: Start, tmp_path: Path) -> None:
