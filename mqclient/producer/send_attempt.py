@@ -63,14 +63,14 @@ class SendAttempt:
         self._again = again
 
     def stored(self, stored: Stored) -> None:
-        """Handle the usual answer: the message was stored."""
+        """Handle the usual answer, which no timer message gets: the message was stored."""
         _, queue_id, trace_on, region_id, msg_id, queue_offset, _ = stored
         queue = self.queue
         if queue_id != queue.queue_id:
             queue = MessageQueue(queue.topic, queue.broker_name, queue_id)
         fields = (
             SendStatus.SEND_OK, self.out.unique_key, msg_id, queue, queue_offset, "", region_id,
-            trace_on,
+            trace_on, "",
         )  # fmt: skip
         # The caller may have cancelled the future meanwhile.
         if not self.future.done():

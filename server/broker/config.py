@@ -144,7 +144,7 @@ class BrokerConfig:
     listen_port: int = setting(10911, low=0, high=65535, important=True)
     """The port for clients; 0 takes a free port."""
     namesrv_addr: str | None = setting(None, important=True)
-    grpc_server_port: int | None = setting(None, low=0, high=65535, important=True)
+    grpc_server_port: int | None = setting(None, low=0, high=65535)
     """Extension: the port for gRPC clients of RocketMQ 5, usually 8081, and 0 takes a free one; not
     given, there is none. Java has this key in the settings of its proxy."""
     broker_permission: int = setting(6, low=0, high=7)

@@ -9,6 +9,7 @@ from mqadmin.cli.command import Command, Needs
 from mqadmin.cli.options import long_of
 from mqadmin.cli.parse import everything
 from mqadmin.cli.types import Choice
+from remoting.recall import RecallHandle
 from tests.mqadmin.conftest import Run
 
 NOBODY = "127.0.0.1:1"
@@ -32,6 +33,7 @@ WORDS = {
     "queue": "0",
     "target": "another-name",
     "body": "a body",
+    "handle": RecallHandle("some-topic", "some-broker", 1, "7F0000010000").encode(),
 }
 
 MORE = {

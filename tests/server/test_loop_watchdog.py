@@ -438,6 +438,11 @@ BROKER: Final[dict[int, Input | tuple[Input, ...]]] = {
         )
     ),
     LaterCode.GET_ALL_MESSAGE_REQUEST_MODE: Ask(),
+    LaterCode.RECALL_MESSAGE: Ask({"recallHandle": "A" * 60_000}),
+    LaterCode.GET_TIMER_CHECK_POINT: Ask(),
+    LaterCode.GET_TIMER_METRICS: Ask(),
+    LaterCode.GET_TOPIC_CONFIG: Ask(),
+    LaterCode.GET_SUBSCRIPTIONGROUP_CONFIG: Ask({"group": GROUP}),
 }
 NAMESRV: Final[dict[int, Input | tuple[Input, ...]]] = {
     R.REGISTER_BROKER: lambda salt: Ask(body=registration(salt)),

@@ -37,7 +37,10 @@ class Brokers:
             raise NoAnswer(f"{address} does not answer")
         return Listing(dict(self.topics[address]))
 
-    async def create_topic(self, address: str, config: TopicConfig) -> None:
+    async def create_topic(
+        self, address: str, config: TopicConfig, *, attributes: str | None = None
+    ) -> None:
+        assert not attributes
         if address not in self.deaf:
             self.topics[address][config.topic_name] = config
 
