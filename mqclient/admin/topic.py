@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING
 
 from mqclient.admin.calls import AdminCalls
 from mqclient.client import responses, routes
-from mqclient.errors import ClientError, TimedOut, Unreachable
+from mqclient.errors import BadAnswer, BrokerRefused, ClientError, TimedOut, Unreachable
 from remoting import bodies, headers
 from remoting.bodies import MessageQueue
-from remoting.codes import RequestCode
+from remoting.codes import LaterCode, RequestCode, ResponseCode
+from storefmt.errors import StoreError
 from storefmt.names import AUTO_CREATE_TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from storefmt.config.tables import TopicConfig, TopicTable
+
+_NO_TYPE = (ResponseCode.REQUEST_CODE_NOT_SUPPORTED, ResponseCode.TOPIC_NOT_EXIST)
 
 
 class TopicCalls(AdminCalls):
@@ -149,6 +152,38 @@ class TopicCalls(AdminCalls):
         return await self._body(
             address, RequestCode.GET_ALL_TOPIC_CONFIG, TopicTable, what="topic settings"
         )
+
+    async def topic_message_type(self, address: str, topic: str) -> str | None:
+        """Return the message type that a broker of RocketMQ 5, or ours, keeps for a topic.
+
+        Args:
+            address: the broker, ``host:port``.
+            topic: the name of the topic.
+
+        Returns:
+            None where the broker does not know the topic, or what a message type is.
+
+        Raises:
+            Unreachable, TimedOut: the broker does not answer.
+            BadAnswer: it answers something else.
+        """
+        from remoting.headers.topic import GetTopicConfig
+        from storefmt.config import fastjson
+        from storefmt.config.tables import TopicConfig
+
+        header = GetTopicConfig(topic=topic)
+        try:
+            answer = await self._broker(
+                address, LaterCode.GET_TOPIC_CONFIG, header, what="topic settings"
+            )
+        except BrokerRefused as error:
+            if error.code in _NO_TYPE:
+                return None
+            raise
+        try:
+            return TopicConfig.from_json(fastjson.loads(answer.body), name=topic).message_type
+        except StoreError as error:
+            raise BadAnswer(f"{address} answered with no settings of a topic: {error}") from error
 
     async def create_topic(
         self, address: str, config: TopicConfig, *, attributes: str | None = None

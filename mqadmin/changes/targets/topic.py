@@ -43,8 +43,8 @@ class TopicTarget(Listed[TopicConfig, Mapping[str, TopicConfig]]):
         if MESSAGE_TYPE in value.attributes:
             return f"+{MESSAGE_TYPE}={value.message_type}"
         # A topic that had no type, and gets its old settings back, may have one now.
-        now = (await self.listing()).get(self.names[0])
-        if now is None or now.message_type == value.message_type:
+        now = await self.admin.topic_message_type(self.place.address, self.names[0])
+        if now is None or now == value.message_type:
             return None
         return f"+{MESSAGE_TYPE}={value.message_type}"
 

@@ -37,6 +37,10 @@ class Brokers:
             raise NoAnswer(f"{address} does not answer")
         return Listing(dict(self.topics[address]))
 
+    async def topic_message_type(self, address: str, topic: str) -> str | None:
+        assert address in self.topics, topic
+        return None
+
     async def create_topic(
         self, address: str, config: TopicConfig, *, attributes: str | None = None
     ) -> None:
