@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mqclient.admin.calls import AdminCalls
 from mqclient.client import responses, routes
-from mqclient.errors import BadAnswer, BrokerRefused, ClientError, TimedOut, Unreachable
+from mqclient.errors import BadAnswer, ClientError, TimedOut, Unreachable
 from remoting import bodies, headers
 from remoting.bodies import MessageQueue
 from remoting.codes import LaterCode, RequestCode, ResponseCode
@@ -176,7 +176,7 @@ class TopicCalls(AdminCalls):
             answer = await self._broker(
                 address, LaterCode.GET_TOPIC_CONFIG, header, what="topic settings"
             )
-        except BrokerRefused as error:
+        except ClientError as error:
             if error.code in _NO_TYPE:
                 return None
             raise
