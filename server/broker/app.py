@@ -423,7 +423,7 @@ class BrokerApp:
         )
         every(DELAY_MS, self._deliver_delayed, name="delayed messages", first_ms=0)
         every(POP_MS, broker.pops.run, name="popped messages", first_ms=0)
-        broker.timer.wake = self._wake_timer
+        broker.timer.may_continue.add(self._wake_timer)
         every(DELAY_MS, self._deliver_timers, name="timer messages", first_ms=0)
         every(HOUSEKEEPING_MS, self._flush_timers, name="timer files")
         every(

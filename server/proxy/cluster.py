@@ -40,8 +40,6 @@ from storefmt.config.tables import SubscriptionGroup, TopicConfig
 from storefmt.errors import StoreError
 
 FRESH_MS: Final = 20_000
-MESSAGE_TYPE: Final = "message.type"
-ATTRIBUTES: Final = "attributes"
 
 _V = TypeVar("_V")
 _C = TypeVar("_C", TopicConfig, SubscriptionGroup)
@@ -234,11 +232,7 @@ def signed(command: Command, account: Account | None) -> Command:
 
 def type_of(config: TopicConfig) -> TopicType:
     """Return the message type of a topic's configuration."""
-    attributes = config.extra.get(ATTRIBUTES)
-    text = attributes.get(MESSAGE_TYPE) if isinstance(attributes, dict) else None
-    if text is None:
-        return TopicType.NORMAL
-    return TopicType.__members__.get(str(text), TopicType.UNSPECIFIED)
+    return TopicType.__members__.get(config.message_type, TopicType.UNSPECIFIED)
 
 
 def group_of(config: SubscriptionGroup) -> Group:

@@ -118,7 +118,7 @@ class Popper:
         self._when_safe = when_safe
         self._on_hold = on_hold
         self._is_waking = False
-        revive.on_caught_up = self._caught_up
+        revive.caught_up.add(self._caught_up)
 
     # Requests.
 

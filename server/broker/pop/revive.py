@@ -46,6 +46,7 @@ from server.broker.pop.checkpoints import (
 from server.broker.pop.open_pops import OpenPop, OpenPops
 from server.broker.serving.cold_reads import ColdReads
 from server.broker.topics import Topics
+from server.runtime.observers import Observers
 from server.runtime.request import RequestRefused
 from server.store.disk.nowait import ColdRead
 from server.store.results import GetStatus, PutMessage, PutResult
@@ -152,7 +153,7 @@ class ReviveLog:
         self._cold = cold
         self._uncounted: deque[_Uncounted] = deque()
         self._next_queue = 0
-        self.on_caught_up: Callable[[int], None] = lambda now_ms: None
+        self.caught_up: Observers[[int]] = Observers()
         """Called with ``now_ms`` when this broker may give out messages."""
         self.look_again()
 
@@ -285,7 +286,7 @@ class ReviveLog:
             is_at_end = self._read()
             was_caught_up, self.is_caught_up = self.is_caught_up, self.is_caught_up or is_at_end
             if not was_caught_up and is_at_end:
-                self.on_caught_up(now_ms)
+                self.caught_up(now_ms)
             is_done = is_at_end and self._revive(now_ms)
         except ColdRead as cold:
             self._warming = True

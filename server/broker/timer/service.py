@@ -33,6 +33,7 @@ from server.broker.timer.delivered import Delivered, start_by_time
 from server.broker.timer.messages import AT_ONCE_MS, Waiting, delivery, rolled
 from server.broker.timer.metrics import TimerMetrics
 from server.broker.timer.waiting_queue import SPARE_SLOTS, WaitingQueue, read_waiting, roll
+from server.runtime.observers import Observers
 from server.runtime.request import RequestRefused
 from server.store.config import StoreConfig
 from server.store.disk.nowait import ColdRead, no_wait
@@ -107,7 +108,7 @@ class TimerService:
     ) -> None:
         self.cold: ColdReads | None = None
         """Brings old messages into the page cache; None to wait for the disk."""
-        self.wake: Callable[[], None] = lambda: None
+        self.may_continue: Observers[[]] = Observers()
         """Called when ``step`` may go on."""
         self.metrics = TimerMetrics()
         """How many messages of each topic wait."""
@@ -489,7 +490,7 @@ class TimerService:
             elif put:
                 self.delivered_count += count
                 safe(put)
-            self.wake()
+            self.may_continue()
 
         if count:
             self._when_safe(ended)
@@ -517,7 +518,7 @@ class TimerService:
 
         def again(at_ms: int) -> None:
             self._look_ms = 0
-            self.wake()
+            self.may_continue()
 
         self._cold_count += 1
         self._look_ms = now_ms + RETRY_MS
