@@ -42,6 +42,11 @@ async def popped_until_empty(desk: Desk, count: int) -> list[bytes]:
     return sorted(found)
 
 
+def crash_image(running: Path, image: Path) -> None:
+    """Copy the store of a running broker; a file that it is about to rename is not there yet."""
+    shutil.copytree(running, image, ignore=shutil.ignore_patterns("*.tmp"))
+
+
 @pytest.mark.parametrize("sync", [False, True])
 async def test_crash_forgets_no_message_and_repeats_none_that_was_acknowledged(
     tmp_path: Path, sync: bool
@@ -52,8 +57,10 @@ async def test_crash_forgets_no_message_and_repeats_none_that_was_acknowledged(
         first = await pop(desk, max_msg_nums=4, invisible_time=SHORT_MS)
         await ack(desk, first[0].handle)
         await ack(desk, first[2].handle)
-        shutil.copytree(tmp_path / "a", tmp_path / "b")
-    saved = (tmp_path / "b" / "config" / "consumerOffset.json").read_text()
+        crash_image(tmp_path / "a", tmp_path / "b")
+    file = tmp_path / "b" / "config" / "consumerOffset.json"
+    # Without the file nothing is saved, which is older than all pops, too.
+    saved = file.read_text() if file.exists() else ""
     async with running(tmp_path / "b", sync=sync) as desk:
         at_once = await pop(desk)
         for one in at_once:
@@ -71,7 +78,7 @@ async def test_what_was_revived_before_a_crash_is_not_revived_again(tmp_path: Pa
         await pop(desk, invisible_time=1)
         (again,) = await eventually(lambda: pop(desk, invisible_time=60_000), bool)
         await ack(desk, again.handle)
-        shutil.copytree(tmp_path / "a", tmp_path / "b")
+        crash_image(tmp_path / "a", tmp_path / "b")
     async with running(tmp_path / "b") as desk:
         await until(lambda: desk.app.broker.pops.revive.is_caught_up, what="caught up")
 
@@ -149,7 +156,7 @@ async def test_checkpoint_that_is_open_for_long_is_written_again_with_what_is_do
         monkeypatch.setattr(revive, "RENEW_MS", 0)
         await until(lambda: store.max_offset(REVIVE_LOG, queue) >= 3, what="it is written again")
         monkeypatch.undo()
-        shutil.copytree(tmp_path / "a", tmp_path / "b")
+        crash_image(tmp_path / "a", tmp_path / "b")
     async with running(tmp_path / "b") as desk:
         again = await popped_until_empty(desk, 1)
 
