@@ -84,6 +84,7 @@ class BlockingAdmin(BlockingProxy[Admin]):
     timer_metrics = blocking_call(Admin.timer_metrics)
     topic_configs = blocking_call(Admin.topic_configs)
     topic_list = blocking_call(Admin.topic_list)
+    topic_message_type = blocking_call(Admin.topic_message_type)
     topic_route = blocking_call(Admin.topic_route)
     topic_route_at = blocking_call(Admin.topic_route_at)
     topic_stats = blocking_call(Admin.topic_stats)

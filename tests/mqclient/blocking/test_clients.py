@@ -64,7 +64,9 @@ def public(kind: type) -> set[str]:
 def test_each_public_method_is_there_and_takes_the_same(
     face: type[BlockingProxy[Own]], kind: type[Own]
 ) -> None:
-    missing = [f"{name} = waits({kind.__name__}.{name})" for name in public(kind) - set(dir(face))]
+    missing = [
+        f"{name} = blocking_call({kind.__name__}.{name})" for name in public(kind) - set(dir(face))
+    ]
     assert not missing, f"lines for {face.__module__}: {missing}"
     for name in public(kind):
         method = getattr(kind, name)
