@@ -29,7 +29,9 @@ def test_there_are_sources_to_check() -> None:
     assert {path.relative_to(REPOSITORY).parts[0] for path in in_packages()} == set(PACKAGES)
 
 
-@pytest.mark.parametrize("rule", ["lines", "functions", "names", "depth", "docstrings", "except"])
+@pytest.mark.parametrize(
+    "rule", ["lines", "functions", "names", "depth", "docstrings", "except", "cancel"]
+)
 def test_sources_keep_the_rule(rule: str) -> None:
     check = {
         "lines": too_long,
@@ -38,6 +40,7 @@ def test_sources_keep_the_rule(rule: str) -> None:
         "depth": too_deep,
         "docstrings": without_docstring,
         "except": swallowed_errors,
+        "cancel": swallowed_cancellations,
     }[rule]
 
     found = [finding for path in SOURCES for finding in check(path)]
@@ -111,3 +114,14 @@ def swallowed_errors(path: Path) -> Iterator[str]:
                 yield f"{path}:{node.lineno}: a bare except"
             if len(node.body) == 1 and isinstance(node.body[0], ast.Pass):
                 yield f"{path}:{node.lineno}: an error is swallowed"
+
+
+def swallowed_cancellations(path: Path) -> Iterator[str]:
+    if path.relative_to(REPOSITORY).parts[0] not in PACKAGES:
+        return
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "asyncio.wait_for":
+            yield (
+                f"{path}:{node.lineno}: in Python 3.11 asyncio.wait_for loses a cancellation that "
+                "comes when its result is there; use asyncio.timeout"
+            )

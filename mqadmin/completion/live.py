@@ -123,15 +123,20 @@ def _fetch(call: Call, *, wait_s: float | None) -> Names:
     # Only a file that is old needs the client.
     import asyncio
 
-    from mqadmin.shell.names import fetch
+    from mqadmin.shell import names
     from mqclient.errors import ClientError
 
     patient = replace(call, settings=replace(call.settings, timeout=wait_s or 5.0))
+
+    async def in_time() -> names.Names:
+        async with asyncio.timeout(wait_s):
+            return await names.fetch(patient)
+
     try:
-        found = call.workplace.link.run(lambda: asyncio.wait_for(fetch(patient), wait_s))
+        found = call.workplace.link.run(in_time)
     except (TimeoutError, ClientError, OSError):
         return {}
-    return {kind.name.lower(): names for kind, names in found.by_kind.items()}
+    return {kind.name.lower(): known for kind, known in found.by_kind.items()}
 
 
 def _refresh_apart(call: Call, namesrv: str) -> None:

@@ -60,7 +60,8 @@ class PendingRequest:
         """
         left_s = self._deadline_s - asyncio.get_running_loop().time()
         try:
-            return await asyncio.wait_for(self.reply, max(0.0, left_s))
+            async with asyncio.timeout(left_s):
+                return await self.reply
         except TimeoutError:
             raise TimedOut(
                 f"no reply to request {self.id} in time",

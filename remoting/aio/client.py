@@ -235,17 +235,19 @@ class RemotingClient:
             task = asyncio.create_task(self._connect(address), name=f"connect {address}")
             self._connecting[address] = task
             task.add_done_callback(lambda done: self._connected(address, done))
-        try:
-            # The task is shielded because other callers wait for the same attempt.
-            return await asyncio.wait_for(asyncio.shield(task), timeout_s)
-        except TimeoutError:
+        # Other callers may wait for the same attempt, which is not cancelled with this one.
+        done, _ = await asyncio.wait([task], timeout=timeout_s)
+        if not done:
             reason = f"no connection in {timeout_s:g} s"
-        except OSError as error:
-            reason = failure_text(error)
-        except asyncio.CancelledError:
-            if not task.cancelled():
-                raise
+        elif task.cancelled():
             reason = "the client was closed"
+        else:
+            try:
+                return task.result()
+            except TimeoutError:
+                reason = f"no connection in {self._connect_timeout_s:g} s"
+            except OSError as error:
+                reason = failure_text(error)
         raise ConnectFailed(f"cannot connect to {address}: {reason}", address=address)
 
     async def _connect(self, address: str) -> Channel:

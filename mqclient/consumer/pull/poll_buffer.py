@@ -56,7 +56,8 @@ class PollBuffer:
                 return []
             self._arrived.clear()
             try:
-                await asyncio.wait_for(self._arrived.wait(), left_s)
+                async with asyncio.timeout(left_s):
+                    await self._arrived.wait()
             except TimeoutError:
                 continue
 

@@ -162,7 +162,8 @@ class Rebalancing:
             else:
                 pause_s, again_s = again_s, min(again_s * 2, REBALANCE_S)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._state.rebalance_now.wait(), pause_s)
+                async with asyncio.timeout(pause_s):
+                    await self._state.rebalance_now.wait()
 
     async def once(self) -> bool:
         """Rebalance every topic; return whether all servers that matter answered."""

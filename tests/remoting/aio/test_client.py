@@ -328,3 +328,33 @@ def test_addresses_are_split(address: str, expected: tuple[str, int]) -> None:
 def test_addresses_that_are_none_are_our_fault(address: str) -> None:
     with pytest.raises(BadCall, match="is not host:port"):
         split_address(address)
+
+
+@pytest.mark.parametrize("passes", range(8))
+@pytest.mark.parametrize("refused", [True, False])
+async def test_request_that_is_cancelled_while_its_connection_ends_is_cancelled(
+    monkeypatch: pytest.MonkeyPatch, passes: int, refused: bool
+) -> None:
+    """A service of a server that did not notice would run on, and the server would never stop."""
+    attempt = asyncio.get_running_loop().create_future()
+
+    async def connect(self: RemotingClient, address: str) -> object:
+        return await attempt
+
+    monkeypatch.setattr(RemotingClient, "_connect", connect)
+    client = RemotingClient()
+    asking = asyncio.create_task(client.invoke("127.0.0.1:1", Command(code=ASK)))
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+    if refused:
+        attempt.set_exception(ConnectionRefusedError())
+    else:
+        attempt.cancel()
+    for _ in range(passes):
+        await asyncio.sleep(0)
+    took_it = asking.cancel()
+
+    with pytest.raises(asyncio.CancelledError if took_it else ConnectFailed):
+        await asking
+    await client.close()
