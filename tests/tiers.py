@@ -143,6 +143,8 @@ LONG: Final = (
             f"{_OFFLINE}repair/test_repair.py::test_generated_damage_of_the_log",
             f"{_OFFLINE}verify/test_seal.py::test_every_flipped_bit_of_a_log_is_found_at_its_byte",
             "tests/pipeline/jobs/test_verify.py::test_local_reports_are_those_of_store_verify",
+            "tests/pipeline/sources/store/test_tables.py::"
+            "test_damage_does_not_depend_on_splits_and_holes",
         ),
     ),
     Long(
