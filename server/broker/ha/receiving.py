@@ -183,6 +183,16 @@ class Receiver:
             self._move(SlaveEvent.ADDRESS)
             self._known.set()
 
+    @property
+    def reported_state(self) -> SlaveState:
+        """The state that an administrator is told.
+
+        Logs that diverge are compared anew with each registration, which changes nothing for an
+        administrator until they are the same.
+        """
+        is_looking = self.state in (SlaveState.CONNECTING, SlaveState.COMPARING)
+        return SlaveState.DIVERGED if self.divergence and is_looking else self.state
+
     async def stop(self) -> None:
         """Receive no more; flush what was received and add it to queues and index.
 

@@ -570,7 +570,7 @@ class Replication(Ha):
         if self.receiver is not None:
             receiver = self.receiver
             found |= {
-                "haState": receiver.state.name,
+                "haState": receiver.reported_state.name,
                 "haMaster": receiver.master,
                 "haMasterEnd": str(self.sync.master_end),
                 "haFlushedOffset": str(store.flushed_offset),

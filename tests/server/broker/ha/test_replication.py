@@ -12,6 +12,7 @@ from remoting.codes import RequestCode
 from remoting.headers import UpdateConsumerOffset
 from server.broker.clients.offsets import NO_OFFSET
 from server.broker.config import BrokerRole, SlaveStart
+from server.broker.ha.receiving import SlaveState
 from server.runtime.service import Services
 from storefmt.config.tables import TopicConfig
 from tests.server.broker.desk import TOPIC
@@ -320,6 +321,13 @@ async def test_log_that_parts_takes_and_serves_nothing_until_it_is_cut(tmp_path:
         new = await pair.start("s", SLAVE)
         old = await pair.start("m", SLAVE, slave_read_enable=True)
         await until(lambda: state_of(old) == "DIVERGED", what="the difference is found")
+        receiver = old.app.broker.ha.receiver
+        assert receiver is not None
+        await until(lambda: receiver.state is SlaveState.DIVERGED, what="it looked")
+        receiver.set_master(receiver.master)
+        assert receiver.state is SlaveState.CONNECTING
+        # It looks again, and says what it knows meanwhile.
+        assert state_of(old) == "DIVERGED"
         assert f"the logs part at {end}" in old.app.broker.ha.numbers()["haDivergence"]
         served = await old.pull()
         assert served.code == 14
