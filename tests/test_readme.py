@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,15 +17,16 @@ README = (REPOSITORY / "README.md").read_text()
 SHELL = re.compile(r"```sh\n(.*?)```", re.DOTALL)
 MEASURED = re.compile(r"^\| [^|]+ \| ([^|]+) \| ([^|]+) \| `([^`]+)` \|$", re.MULTILINE)
 INSTEAD = {
-    "make test ": "# the suite does not run itself;",
+    "make test ": "make .venv/.dev # the suite does not run itself;",
     ".venv/bin/mqnamesrv ": ".venv/bin/mqnamesrv -p",
     "-c broker.conf": "-c broker.conf -p",
 }
 """What would not end, and what stands for it."""
 
 
-def checkout(directory: Path) -> Path:
-    """Return a directory with our tree and with this interpreter's environment as ``.venv``."""
+def linked_copy(directory: Path) -> None:
+    """Fill a directory with our tree and with this interpreter's environment as ``.venv``."""
+    directory.mkdir()
     for path in REPOSITORY.iterdir():
         if path.name != ".venv":
             (directory / path.name).symlink_to(path)
@@ -35,15 +37,22 @@ def checkout(directory: Path) -> Path:
     # For make, everything is installed.
     for name in ("python", ".shell", ".dev"):
         (environment / name).touch()
-    return directory
 
 
+def fresh_clone(directory: Path) -> None:
+    """Clone what is committed; everything is installed by README's own commands."""
+    if not (REPOSITORY / ".git").exists():
+        pytest.skip("this tree is no clone of a repository")
+    subprocess.run(["git", "clone", "-q", REPOSITORY, directory], check=True)
+
+
+@pytest.mark.parametrize("made", [linked_copy, pytest.param(fresh_clone, marks=pytest.mark.soak)])
 def test_the_commands_run_from_top_to_bottom(
-    rocketmq_broker_fresh: RocketMQ, tmp_path: Path
+    rocketmq_broker_fresh: RocketMQ, tmp_path: Path, made: Callable[[Path], None]
 ) -> None:
     directory = tmp_path / "checkout"
-    directory.mkdir()
-    (checkout(directory) / "broker.conf").touch()
+    made(directory)
+    (directory / "broker.conf").touch()
     namesrv = rocketmq_broker_fresh.namesrv
     places = {"10.0.0.1:9876": namesrv, "/data/rocketmq/store": str(rocketmq_broker_fresh.store)}
     first = (
