@@ -23,7 +23,8 @@ from storefmt.config.tables import SubscriptionGroup
 from tests.interop.kit.five_clients import FiveClient, Line, Refused
 from tests.interop.kit.our_clients import run
 from tests.interop.kit.proxy import Proxy
-from tests.interop.kit.servers import JavaSide, Namesrv
+from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide
+from tests.ports import free_ports
 from tests.waiting import TIMEOUT_S, eventually
 
 pytestmark = [pytest.mark.java, pytest.mark.soak]
@@ -136,7 +137,25 @@ def real(five: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[E
         namesrv.stop()
 
 
-@pytest.fixture(scope="module", params=["real"])
+@pytest.fixture(scope="module")
+def ours(our_side: OurSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """Yield the endpoint in our broker, with our name server."""
+    namesrv, grpc = Namesrv(our_side).await_ready(), free_ports(1)
+    broker = Broker(
+        our_side,
+        store=tmp_path_factory.mktemp("ours5") / "store",
+        namesrv=namesrv.address,
+        settings={**SETTINGS, "grpcServerPort": str(grpc)},
+    )
+    try:
+        broker.await_ready()
+        yield Endpoint("ours", f"127.0.0.1:{grpc}", broker.address, namesrv.address)
+    finally:
+        broker.kill()
+        namesrv.stop()
+
+
+@pytest.fixture(scope="module", params=["real", "ours"])
 def endpoint(request: pytest.FixtureRequest) -> Endpoint:
     """Return the real endpoint, then ours."""
     found: Endpoint = request.getfixturevalue(request.param)
