@@ -36,6 +36,14 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS
 
 
+def heap_mb(pid: int) -> float:
+    """Return the resident anonymous memory of a process, without mapped files, in MB."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("RssAnon:"):
+            return int(line.split()[1]) / 1024
+    raise LookupError(f"no RssAnon in /proc/{pid}/status")
+
+
 @dataclass(frozen=True, slots=True)
 class Side:
     """A running name server and broker."""
@@ -53,10 +61,7 @@ class Side:
 
     def heap_mb(self) -> float:
         """Return the broker's resident anonymous memory, without mapped files, in MB."""
-        for line in Path(f"/proc/{self.broker_pid}/status").read_text().splitlines():
-            if line.startswith("RssAnon:"):
-                return int(line.split()[1]) / 1024
-        raise LookupError(f"no RssAnon in /proc/{self.broker_pid}/status")
+        return heap_mb(self.broker_pid)
 
 
 @contextmanager
@@ -109,13 +114,24 @@ def start(name: str, role: str, home: Path, conf: Path) -> subprocess.Popen[byte
     if name == "ours":
         command = [sys.executable, "-m", f"server.{role}.app", "-c", str(conf)]
     else:
-        main = {"namesrv": "namesrv.NamesrvStartup", "broker": "broker.BrokerStartup"}[role]
-        heap = ["-Xms2g", "-Xmx2g", "-XX:+UseG1GC"] if role == "broker" else ["-Xmx256m"]
-        command = ["java", *heap, *OPENED, f"-Duser.home={home}", f"-Drocketmq.home.dir={home}"]
-        command += ["-cp", class_path(), f"org.apache.rocketmq.{main}", "-c", str(conf)]
+        command = java_words(role, "-c", str(conf), home=home, class_path=class_path())
     return subprocess.Popen(
         command, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
     )
+
+
+def java_words(role: str, *words: str, home: Path, class_path: str) -> list[str]:
+    """Return the command line of a real server; a name server gets a small heap."""
+    main = {
+        "namesrv": "namesrv.NamesrvStartup",
+        "broker": "broker.BrokerStartup",
+        "proxy": "proxy.ProxyStartup",
+    }[role]
+    heap = ["-Xmx256m"] if role == "namesrv" else ["-Xms2g", "-Xmx2g", "-XX:+UseG1GC"]
+    return [
+        *("java", *heap, *OPENED, f"-Duser.home={home}", f"-Drocketmq.home.dir={home}"),
+        *("-cp", class_path, f"org.apache.rocketmq.{main}", *words),
+    ]
 
 
 def wait_for(port: int, process: subprocess.Popen[bytes], wait_s_max: float = 60) -> None:

@@ -181,8 +181,7 @@ class Popper:
         if self._revive.open_count >= OPEN_COUNT_MAX:
             self._answer_empty(waiter, LaterResponseCode.POLLING_FULL, 0, now_ms)
             return
-        with self._cold.slices:
-            plan = self._planner.plan(pop, waiter.wants, now_ms, may_wait=may_wait)
+        plan = self._planner.plan(pop, waiter.wants, now_ms, may_wait=may_wait)
         for (topic, group, queue_id), queue_offset in plan.moves.items():
             self._offsets.commit(group, topic, queue_id=queue_id, queue_offset=queue_offset)
         if not plan.taken:
