@@ -53,7 +53,7 @@ from storefmt.formats import sysflag
 from storefmt.formats.batch import BatchEntry, join_batch
 from storefmt.formats.javahash import string_hash
 from storefmt.formats.msgid import parse_offset_id
-from storefmt.formats.properties import TRANSFER_FLAG, UNIQUE_KEY, format_properties, hashmap_order
+from storefmt.formats.properties import TRANSFER_FLAG, UNIQUE_KEY, in_java_order
 from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
 
 TEMPLATE: Final = "TBW102"
@@ -246,19 +246,17 @@ def _send_command(topic: str, queue: MessageQueue, found: Sequence[Packed]) -> C
         sys_flag=first.sys_flag,
         born_timestamp=first.born_ms,
         flag=0,
-        properties=_text(first.properties),
+        properties=in_java_order(first.properties),
         reconsume_times=0,
         batch=len(found) > 1,
         broker_name=queue.broker_name,
     )
     if len(found) == 1:
         return Command.request(RequestCode.SEND_MESSAGE_V2, header, body=first.body)
-    body = join_batch(BatchEntry(0, each.body, _text(each.properties).encode()) for each in found)
+    body = join_batch(
+        BatchEntry(0, each.body, in_java_order(each.properties).encode()) for each in found
+    )
     return Command.request(RequestCode.SEND_BATCH_MESSAGE, header, body=body)
-
-
-def _text(properties: dict[str, str]) -> str:
-    return format_properties({name: properties[name] for name in hashmap_order(list(properties))})
 
 
 def _entry(result: SendResult, recall_handle: str) -> SendResultEntry:
