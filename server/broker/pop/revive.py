@@ -26,6 +26,7 @@ is this broker's.
 import logging
 from collections import deque
 from collections.abc import Callable
+from itertools import chain
 from typing import Final, NamedTuple
 
 from server.broker import names
@@ -182,6 +183,10 @@ class ReviveLog:
     def open_count(self) -> int:
         """How many pops are open."""
         return sum(map(len, self._queues))
+
+    def open_pops(self) -> list[OpenPop]:
+        """Return the open pops of all queues."""
+        return list(chain.from_iterable(self._queues))
 
     # What pops and acknowledgements write.
 
