@@ -76,8 +76,8 @@ class QueueLag(Row):
     """One queue; offsets, lag and ``inflight`` in entries.
 
     ``inflight`` counts what members have pulled and not committed, where a broker of RocketMQ 5
-    tells it, and on our brokers what they have popped and not acknowledged. A broker of RocketMQ 5
-    tells nothing about the latter: what is popped is committed at once.
+    tells it, and on our brokers what they have popped and not acknowledged. Of the latter 5.4.0
+    tells nothing: there what is popped is committed, and not in flight.
     """
 
     group: str
