@@ -12,8 +12,6 @@ Source: proxy/grpc/v2/producer/SendMessageActivity.java, transaction/EndTransact
 producer/RecallMessageActivity.java, proxy/processor/ProducerProcessor.java (5.4.0).
 """
 
-import base64
-import binascii
 import itertools
 import random
 from collections.abc import Sequence
@@ -24,8 +22,10 @@ from mqclient.producer.send_result import SendResult, SendStatus, result_of
 from remoting.bodies import MessageQueue
 from remoting.codes import LaterCode, RequestCode
 from remoting.command import Command
+from remoting.errors import BadHeader
 from remoting.headers import EndTransaction, SendMessageV2
 from remoting.headers.pop import RecallMessage, RecallMessageResponse
+from remoting.recall import decode_recall
 from server.proxy.checks import SHARDING_KEY, check_type, message_type, topic_of
 from server.proxy.cluster import Cluster, TopicType
 from server.proxy.config import ProxyConfig
@@ -59,8 +59,6 @@ from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
 TEMPLATE: Final = "TBW102"
 TEMPLATE_QUEUE_COUNT: Final = 4
 REMARK: Final = "end transaction from proxy"
-RECALL_VERSION: Final = "v1"
-RECALL_HANDLE: Final = "recallHandle"
 _MASK: Final = (1 << 64) - 1
 _CODES: Final = {
     SendStatus.SEND_OK: Code.OK,
@@ -115,7 +113,7 @@ class Sending:
             # A broker of 4.9 tells no transaction id; in 5.x it is the message's own.
             result = result._replace(transaction_id=result.transaction_id or unique_key)
             self._remember(topic, result)
-        entry = _entry(result, answer.ext.get(RECALL_HANDLE, ""))
+        entry = _entry(result)
         assert entry.status is not None
         code = entry.status.code
         return SendMessageResponse(status=Status(code=code, message=code.name), entries=[entry])
@@ -259,7 +257,7 @@ def _send_command(topic: str, queue: MessageQueue, found: Sequence[Packed]) -> C
     return Command.request(RequestCode.SEND_BATCH_MESSAGE, header, body=body)
 
 
-def _entry(result: SendResult, recall_handle: str) -> SendResultEntry:
+def _entry(result: SendResult) -> SendResultEntry:
     code = _CODES[result.status]
     if code is not Code.OK:
         text = f"send message failed, sendStatus={result.status}"
@@ -269,17 +267,12 @@ def _entry(result: SendResult, recall_handle: str) -> SendResultEntry:
         message_id=result.unique_key,
         transaction_id=result.transaction_id,
         offset=result.queue_offset,
-        recall_handle=recall_handle,
+        recall_handle=result.recall_handle,
     )
 
 
 def _broker_in(recall_handle: str) -> str:
-    """Return the broker that a recall handle names: ``v1 TOPIC BROKER TIME ID`` in base64."""
     try:
-        raw = base64.urlsafe_b64decode(recall_handle.encode()).decode()
-    except (binascii.Error, UnicodeError):
-        raw = ""
-    words = raw.split(" ")
-    if words[0] != RECALL_VERSION or len(words) < 5:
-        raise refused_inside(Code.INTERNAL_SERVER_ERROR, "recall handle is invalid")
-    return words[2]
+        return decode_recall(recall_handle).broker_name
+    except BadHeader:
+        raise refused_inside(Code.INTERNAL_SERVER_ERROR, "recall handle is invalid") from None

@@ -26,6 +26,7 @@ from remoting.headers import (
 )
 from remoting.receipt import (
     ORDERED_REVIVE_QUEUE,
+    POP_CK,
     OrderKey,
     PoppedQueue,
     ReceiptHandle,
@@ -54,7 +55,6 @@ from storefmt.formats.properties import in_java_order, parse_properties
 
 LOG = logging.getLogger(__name__)
 
-POP_CK: Final = "POP_CK"
 ATTEMPTS_PER_SLICE: Final = 8
 """Requests that are tried again in one slice, before other requests can run."""
 LOOK_AGAIN_MS: Final = 60_000
