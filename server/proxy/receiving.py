@@ -30,6 +30,7 @@ from remoting.errors import BadHeader
 from remoting.headers.pop import PopMessage, PopMessageResponse
 from remoting.receipt import POP_CK
 from server.proxy.checks import check_invisible_time, group_of, subscription_of, topic_of
+from server.proxy.clients.sessions import Session, Sessions
 from server.proxy.cluster import Cluster
 from server.proxy.config import ProxyConfig
 from server.proxy.context import Call
@@ -49,7 +50,6 @@ from server.proxy.protocol.requests import (
     ReceiveMessageResponse,
     Response,
 )
-from server.proxy.sessions import Session, Sessions
 
 LOG = logging.getLogger(__name__)
 

@@ -27,6 +27,8 @@ from remoting.headers import EndTransaction, SendMessageV2
 from remoting.headers.pop import RecallMessage, RecallMessageResponse
 from remoting.recall import decode_recall
 from server.proxy.checks import SHARDING_KEY, check_type, message_type, topic_of
+from server.proxy.clients.sessions import Sessions
+from server.proxy.clients.transactions import Transactions
 from server.proxy.cluster import Cluster, TopicType
 from server.proxy.config import ProxyConfig
 from server.proxy.context import Call
@@ -46,8 +48,6 @@ from server.proxy.protocol.requests import (
 from server.proxy.protocol.requests import (
     RecallMessageResponse as Recalled,
 )
-from server.proxy.sessions import Sessions
-from server.proxy.transactions import Transactions
 from storefmt.errors import StoreError
 from storefmt.formats import sysflag
 from storefmt.formats.batch import BatchEntry, join_batch
