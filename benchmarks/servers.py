@@ -65,8 +65,15 @@ class Side:
 
 
 @contextmanager
-def side(name: str, scratch: Path, *, settings: dict[str, str]) -> Iterator[Side]:
-    """Run a name server and a broker of the side ``name`` (``java`` or ``ours``)."""
+def side(name: str, scratch: Path, *, settings: dict[str, str], jars: str = "") -> Iterator[Side]:
+    """Run a name server and a broker of the side ``name`` (``java`` or ``ours``).
+
+    Args:
+        name: of the side.
+        scratch: where everything is written.
+        settings: keys of broker.conf.
+        jars: the class path of another RocketMQ than 4.9.7.
+    """
     # The broker's port has its fast port two below and its replication port behind it.
     namesrv_port = free_ports(5)
     broker_port = namesrv_port + 3
@@ -92,10 +99,10 @@ def side(name: str, scratch: Path, *, settings: dict[str, str]) -> Iterator[Side
     namesrv_conf.write_text(f"listenPort={namesrv_port}\nkvConfigPath={home / 'kv.json'}\n")
     running: list[subprocess.Popen[bytes]] = []
     try:
-        running.append(start(name, "namesrv", home, namesrv_conf))
+        running.append(start(name, "namesrv", home, namesrv_conf, jars))
         wait_for(namesrv_port, running[-1])
         begin = time.monotonic()
-        running.append(start(name, "broker", home, conf))
+        running.append(start(name, "broker", home, conf, jars))
         wait_for(broker_port, running[-1])
         started_s = time.monotonic() - begin
         time.sleep(3)  # both register with their name server soon after they serve
@@ -108,13 +115,13 @@ def side(name: str, scratch: Path, *, settings: dict[str, str]) -> Iterator[Side
         shutil.rmtree(home)
 
 
-def start(name: str, role: str, home: Path, conf: Path) -> subprocess.Popen[bytes]:
+def start(name: str, role: str, home: Path, conf: Path, jars: str = "") -> subprocess.Popen[bytes]:
     """Start a name server or broker of a side; what it says goes into a file in ``home``."""
     log = (home / f"{role}.log").open("wb")
     if name == "ours":
         command = [sys.executable, "-m", f"server.{role}.app", "-c", str(conf)]
     else:
-        command = java_words(role, "-c", str(conf), home=home, class_path=class_path())
+        command = java_words(role, "-c", str(conf), home=home, class_path=jars or class_path())
     return subprocess.Popen(
         command, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
     )
