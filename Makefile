@@ -92,6 +92,8 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.run --flush SYNC_FLUSH --loads sync:1 sync:64
 	$(BIN)/python -m benchmarks.client
 	$(BIN)/python -m benchmarks.delay
+	$(BIN)/python -m benchmarks.delay --timers --pending 1000000
+	$(BIN)/python -m benchmarks.five
 	$(BIN)/python -m benchmarks.pipeline
 
 docs: $(VENV)/.dev

@@ -1,6 +1,7 @@
 """How late delayed messages come, ours and Java's: ``python -m benchmarks.delay``.
 
     send at level 1 or 2 ── stored under SCHEDULE_TOPIC_XXXX ── due after 1 or 5 s ── delivered
+    --timers: with TIMER_DELAY_MS, beside 5.4.0, and behind ``--pending`` messages of tomorrow
     late by: store time of the delivered message, less its first store time and the delay
 
 Both times are the broker's own, so neither network nor client is in it. The first store time
@@ -14,31 +15,42 @@ import asyncio
 import os
 import statistics
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks.servers import side
+from benchmarks.servers import Side, side
 from benchmarks.telling import tell
 from mqclient.client.instance import MQClient
 from mqclient.consumer.pull.pull_request import PullStatus
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
+from storefmt.formats.properties import TIMER_DELAY_MS
+from tests.interop.kit.java_build import JAVA_FIVE, class_path
 from tests.waiting import eventually
 
 DELAYS_MS: Final = {1: 1_000, 2: 5_000}
 PAUSE_S: Final = 0.007
 """Between sends: no divisor of the 100 ms at which Java looks."""
 BODY: Final = bytes(200)
+DAY_MS: Final = 86_400_000
+WINDOW: Final = 200
+"""Sends of pending messages that are on their way at once."""
 
 
-async def lateness(namesrv: str, *, topic: str, count: int) -> list[int]:
-    """Send so many messages of each level and return by how many ms each came too late."""
+async def lateness(namesrv: str, *, topic: str, given: argparse.Namespace) -> list[int]:
+    """Send messages of each delay and return by how many ms each came too late."""
+    count = given.count
     async with MQClient(namesrv, timeout_s=30) as client, Producer(client, "LATE") as producer:
+        for _ in range(given.pending // WINDOW):
+            await asyncio.gather(*(producer.send(timed(topic, DAY_MS)) for _ in range(WINDOW)))
         for _ in range(count):
-            for level in DELAYS_MS:
+            for level, delay_ms in DELAYS_MS.items():
                 message = Message(topic, BODY, tags=str(level), delay_level=level)
-                await producer.send(message)
+                await producer.send(
+                    timed(topic, delay_ms, tags=str(level)) if given.timers else message
+                )
                 await asyncio.sleep(PAUSE_S)
         consumer = PullConsumer(client, "LATE")
         queues = await consumer.queues(topic)
@@ -46,7 +58,7 @@ async def lateness(namesrv: str, *, topic: str, count: int) -> list[int]:
         async def there() -> int:
             return sum([await consumer.max_offset(queue) for queue in queues])
 
-        await eventually(there, lambda found: found >= count * len(DELAYS_MS))
+        await eventually(there, lambda found: found >= count * len(DELAYS_MS), timeout_s=300)
         late: list[int] = []
         for queue in queues:
             at, end = 0, await consumer.max_offset(queue)
@@ -62,20 +74,26 @@ async def lateness(namesrv: str, *, topic: str, count: int) -> list[int]:
         return late
 
 
-async def both(sides: dict[str, str], count: int) -> dict[str, list[int]]:
-    """Return the lateness of each side by name."""
-    found = await asyncio.gather(
-        *(lateness(namesrv, topic="Late", count=count) for namesrv in sides.values())
+def timed(topic: str, delay_ms: int, *, tags: str | None = None) -> Message:
+    """Return a message that the timer delivers."""
+    return Message(topic, BODY, tags=tags, properties={TIMER_DELAY_MS: str(delay_ms)})
+
+
+async def both(sides: Sequence[Side], given: argparse.Namespace) -> list[list[int]]:
+    """Return the lateness of each side."""
+    return await asyncio.gather(
+        *(lateness(one.namesrv, topic="Late", given=given) for one in sides)
     )
-    return dict(zip(sides, found, strict=True))
 
 
-def table(found: dict[str, list[int]]) -> str:
-    """Return the table of the percentiles."""
-    lines = ["| side | messages | min ms | p50 ms | p99 ms | max ms |", "| --- " * 6 + "|"]
-    for name, late in found.items():
+def table(sides: Sequence[Side], found: list[list[int]]) -> str:
+    """Return the table of the percentiles, and of the memory that the brokers use."""
+    lines = ["| side | messages | min ms | p50 ms | p99 ms | max ms | memory beyond mappings, MB |"]
+    lines.append("| --- " * 7 + "|")
+    for one, late in zip(sides, found, strict=True):
         cuts = statistics.quantiles(late, n=100)
-        cells = name, len(late), min(late), f"{cuts[49]:.0f}", f"{cuts[98]:.0f}", max(late)
+        cells = [one.name, len(late), min(late), f"{cuts[49]:.0f}", f"{cuts[98]:.0f}"]
+        cells += [max(late), f"{one.heap_mb():.0f}"]
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines) + "\n"
 
@@ -84,16 +102,20 @@ def main() -> int:
     """Measure and print one line a side."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--count", type=int, default=1000, help="messages of each level")
+    parser.add_argument("--timers", action="store_true", help="by the timer, beside 5.4.0")
+    parser.add_argument("--pending", type=int, default=0, help="timer messages that wait meanwhile")
     parser.add_argument("--write", type=Path)
     given = parser.parse_args()
+    jars = class_path(JAVA_FIVE) if given.timers else ""
     settings = {"autoCreateTopicEnable": "true", "flushDiskType": "ASYNC_FLUSH"}
     with (
         tempfile.TemporaryDirectory() as directory,
-        side("java", Path(directory), settings=settings) as java,
+        side("java", Path(directory), settings=settings, jars=jars) as java,
         side("ours", Path(directory), settings=settings) as ours,
     ):
-        found = asyncio.run(both({"java": java.namesrv, "ours": ours.namesrv}, given.count))
-    tell(f"load average {os.getloadavg()[0]:.1f}\n\n{table(found)}", given.write)
+        sides = java, ours
+        text = table(sides, asyncio.run(both(sides, given)))
+    tell(f"load average {os.getloadavg()[0]:.1f}\n\n{text}", given.write)
     return 0
 
 

@@ -30,6 +30,7 @@ TITLES: Final = {
     "push": "push consume",
     "pull": "pull",
     "listen:5": "send to push listener, one every 5 ms",
+    "receive:16": "simple consumer, 16 threads: receive 32, ack each (p50 and p99 of the ack)",
 }
 
 
@@ -47,12 +48,11 @@ class Result:
     """The same of the process at the other end, 0 where nobody asked."""
 
 
-def compile_load() -> None:
-    """Compile the Java load program."""
-    source, target = SOURCE / "src" / "Bench.java", SOURCE / "target"
-    subprocess.run(
-        ["javac", "-nowarn", "-cp", class_path(), "-d", str(target), str(source)], check=True
-    )
+def compile_load(name: str = "Bench", jars: str = "") -> None:
+    """Compile a Java load program; ``jars`` is its class path, that of 4.9.7 when empty."""
+    source, target = SOURCE / "src" / f"{name}.java", SOURCE / "target"
+    words = ["javac", "-nowarn", "-cp", jars or class_path(), "-d", str(target), str(source)]
+    subprocess.run(words, check=True)
 
 
 def words(running: Side, options: argparse.Namespace) -> list[str]:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from benchmarks.loads import TITLES, Result, compile_load, drive, java_command
 from benchmarks.servers import CLOCK_TICKS, side
@@ -24,9 +25,27 @@ from benchmarks.telling import tell
 LOADS = ["sync:1", "sync:16", "sync:64", "async:256", "batch:8", "push", "pull", "listen:5"]
 
 
+class Running(Protocol):
+    """One side while it serves."""
+
+    @property
+    def name(self) -> str:
+        """The name of the side."""
+
+    @property
+    def started_s(self) -> float:
+        """Seconds from its start until it served."""
+
+    def cpu_s(self) -> float:
+        """Return the CPU seconds that its servers have used."""
+
+    def heap_mb(self) -> float:
+        """Return the memory of its servers, without mapped files, in MB."""
+
+
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Every load on one side, and the broker's start and memory."""
+    """Every load on one side, and the start and the memory of its servers."""
 
     results: dict[str, Result]
     started_s: float
@@ -40,20 +59,23 @@ def run_round(name: str, options: argparse.Namespace, scratch: Path) -> Round:
     """Start one side, put every load on it, and stop it."""
     settings = {"flushDiskType": options.flush, "defaultTopicQueueNums": "8"}
     with side(name, scratch, settings=settings) as running:
-        idle_mb = running.heap_mb()
-        begin = time.monotonic()
-        busy_s, broker_s = _busy_s(), running.cpu_s()
-        results, own_s = drive(
-            java_command(running, options), name=name, cpu_s=lambda _: running.cpu_s()
-        )
-        others_s = _busy_s() - busy_s - own_s - (running.cpu_s() - broker_s)
-        return Round(
-            results,
-            running.started_s,
-            idle_mb,
-            running.heap_mb(),
-            max(0.0, others_s / (time.monotonic() - begin)),
-        )
+        return loaded(running, java_command(running, options))
+
+
+def loaded(running: Running, command: list[str]) -> Round:
+    """Put every load of a load program on one side."""
+    idle_mb = running.heap_mb()
+    begin = time.monotonic()
+    busy_s, servers_s = _busy_s(), running.cpu_s()
+    results, own_s = drive(command, name=running.name, cpu_s=lambda _: running.cpu_s())
+    others_s = _busy_s() - busy_s - own_s - (running.cpu_s() - servers_s)
+    return Round(
+        results,
+        running.started_s,
+        idle_mb,
+        running.heap_mb(),
+        max(0.0, others_s / (time.monotonic() - begin)),
+    )
 
 
 def _busy_s() -> float:
@@ -61,23 +83,29 @@ def _busy_s() -> float:
     return (sum(fields[:8]) - fields[3] - fields[4]) / CLOCK_TICKS
 
 
-def table(rounds: dict[str, list[Round]], options: argparse.Namespace) -> str:
-    """Return the rounds as a Markdown table of medians and ratios."""
+def head(rounds: dict[str, list[Round]], options: argparse.Namespace, *, what: str) -> str:
+    """Return what there is to know about a run before its tables."""
     java, ours = rounds["java"], rounds["ours"]
-    lines = [
-        f"{time.strftime('%Y-%m-%d')}, {options.flush}, {options.body} byte bodies, 8 queues, "
+    return (
+        f"{time.strftime('%Y-%m-%d')}, {what}, {options.body} byte bodies, 8 queues, "
         f"{len(java)} rounds of {options.seconds:g} s a load after {options.warm:g} s of warm-up; "
         f"{os.cpu_count()} cores, Python {platform.python_version()}, "
         f"others used {_median(r.others_cpus for r in java):.2f} CPUs beside the Java broker and "
-        f"{_median(r.others_cpus for r in ours):.2f} beside ours.",
-        "",
+        f"{_median(r.others_cpus for r in ours):.2f} beside ours.\n"
+    )
+
+
+def table(rounds: dict[str, list[Round]], loads: Iterable[str]) -> str:
+    """Return the rounds as Markdown tables of medians and ratios."""
+    java, ours = rounds["java"], rounds["ours"]
+    lines = [
         "| load | Java msg/s | ours msg/s | rate | Java p50 / p99 us | ours p50 / p99 us | p50 "
         "| Java CPU us/msg | ours CPU us/msg | CPU |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     lines += [
         _row(load, [r.results[load] for r in java], [r.results[load] for r in ours])
-        for load in options.loads
+        for load in loads
     ]
     lines += ["", "| broker | Java | ours |", "| --- | --- | --- |"]
     for title, field in (
@@ -143,8 +171,10 @@ def main() -> int:
     if set(options.sides) != {"java", "ours"}:
         print(rounds)
         return 0
-    text = table(rounds, options)
-    tell(text, options.write)
+    tell(
+        f"{head(rounds, options, what=options.flush)}\n{table(rounds, options.loads)}",
+        options.write,
+    )
     return 0
 
 

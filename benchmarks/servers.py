@@ -36,6 +36,14 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS
 
 
+def heap_mb(pid: int) -> float:
+    """Return the resident anonymous memory of a process, without mapped files, in MB."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("RssAnon:"):
+            return int(line.split()[1]) / 1024
+    raise LookupError(f"no RssAnon in /proc/{pid}/status")
+
+
 @dataclass(frozen=True, slots=True)
 class Side:
     """A running name server and broker."""
@@ -53,15 +61,19 @@ class Side:
 
     def heap_mb(self) -> float:
         """Return the broker's resident anonymous memory, without mapped files, in MB."""
-        for line in Path(f"/proc/{self.broker_pid}/status").read_text().splitlines():
-            if line.startswith("RssAnon:"):
-                return int(line.split()[1]) / 1024
-        raise LookupError(f"no RssAnon in /proc/{self.broker_pid}/status")
+        return heap_mb(self.broker_pid)
 
 
 @contextmanager
-def side(name: str, scratch: Path, *, settings: dict[str, str]) -> Iterator[Side]:
-    """Run a name server and a broker of the side ``name`` (``java`` or ``ours``)."""
+def side(name: str, scratch: Path, *, settings: dict[str, str], jars: str = "") -> Iterator[Side]:
+    """Run a name server and a broker of the side ``name`` (``java`` or ``ours``).
+
+    Args:
+        name: of the side.
+        scratch: where everything is written.
+        settings: keys of broker.conf.
+        jars: the class path of another RocketMQ than 4.9.7.
+    """
     # The broker's port has its fast port two below and its replication port behind it.
     namesrv_port = free_ports(5)
     broker_port = namesrv_port + 3
@@ -87,10 +99,10 @@ def side(name: str, scratch: Path, *, settings: dict[str, str]) -> Iterator[Side
     namesrv_conf.write_text(f"listenPort={namesrv_port}\nkvConfigPath={home / 'kv.json'}\n")
     running: list[subprocess.Popen[bytes]] = []
     try:
-        running.append(start(name, "namesrv", home, namesrv_conf))
+        running.append(start(name, "namesrv", home, namesrv_conf, jars))
         wait_for(namesrv_port, running[-1])
         begin = time.monotonic()
-        running.append(start(name, "broker", home, conf))
+        running.append(start(name, "broker", home, conf, jars))
         wait_for(broker_port, running[-1])
         started_s = time.monotonic() - begin
         time.sleep(3)  # both register with their name server soon after they serve
@@ -103,19 +115,30 @@ def side(name: str, scratch: Path, *, settings: dict[str, str]) -> Iterator[Side
         shutil.rmtree(home)
 
 
-def start(name: str, role: str, home: Path, conf: Path) -> subprocess.Popen[bytes]:
+def start(name: str, role: str, home: Path, conf: Path, jars: str = "") -> subprocess.Popen[bytes]:
     """Start a name server or broker of a side; what it says goes into a file in ``home``."""
     log = (home / f"{role}.log").open("wb")
     if name == "ours":
         command = [sys.executable, "-m", f"server.{role}.app", "-c", str(conf)]
     else:
-        main = {"namesrv": "namesrv.NamesrvStartup", "broker": "broker.BrokerStartup"}[role]
-        heap = ["-Xms2g", "-Xmx2g", "-XX:+UseG1GC"] if role == "broker" else ["-Xmx256m"]
-        command = ["java", *heap, *OPENED, f"-Duser.home={home}", f"-Drocketmq.home.dir={home}"]
-        command += ["-cp", class_path(), f"org.apache.rocketmq.{main}", "-c", str(conf)]
+        command = java_words(role, "-c", str(conf), home=home, class_path=jars or class_path())
     return subprocess.Popen(
         command, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
     )
+
+
+def java_words(role: str, *words: str, home: Path, class_path: str) -> list[str]:
+    """Return the command line of a real server; a name server gets a small heap."""
+    main = {
+        "namesrv": "namesrv.NamesrvStartup",
+        "broker": "broker.BrokerStartup",
+        "proxy": "proxy.ProxyStartup",
+    }[role]
+    heap = ["-Xmx256m"] if role == "namesrv" else ["-Xms2g", "-Xmx2g", "-XX:+UseG1GC"]
+    return [
+        *("java", *heap, *OPENED, f"-Duser.home={home}", f"-Drocketmq.home.dir={home}"),
+        *("-cp", class_path, f"org.apache.rocketmq.{main}", *words),
+    ]
 
 
 def wait_for(port: int, process: subprocess.Popen[bytes], wait_s_max: float = 60) -> None:

@@ -14,6 +14,8 @@ SOURCES = [
     path
     for folder in (*PACKAGES, "tests", "benchmarks", "docs", "examples")
     for path in sorted((REPOSITORY / folder).rglob("*.py"))
+    # Programs of other languages are built there, and one in Python has its packages there.
+    if not {"target", "node_modules"} & set(path.parts)
 ]
 BANNED_NAMES = {"util", "utils", "common", "helper", "helpers", "manager", "misc", "core"}
 LINES_MAX = 600

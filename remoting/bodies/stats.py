@@ -37,7 +37,15 @@ class OffsetWrapper(Body):
     last_timestamp: int = 0
     """The store time of the last consumed message, in ms since 1970; 0 when it is deleted."""
     pull_offset: int | None = None
-    """The offset behind the last message that was pulled; only brokers of RocketMQ 5 tell it."""
+    """The offset behind the last message that was pulled; only brokers of RocketMQ 5 tell it, and
+    ours where messages are popped and not acknowledged."""
+
+    @property
+    def inflight(self) -> int | None:
+        """How many messages members have and did not finish, in entries; None if not told."""
+        if self.pull_offset is None:
+            return None
+        return max(0, self.pull_offset - self.consumer_offset)
 
 
 @dataclass(slots=True, kw_only=True)

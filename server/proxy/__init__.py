@@ -1,8 +1,12 @@
 """The gRPC endpoint of RocketMQ 5, in front of any brokers.
 
-``front`` is the port, ``service`` the methods, ``sessions`` the clients, ``cluster`` the brokers;
-each of the others handles a few methods. ``protocol`` has the messages.
+    front ── grpc_server ── service ──┬── routing, sending, receiving ──┬── cluster ── brokers
+                                      └── clients ──────────────────────┘
 
-Start reading with ``service.py``. No module but ``front`` needs grpcio, and that loads it when the
+``front`` is the port and ``service`` the methods, of which three modules have the work. ``clients``
+are those that are connected, ``cluster`` what is known of brokers, topics and groups. ``protocol``
+has the messages, and how they are written.
+
+Start reading with ``service.py``. Only ``grpc_server`` imports grpcio, and it is loaded when the
 first client connects.
 """

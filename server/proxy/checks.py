@@ -18,20 +18,14 @@ from server.proxy.config import ProxyConfig
 from server.proxy.errors import Refused, refused_inside
 from server.proxy.protocol.codes import Code, FilterType
 from server.proxy.protocol.definitions import FilterExpression, Resource
-from storefmt.formats.properties import (
-    DELAY,
-    TIMER_DELIVER_MS,
-    TRANSACTION_PREPARED,
-)
+from storefmt.formats.properties import DELAY, TIMER_NAMES, TRANSACTION_PREPARED
 from storefmt.names import SYSTEM_GROUP_PREFIX
 
 TOPIC_SIZE_MAX: Final = 127
 GROUP_SIZE_MAX: Final = 120
 PRIORITY: Final = "_SYS_MSG_PRIORITY_"
 SHARDING_KEY: Final = "__SHARDINGKEY"
-TIMER_DELAY_SEC: Final = "TIMER_DELAY_SEC"
-TIMER_DELAY_MS: Final = "TIMER_DELAY_MS"
-_DELAYS: Final = (DELAY, TIMER_DELIVER_MS, TIMER_DELAY_SEC, TIMER_DELAY_MS)
+_DELAYS: Final = (DELAY, *TIMER_NAMES)
 _ALLOWED: Final = "^[%|a-zA-Z0-9_-]+$"
 _NAME: Final = re.compile(r"[%|a-zA-Z0-9_-]+")
 _SYSTEM_PREFIX: Final = "rmq_sys_"

@@ -17,13 +17,8 @@ from typing import Final, NamedTuple
 
 from mqclient.message import MessageExt
 from mqclient.namespace import unwrap
-from server.proxy.checks import (
-    PRIORITY,
-    SHARDING_KEY,
-    TIMER_DELAY_MS,
-    TIMER_DELAY_SEC,
-    has_control_character,
-)
+from remoting.receipt import FIRST_POP_TIME, POP_CK
+from server.proxy.checks import PRIORITY, SHARDING_KEY, has_control_character
 from server.proxy.config import ProxyConfig
 from server.proxy.errors import Refused
 from server.proxy.protocol.codes import Code, DigestType, Encoding, MessageType
@@ -44,7 +39,14 @@ from storefmt.formats.properties import (
     RECONSUME_TIME,
     SYSTEM_NAMES,
     TAGS,
+    TIMER_DEL_UNIQUE_KEY,
+    TIMER_DELAY_SEC,
     TIMER_DELIVER_MS,
+    TIMER_DEQUEUE_MS,
+    TIMER_ENQUEUE_MS,
+    TIMER_NAMES,
+    TIMER_OUT_MS,
+    TIMER_ROLL_TIMES,
     TRANSACTION_PREPARED,
     TRANSACTION_PREPARED_QUEUE_OFFSET,
     UNIQUE_KEY,
@@ -53,15 +55,13 @@ from storefmt.formats.properties import (
 BORN_HOST: Final = "__BORNHOST"
 BORN_TIMESTAMP: Final = "BORN_TIMESTAMP"
 TRACE_CONTEXT: Final = "TRACE_CONTEXT"
-POP_CK: Final = "POP_CK"
 DEAD_LETTER_TOPIC: Final = "DLQ_ORIGIN_TOPIC"
 DEAD_LETTER_ID: Final = "DLQ_ORIGIN_MESSAGE_ID"
 OWN_NAMES: Final = SYSTEM_NAMES | {
-    POP_CK, "POP_CK_OFFSET", "1ST_POP_TIME", TRANSACTION_PREPARED_QUEUE_OFFSET, "DUP_INFO",
-    "EXTEND_UNIQ_INFO", TIMER_DELAY_MS, TIMER_DELAY_SEC, TIMER_DELIVER_MS, "TIMER_ENQUEUE_MS",
-    "TIMER_DEQUEUE_MS", "TIMER_ROLL_TIMES", "TIMER_OUT_MS", "TIMER_DEL_UNIQKEY",
-    "TIMER_DELAY_LEVEL", BORN_HOST, BORN_TIMESTAMP, DEAD_LETTER_TOPIC, DEAD_LETTER_ID, "__CRC32#",
-    PRIORITY,
+    POP_CK, "POP_CK_OFFSET", FIRST_POP_TIME, TRANSACTION_PREPARED_QUEUE_OFFSET, "DUP_INFO",
+    "EXTEND_UNIQ_INFO", *TIMER_NAMES, TIMER_ENQUEUE_MS, TIMER_DEQUEUE_MS, TIMER_ROLL_TIMES,
+    TIMER_OUT_MS, TIMER_DEL_UNIQUE_KEY, "TIMER_DELAY_LEVEL", BORN_HOST, BORN_TIMESTAMP,
+    DEAD_LETTER_TOPIC, DEAD_LETTER_ID, "__CRC32#", PRIORITY,
 }  # fmt: skip
 """The names of properties that are RocketMQ's own in 5.4.0."""
 _DELAYS: Final = (DELAY, TIMER_DELIVER_MS, TIMER_DELAY_SEC)

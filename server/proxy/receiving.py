@@ -28,13 +28,15 @@ from remoting.codes import LaterCode, LaterResponseCode, ResponseCode
 from remoting.command import Command
 from remoting.errors import BadHeader
 from remoting.headers.pop import PopMessage, PopMessageResponse
+from remoting.receipt import POP_CK
 from server.proxy.checks import check_invisible_time, group_of, subscription_of, topic_of
+from server.proxy.clients.sessions import Session, Sessions
 from server.proxy.cluster import Cluster
 from server.proxy.config import ProxyConfig
 from server.proxy.context import Call
 from server.proxy.errors import Refused, broker_status, ok, refused_inside, status_of
 from server.proxy.handles import checked
-from server.proxy.messages import POP_CK, to_grpc
+from server.proxy.messages import to_grpc
 from server.proxy.protocol.codes import Code
 from server.proxy.protocol.definitions import Broker, MessageQueue, Status
 from server.proxy.protocol.requests import (
@@ -48,7 +50,6 @@ from server.proxy.protocol.requests import (
     ReceiveMessageResponse,
     Response,
 )
-from server.proxy.sessions import Session, Sessions
 
 LOG = logging.getLogger(__name__)
 
@@ -241,16 +242,16 @@ class Receiving:
 
         When the client is gone meanwhile, the pop goes on, and what it finds is given back.
         """
-        place = await self._place(asked.topic, queue or MessageQueue())
-        popping = asyncio.ensure_future(self._pop(asked, place, session))
+        broker = await self._broker(asked.topic, queue or MessageQueue())
+        popping = asyncio.ensure_future(self._pop(asked, broker, session))
         try:
             return await asyncio.shield(popping)
         except asyncio.CancelledError:
             self._keep(self._return_popped(popping, asked, session))
             raise
 
-    async def _place(self, topic: str, queue: MessageQueue) -> tuple[str, str, int]:
-        """Return name and address of the broker to pop from, and the queue or ANY_QUEUE."""
+    async def _broker(self, topic: str, queue: MessageQueue) -> tuple[str, str]:
+        """Return name and address of the broker to pop from: that of a queue, or the next one."""
         route = await self._cluster.route(topic)
         readable = {data.broker_name for data in route.queue_datas if data.perm & routes.READABLE}
         found = {name: at for name, at in routes.readers(route).items() if name in readable}
@@ -258,14 +259,14 @@ class Receiving:
             raise refused_inside(Code.FORBIDDEN, "no readable queue")
         wanted = (queue.broker or Broker()).name
         name = wanted if wanted in found else sorted(found)[next(self._turns) % len(found)]
-        return name, found[name], ANY_QUEUE
+        return name, found[name]
 
-    async def _pop(self, asked: _Asked, place: tuple[str, str, int], session: Session) -> _Popped:
-        broker_name, address, queue_id = place
+    async def _pop(self, asked: _Asked, broker: tuple[str, str], session: Session) -> _Popped:
+        broker_name, address = broker
         header = PopMessage(
             consumer_group=asked.group,
             topic=asked.topic,
-            queue_id=queue_id,
+            queue_id=ANY_QUEUE,
             max_msg_nums=asked.count_max,
             invisible_time=asked.invisible_ms,
             poll_time=asked.polling_ms,

@@ -12,8 +12,6 @@ Source: proxy/grpc/v2/producer/SendMessageActivity.java, transaction/EndTransact
 producer/RecallMessageActivity.java, proxy/processor/ProducerProcessor.java (5.4.0).
 """
 
-import base64
-import binascii
 import itertools
 import random
 from collections.abc import Sequence
@@ -24,9 +22,13 @@ from mqclient.producer.send_result import SendResult, SendStatus, result_of
 from remoting.bodies import MessageQueue
 from remoting.codes import LaterCode, RequestCode
 from remoting.command import Command
+from remoting.errors import BadHeader
 from remoting.headers import EndTransaction, SendMessageV2
 from remoting.headers.pop import RecallMessage, RecallMessageResponse
+from remoting.recall import decode_recall
 from server.proxy.checks import SHARDING_KEY, check_type, message_type, topic_of
+from server.proxy.clients.sessions import Sessions
+from server.proxy.clients.transactions import Transactions
 from server.proxy.cluster import Cluster, TopicType
 from server.proxy.config import ProxyConfig
 from server.proxy.context import Call
@@ -46,21 +48,17 @@ from server.proxy.protocol.requests import (
 from server.proxy.protocol.requests import (
     RecallMessageResponse as Recalled,
 )
-from server.proxy.sessions import Sessions
-from server.proxy.transactions import Transactions
 from storefmt.errors import StoreError
 from storefmt.formats import sysflag
 from storefmt.formats.batch import BatchEntry, join_batch
 from storefmt.formats.javahash import string_hash
 from storefmt.formats.msgid import parse_offset_id
-from storefmt.formats.properties import TRANSFER_FLAG, UNIQUE_KEY, format_properties, hashmap_order
+from storefmt.formats.properties import TRANSFER_FLAG, UNIQUE_KEY, in_java_order
 from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
 
 TEMPLATE: Final = "TBW102"
 TEMPLATE_QUEUE_COUNT: Final = 4
 REMARK: Final = "end transaction from proxy"
-RECALL_VERSION: Final = "v1"
-RECALL_HANDLE: Final = "recallHandle"
 _MASK: Final = (1 << 64) - 1
 _CODES: Final = {
     SendStatus.SEND_OK: Code.OK,
@@ -115,7 +113,7 @@ class Sending:
             # A broker of 4.9 tells no transaction id; in 5.x it is the message's own.
             result = result._replace(transaction_id=result.transaction_id or unique_key)
             self._remember(topic, result)
-        entry = _entry(result, answer.ext.get(RECALL_HANDLE, ""))
+        entry = _entry(result)
         assert entry.status is not None
         code = entry.status.code
         return SendMessageResponse(status=Status(code=code, message=code.name), entries=[entry])
@@ -246,22 +244,20 @@ def _send_command(topic: str, queue: MessageQueue, found: Sequence[Packed]) -> C
         sys_flag=first.sys_flag,
         born_timestamp=first.born_ms,
         flag=0,
-        properties=_text(first.properties),
+        properties=in_java_order(first.properties),
         reconsume_times=0,
         batch=len(found) > 1,
         broker_name=queue.broker_name,
     )
     if len(found) == 1:
         return Command.request(RequestCode.SEND_MESSAGE_V2, header, body=first.body)
-    body = join_batch(BatchEntry(0, each.body, _text(each.properties).encode()) for each in found)
+    body = join_batch(
+        BatchEntry(0, each.body, in_java_order(each.properties).encode()) for each in found
+    )
     return Command.request(RequestCode.SEND_BATCH_MESSAGE, header, body=body)
 
 
-def _text(properties: dict[str, str]) -> str:
-    return format_properties({name: properties[name] for name in hashmap_order(list(properties))})
-
-
-def _entry(result: SendResult, recall_handle: str) -> SendResultEntry:
+def _entry(result: SendResult) -> SendResultEntry:
     code = _CODES[result.status]
     if code is not Code.OK:
         text = f"send message failed, sendStatus={result.status}"
@@ -271,17 +267,12 @@ def _entry(result: SendResult, recall_handle: str) -> SendResultEntry:
         message_id=result.unique_key,
         transaction_id=result.transaction_id,
         offset=result.queue_offset,
-        recall_handle=recall_handle,
+        recall_handle=result.recall_handle,
     )
 
 
 def _broker_in(recall_handle: str) -> str:
-    """Return the broker that a recall handle names: ``v1 TOPIC BROKER TIME ID`` in base64."""
     try:
-        raw = base64.urlsafe_b64decode(recall_handle.encode()).decode()
-    except (binascii.Error, UnicodeError):
-        raw = ""
-    words = raw.split(" ")
-    if words[0] != RECALL_VERSION or len(words) < 5:
-        raise refused_inside(Code.INTERNAL_SERVER_ERROR, "recall handle is invalid")
-    return words[2]
+        return decode_recall(recall_handle).broker_name
+    except BadHeader:
+        raise refused_inside(Code.INTERNAL_SERVER_ERROR, "recall handle is invalid") from None

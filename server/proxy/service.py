@@ -20,6 +20,8 @@ from typing import Any, Final, NamedTuple
 
 from mqclient.errors import ClientError
 from server.proxy.checks import group_of, subscription_of, topic_of
+from server.proxy.clients.sessions import Session, Sessions
+from server.proxy.clients.transactions import Transactions
 from server.proxy.cluster import Cluster
 from server.proxy.config import ProxyConfig
 from server.proxy.context import Call
@@ -52,8 +54,6 @@ from server.proxy.protocol.requests import (
 from server.proxy.receiving import Receiving
 from server.proxy.routing import Routing
 from server.proxy.sending import Sending
-from server.proxy.sessions import Session, Sessions
-from server.proxy.transactions import Transactions
 
 NAME: Final = "apache.rocketmq.v2.MessagingService"
 RECEIVE: Final = "ReceiveMessage"

@@ -2,6 +2,10 @@
 
 Each test runs one scenario with one client against one side. A client that lacks a feature has no
 test of it: ``HAS`` is the list.
+
+Rule: `make test-full` has every scenario of the Python client on our endpoint, and one of those of
+Java, Go and Node. The others are part of `make soak`, and so is the client in Rust, which takes two
+minutes to compile.
 """
 
 import asyncio
@@ -23,10 +27,11 @@ from storefmt.config.tables import SubscriptionGroup
 from tests.interop.kit.five_clients import FiveClient, Line, Refused
 from tests.interop.kit.our_clients import run
 from tests.interop.kit.proxy import Proxy
-from tests.interop.kit.servers import JavaSide, Namesrv
+from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide
+from tests.ports import free_ports
 from tests.waiting import TIMEOUT_S, eventually
 
-pytestmark = [pytest.mark.java, pytest.mark.soak]
+pytestmark = pytest.mark.java
 
 EVERYTHING: Final = frozenset({"transactions", "push", "hide", "recall"})
 HAS: Final[Mapping[str, frozenset[str]]] = {
@@ -136,7 +141,25 @@ def real(five: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[E
         namesrv.stop()
 
 
-@pytest.fixture(scope="module", params=["real"])
+@pytest.fixture(scope="module")
+def ours(our_side: OurSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """Yield the endpoint in our broker, with our name server."""
+    namesrv, grpc = Namesrv(our_side).await_ready(), free_ports(1)
+    broker = Broker(
+        our_side,
+        store=tmp_path_factory.mktemp("ours5") / "store",
+        namesrv=namesrv.address,
+        settings={**SETTINGS, "grpcServerPort": str(grpc)},
+    )
+    try:
+        broker.await_ready()
+        yield Endpoint("ours", f"127.0.0.1:{grpc}", broker.address, namesrv.address)
+    finally:
+        broker.kill()
+        namesrv.stop()
+
+
+@pytest.fixture(scope="module", params=[pytest.param("real", marks=pytest.mark.soak), "ours"])
 def endpoint(request: pytest.FixtureRequest) -> Endpoint:
     """Return the real endpoint, then ours."""
     found: Endpoint = request.getfixturevalue(request.param)
@@ -175,12 +198,16 @@ def client(
         raise
 
 
-def having(feature: str = "") -> pytest.MarkDecorator:
-    """Run a test with each client that has a feature."""
-    names = [name for name, features in HAS.items() if not feature or feature in features]
-    # Not the bare name: every test here has the marker ``java``, which ``-k java`` takes, too.
-    ids = [f"{name}5" for name in names]
-    return pytest.mark.parametrize("client", names, ids=ids, indirect=True)
+def having(feature: str = "", *, is_quick: bool = False) -> pytest.MarkDecorator:
+    """Run a test with each client that has a feature; of a quick one only Rust is left to soak."""
+    clients = []
+    for name, features in HAS.items():
+        is_short = name == "python" or (is_quick and name != "rust")
+        marks = [] if is_short else [pytest.mark.soak]
+        if not feature or feature in features:
+            # Not the bare name: every test has the marker ``java``, which ``-k java`` takes, too.
+            clients.append(pytest.param(name, id=f"{name}5", marks=marks))
+    return pytest.mark.parametrize("client", clients, indirect=True)
 
 
 def received(client: FiveClient, count: int, *, invisible_s: int = 60) -> list[Line]:
@@ -210,7 +237,7 @@ def bodies(messages: list[Line]) -> list[str]:
     return [message["body"] for message in messages]
 
 
-@having()
+@having(is_quick=True)
 def test_a_message_arrives_with_all_that_it_was_sent_with(
     client: FiveClient, endpoint: Endpoint
 ) -> None:

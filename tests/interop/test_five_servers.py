@@ -1,9 +1,13 @@
-"""Our client and our mqadmin on the real 5.4.0 name server and broker."""
+"""Our client and our mqadmin on the real 5.4.0 name server and broker.
+
+Commands that 4.9 does not know are run on ours, too.
+"""
 
 import base64
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +30,7 @@ from remoting.bodies import ConsumeFromWhere
 from storefmt.config.tables import SubscriptionGroup
 from storefmt.formats.sysflag import Compression
 from tests.interop.kit.our_clients import FROM_FIRST, blocking, listening, make_topic, read_topic
-from tests.interop.kit.servers import JavaSide, Servers
+from tests.interop.kit.servers import JavaSide, OurSide, Servers, running_pair
 from tests.interop.kit.toolbox import alone, body_of
 from tests.mqadmin.conftest import console_of
 from tests.waiting import eventually, wait
@@ -40,10 +44,22 @@ OK = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 Row = dict[str, Any]
 
 
+@pytest.fixture(scope="module")
+def our_pair(our_side: OurSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    """Yield a name server and a broker of ours."""
+    store = tmp_path_factory.mktemp("ours") / "store"
+    with running_pair(our_side, store, settings={"recallMessageEnable": "true"}) as found:
+        yield found
+
+
 @pytest.fixture
-def pair(five_pair: Servers) -> Servers:
-    """Return a name server and a broker of 5.4.0."""
-    return five_pair
+def pair(request: pytest.FixtureRequest) -> Servers:
+    """Return a name server and a broker of 5.4.0, or of ours where a test is for both."""
+    found: Servers = request.getfixturevalue(getattr(request, "param", "five_pair"))
+    return found
+
+
+both = pytest.mark.parametrize("pair", ["five_pair", "our_pair"], indirect=True)
 
 
 @pytest.fixture
@@ -240,27 +256,34 @@ def test_admin_calls_are_answered(pair: Servers, topic: str) -> None:
     assert locks is not None
 
 
-@pytest.fixture
-def ask(pair: Servers, tmp_path: object) -> Callable[..., list[Row]]:
-    """Return a function that runs one line of mqadmin on the pair and returns its rows."""
+class Ask:
+    """Runs one line of mqadmin on a pair and returns its rows; ``err`` is what else it said."""
 
-    def run(*words: str) -> list[Row]:
+    def __init__(self, pair: Servers, home: Path) -> None:
+        self._where = ("--namesrv", pair.namesrv.address, "--timeout", "20", "--output", "json")
+        self._home = home
+        self.err = ""
+
+    def __call__(self, *words: str) -> list[Row]:
         workplace = Workplace()
-        console, out, err = console_of({"HOME": str(tmp_path)})
-        where = ("--namesrv", pair.namesrv.address, "--timeout", "20", "--output", "json")
-        done = run_line([*words, *where], console, workplace)
+        console, out, err = console_of({"HOME": str(self._home)})
+        done = run_line([*words, *self._where], console, workplace)
         console.out.flush()
         workplace.link.close()
-        assert done == 0, (words, err.getvalue())
+        self.err = err.getvalue()
+        assert done == 0, (words, self.err)
         made = json.loads(out.getvalue() or b"[]")
         return made if isinstance(made, list) else [made]
 
-    return run
+
+@pytest.fixture
+def ask(pair: Servers, tmp_path: Path) -> Ask:
+    """Return what runs mqadmin on the pair."""
+    return Ask(pair, tmp_path)
 
 
-def test_the_message_type_of_a_topic_is_set_shown_and_undone(
-    pair: Servers, ask: Callable[..., list[Row]]
-) -> None:
+@both
+def test_the_message_type_of_a_topic_is_set_shown_and_undone(pair: Servers, ask: Ask) -> None:
     topic = f"Typed_{uuid.uuid4().hex[:6]}"
     (made,) = ask("topic", "create", topic, "-q", "2", "--message-type", "fifo")
     shown = ask("topic", "show", topic)
@@ -285,9 +308,8 @@ def test_the_message_type_of_a_topic_is_set_shown_and_undone(
     assert (untyped["message_type"], untyped["result"]) == ("NORMAL", "unchanged")
 
 
-def test_consume_modes_are_set_shown_and_undone(
-    pair: Servers, topic: str, ask: Callable[..., list[Row]]
-) -> None:
+@both
+def test_consume_modes_are_set_shown_and_undone(pair: Servers, topic: str, ask: Ask) -> None:
     group = f"G_{topic}"
     (set_,) = ask("group", "consume-mode", "set", group, topic, "pop", "--share-queues", "2")
     (shown,) = ask("group", "consume-mode", "get", group)
@@ -301,8 +323,9 @@ def test_consume_modes_are_set_shown_and_undone(
     assert (after["mode"], after["share_queues"]) == ("PULL", 0)
 
 
+@both
 def test_a_timer_message_waits_in_the_list_and_is_recalled(
-    pair: Servers, topic: str, ask: Callable[..., list[Row]]
+    pair: Servers, topic: str, ask: Ask
 ) -> None:
     def waiting() -> list[int]:
         rows = ask("delay", "list", "--waiting")
@@ -321,9 +344,8 @@ def test_a_timer_message_waits_in_the_list_and_is_recalled(
     assert plain["recall_handle"] is None
 
 
-def test_a_recalled_message_is_not_delivered(
-    pair: Servers, topic: str, ask: Callable[..., list[Row]]
-) -> None:
+@both
+def test_a_recalled_message_is_not_delivered(pair: Servers, topic: str, ask: Ask) -> None:
     with listening(pair, f"G_{topic}", topic) as ours:
         (gone,) = ask("message", "send", topic, "gone", "-p", "TIMER_DELAY_SEC=8")
         ask("message", "send", topic, "kept", "-p", "TIMER_DELAY_SEC=8")
@@ -334,7 +356,7 @@ def test_a_recalled_message_is_not_delivered(
     assert sorted(message.body for message in ours.got) == [b"kept", b"last"]
 
 
-def test_main_commands_of_mqadmin(pair: Servers, ask: Callable[..., list[Row]]) -> None:
+def test_main_commands_of_mqadmin(pair: Servers, ask: Ask) -> None:
     topic, group = f"Commands_{uuid.uuid4().hex[:6]}", "CommandsGroup"
     assert ask("topic", "create", topic, "-q", "2")[0]["result"] == "changed"
     sent = [ask("message", "send", topic, f"m{i}", "-k", f"k{i}")[0] for i in range(2)]
@@ -356,3 +378,28 @@ def test_main_commands_of_mqadmin(pair: Servers, ask: Callable[..., list[Row]]) 
     (broker,) = ask("cluster", "list")
     assert (broker["address"], broker["version"]) == (pair.broker.address, "V5_4_0")
     assert ask("broker", "status", "-b", "broker-a")
+
+
+@both
+def test_a_group_that_pops_is_told_and_its_messages_are_in_flight_on_our_broker(
+    pair: Servers, topic: str, ask: Ask
+) -> None:
+    group = f"G_{topic}"
+    ask("group", "create", group)
+    ask("group", "consume-mode", "set", group, topic, "POP")
+    with blocking(pair) as client:
+        client.send(Message(topic, b"x"))
+        with client.simple_consumer(group, {topic: "*"}) as consumer:
+            wait(lambda: consumer.receive(invisible_ms=600_000, wait_ms=5_000), what="the message")
+
+    def inflight() -> list[int | None]:
+        return [row["inflight"] for row in ask("group", "lag", group, topic) if row["inflight"]]
+
+    # A broker of 5.4.0 counts what is pulled, and not what is popped.
+    wanted = [1] if pair.are_ours else []
+    wait(lambda: inflight() == wanted, what="the message in flight")
+    (shown,) = ask("group", "show", group)
+    ask("rebalance", "show", group, topic)
+
+    assert shown["inflight"] == (1 if pair.are_ours else 0)
+    assert f"group {group} pops topic {topic} on {pair.broker.name}" in ask.err

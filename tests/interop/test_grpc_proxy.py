@@ -1,4 +1,4 @@
-"""Our gRPC endpoint in front of the real name server and broker of 5.4.0.
+"""Our gRPC endpoint in front of the real name servers and brokers of 5.4.0 and of 4.9.7.
 
 The client is that of ``tests/server/proxy``. The official clients in five languages talk to the
 same endpoint elsewhere; here are the parts of a broker that only the real one can prove.
@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 import grpc.aio
 import pytest
 
+from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from mqclient.errors import NoRoute
 from server.embedded import Addresses
@@ -25,7 +26,7 @@ from server.proxy.protocol.requests import (
     Response,
 )
 from server.runtime.clock import SystemClock
-from tests.interop.kit.servers import JavaSide, Servers, running_pair
+from tests.interop.kit.servers import Broker, JavaSide, Namesrv, Servers, running_pair
 from tests.server.proxy.client import Bench, Client, consumer, message, producer
 from tests.waiting import eventually
 
@@ -163,3 +164,23 @@ async def test_a_forgotten_transaction_is_asked_about(pair: Servers) -> None:
     assert done.status is not None
     assert done.status.code is Code.OK
     assert (asked.transaction_id, found.body) == ("HALF", b"half")
+
+
+async def test_a_broker_of_4_9_takes_messages_and_gives_none(
+    java_namesrv: Namesrv, java_broker: Broker
+) -> None:
+    async with in_front_of(Servers("java", java_namesrv, java_broker)) as desk:
+        client, topic = desk.client(), await ready(desk, "GrpcOld")
+        async with client.telemetry(consumer("GOld", topic)):
+            sent = await client.send(message(topic, b"x"))
+            (told, _) = await client.receive(topic, "GOld")
+
+        async def stored_count() -> int:
+            stats = await Admin(desk.admin).topic_stats(topic)
+            return sum(at.max_offset for at in stats.values())
+
+        await eventually(stored_count, lambda count: count == 1)
+
+    assert sent.status is not None
+    assert told.status is not None
+    assert (sent.status.code, told.status.code) == (Code.OK, Code.NOT_IMPLEMENTED)

@@ -33,7 +33,7 @@ WORDS = {
     "queue": "0",
     "target": "another-name",
     "body": "a body",
-    "handle": RecallHandle("some-topic", "some-broker", 1, "7F0000010000").encode(),
+    "handle": RecallHandle("some-topic", "some-broker", "1", "7F0000010000").encode(),
 }
 
 MORE = {

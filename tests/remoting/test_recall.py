@@ -8,7 +8,7 @@ from remoting.errors import BadHeader
 from remoting.recall import RecallHandle, decode_recall
 
 TEXT = "djEgRmlmbzEgYnJva2VyLWEgMTc5NTQ3OTIzNTAwMSBDMDAwMDIwMjRGMDA5MjE0Qzc4Mzc2N0UxOEY4MDAwNg=="
-HANDLE = RecallHandle("Fifo1", "broker-a", 1_795_479_235_001, "C00002024F009214C783767E18F80006")
+HANDLE = RecallHandle("Fifo1", "broker-a", "1795479235001", "C00002024F009214C783767E18F80006")
 
 
 def test_a_handle_is_the_text_of_the_broker_both_ways() -> None:
@@ -16,8 +16,11 @@ def test_a_handle_is_the_text_of_the_broker_both_ways() -> None:
     assert HANDLE.encode() == TEXT
 
 
-def test_missing_padding_is_no_fault() -> None:
+def test_missing_padding_and_further_words_are_no_fault() -> None:
+    longer = base64.urlsafe_b64encode(base64.urlsafe_b64decode(TEXT) + b" more").decode()
+
     assert decode_recall(TEXT.rstrip("=")) == HANDLE
+    assert decode_recall(longer) == HANDLE
 
 
 @pytest.mark.parametrize(
@@ -25,8 +28,6 @@ def test_missing_padding_is_no_fault() -> None:
     [
         ("v1 T b 5", "4 words"),
         ("v2 T b 5 k", "v1 first"),
-        ("v1 T b x k", "'x' is not a decimal number"),
-        ("v1  b 5 k", "expected 5"),
     ],
 )
 def test_a_handle_of_another_form_is_refused(words: str, why: str) -> None:

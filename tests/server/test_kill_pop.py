@@ -2,8 +2,10 @@
 
 Every life has producers and consumers. A consumer acknowledges most of what it pops, hides some of
 it longer, and leaves the rest. A message counts as acknowledged when the broker answered so before
-the message would have come again. In the end everything that was sent is popped and acknowledged,
-but for what is acknowledged perhaps: the broker was killed before it answered, or answered late.
+the message would have come again. One that was hidden longer only after that time is out twice, as
+with the real broker, and may come again. In the end everything that was sent is popped and
+acknowledged, but for what is acknowledged perhaps: the broker was killed before it answered, or
+answered late.
 With ASYNC_FLUSH as well: a SIGKILL leaves the page cache.
 """
 
@@ -57,6 +59,8 @@ class Load:
         self.acknowledged: set[bytes] = set()
         self.perhaps: set[bytes] = set()
         """An acknowledgement was sent, and no answer came, or too late."""
+        self.twice: set[bytes] = set()
+        """A request to hide the message longer was answered too late, or not."""
         self.dead: set[bytes] = set()
         self.again: Counter[bytes] = Counter()
         """Messages that came although they were acknowledged."""
@@ -99,7 +103,11 @@ class Load:
             asker, max_msg_nums=8, invisible_time=invisible_ms, poll_time=poll_ms, born_time=born_ms
         )
         self.popped_count += len(popped)
-        self.again.update(one.body for one in popped if one.body in self.acknowledged)
+        self.again.update(
+            one.body
+            for one in popped
+            if one.body in self.acknowledged and one.body not in self.twice
+        )
         return popped
 
     async def _finish(self, asker: Asker, one: Popped) -> None:
@@ -107,7 +115,11 @@ class Load:
         if draw < 0.2:
             return
         if draw < 0.4:
-            answer = await hide(asker, handle, invisible_ms=INVISIBLE_MS)
+            try:
+                answer = await hide(asker, handle, invisible_ms=INVISIBLE_MS)
+            finally:
+                if time.time() * 1_000 >= handle.expires_at_ms:
+                    self.twice.add(one.body)
             if answer.code:
                 return
             handle = hidden_handle(handle, answer)
@@ -176,7 +188,8 @@ def test_kills_forget_no_message_and_repeat_none_that_was_acknowledged(
     print(
         f"{kills} kills, {len(load.sent)} sent, {load.popped_count} popped, "
         f"{len(load.acknowledged)} acknowledged, {sum(load.again.values())} of these came again, "
-        f"{len(load.perhaps - load.acknowledged)} perhaps, {len(load.dead)} dead letters"
+        f"{len(load.perhaps - load.acknowledged)} perhaps, {len(load.twice)} hidden too late, "
+        f"{len(load.dead)} dead letters"
     )
     assert load.again == {}
     assert load.left == set()

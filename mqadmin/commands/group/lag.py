@@ -76,7 +76,8 @@ class QueueLag(Row):
     """One queue; offsets, lag and ``inflight`` in entries.
 
     ``inflight`` counts what members have pulled and not committed, where a broker of RocketMQ 5
-    tells it. What is popped is committed at once, and hidden until it is acknowledged.
+    tells it, and on our brokers what they have popped and not acknowledged. Of the latter 5.4.0
+    tells nothing: there what is popped is committed, and not in flight.
     """
 
     group: str
@@ -300,9 +301,7 @@ async def _rows(admin: "Admin", place: Place, group: str, wanted: WantedLag) -> 
             broker=queue.broker_name,
             queue_id=queue.queue_id,
             lag=at.broker_offset - at.consumer_offset,
-            inflight=None
-            if at.pull_offset is None
-            else max(0, at.pull_offset - at.consumer_offset),
+            inflight=at.inflight,
             client_id=reader.get(queue),
             last_consumed_ms=at.last_timestamp,
             consume_tps=round(stats.consume_tps, 4),

@@ -1,9 +1,10 @@
 """``group show``: members, subscriptions and settings of one group.
 
 Requests on each master: GET_ALL_SUBSCRIPTIONGROUP_CONFIG, GET_ALL_CONSUMER_OFFSET,
-GET_CONSUMER_LIST_BY_GROUP, GET_CONSUMER_CONNECTION_LIST where it has members.
+GET_CONSUMER_LIST_BY_GROUP, GET_CONSUME_STATS, GET_CONSUMER_CONNECTION_LIST where it has members.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import click
@@ -12,10 +13,10 @@ from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import group_argument
 from mqadmin.cli.types import BROKER
 from mqadmin.cluster.groups import GroupAt, connection, find_group
-from mqadmin.cluster.partial_answers import Answers
+from mqadmin.cluster.partial_answers import Answers, address_of
 from mqadmin.output.rows import Outcome, Row, one
 from mqadmin.session.call import Call
-from remoting.bodies import ConsumerConnection
+from remoting.bodies import ConsumerConnection, ConsumeStats
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,10 @@ class Subscription(Row):
 
 @dataclass(frozen=True, slots=True)
 class GroupDetail(Row):
-    """One group; modes are None while nobody is connected."""
+    """One group; modes are None while nobody is connected.
+
+    ``inflight`` is that of ``group lag``, over all queues.
+    """
 
     group: str
     online: bool
@@ -50,6 +54,7 @@ class GroupDetail(Row):
     brokers: tuple[str, ...]
     consume_enable: bool | None
     retry_max_times: int | None
+    inflight: int | None
     connections: tuple[Member, ...]
     subscriptions: tuple[Subscription, ...]
 
@@ -75,10 +80,21 @@ async def show_group(call: Call, *, group: str, broker: str | None) -> Outcome:
         for at in known
         if at.members and (found := await connection(admin, at.place, group)) is not None
     ]
-    return one(_detail(group, known, connected), exit_code=answers.exit_code())
+    stats = await answers.each(
+        [at.place for at in known if at.is_known],
+        lambda place: admin.consume_stats(place.address, group),
+        at=address_of,
+    )
+    detail = _detail(group, known, connected, [each for _, each in stats])
+    return one(detail, exit_code=answers.exit_code())
 
 
-def _detail(group: str, known: list[GroupAt], connected: list[ConsumerConnection]) -> GroupDetail:
+def _detail(
+    group: str,
+    known: list[GroupAt],
+    connected: list[ConsumerConnection],
+    stats: list[ConsumeStats],
+) -> GroupDetail:
     """Put together what the brokers say; every member is connected to each of them."""
     members: dict[str, Member] = {}
     subscriptions: dict[str, Subscription] = {}
@@ -102,9 +118,16 @@ def _detail(group: str, known: list[GroupAt], connected: list[ConsumerConnection
         brokers=tuple(sorted(at.place.broker for at in known if at.is_known)),
         consume_enable=settings.consume_enable if settings else None,
         retry_max_times=settings.retry_max_times if settings else None,
+        inflight=_sum(at.inflight for one in stats for at in one.offset_table.values()),
         connections=tuple(members[name] for name in sorted(members)),
         subscriptions=tuple(subscriptions[topic] for topic in sorted(subscriptions)),
     )
+
+
+def _sum(counts: Iterable[int | None]) -> int | None:
+    """Return the sum of what is told; None when nothing is."""
+    told = [count for count in counts if count is not None]
+    return sum(told) if told else None
 
 
 def _name(member: object) -> str | None:

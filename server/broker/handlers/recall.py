@@ -7,12 +7,14 @@ Source: broker/processor/RecallMessageProcessor.java,
 broker/processor/AdminBrokerProcessor.java#getTimerCheckPoint, #getTimerMetrics (5.4.0).
 """
 
-from remoting.codes import LaterCode, ResponseCode
+from remoting.codes import LaterCode, LaterResponseCode, ResponseCode
 from remoting.command import Command
+from remoting.errors import BadHeader
 from remoting.headers import RecallMessage, RecallMessageResponse
+from remoting.recall import RecallHandle, decode_recall
 from server.broker.names import is_writable
 from server.broker.state import Broker
-from server.broker.timer.messages import RecallHandle, parse_recall_handle, refused_recall
+from server.broker.timer.messages import refused_recall
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
 from storefmt.formats.properties import MSG_REGION
@@ -74,7 +76,11 @@ def _checked(broker: Broker, request: Request) -> RecallHandle:
     if broker.topics.get(fields.topic) is None:
         text = f"recall failed, the topic[{fields.topic}] not exist"
         raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, text)
-    handle = parse_recall_handle(fields.recall_handle)
+    try:
+        handle = decode_recall(fields.recall_handle)
+    except BadHeader:
+        text = "recall handle is invalid"
+        raise RequestRefused(LaterResponseCode.ILLEGAL_OPERATION, text) from None
     if handle.topic != fields.topic:
         raise refused_recall("topic not match")
     if handle.broker_name != config.broker_name:

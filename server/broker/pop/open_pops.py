@@ -17,6 +17,7 @@ Source: broker/processor/PopReviveService.java (5.4.0), which keeps them in the 
 
 import heapq
 from collections import deque
+from collections.abc import Iterator
 from typing import Final
 
 from server.broker.pop.checkpoints import Checkpoint, PopKey
@@ -70,6 +71,9 @@ class OpenPops:
 
     def __len__(self) -> int:
         return len(self._pops)
+
+    def __iter__(self) -> Iterator[OpenPop]:
+        return iter(self._pops.values())
 
     def open(self, checkpoint: Checkpoint, *, at: int, store_ms: int) -> None:
         """Note a checkpoint; one that was written again takes the place of the former one."""

@@ -70,6 +70,10 @@ class OrderedQueues:
     def __init__(self) -> None:
         self._batches: dict[Place, Batch] = {}
 
+    def counts(self) -> dict[Place, int]:
+        """Return how many messages of each queue are out and not acknowledged."""
+        return {place: sum(1 for _ in batch.left()) for place, batch in self._batches.items()}
+
     def settle(self, place: Place, group_offset: int) -> None:
         """Forget the batch of a queue if somebody else has set the offset of the group."""
         batch = self._batches.get(place)

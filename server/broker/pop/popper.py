@@ -26,6 +26,7 @@ from remoting.headers import (
 )
 from remoting.receipt import (
     ORDERED_REVIVE_QUEUE,
+    POP_CK,
     OrderKey,
     PoppedQueue,
     ReceiptHandle,
@@ -54,7 +55,6 @@ from storefmt.formats.properties import in_java_order, parse_properties
 
 LOG = logging.getLogger(__name__)
 
-POP_CK: Final = "POP_CK"
 ATTEMPTS_PER_SLICE: Final = 8
 """Requests that are tried again in one slice, before other requests can run."""
 LOOK_AGAIN_MS: Final = 60_000
@@ -181,8 +181,7 @@ class Popper:
         if self._revive.open_count >= OPEN_COUNT_MAX:
             self._answer_empty(waiter, LaterResponseCode.POLLING_FULL, 0, now_ms)
             return
-        with self._cold.slices:
-            plan = self._planner.plan(pop, waiter.wants, now_ms, may_wait=may_wait)
+        plan = self._planner.plan(pop, waiter.wants, now_ms, may_wait=may_wait)
         for (topic, group, queue_id), queue_offset in plan.moves.items():
             self._offsets.commit(group, topic, queue_id=queue_id, queue_offset=queue_offset)
         if not plan.taken:

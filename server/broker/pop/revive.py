@@ -26,8 +26,10 @@ is this broker's.
 import logging
 from collections import deque
 from collections.abc import Callable
+from itertools import chain
 from typing import Final, NamedTuple
 
+from remoting.receipt import FIRST_POP_TIME
 from server.broker import names
 from server.broker.clients.groups import Groups
 from server.broker.clients.offsets import NO_OFFSET, Offsets
@@ -73,7 +75,6 @@ RENEW_MS: Final = 1_800_000
 READ_COUNT: Final = 32
 STEP_COUNT_MAX: Final = 256
 """Records that one step reads, and messages that it revives, before requests can run."""
-FIRST_POP_TIME: Final = "1ST_POP_TIME"
 ORIGIN_GROUP: Final = "ORIGIN_GROUP"
 _END: Final = frozenset({
     GetStatus.NO_MESSAGE_IN_QUEUE, GetStatus.NO_MATCHED_LOGIC_QUEUE, GetStatus.OFFSET_OVERFLOW_ONE,
@@ -182,6 +183,10 @@ class ReviveLog:
     def open_count(self) -> int:
         """How many pops are open."""
         return sum(map(len, self._queues))
+
+    def open_pops(self) -> list[OpenPop]:
+        """Return the open pops of all queues."""
+        return list(chain.from_iterable(self._queues))
 
     # What pops and acknowledgements write.
 

@@ -12,17 +12,15 @@ messages keep REAL_TOPIC and REAL_QID. Properties have the order of 5.4.0, which
 ``HashMap`` of 128 buckets, and its separator at the end.
 
 Source: broker/util/HookUtils.java#checkIfTimerMessage, #transformTimerMessage,
-store/timer/TimerMessageStore.java#convert, broker/processor/RecallMessageProcessor.java,
-common/producer/RecallMessageHandle.java (5.4.0).
+store/timer/TimerMessageStore.java#convert, broker/processor/RecallMessageProcessor.java (5.4.0).
 """
 
-import base64
-import binascii
 import re
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from remoting.codes import LaterResponseCode, ResponseCode
+from remoting.recall import RecallHandle
 from server.runtime.request import RequestRefused
 from server.store.config import StoreConfig
 from server.store.results import PutMessage
@@ -63,8 +61,6 @@ _ADDED_SIZE: Final = 128
 _LONG: Final = re.compile(r"[+-]?[0-9]{1,19}")
 _NEVER_REAL: Final = frozenset({HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE_TOPIC, TIMER_TOPIC})
 _BODY_OF_RECALL: Final = b"0"
-_HANDLE_VERSION: Final = "v1"
-_HANDLE_PARTS: Final = 5
 
 
 class Waiting(NamedTuple):
@@ -181,7 +177,7 @@ class TimerRules:
 
     def recall(
         self,
-        handle: "RecallHandle",
+        handle: RecallHandle,
         *,
         producer_group: str | None,
         born_host: bytes,
@@ -270,21 +266,6 @@ def _copy(record: Record, named: dict[str, str], *, topic: str, queue_id: int) -
     )  # fmt: skip
 
 
-class RecallHandle(NamedTuple):
-    """What names a waiting message to the producer that may take it back."""
-
-    topic: str
-    broker_name: str
-    timestamp: str
-    """Epoch ms behind the slot of the message, as text."""
-    unique_key: str
-
-    def encode(self) -> str:
-        """Return the text of the handle."""
-        text = " ".join((_HANDLE_VERSION, *self))
-        return base64.urlsafe_b64encode(text.encode()).decode()
-
-
 def recall_handle(message: PutMessage, out_ms: str, *, broker_name: str) -> str | None:
     """Return the handle for a message that waits; None for the retry of a group."""
     named = parse_properties(message.properties)
@@ -294,23 +275,6 @@ def recall_handle(message: PutMessage, out_ms: str, *, broker_name: str) -> str 
     # Java has one ms more, so that the slot of the recall is the same again.
     timestamp = str(int(out_ms) + 1)
     return RecallHandle(topic, broker_name, timestamp, named.get(UNIQUE_KEY, "null")).encode()
-
-
-def parse_recall_handle(text: str) -> RecallHandle:
-    """Return the handle that a text is.
-
-    Raises:
-        RequestRefused: the text is no handle.
-    """
-    try:
-        # Java's decoder takes a text without the signs at its end, too.
-        data = text.encode("ascii") + b"=" * (-len(text) % 4)
-        parts = base64.b64decode(data, altchars=b"-_", validate=True).decode().split(" ")
-    except (UnicodeError, binascii.Error, ValueError):
-        parts = []
-    if len(parts) < _HANDLE_PARTS or parts[0] != _HANDLE_VERSION:
-        raise RequestRefused(LaterResponseCode.ILLEGAL_OPERATION, "recall handle is invalid")
-    return RecallHandle(*parts[1:_HANDLE_PARTS])
 
 
 def refused_recall(why: str) -> RequestRefused:

@@ -27,10 +27,14 @@ VARINT: Final = 0
 FIXED64: Final = 1
 DELIMITED: Final = 2
 FIXED32: Final = 5
+_SIZED: Final = {DELIMITED: 0, FIXED32: 4, FIXED64: 8}
+"""Bytes of a value by its wire type; a delimited one tells its own."""
 
 _FLOAT: Final = struct.Struct("<f")
 _MASK: Final = (1 << 64) - 1
 _NUMBER_MAX: Final = (1 << 63) - 1
+_SHORT: Final = tuple(bytes((value,)) for value in range(0x80))
+"""The encoding of the numbers that take one byte, as most do."""
 _MS: Final = 1_000_000
 """Nanoseconds in a millisecond."""
 
@@ -55,6 +59,8 @@ class _Field(NamedTuple):
 
     number: int
     kind: _Kind
+    tag: bytes
+    """Number and wire type, as they stand before each value."""
     is_list: bool = False
     is_map: bool = False
     is_maybe: bool = False
@@ -99,14 +105,17 @@ class WireMessage:
     def encode(self) -> bytes:
         """Return the bytes of the message."""
         parts: list[bytes] = []
-        for number, (name, field) in _declared(type(self)).items():
+        for name, field in _declared(type(self)).values():
             value = getattr(self, name)
+            if not value and (value is None or not field.is_maybe):
+                continue
+            tag, encode = field.tag, field.kind.encode
             if field.is_list:
-                parts += (_tagged(number, field.kind, each) for each in value)
+                parts += [tag + encode(each) for each in value]
             elif field.is_map:
-                parts += (_tagged(number, field.kind, _Entry(key=k, value=value[k])) for k in value)
-            elif value is not None and (value or field.is_maybe):
-                parts.append(_tagged(number, field.kind, value))
+                parts += [tag + encode(_Entry(key=key, value=value[key])) for key in value]
+            else:
+                parts.append(tag + encode(value))
         return b"".join(parts)
 
 
@@ -209,7 +218,8 @@ def _of(
     is_map: bool = False,
     is_maybe: bool = False,
 ) -> dict[str, _Field]:
-    return {"field": _Field(number, kind, is_list, is_map, is_maybe)}
+    tag = _varint(number << 3 | kind.wire)
+    return {"field": _Field(number, kind, tag, is_list, is_map, is_maybe)}
 
 
 _DECLARED: Final[dict[type, dict[int, tuple[str, _Field]]]] = {}
@@ -228,14 +238,10 @@ def _read_declared(cls: type[WireMessage]) -> dict[int, tuple[str, _Field]]:
     return {field.number: (name, field) for name, field in found}
 
 
-def _tagged(number: int, kind: _Kind, value: Any) -> bytes:
-    return _varint(number << 3 | kind.wire) + kind.encode(value)
-
-
 def _varint(value: int) -> bytes:
+    if 0 <= value < 0x80:
+        return _SHORT[value]
     value &= _MASK
-    if value < 0x80:
-        return bytes((value,))
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -251,6 +257,8 @@ def _sized(data: bytes) -> bytes:
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
     try:
+        if (byte := data[at]) < 0x80:
+            return byte, at + 1
         while True:
             byte = data[at]
             at += 1
@@ -273,20 +281,20 @@ def _varints(data: bytes) -> Iterator[int]:
 
 def _fields(data: bytes) -> Iterator[tuple[int, int, Any]]:
     """Yield number, wire type and raw value of each field."""
-    at = 0
-    while at < len(data):
+    at, end = 0, len(data)
+    while at < end:
         tag, at = _read_varint(data, at)
         wire, start = tag & 7, at
         raw: int | bytes
         if wire == VARINT:
             raw, at = _read_varint(data, at)
-        elif wire in (DELIMITED, FIXED32, FIXED64):
-            size, start = (
-                _read_varint(data, at) if wire == DELIMITED else (8 // (1 + wire // 5), at)
-            )
+        elif wire in _SIZED:
+            size = _SIZED[wire]
+            if wire == DELIMITED:
+                size, start = _read_varint(data, at)
             at = start + size
-            if at > len(data):
-                raise BadMessage(f"field {tag >> 3} has {size} bytes, {len(data) - start} are left")
+            if at > end:
+                raise BadMessage(f"field {tag >> 3} has {size} bytes, {end - start} are left")
             raw = data[start:at]
         else:
             raise BadMessage(f"field {tag >> 3} has the unknown wire type {wire}")

@@ -1,9 +1,17 @@
-"""How a group consumes a topic, PULL or POP: set, shown, and told by ``rebalance show``."""
+"""How a group consumes a topic, PULL or POP: set, shown, and what of it is told elsewhere."""
 
 import json
 from collections.abc import Callable
+from functools import partial
 
+from mqadmin.session.link import Link
+from mqadmin.shell.server import Addresses
+from mqclient.client.instance import MQClient
+from mqclient.consumer.simple_consumer import SimpleConsumer
+from mqclient.message import MessageExt
+from remoting.bodies import ConsumeFromWhere
 from tests.mqadmin.conftest import Result
+from tests.waiting import wait
 
 
 def rows(done: Result) -> list[dict[str, object]]:
@@ -44,3 +52,39 @@ def test_a_mode_of_a_topic_that_is_not_there_or_a_retry_topic_is_refused(
 
         assert (done.exit_code, row["result"], row["mode"]) == (1, "refused", "PULL")
         assert code in str(row["remark"])
+
+
+async def receive(servers: Addresses, group: str, topic: str, count: int) -> list[MessageExt]:
+    """Receive so many messages and acknowledge the first one."""
+    first = ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
+    found: list[MessageExt] = []
+    async with (
+        MQClient(servers.namesrv, timeout_s=60) as client,
+        SimpleConsumer(client, group, consume_from_where=first) as consumer,
+    ):
+        consumer.subscribe(topic, "*")
+        while len(found) < count:
+            found += await consumer.receive(invisible_ms=600_000, wait_ms=5_000)
+        await consumer.ack(found[0])
+    return found
+
+
+def test_messages_that_a_group_has_popped_are_in_flight(
+    at: Callable[..., Result], servers: Addresses
+) -> None:
+    at("topic", "create", "in-flight", "-q", "1")
+    at("group", "create", "holders")
+    for number in range(3):
+        at("message", "send", "in-flight", str(number))
+    link = Link()
+    link.run(partial(receive, servers, "holders", "in-flight", 3))
+    link.close()
+
+    def inflight() -> list[object]:
+        told = rows(at("group", "lag", "holders", "in-flight", "-o", "json"))
+        return [row["inflight"] for row in told]
+
+    wait(lambda: inflight() == [2], what="the acknowledgement")
+    (shown,) = rows(at("group", "show", "holders", "-o", "json"))
+
+    assert shown["inflight"] == 2

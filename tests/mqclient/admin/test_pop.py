@@ -18,7 +18,7 @@ ALL = (
     b'"popShareQueueNum":3,"topic":"T"}}}}'
 )
 """As a 5.4.0 broker answered it."""
-HANDLE = RecallHandle("T", "broker-0", 5, "KEY").encode()
+HANDLE = RecallHandle("T", "broker-0", "5", "KEY").encode()
 
 
 async def test_modes_are_listed_by_group_and_topic_and_set() -> None:
@@ -66,7 +66,7 @@ async def test_what_cannot_be_recalled_is_refused_before_it_is_sent() -> None:
         with pytest.raises(BadRequest, match="recall handle 'x'"):
             await admin.recall_message("x")
         with pytest.raises(NoRoute, match="broker gone"):
-            await admin.recall_message(RecallHandle("T", "gone", 5, "KEY").encode())
+            await admin.recall_message(RecallHandle("T", "gone", "5", "KEY").encode())
         assert fake.asked_for(LaterCode.RECALL_MESSAGE) == []
 
 

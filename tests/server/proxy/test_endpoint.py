@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mqclient.admin.admin import Admin
+from mqclient.errors import NoRoute
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import ConsumeMessageDirectlyResult, GetConsumerRunningInfo
@@ -41,6 +42,7 @@ from server.proxy.protocol.requests import (
     VerifyMessageResult,
 )
 from server.runtime.settings import Value
+from storefmt.config.tables import SubscriptionGroup
 from tests.server.proxy.client import (
     Bench,
     Client,
@@ -51,7 +53,7 @@ from tests.server.proxy.client import (
     producer,
     receive_request,
 )
-from tests.waiting import until
+from tests.waiting import eventually, until
 
 DAY_MS = 86_400_000
 
@@ -196,6 +198,46 @@ async def test_a_given_up_message_is_a_dead_letter(desk: Bench) -> None:
     assert done.status.code is Code.OK
     stats = await Admin(desk.admin).topic_stats("%DLQ%G")
     assert sum(at.max_offset for at in stats.values()) == 1
+
+
+@on_a_bench
+async def test_what_a_client_never_acknowledges_comes_again_and_is_a_dead_letter_then(
+    desk: Bench,
+) -> None:
+    await desk.topic("T")
+    group = SubscriptionGroup("G", retry_max_times=1)
+    await Admin(desk.admin).create_group(desk.at.broker, group)
+    client, attempts = desk.client(), []
+    async with client.telemetry(consumer("G", "T")):
+        await client.receive("T", "G")
+        await client.send(message("T"))
+        while len(attempts) < 2:
+            for found in messages_in(await client.receive("T", "G")):
+                assert found.system_properties is not None
+                attempts.append(found.system_properties.delivery_attempt)
+                # The least time that a client may receive for is longer than a test shall take.
+                request = ChangeInvisibleDurationRequest(
+                    group=Resource(name="G"),
+                    topic=Resource(name="T"),
+                    receipt_handle=handle_of(found),
+                    invisible_duration=1,
+                )
+                await client.ask(
+                    "ChangeInvisibleDuration", request, ChangeInvisibleDurationResponse
+                )
+
+        async def dead_count() -> int:
+            try:
+                stats = await Admin(desk.admin).topic_stats("%DLQ%G")
+            except NoRoute:
+                return 0
+            return sum(at.max_offset for at in stats.values())
+
+        await eventually(dead_count, bool)
+        last = messages_in(await client.receive("T", "G"))
+
+    assert attempts == [1, 2]
+    assert last == []
 
 
 @on_a_bench

@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from remoting.bodies import (
     BrokerStatsData,
     ConsumeStats,
     ConsumeStatsList,
     MessageQueue,
+    OffsetWrapper,
     QueryConsumeTimeSpanBody,
 )
 from remoting.codes import RequestCode
@@ -18,6 +21,8 @@ from remoting.headers import (
     ViewBrokerStatsData,
 )
 from tests.server.broker.desk import GROUP, TOPIC, Desk, running
+from tests.server.broker.pop.popdesk import ack, pop
+from tests.waiting import eventually
 
 QUEUE = MessageQueue(topic=TOPIC, broker_name="broker-a", queue_id=0)
 
@@ -44,6 +49,33 @@ async def test_group_is_behind_by_what_it_has_not_committed(tmp_path: Path) -> N
 
     assert (row.broker_offset, row.consumer_offset, row.last_timestamp) == (3, 1, first_ms)
     assert ConsumeStats.decode(unknown.body).offset_table == {}
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+async def test_what_is_popped_and_not_acknowledged_is_in_flight(
+    tmp_path: Path, in_order: bool
+) -> None:
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        for _ in range(3):
+            await desk.send()
+        popped = await pop(desk, order=in_order)
+
+        async def row() -> OffsetWrapper:
+            header = GetConsumeStats(consumer_group=GROUP)
+            answer = await desk.ask(RequestCode.GET_CONSUME_STATS, header)
+            return ConsumeStats.decode(answer.body).offset_table[QUEUE]
+
+        three = await eventually(row, lambda row: row.inflight == 3)
+        await ack(desk, popped[0].handle)
+        two = await eventually(row, lambda row: row.inflight == 2)
+        for one in popped[1:]:
+            await ack(desk, one.handle)
+        none = await eventually(row, lambda row: row.inflight is None)
+
+    # In order a group is behind until it acknowledges.
+    reached = [0, 1, 3] if in_order else [3, 3, 3]
+    assert [row.consumer_offset for row in (three, two, none)] == reached
 
 
 async def test_progress_of_all_groups_adds_up(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from remoting.codes import LaterCode, RequestCode
 from remoting.command import Command
 from remoting.headers import Notification, PeekMessage, PollingInfo
 from remoting.receipt import ReceiptHandle
+from server.store.disk import mapped
 from storefmt.config.tables import SubscriptionGroup
 from storefmt.formats.message import decode_records
 from tests.server.broker.desk import GROUP, TOPIC, Desk, running
@@ -165,6 +166,25 @@ async def test_peek_polling_info_and_notification(tmp_path: Path) -> None:
 
 def _notification() -> Notification:
     return Notification(consumer_group=GROUP, topic=TOPIC, queue_id=-1, poll_time=0, born_time=0)
+
+
+async def test_pop_of_much_is_answered_although_others_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As if the messages were not in the mapped part of the log.
+    monkeypatch.setattr(mapped, "_join", lambda view, parts, base: None)
+    async with running(tmp_path) as desk:
+        await desk.create_topic(queues=2)
+        await desk.heartbeat()
+        for number in range(10):
+            # So far apart that each is a read of its own.
+            await desk.send(body=b"%d " % number * 2_500)
+            await desk.send(body=bytes(12_000), queue_id=1)
+        desk.app.broker.cold.slices.is_waited_for = lambda: True
+
+        found = await pop(desk, queue_id=0)
+
+    assert [one.body[:1] for one in found] == [b"%d" % number for number in range(10)]
 
 
 async def test_sql_filter_passes_over_what_it_does_not_want(tmp_path: Path) -> None:

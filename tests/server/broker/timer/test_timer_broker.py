@@ -10,7 +10,7 @@ import pytest
 from remoting.codes import LaterCode, RequestCode, ResponseCode, SerializeType
 from remoting.command import Command
 from remoting.headers import RecallMessage, RecallMessageResponse
-from server.broker.timer.messages import RecallHandle
+from remoting.recall import RecallHandle
 from storefmt.formats.message import Record
 from storefmt.formats.timer import TimerCheckpoint
 from storefmt.names import TIMER_TOPIC

@@ -18,8 +18,9 @@ use serde_json::{json, Value};
 type Failure = Box<dyn std::error::Error>;
 
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
-// The client waits for no longer than it asks the endpoint to wait, which wants 5 s at the least.
-const AWAIT: Duration = Duration::from_secs(10);
+// The client waits no longer than it asks the endpoint to wait, so it asks for more than the 20 s
+// after which an endpoint answers at the latest.
+const AWAIT: Duration = Duration::from_secs(25);
 
 fn text(command: &Value, name: &str) -> String {
     command[name].as_str().unwrap_or_default().to_string()

@@ -45,6 +45,9 @@ from remoting.headers import (
     UnregisterClient,
 )
 from server.proxy.checks import subscription_of
+from server.proxy.clients.renewals import Renewals
+from server.proxy.clients.settings import completed, effective
+from server.proxy.clients.transactions import Transactions
 from server.proxy.cluster import Cluster, Group, signed
 from server.proxy.config import ProxyConfig
 from server.proxy.context import Account, Call
@@ -57,9 +60,6 @@ from server.proxy.protocol.requests import (
     TelemetryCommand,
     VerifyMessageCommand,
 )
-from server.proxy.renewals import Renewals
-from server.proxy.settings import completed, effective
-from server.proxy.transactions import Transactions
 
 LOG = logging.getLogger(__name__)
 

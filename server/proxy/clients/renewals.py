@@ -19,11 +19,11 @@ from typing import Final
 
 from mqclient.errors import ClientError
 from remoting.receipt import ReceiptHandle
+from server.proxy.clients.settings import NEW_GROUP
 from server.proxy.cluster import Cluster
 from server.proxy.config import ProxyConfig
 from server.proxy.errors import Refused
 from server.proxy.handles import Deliveries, Invoke, decoded
-from server.proxy.settings import NEW_GROUP
 
 LOG = logging.getLogger(__name__)
 
