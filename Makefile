@@ -93,6 +93,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.client
 	$(BIN)/python -m benchmarks.delay
 	$(BIN)/python -m benchmarks.pipeline
+	$(BIN)/python -m benchmarks.pipeline --growth 1 4 16
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m docs.generate
