@@ -101,7 +101,9 @@ def fixed(spark: "SparkSession", table: Any) -> "DataFrame":
     """Return a frame of the rows of ``table``."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    return spark.createDataFrame(table, schema=from_arrow_schema(table.schema))
+    # Spark reads an Arrow table up to its first empty chunk, and loses the rows behind it.
+    whole = table.combine_chunks()
+    return spark.createDataFrame(whole, schema=from_arrow_schema(whole.schema))
 
 
 def one_batch(schema: Any, rows: Sequence[dict[str, Any]]) -> Any:
