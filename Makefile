@@ -95,6 +95,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.delay --timers --pending 1000000
 	$(BIN)/python -m benchmarks.five
 	$(BIN)/python -m benchmarks.pipeline
+	$(BIN)/python -m benchmarks.pipeline --growth 1 4 16
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m docs.generate

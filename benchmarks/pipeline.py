@@ -2,7 +2,7 @@
 
     python -m benchmarks.pipeline                     a store of eight log files of 256 MiB
     python -m benchmarks.pipeline --pure              the same without compiled kernels, before
-    python -m benchmarks.pipeline --growth 1 4 16     also `stats` over so many GiB of log
+    python -m benchmarks.pipeline --growth 1 4 16     only jobs over so many GiB, on a small cluster
     python -m benchmarks.pipeline --write FILE        append the tables to a file, too
 
 Ways take turns, round by round, warm, with the files in the page cache. CPU seconds are those
@@ -13,13 +13,14 @@ that any job takes count for little.
 
 import argparse
 import os
+import shutil
 import statistics
 import struct
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -33,9 +34,11 @@ from benchmarks.logs import make_store
 from benchmarks.scan import SIX
 from benchmarks.telling import tell
 from pipeline.frames import commitlog, table
+from pipeline.jobs.extract import extract
 from pipeline.jobs.rebuild import rebuild
-from pipeline.jobs.stats import stats
-from pipeline.jobs.verify import verify
+from pipeline.jobs.stats import COLUMNS as COUNTED
+from pipeline.jobs.stats import stats, stats_local
+from pipeline.jobs.verify import verify, verify_local
 from pipeline.sessions import session
 from pipeline.sources.store.reading import Reading
 from pipeline.sources.store.spread import Rows, spread
@@ -43,6 +46,7 @@ from pipeline.sources.store.tables import plan, read, schema_of
 from storefmt.arrow.columns import iter_batches
 from storefmt.arrow.columns import ways as decoders
 from storefmt.formats.kernels import PURE
+from tests.pipeline.cluster import environment, running_cluster
 
 MIB: Final = 1 << 20
 TICKS: Final = os.sysconf("SC_CLK_TCK")
@@ -55,10 +59,11 @@ _HEAD: Final = "!iiiiiqqiqqqqiqi"
 
 
 class Spent(NamedTuple):
-    """Seconds of one run."""
+    """Seconds of one run; of its CPU time, those of a cluster's workers and executors."""
 
     wall_s: float
     cpu_s: float
+    workers_s: float = 0.0
 
 
 class NaiveReader(DataSourceReader):
@@ -133,8 +138,11 @@ def ticks() -> dict[int, int]:
     return {pid: sum(map(int, fields[11:15])) for pid, fields in below(os.getpid())}
 
 
-def measure(work: Callable[[], object]) -> Spent:
+def measure(work: Callable[[], object], workers: Collection[int] = ()) -> Spent:
     """Run ``work`` and return what it took.
+
+    Args:
+        workers: process ids; what runs below them is counted apart, too.
 
     Spark ends workers that were idle for a minute, and nobody gets the time of those: what a
     worker did before this work must not be taken off when it ends meanwhile.
@@ -142,7 +150,9 @@ def measure(work: Callable[[], object]) -> Spent:
     wall_s, before = time.monotonic(), ticks()
     work()
     wall_s, after = time.monotonic() - wall_s, ticks()
-    return Spent(wall_s, sum(used - before.get(pid, 0) for pid, used in after.items()) / TICKS)
+    spent = {pid: (used - before.get(pid, 0)) / TICKS for pid, used in after.items()}
+    apart = {pid for worker in workers for pid, _ in below(worker)}
+    return Spent(wall_s, sum(spent.values()), sum(spent.get(pid, 0.0) for pid in apart))
 
 
 def run(frame: DataFrame) -> None:
@@ -186,6 +196,17 @@ def ways_of(spark: SparkSession, store: Path, scratch: Path) -> dict[str, Callab
         target = {path: str(scratch / f"rebuilt-{next(numbers)}")}
         assert rebuild(spark, target, with_index=False).count() > 0
 
+    def extracted() -> None:
+        target = str(scratch / f"extracted-{next(numbers)}")
+        assert extract(spark, [path], to=target).count() > 0
+        shutil.rmtree(target)
+
+    def written() -> None:
+        target = str(scratch / f"written-{next(numbers)}")
+        writer = commitlog(spark, path).write.partitionBy("topic").option("compression", "zstd")
+        writer.parquet(target)
+        shutil.rmtree(target)
+
     # Making a frame starts Python processes of its own: it is measured apart from reading.
     six = commitlog(spark, path, columns=columns)
     body = commitlog(spark, path, columns=[*columns, "body"])
@@ -212,6 +233,8 @@ def ways_of(spark: SparkSession, store: Path, scratch: Path) -> dict[str, Callab
         "verify": lambda: verify(spark, [path]).collect(),
         "verify by outer join, crc": lambda: joined(spark, path),
         "rebuild of queues": rebuilt,
+        "extract to Parquet": extracted,
+        "Spark's writer, partitionBy": written,
         "warm trivial job": lambda: spark.range(10).count(),
     }
 
@@ -230,6 +253,12 @@ GOALS: Final = (
     ("verify, of the scan", "verify", "Spark, 6 columns", "at most 1.6"),
     ("verify, of the join", "verify", "verify by outer join, crc", "at most 0.5"),
     ("rebuild, of the scan", "rebuild of queues", "Spark, 6 columns", "at most 4.5"),
+    (
+        "extract, of Spark's writer",
+        "extract to Parquet",
+        "Spark's writer, partitionBy",
+        "1",
+    ),
 )
 """(what, CPU of this, over CPU of that, the goal)."""
 
@@ -252,22 +281,48 @@ def tables_of(spent: dict[str, list[Spent]], count: int, head: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _stats(spark: SparkSession, store: str) -> None:
-    # A frame made anew each time: one that was collected keeps what it shuffled.
-    stats(spark, store).collect()
+def growth(sizes: list[float], directory: Path | None) -> str:
+    """Return a table of jobs over logs of so many GiB, on both engines.
 
+    Spark is a cluster of two workers with a core each, so that the driver is a process of its own.
+    """
+    os.environ.update(environment())
+    lines = [
+        "CPU seconds, the least of three runs:",
+        "",
+        "| GiB of log | job | decoder alone | local engine | Spark's driver | Spark's workers | "
+        "Spark, of the decoder |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    with (
+        tempfile.TemporaryDirectory(prefix="mq-grow-", dir=directory) as scratch,
+        running_cluster(Path(scratch)) as cluster,
+    ):
+        spark = session(cluster.url)
+        for size in sizes:
+            store, count = str(Path(scratch, "store")), max(1, round(size * 4))
+            make_store(Path(store), file_count=count, file_size=256 * MIB, body_size=1024)
+            logs = sorted(Path(store, "commitlog").iterdir())
 
-def growth(spark: SparkSession, sizes: list[float], directory: Path | None) -> str:
-    """Return a table of ``stats`` over logs of so many GiB."""
-    lines = ["| GiB of log | CPU s, least of 3 | CPU s a GiB |", "| --- | --- | --- |"]
-    for size in sizes:
-        with tempfile.TemporaryDirectory(prefix="mq-grow-", dir=directory) as scratch:
-            count = max(1, round(size * 4))
-            store = Path(scratch, "store")
-            make_store(store, file_count=count, file_size=256 * MIB, body_size=1024)
-            work = partial(_stats, spark, str(store))
-            used_s = min(measure(work).cpu_s for _ in range(3))
-        lines.append(f"| {count / 4:g} | {used_s:.2f} | {used_s / (count / 4):.2f} |")
+            # A frame is made anew each time: one that was collected keeps what it shuffled.
+            def least(work: Callable[[], object]) -> Spent:
+                runs = [measure(work, cluster.workers) for _ in range(3)]
+                return min(runs, key=lambda spent: spent.cpu_s)
+
+            decoder = least(partial(decode, logs, COUNTED)).cpu_s
+            for name, local, there in (
+                ("stats", partial(stats_local, store), partial(stats, spark, store)),
+                ("verify", partial(verify_local, [store]), partial(verify, spark, [store])),
+            ):
+                here, far = least(local), least(lambda there=there: there().collect())
+                lines.append(
+                    f"| {count / 4:g} | {name} | {decoder:.2f} | {here.cpu_s:.2f} | "
+                    f"{far.cpu_s - far.workers_s:.2f} | {far.workers_s:.2f} | "
+                    f"{far.cpu_s / decoder:.2f} |"
+                )
+                print(lines[-1], flush=True)
+            shutil.rmtree(store)
+        spark.stop()
     return "\n".join(lines) + "\n"
 
 
@@ -288,6 +343,9 @@ def main() -> int:
         again = [word for word in sys.argv[1:] if word != "--pure"]
         line = [sys.executable, "-m", "benchmarks.pipeline", *again]
         subprocess.run(line, env={**os.environ, PURE: "1"}, check=True)
+    if options.growth:
+        tell(growth(options.growth, options.directory), options.write)
+        return 0
     spark = session("local[2]")
     with tempfile.TemporaryDirectory(prefix="mq-spark-", dir=options.directory) as scratch:
         store = Path(scratch, "store")
@@ -314,8 +372,6 @@ def main() -> int:
         f"of {options.body} bytes, medians of {options.rounds} rounds, pyspark {spark.version}, "
         f"local[2], decoder {decoder}, load {load:.0f}",
     )
-    if options.growth:
-        text += "\n" + growth(spark, options.growth, options.directory)
     spark.stop()
     tell(text, options.write)
     return 0

@@ -139,7 +139,6 @@ JOBS: Final[dict[str, Job]] = {
             _TO,
             Option("body", "only bodies with a match of this regular expression (RE2)"),
         ),
-        steps=extract.steps,
     ),
     "diff": Job(
         lambda spark, paths: diff.diff(spark, paths[0], other=paths[1:]),

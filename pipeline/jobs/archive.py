@@ -11,6 +11,7 @@ messages that the broker has removed are an error unless ``failOnDataLoss`` is f
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -19,11 +20,12 @@ from pipeline.archive.archive import ARCHIVE_COLUMNS, opened
 from pipeline.archive.manifests import ArchiveFile, file_of
 from pipeline.archive.tables import Table, table_at, table_writer
 from pipeline.archive.write import FORMER, archive_schema, read_rows, write_task
-from pipeline.jobs.each import each_on, numbered, numbers
+from pipeline.jobs.each import each_on
 from pipeline.places import Place
 from pipeline.sources.live.options import Live, Use, live_of
 from pipeline.sources.live.plan import Task, next_positions, ranges_of, tasks_of
 from pipeline.sources.live.queues import Positions, admit, ask, checked_span, report, starting
+from pipeline.sources.store.spread import Rows, spread
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -119,13 +121,8 @@ def archived(
                 )
             )
         )
-    place, names = found.place, list(columns)
-
-    def read(batches: Iterable[Any]) -> Iterator[Any]:
-        for number in numbers(batches):
-            yield from read_rows(place, files[number], names)
-
-    return numbered(spark, len(files)).mapInArrow(read, schema)
+    read = partial(read_rows, found.place, columns=list(columns))
+    return spread(spark, Rows(read, files, archive_schema(columns)))
 
 
 def archiving(

@@ -1,20 +1,23 @@
-"""Calling a function for each of many items: in this process, or each in a task of Spark.
+"""Calling a function for each of many items: in this process, or in tasks of Spark.
 
 Rule: results return in the order of the items. From a task they return as JSON, so they consist of
 numbers, texts, lists and dicts; a tuple returns as a list.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
+from pipeline.sources.store.spread import Rows, one_batch, spread
+
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 _T = TypeVar("_T")
 Each = Callable[[Sequence[_T], Callable[[_T], Any]], list[Any]]
+_DONE: Final = pa.schema([pa.field("number", pa.int64()), pa.field("result", pa.string())])
 
 
 def each_on(spark: "SparkSession | None") -> Each[Any]:
@@ -26,26 +29,12 @@ def each_on(spark: "SparkSession | None") -> Each[Any]:
     def on_spark(items: Sequence[_T], act: Callable[[_T], Any]) -> list[Any]:
         if not items:
             return []
-        wanted = list(items)
 
-        def run(batches: Iterable[Any]) -> Iterator[Any]:
-            for number in numbers(batches):
-                done = [{"id": number, "result": json.dumps(act(wanted[number]))}]
-                yield pa.RecordBatch.from_pylist(done)
+        def run(item: tuple[int, _T]) -> Iterator[Any]:
+            done = {"number": item[0], "result": json.dumps(act(item[1]))}
+            yield one_batch(_DONE, [done])
 
-        frame = numbered(session, len(wanted)).mapInArrow(run, "id long, result string")
-        results = {row["id"]: json.loads(row["result"]) for row in frame.collect()}
-        return [results[number] for number in range(len(wanted))]
+        table = spread(session, Rows(run, list(enumerate(items)), _DONE)).toArrow()
+        return [json.loads(text) for text in table.sort_by("number").column("result").to_pylist()]
 
     return on_spark
-
-
-def numbered(spark: "SparkSession", count: int) -> "DataFrame":
-    """Return a frame of the numbers up to ``count``, each in a task of its own."""
-    return spark.range(0, count, 1, count)
-
-
-def numbers(batches: Iterable[Any]) -> Iterator[int]:
-    """Yield the numbers that a task got from ``numbered``."""
-    for batch in batches:
-        yield from batch.column("id").to_pylist()

@@ -3,9 +3,10 @@
     split ──conditions──> TO/topic=orders/<first log offset>.parquet (or .jsonl)
                           TO/orders/<queue id>/<queue offset>         a body a file
 
-Rule: one task writes each file, under another name, and renames it when it is whole. For each file
-the manifest says which part of which log it holds, and its CRC-32. Parquet has every column of the
-table commitlog, with bodies as they are stored, compressed with zstd.
+Rule: one task writes each file, under another name, and renames it when it is whole; a task that
+runs again writes the same. The manifest says which part of which log each file holds, and its
+CRC-32. Parquet has every column of the table commitlog, with bodies as they are stored, compressed
+with zstd.
 """
 
 import base64
@@ -26,7 +27,7 @@ from pipeline.errors import BadOption
 from pipeline.sources.store.conditions import Condition, time_of
 from pipeline.sources.store.log_tables import Split, check_expression
 from pipeline.sources.store.reading import Reading
-from pipeline.sources.store.spread import Rows, fixed, gather, one_batch, spread
+from pipeline.sources.store.spread import Rows, gather, one_batch, spread
 from pipeline.sources.store.stores import located
 from pipeline.sources.store.tables import plan, read, schema_of
 from storefmt.arrow.columns import SCHEMA as MESSAGES
@@ -85,7 +86,7 @@ class Filters(NamedTuple):
 def extract(
     spark: "SparkSession", paths: Sequence[str], *, to: str, kind: str = "parquet", **filters: Any
 ) -> "DataFrame":
-    """Write files right away and return the manifest as a frame, see ``SCHEMA``.
+    """Return the manifest as a frame, see ``SCHEMA``; the files are written when it is asked for.
 
     Args:
         to: a new directory.
@@ -96,11 +97,11 @@ def extract(
         BadCall: ``to`` is not empty, or lies in a store.
         BadOption: there is no such kind, or an expression is invalid.
     """
-    return fixed(spark, spread(spark, _rows(paths, to, kind, Filters(**filters))).toArrow())
+    return spread(spark, _rows(paths, to, kind, Filters(**filters)))
 
 
 def extract_local(paths: Sequence[str], *, to: str, kind: str = "parquet", **filters: Any) -> Any:
-    """Do the same in this process; return a ``pyarrow.Table``."""
+    """Write the files in this process, now; return the manifest as a ``pyarrow.Table``."""
     return gather(_rows(paths, to, kind, Filters(**filters)))
 
 
@@ -108,14 +109,8 @@ def rows_of(table: Any, *, to: str, **_options: object) -> list[dict[str, Any]]:
     """Return the rows of the manifest, which is also written, as ``manifest.jsonl``."""
     rows: list[dict[str, Any]] = table.sort_by(_ORDER).to_pylist()
     text = "".join(json.dumps(row) + "\n" for row in rows)
-    Path(to, "manifest.jsonl").write_text(text, "utf-8")
+    OutputDirectory(Path(to)).file("manifest.jsonl").write_text(text, "utf-8")
     return rows
-
-
-def steps(paths: Sequence[str]) -> str:
-    """Return what is done."""
-    splits = sum(len(plan(path)) for path in paths)
-    return f"read {splits} splits of {len(paths)} logs; each writes a file for each of its topics"
 
 
 class _Part(NamedTuple):
@@ -139,7 +134,7 @@ def _rows(paths: Sequence[str], to: str, kind: str, filters: Filters) -> Rows:
         raise BadOption(f"option kind is {kind!r}, expected {', '.join(FORMATS)}")
     check_expression(filters.body or "")
     for path in paths:
-        OutputDirectory.make(to, source=located(path))
+        OutputDirectory.checked(to, source=located(path))
     where = filters.conditions()
     reading = Reading(columns=_COLUMNS, where=where, body_matches=filters.body or "")
     tasks = [

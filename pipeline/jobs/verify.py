@@ -89,16 +89,18 @@ def verify(spark: "SparkSession", paths: Sequence[str], *, deep: bool = False) -
     from pyspark.sql.pandas.types import from_arrow_schema
 
     tasks = [task for number, path in enumerate(paths) for task in _tasks(number, path, deep)]
-    places: list[list[_Place]] = [[] for _ in paths]
+    by_store: list[list[_Place]] = [[] for _ in paths]
     for task in tasks:
-        places[task.store] += task.places
+        by_store[task.store] += task.places
+    # Every worker gets those of all stores, so they are no objects.
+    places = [np.array(some, dtype=np.int64).reshape(-1, 2) for some in by_store]
 
     def combine(batches: Iterable[Any]) -> Iterator[Any]:
         keep_modules()
         rows = (row for batch in batches for row in batch.to_pylist())
         for number, windows in groupby(rows, key=itemgetter("store")):
             with open_store(paths[number]) as store:
-                checking = partial(_received, windows, places[number])
+                checking = partial(_received, windows, list(map(tuple, places[number].tolist())))
                 report = verify_store(store, deep=deep, checking=checking)
             yield one_batch(SCHEMA, [_row(paths[number], report)])
 

@@ -26,7 +26,14 @@ class OutputDirectory:
 
     @classmethod
     def make(cls, path: Path | str, *, source: Path) -> Self:
-        """Create the directory ``path``, or use it if it exists and is empty.
+        """Create the directory ``path``, or use it if it exists and is empty; see ``checked``."""
+        made = cls.checked(path, source=source)
+        made.root.mkdir(parents=True, exist_ok=True)
+        return made
+
+    @classmethod
+    def checked(cls, path: Path | str, *, source: Path) -> Self:
+        """Return a directory that need not be there yet; its first file creates it.
 
         Args:
             source: the directory that is read; nothing may be written there.
@@ -41,7 +48,6 @@ class OutputDirectory:
             raise BadCall(f"{path} is no directory; name a new one")
         if root.is_dir() and any(root.iterdir()):
             raise BadCall(f"{path} is not empty; name a new directory")
-        root.mkdir(parents=True, exist_ok=True)
         return cls(root)
 
     def file(self, *names: str) -> Path:

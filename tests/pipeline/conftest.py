@@ -1,4 +1,4 @@
-"""Servers that keep files elsewhere: S3 (moto), and one of our own that speaks WebHDFS."""
+"""Servers that keep files elsewhere: S3 (moto), and one of our own that speaks WebHDFS; a pair."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +7,20 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
+from server.pytest_plugin import RocketMQ, running_pair
+from tests.pipeline.everyjob import LIVE_COUNT
+from tests.pipeline.livetopics import fill, make
 from tests.pipeline.webhdfs import WebHdfs
+
+
+@pytest.fixture(scope="module")
+def orders() -> Iterator[RocketMQ]:
+    """Yield a pair with the topics that ``everyjob`` reads and writes."""
+    with running_pair() as started:
+        make(started.namesrv, "Orders")
+        fill(started.namesrv, "Orders", LIVE_COUNT)
+        make(started.namesrv, "Sunk")
+        yield started
 
 
 @pytest.fixture

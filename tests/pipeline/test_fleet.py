@@ -111,6 +111,8 @@ def test_both_engines_agree_on_several_stores(spark: SparkSession, pair: list[st
         (events.events(spark, pair), events.events_local(pair)),
         (duplicates.duplicates(spark, twice), duplicates.duplicates_local(twice)),
         (grep.grep(spark, pair, pattern=PATTERN), grep.grep_local(pair, pattern=PATTERN)),
+        # No queue differs from that of the first, which must not hide what the second differs in.
+        (diff.diff(spark, pair[0], other=pair), diff.diff_local(pair[0], other=pair)),
     ):
         assert there.toArrow().to_pylist() == here.to_pylist() != []
 

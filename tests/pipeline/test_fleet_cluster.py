@@ -1,8 +1,10 @@
 """A fleet of stores, fifty of them damaged in different ways, on a real cluster of two workers.
 
-Rule: every job that only reads gives on the cluster what it gives here, store by store.
+Rule: every job gives on the cluster what it gives here, store by store: the same rows, and the same
+files from those that write.
 """
 
+import filecmp
 import json
 import subprocess
 from pathlib import Path
@@ -35,8 +37,19 @@ def fleet(golden: Golden) -> dict[str, str]:
     return {name: str(path) for name, path in stores.items()}
 
 
-def steps(fleet: dict[str, str], key: str) -> list[Step]:
-    """Return every job that only reads, with options that make it look at all of a store."""
+@pytest.fixture(scope="module")
+def damaged(fleet: dict[str, str]) -> set[str]:
+    """Return the paths of the stores that have damage."""
+    return {path for name, path in fleet.items() if name not in HEALTHY}
+
+
+def steps(fleet: dict[str, str], key: str, to: Path) -> list[Step]:
+    """Return every job, with options that make it look at all of a store.
+
+    Args:
+        key: of a message, for ``trace``.
+        to: where the jobs that write may do so.
+    """
     everywhere = sorted(fleet.values())
     options: dict[str, dict[str, str]] = {
         "stats": {"by": "store"},
@@ -48,6 +61,8 @@ def steps(fleet: dict[str, str], key: str) -> list[Step]:
         "events": {},
         "trace": {"key": key},
         "rewind-plan": {"to_ms": "1795233700000"},
+        "extract": {"to": str(to / "extract")},
+        "rebuild": {"to": str(to / "rebuild")},
     }
     compared = [fleet["basic"], *(path for path in everywhere if path != fleet["basic"])]
     return [
@@ -71,27 +86,55 @@ def untimed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
 
 
+def assert_same_files(there: Path, here: Path) -> None:
+    """Check that two directories have the same files."""
+    names = files_below(here)
+    assert names
+    assert files_below(there) == names
+    for name in names:
+        assert filecmp.cmp(there / name, here / name, shallow=False), name
+
+
+def files_below(directory: Path) -> set[Path]:
+    """Return the paths of all files of a directory."""
+    return {path.relative_to(directory) for path in directory.rglob("*") if path.is_file()}
+
+
+def kinds_of(rows: list[dict[str, Any]]) -> dict[str, set[str]]:
+    """Return the kinds of what ``verify`` found in each store."""
+    return {row["store"]: {found["kind"] for found in row["findings"]} for row in rows}
+
+
 def test_fifty_damaged_stores_give_on_a_cluster_what_they_give_here(
-    fleet: dict[str, str], golden: Golden, tmp_path: Path
+    fleet: dict[str, str], damaged: set[str], golden: Golden, tmp_path: Path
 ) -> None:
     messages = [row for row in golden.jsonl("basic", "records") if row["kind"] == "msg"]
-    asked = steps(fleet, messages[-1]["properties"]["UNIQ_KEY"])
+    key, there, here = messages[-1]["properties"]["UNIQ_KEY"], tmp_path / "there", tmp_path / "here"
+    asked = steps(fleet, key, there)
+    assert {name for name, _, _ in asked} == set(JOBS)
     todo = tmp_path / "steps.json"
     todo.write_text(json.dumps(asked))
     code = write_code(tmp_path / "code.zip")
 
     with running_cluster(tmp_path) as cluster:
-        job = cluster.submit("--py-files", str(code), str(JOB), str(todo))
+        words = ["--conf", "spark.sql.shuffle.partitions=4", "--py-files", str(code)]
+        job = cluster.submit(*words, str(JOB), str(todo))
         try:
-            out, errors = job.communicate(timeout=READY_S * 2)
+            out, errors = job.communicate(timeout=READY_S * 3)
         except subprocess.TimeoutExpired:
             pytest.fail(f"the job did not end; the cluster is {cluster.url}")
     assert job.returncode == 0, errors[-4_000:]
 
-    assert len(fleet) >= COUNT_MIN
+    assert len(damaged) >= COUNT_MIN
     found = [json.loads(line) for line in out.splitlines() if line.startswith("[")]
     assert len(found) == len(asked)
-    for (name, stores, options), rows in zip(asked, found, strict=True):
+    for (name, stores, options), rows in zip(steps(fleet, key, here), found, strict=True):
         expected = untimed(rows_here(name, stores, options))
         assert expected, name
         assert untimed(rows) == expected, name
+        if name in ("extract", "rebuild"):
+            assert_same_files(there / name, here / name)
+        if name == "verify":
+            kinds = kinds_of(rows)
+            assert set(kinds) == set(fleet.values())
+            assert all(kinds[path] - kinds[fleet["basic"]] for path in damaged)

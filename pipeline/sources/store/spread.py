@@ -39,9 +39,18 @@ class Rows(NamedTuple):
 
 def spread(spark: "SparkSession", rows: Rows) -> "DataFrame":
     """Return the rows as a frame that Spark computes, task by task."""
+    from pyspark import serializers
     from pyspark.sql.pandas.types import from_arrow_schema
 
     work, tasks = rows.work, list(rows.tasks)
+    count = max(1, min(len(tasks), PARTITIONS_MAX))
+    # Every worker gets all of this, and unpacks what its own partition has.
+    packing: Any = serializers.CloudPickleSerializer
+    packing = packing()
+    packed = [
+        packing.dumps(tasks[len(tasks) * n // count : len(tasks) * (n + 1) // count])
+        for n in range(count)
+    ]
     skipped, context = listening(), context_of(spark)
     places = None if skipped is None or context is None else skipped.accumulator(context)
 
@@ -52,12 +61,12 @@ def spread(spark: "SparkSession", rows: Rows) -> "DataFrame":
                 note_slow(platform.node())
             for batch in batches:
                 for number in batch.column(0).to_pylist():
-                    yield from work(tasks[number])
+                    for task in packing.loads(packed[number]):
+                        yield from work(task)
         if places is not None and passed.here:
             places.add(passed.here)
 
-    count = max(1, min(len(tasks), PARTITIONS_MAX))
-    numbers = spark.range(0, len(tasks), 1, count)
+    numbers = spark.range(0, count, 1, count)
     return numbers.mapInArrow(run, from_arrow_schema(rows.schema))
 
 
@@ -92,7 +101,9 @@ def fixed(spark: "SparkSession", table: Any) -> "DataFrame":
     """Return a frame of the rows of ``table``."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    return spark.createDataFrame(table, schema=from_arrow_schema(table.schema))
+    # Spark reads an Arrow table up to its first empty chunk, and loses the rows behind it.
+    whole = table.combine_chunks()
+    return spark.createDataFrame(whole, schema=from_arrow_schema(whole.schema))
 
 
 def one_batch(schema: Any, rows: Sequence[dict[str, Any]]) -> Any:

@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.errors import BadOption
+from pipeline.frames import commitlog
 from pipeline.jobs.extract import extract, extract_local, rows_of
 from storefmt.errors import BadCall
 from storefmt.formats.message import Record
@@ -89,11 +90,33 @@ def test_spark_writes_the_files_of_the_local_engine(
     here, there = tmp_path / "here", tmp_path / "there"
 
     local = rows_of(extract_local(stores, to=str(here), body="[0-9]{3}"), to=str(here))
-    spread = rows_of(
-        extract(spark, stores, to=str(there), body="[0-9]{3}").toArrow(), to=str(there)
-    )
+    frame = extract(spark, stores, to=str(there), body="[0-9]{3}")
+    assert not there.exists()
+    spread = rows_of(frame.toArrow(), to=str(there))
 
     assert spread == local
+    assert frame.count() == len(local)
     assert len(local) > 5
     for row in local:
         assert (there / row["file"]).read_bytes() == (here / row["file"]).read_bytes()
+
+
+@pytest.mark.spark
+def test_sparks_own_writer_gives_the_same_rows(
+    spark: SparkSession, golden: Golden, tmp_path: Path
+) -> None:
+    store, columns = str(golden.store("basic")), ["topic", "log_offset", "body", "keys"]
+    run(store, tmp_path / "ours")
+
+    frame = commitlog(spark, store, columns=columns)
+    frame.write.partitionBy("topic").parquet(str(tmp_path / "sparks"))
+
+    ours, sparks = (
+        spark.read.option("basePath", str(tmp_path / name))
+        .parquet(str(tmp_path / name / "topic=*"))
+        .select(columns)
+        .orderBy("log_offset")
+        .collect()
+        for name in ("ours", "sparks")
+    )
+    assert sparks == ours != []
