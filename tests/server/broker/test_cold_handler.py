@@ -3,7 +3,6 @@
 import asyncio
 import errno
 import os
-import threading
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,8 @@ from server.runtime.slices import Wait
 from server.store.disk import nowait
 from tests.descriptors import descriptor_count
 from tests.server.broker.desk import Desk, running
-from tests.server.broker.serving.test_cold_reads import fill, forget
+from tests.server.broker.serving.test_cold_reads import fill
+from tests.server.cold_disk import forget, hold_cold_reads
 from tests.waiting import until
 
 
@@ -66,14 +66,7 @@ async def test_view_of_a_cold_record_that_is_none_is_refused_as_ever(tmp_path: P
 async def test_request_that_waits_for_a_thread_counts_as_in_flight_until_it_is_answered(
     code: RequestCode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    may_read = threading.Event()
-    warm = nowait.ColdRead.warm
-
-    def wait(cold: nowait.ColdRead) -> None:
-        may_read.wait(60)
-        warm(cold)
-
-    monkeypatch.setattr(nowait.ColdRead, "warm", wait)
+    may_read = hold_cold_reads(monkeypatch)
     tags = "A || " * 10_000
 
     async with running(tmp_path) as desk:

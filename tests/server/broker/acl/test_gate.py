@@ -10,10 +10,9 @@ from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import EndTransaction
 from server.broker.acl.gate import topic_at
-from server.store.disk.nowait import ColdRead
 from tests.server.broker.acl.homes import ADMIN, OTHER, SECRETS, USER, write_home
 from tests.server.broker.desk import Desk, create, pull, running, send
-from tests.server.broker.serving.test_cold_reads import forget
+from tests.server.cold_disk import forget, hold_cold_reads
 
 
 async def ask(desk: Desk, command: Command, by: str | None) -> Command:
@@ -136,14 +135,7 @@ async def test_gate_that_has_to_read_a_cold_message_lets_sends_pass(
     async with running(tmp_path / "store", acl_enable=True, rocketmq_home=home) as desk:
         await ask(desk, Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T")), ADMIN)
         half = await ask(desk, sent(properties="TRAN_MSG\1true\2PGROUP\1PG", sys_flag=4), USER)
-        may_read, loop = asyncio.Event(), asyncio.get_running_loop()
-        warm = ColdRead.warm
-
-        def late(cold: ColdRead) -> None:
-            asyncio.run_coroutine_threadsafe(may_read.wait(), loop).result(60)
-            warm(cold)
-
-        monkeypatch.setattr(ColdRead, "warm", late)
+        may_read = hold_cold_reads(monkeypatch)
         forget(tmp_path / "store")
         header = EndTransaction(
             producer_group="PG",

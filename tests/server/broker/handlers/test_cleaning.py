@@ -7,9 +7,8 @@ import pytest
 
 from remoting.codes import RequestCode, ResponseCode
 from server.store.cleanup.jobs import DeleteLogJob
-from server.store.disk.nowait import ColdRead
 from tests.server.broker.desk import Desk, broker_settings, running
-from tests.server.broker.serving.test_cold_reads import forget
+from tests.server.cold_disk import forget, hold_cold_reads
 from tests.waiting import until
 
 
@@ -52,19 +51,14 @@ async def test_everybody_is_served_while_old_files_are_deleted_and_their_readers
     async with running(tmp_path, config=config) as desk:
         await fill_files(desk, 60)
         store, loop = desk.app.broker.store, asyncio.get_running_loop()
-        may_delete, may_read = asyncio.Event(), asyncio.Event()
-        delete, warm = DeleteLogJob.run, ColdRead.warm
+        may_delete, may_read = asyncio.Event(), hold_cold_reads(monkeypatch)
+        delete = DeleteLogJob.run
 
         def late_delete(job: DeleteLogJob) -> None:
             asyncio.run_coroutine_threadsafe(may_delete.wait(), loop).result(60)
             delete(job)
 
-        def late_warm(cold: ColdRead) -> None:
-            asyncio.run_coroutine_threadsafe(may_read.wait(), loop).result(60)
-            warm(cold)
-
         monkeypatch.setattr(DeleteLogJob, "run", late_delete)
-        monkeypatch.setattr(ColdRead, "warm", late_warm)
         forget(tmp_path)
         reader = asyncio.ensure_future(desk.pull(queue_offset=0, max_msg_nums=1))
         await desk.ask(RequestCode.DELETE_EXPIRED_COMMITLOG, timeout_s=30)

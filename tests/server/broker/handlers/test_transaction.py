@@ -10,10 +10,9 @@ from remoting.codes import ExtensionCode, RequestCode
 from remoting.command import UNSET_REMARK, Command
 from remoting.headers import CheckTransactionState, EndTransaction, ResumeCheckHalfMessage
 from server.runtime.clock import SystemClock
-from server.store.disk.nowait import ColdRead
 from storefmt.formats.message import Record, decode_record, decode_records
 from tests.server.broker.desk import Desk, running
-from tests.server.broker.serving.test_cold_reads import forget
+from tests.server.cold_disk import forget, hold_cold_reads
 from tests.waiting import eventually, until
 
 OP = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
@@ -257,14 +256,7 @@ def test_decision_on_a_cold_half_message_goes_by_way_of_a_thread(
         async with running(tmp_path) as desk:
             await desk.create_topic()
             place = await half(desk)
-            may_read, loop = asyncio.Event(), asyncio.get_running_loop()
-            warm = ColdRead.warm
-
-            def late(cold: ColdRead) -> None:
-                asyncio.run_coroutine_threadsafe(may_read.wait(), loop).result(60)
-                warm(cold)
-
-            monkeypatch.setattr(ColdRead, "warm", late)
+            may_read = hold_cold_reads(monkeypatch)
             forget(tmp_path)
             ends = [
                 asyncio.ensure_future(

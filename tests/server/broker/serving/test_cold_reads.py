@@ -17,18 +17,10 @@ from server.store.disk.nowait import ColdRead
 from storefmt.formats.message import Record, decode_records
 from tests.descriptors import descriptor_count
 from tests.server.broker.desk import Desk, running
+from tests.server.cold_disk import forget, hold_cold_reads
 from tests.waiting import until
 
 COUNT = 300
-
-
-def forget(store: Path) -> None:
-    """Drop every file of a store from the page cache."""
-    for path in (*store.rglob("commitlog/*"), *store.rglob("consumequeue/*/*/*")):
-        fd = os.open(path, os.O_RDWR)
-        os.fsync(fd)
-        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-        os.close(fd)
 
 
 async def fill(desk: Desk) -> None:
@@ -67,21 +59,14 @@ async def test_sends_are_answered_while_a_cold_read_hangs(
 ) -> None:
     async with running(tmp_path) as desk:
         await fill(desk)
-        hangs, loop = asyncio.Event(), asyncio.get_running_loop()
-        warm = ColdRead.warm
-
-        def hang(cold: ColdRead) -> None:
-            asyncio.run_coroutine_threadsafe(hangs.wait(), loop).result(30)
-            warm(cold)
-
-        monkeypatch.setattr(ColdRead, "warm", hang)
+        may_read = hold_cold_reads(monkeypatch)
         forget(tmp_path)
         pull = asyncio.ensure_future(desk.pull(queue_offset=10, commit_offset=7, sys_flag=1))
         while not desk.app.broker.cold.count and not pull.done():
             await asyncio.sleep(0)
         sent = await desk.send(body=b"meanwhile")
         was_waiting = not pull.done()
-        hangs.set()
+        may_read.set()
         pulled = (await pull).code
         sent = sent.code
 
