@@ -80,8 +80,10 @@ def place(item: pytest.Item) -> Place:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests of the full tier, before pytest selects by markers."""
+    """Mark what needs Java, and the tests of the full tier, before pytest selects by markers."""
     for item in items:
+        if item.nodeid.startswith("tests/interop/"):
+            item.add_marker("java")
         if place(item).tier is Tier.FULL:
             item.add_marker("full")
     config.stash[MARKS] = {

@@ -20,8 +20,6 @@ from tests.golden import Golden
 from tests.interop.kit.toolbox import Line, Toolbox
 from tests.storefmt.offline.damages import DAMAGES
 
-pytestmark = pytest.mark.java
-
 SHAPE = {"logFileSize": 262144, "queueFileSize": 6000, "slots": 500, "entries": 1000}
 GEOMETRY = StoreShape(queue_file_size=6000, index_slot_count=500, index_entry_count=1000)
 """The same, for stores that have no file left to tell it."""
