@@ -283,14 +283,14 @@ class MQClient:
         return list(self.namesrv_addresses)
 
     async def ask_namesrv(
-        self, code: int, header: Header | None = None, *, what: str
+        self, code: int, header: Header | None = None, *, what: str, body: bytes = b""
     ) -> tuple[str, Command]:
         """Ask the name servers in turn until one answers; return its address and the answer.
 
         A name server does not answer a request code that it does not know; that is a TimedOut.
 
         Args:
-            code, header, what: see ``call``.
+            code, header, what, body: see ``call``.
 
         Raises:
             Unreachable, TimedOut: none of them answered.
@@ -299,7 +299,7 @@ class MQClient:
         failures: list[ClientError] = []
         for address in self.name_servers():
             try:
-                answer = await self.invoke(address, responses.request(code, header))
+                answer = await self.invoke(address, responses.request(code, header, body=body))
             except (Unreachable, TimedOut) as error:
                 failures.append(error)
                 continue
