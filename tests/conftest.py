@@ -6,7 +6,8 @@ import os
 import shutil
 import signal
 from collections import Counter
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,10 +56,19 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
-def coroutine_of(item: pytest.Function) -> Coroutine[object, object, None]:
-    """Return the coroutine of a test with the fixtures that it names."""
-    wanted = item._fixtureinfo.argnames
-    return item.obj(**{name: item.funcargs[name] for name in wanted})
+async def coroutine_of(item: pytest.Function) -> None:
+    """Run a test with the fixtures that it names.
+
+    A fixture that is an asynchronous context is entered for the time of the test.
+    """
+    async with AsyncExitStack() as contexts:
+        arguments = {}
+        for name in item._fixtureinfo.argnames:
+            found = item.funcargs[name]
+            if isinstance(found, AbstractAsyncContextManager):
+                found = await contexts.enter_async_context(found)
+            arguments[name] = found
+        await item.obj(**arguments)
 
 
 @pytest.hookimpl(optionalhook=True)

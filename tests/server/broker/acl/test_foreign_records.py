@@ -99,11 +99,10 @@ async def test_key_with_the_hash_of_another_topics_key_finds_nothing(tmp_path: P
     assert whole.code == 22
 
 
-async def test_key_is_compared_without_accounts_too(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.send(b"secret", topic="T2", properties="KEYS\1order-1")
-        crafted = by_key("T", key_with_hash_of("T", "T2#order-1"))
-        answer = await desk.client.invoke(desk.address, crafted)
+async def test_key_is_compared_without_accounts_too(desk: Desk) -> None:
+    await desk.send(b"secret", topic="T2", properties="KEYS\1order-1")
+    crafted = by_key("T", key_with_hash_of("T", "T2#order-1"))
+    answer = await desk.client.invoke(desk.address, crafted)
 
     assert (answer.code, answer.body) == (22, b"")
 

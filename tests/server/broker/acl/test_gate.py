@@ -75,18 +75,17 @@ async def test_without_accounts_other_machines_administer_only_when_listed(
         assert ((await ask(desk, asked, None)).code, (await desk.send()).code) == (code, 0)
 
 
-async def test_a_message_that_waits_counts_for_its_real_topic(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        plain = await desk.send()
-        delayed = await desk.send(properties="DELAY\x013")
-        offsets = [int(answer.ext["msgId"][16:], 16) for answer in (plain, delayed)]
-        store = desk.app.broker.store
-        assert (
-            topic_at(store, offsets[0]),
-            topic_at(store, offsets[1]),
-            topic_at(store, offsets[1] + 10_000),
-        ) == ("T", "T", None)
+async def test_a_message_that_waits_counts_for_its_real_topic(desk: Desk) -> None:
+    await desk.create_topic()
+    plain = await desk.send()
+    delayed = await desk.send(properties="DELAY\x013")
+    offsets = [int(answer.ext["msgId"][16:], 16) for answer in (plain, delayed)]
+    store = desk.app.broker.store
+    assert (
+        topic_at(store, offsets[0]),
+        topic_at(store, offsets[1]),
+        topic_at(store, offsets[1] + 10_000),
+    ) == ("T", "T", None)
 
 
 async def test_only_who_may_send_to_its_topic_decides_on_a_half_message_of_its_group(

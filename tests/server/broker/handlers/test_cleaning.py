@@ -12,15 +12,14 @@ from tests.server.cold_disk import forget, hold_cold_reads
 from tests.waiting import until
 
 
-async def test_both_requests_are_answered_and_nothing_fresh_goes(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        await desk.send(body=b"x")
-        codes = (RequestCode.DELETE_EXPIRED_COMMITLOG, RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE)
-        answers = [(await desk.ask(code, timeout_s=60)).code for code in codes]
-        store = desk.app.broker.store
-        low = store.min_log_offset
-        queue_count = len(store.queues())
+async def test_both_requests_are_answered_and_nothing_fresh_goes(desk: Desk) -> None:
+    await desk.create_topic()
+    await desk.send(body=b"x")
+    codes = (RequestCode.DELETE_EXPIRED_COMMITLOG, RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE)
+    answers = [(await desk.ask(code, timeout_s=60)).code for code in codes]
+    store = desk.app.broker.store
+    low = store.min_log_offset
+    queue_count = len(store.queues())
 
     assert answers == [0, 0]
     assert low == 0

@@ -123,19 +123,18 @@ async def test_offset_that_was_set_back_after_a_pop_stays_set_back(tmp_path: Pat
 
 
 async def test_saved_offsets_count_a_pop_only_when_its_checkpoint_is_on_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with running(tmp_path) as desk:
-        await sent(desk, 3)
-        broker = desk.app.broker
-        flushed = broker.store.flushed_offset
-        with monkeypatch.context() as patch:
-            patch.setattr(type(broker.store), "flushed_offset", property(lambda self: flushed))
-            (first,) = await pop(desk, max_msg_nums=1)
-            await until(lambda: open_count(desk) == 1, what="the pop open")
-            before = broker.saved_offsets().by_queue()
-        await until(lambda: not broker.store.needs_flush, what="the log flushed")
-        after = broker.saved_offsets().by_queue()
+    await sent(desk, 3)
+    broker = desk.app.broker
+    flushed = broker.store.flushed_offset
+    with monkeypatch.context() as patch:
+        patch.setattr(type(broker.store), "flushed_offset", property(lambda self: flushed))
+        (first,) = await pop(desk, max_msg_nums=1)
+        await until(lambda: open_count(desk) == 1, what="the pop open")
+        before = broker.saved_offsets().by_queue()
+    await until(lambda: not broker.store.needs_flush, what="the log flushed")
+    after = broker.saved_offsets().by_queue()
 
     place = REVIVE_LOG, "CID_RMQ_SYS_REVIVE_COUNTED"
     queue = first.handle.revive_queue_id

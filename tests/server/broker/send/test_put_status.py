@@ -79,19 +79,18 @@ async def ask(desk: Desk, kind: str) -> Command:
 @pytest.mark.parametrize("kind", ["one", "delayed", "batch"])
 @pytest.mark.parametrize("status", list(TABLE))
 async def test_status_is_answered_with_javas_code_and_text(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: PutStatus, kind: str
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, status: PutStatus, kind: str
 ) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        one, several = PutResult(status, -1, -1, 0), RunResult(status, -1, [], 0)
-        with monkeypatch.context() as patch:
-            patch.setattr(MessageStore, "put", lambda *fields: one)
-            patch.setattr(MessageStore, "put_run", lambda *fields: several)
-            answer = await ask(desk, kind)
-        assert (await ask(desk, "one")).code == ResponseCode.SUCCESS
-        info = await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
-        failed = KVTable.decode(info.body).table["putMessageFailedTimes"]
-        stored = len(await desk.messages())
+    await desk.create_topic()
+    one, several = PutResult(status, -1, -1, 0), RunResult(status, -1, [], 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(MessageStore, "put", lambda *fields: one)
+        patch.setattr(MessageStore, "put_run", lambda *fields: several)
+        answer = await ask(desk, kind)
+    assert (await ask(desk, "one")).code == ResponseCode.SUCCESS
+    info = await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
+    failed = KVTable.decode(info.body).table["putMessageFailedTimes"]
+    stored = len(await desk.messages())
     code, text = TABLE[status]
 
     assert answer.code == code
