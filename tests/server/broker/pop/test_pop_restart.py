@@ -14,7 +14,7 @@ from server.broker.config import BrokerRole
 from server.broker.pop import revive
 from storefmt.config.tables import ConsumerOffsets
 from tests.server.broker.desk import GROUP, TOPIC, Desk, broker_settings, running
-from tests.server.broker.ha.pairs import equal_ends, pair_in, state_of
+from tests.server.broker.ha.pairs import Pair, equal_ends, state_of
 from tests.server.broker.pop.popdesk import Popped, ack, ask_pop, pop
 from tests.server.broker.pop.test_pop import REVIVE_LOG, open_count, sent
 from tests.waiting import eventually, until
@@ -163,25 +163,24 @@ async def test_checkpoint_that_is_open_for_long_is_written_again_with_what_is_do
 
 
 async def test_slave_that_takes_over_knows_what_was_popped_and_what_was_acknowledged(
-    tmp_path: Path,
+    pair: Pair,
 ) -> None:
-    async with pair_in(tmp_path) as pair:
-        master = await pair.start("m", BrokerRole.ASYNC_MASTER)
-        await sent(master, 6)
-        slave = await pair.start("s", BrokerRole.SLAVE)
-        refused = await ask_pop(slave)
-        first = await pop(master, max_msg_nums=4, invisible_time=SHORT_MS)
-        await ack(master, first[0].handle)
-        await ack(master, first[2].handle)
-        await equal_ends(master, slave)
-        await pair.stop("m")
-        await until(lambda: state_of(slave) == "CONNECTING", what="lost")
-        assert (await pair.promote("s")).code == 0
+    master = await pair.start("m", BrokerRole.ASYNC_MASTER)
+    await sent(master, 6)
+    slave = await pair.start("s", BrokerRole.SLAVE)
+    refused = await ask_pop(slave)
+    first = await pop(master, max_msg_nums=4, invisible_time=SHORT_MS)
+    await ack(master, first[0].handle)
+    await ack(master, first[2].handle)
+    await equal_ends(master, slave)
+    await pair.stop("m")
+    await until(lambda: state_of(slave) == "CONNECTING", what="lost")
+    assert (await pair.promote("s")).code == 0
 
-        at_once = await pop(slave, poll_time=10_000)
-        for one in at_once:
-            await ack(slave, one.handle)
-        again = await popped_until_empty(slave, 2)
+    at_once = await pop(slave, poll_time=10_000)
+    for one in at_once:
+        await ack(slave, one.handle)
+    again = await popped_until_empty(slave, 2)
 
     assert (refused.code, "is a slave" in (refused.remark or "")) == (14, True)
     assert bodies(at_once) == [b"4", b"5"]

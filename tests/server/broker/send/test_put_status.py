@@ -22,7 +22,7 @@ from server.store.results import PutResult, PutStatus, RunResult
 from server.store.store import MessageStore
 from storefmt.formats.batch import BatchEntry, join_batch
 from tests.server.broker.desk import Desk, broker_settings, running, send
-from tests.server.broker.ha.pairs import pair_in
+from tests.server.broker.ha.pairs import Pair
 
 ILLEGAL = (
     "the message is illegal, maybe msg body or properties length not matched. msg body length "
@@ -100,11 +100,10 @@ async def test_status_is_answered_with_javas_code_and_text(
 
 
 @pytest.mark.parametrize("kind", ["one", "delayed", "batch"])
-async def test_slave_stores_nothing_and_says_so(tmp_path: Path, kind: str) -> None:
-    async with pair_in(tmp_path) as pair:
-        slave = await pair.start("s", BrokerRole.SLAVE)
-        answer = await ask(slave, kind)
-        stored = slave.app.broker.store.put_count
+async def test_slave_stores_nothing_and_says_so(pair: Pair, kind: str) -> None:
+    slave = await pair.start("s", BrokerRole.SLAVE)
+    answer = await ask(slave, kind)
+    stored = slave.app.broker.store.put_count
 
     assert (answer.code, stored) == (ResponseCode.SERVICE_NOT_AVAILABLE, 0)
     assert re.fullmatch(NOT_AVAILABLE, answer.remark or ""), answer.remark
