@@ -146,6 +146,24 @@ def golden(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Golden:
     return Golden(shared / "golden", tmp_path_factory.mktemp("golden"))
 
 
+@pytest.fixture
+def basic(golden: Golden) -> Path:
+    """Return a fresh copy of the golden store ``basic``."""
+    return golden.store("basic")
+
+
+@pytest.fixture
+def ipv6(golden: Golden) -> Path:
+    """Return a fresh copy of the golden store ``ipv6``."""
+    return golden.store("ipv6")
+
+
+@pytest.fixture
+def kinds(golden: Golden) -> Path:
+    """Return a fresh copy of the golden store ``kinds``."""
+    return golden.store("kinds")
+
+
 @pytest.fixture(scope="session")
 def rocketmq(rocketmq_broker: RocketMQ) -> RocketMQ:
     """Return the pair that the tests of this repository share."""
