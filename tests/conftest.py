@@ -6,7 +6,8 @@ import os
 import shutil
 import signal
 from collections import Counter
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,10 +56,19 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
-def coroutine_of(item: pytest.Function) -> Coroutine[object, object, None]:
-    """Return the coroutine of a test with the fixtures that it names."""
-    wanted = item._fixtureinfo.argnames
-    return item.obj(**{name: item.funcargs[name] for name in wanted})
+async def coroutine_of(item: pytest.Function) -> None:
+    """Run a test with the fixtures that it names.
+
+    A fixture that is an asynchronous context is entered for the time of the test.
+    """
+    async with AsyncExitStack() as contexts:
+        arguments = {}
+        for name in item._fixtureinfo.argnames:
+            found = item.funcargs[name]
+            if isinstance(found, AbstractAsyncContextManager):
+                found = await contexts.enter_async_context(found)
+            arguments[name] = found
+        await item.obj(**arguments)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -80,8 +90,10 @@ def place(item: pytest.Item) -> Place:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests of the full tier, before pytest selects by markers."""
+    """Mark what needs Java, and the tests of the full tier, before pytest selects by markers."""
     for item in items:
+        if item.nodeid.startswith("tests/interop/"):
+            item.add_marker("java")
         if place(item).tier is Tier.FULL:
             item.add_marker("full")
     config.stash[MARKS] = {
@@ -132,6 +144,24 @@ def shared() -> Path:
 def golden(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Golden:
     """Return the golden stores; each call of ``store`` gives a private copy."""
     return Golden(shared / "golden", tmp_path_factory.mktemp("golden"))
+
+
+@pytest.fixture
+def basic(golden: Golden) -> Path:
+    """Return a fresh copy of the golden store ``basic``."""
+    return golden.store("basic")
+
+
+@pytest.fixture
+def ipv6(golden: Golden) -> Path:
+    """Return a fresh copy of the golden store ``ipv6``."""
+    return golden.store("ipv6")
+
+
+@pytest.fixture
+def kinds(golden: Golden) -> Path:
+    """Return a fresh copy of the golden store ``kinds``."""
+    return golden.store("kinds")
 
 
 @pytest.fixture(scope="session")

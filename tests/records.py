@@ -3,7 +3,7 @@
 from typing import Any
 
 from storefmt.formats.hosts import pack_host
-from storefmt.formats.message import encode_record
+from storefmt.formats.message import Record, encode_record
 
 HOST = pack_host("127.0.0.1", 10911)
 
@@ -16,3 +16,17 @@ def record_bytes(**fields: Any) -> bytes:
         "prepared_transaction_offset": 0, "body": b"body", "properties": b"",
     }  # fmt: skip
     return encode_record(**plain | fields)
+
+
+def encoded(record: Record, **changed: object) -> bytes:
+    """Return the record's bytes, some of its fields changed."""
+    fields = {
+        "topic": record.topic.encode(),
+        "properties": record.properties_raw,
+        **{
+            name: getattr(record, name)
+            for name in Record._fields
+            if name not in ("size", "magic", "topic", "properties_raw")
+        },
+    }
+    return encode_record(**{**fields, **changed})

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from server.pytest_plugin import RocketMQ
-from tests.golden import Golden
 
 BODY_SIZE_MAX = 4 << 20
 
@@ -141,33 +140,31 @@ def test_a_directory_that_is_no_store_says_so(tmp_path: Path, verb: str) -> None
     assert list(tmp_path.iterdir()) == []
 
 
-def test_half_a_json_file_is_read_from_its_good_backup(golden: Golden) -> None:
-    store = golden.store("basic")
-    offsets = store / "config" / "consumerOffset.json"
+def test_half_a_json_file_is_read_from_its_good_backup(basic: Path) -> None:
+    offsets = basic / "config" / "consumerOffset.json"
     whole = offsets.read_text()
     offsets.with_name(offsets.name + ".bak").write_text(whole)
-    expected = mqadmin("store", "offsets", str(store), "-o", "json").stdout
+    expected = mqadmin("store", "offsets", str(basic), "-o", "json").stdout
     offsets.write_text(whole[: len(whole) // 2])
 
-    done = mqadmin("store", "offsets", str(store), "-o", "json")
+    done = mqadmin("store", "offsets", str(basic), "-o", "json")
 
     assert done.returncode == 0
     assert json.loads(done.stdout) == json.loads(expected) != []
     assert "consumerOffset.json" in done.stderr
 
 
-def test_a_broker_starts_from_the_good_backup_and_not_from_two_bad_files(golden: Golden) -> None:
-    store = golden.store("basic")
-    topics = store / "config" / "topics.json"
+def test_a_broker_starts_from_the_good_backup_and_not_from_two_bad_files(basic: Path) -> None:
+    topics = basic / "config" / "topics.json"
     topics.with_name("topics.json.bak").write_text(topics.read_text())
     topics.write_text(topics.read_text()[:100])
 
-    assert "clicks_v1" in topics_served_from(store)
+    assert "clicks_v1" in topics_served_from(basic)
 
     topics.write_text("{")
     topics.with_name("topics.json.bak").write_text("")
     refused = subprocess.run(
-        [sys.executable, "-m", "server.embedded", "--store", str(store), "--namesrv-port", "0"],
+        [sys.executable, "-m", "server.embedded", "--store", str(basic), "--namesrv-port", "0"],
         capture_output=True,
         text=True,
         timeout=200,

@@ -1,7 +1,7 @@
 """How a command is declared: one function, one decorator.
 
 A command lives in ``mqadmin/commands/<noun>/<verb>.py``; ``topic list`` is ``topic/list.py``
-and ``broker config get`` is ``broker/config_get.py``. Commands that need the same rooms share a
+and ``message query id`` is ``message/query_id.py``. Commands that need the same rooms share a
 module, which ``mqadmin.cli.tree`` names. Name of a command and what it does stand there, too, so
 that its module is imported only when it is called or documented.
 

@@ -1,7 +1,7 @@
 """The commands by name, and what each does: all that is known before a module is imported.
 
     topic list                 -> mqadmin/commands/topic/list.py
-    broker config get          -> mqadmin/commands/broker/config_get.py
+    message query id           -> mqadmin/commands/message/query_id.py
     broker clean unused-topics -> mqadmin/commands/broker/clean.py, with its likes (``MODULES``)
     shell                      -> mqadmin/commands/shell.py
 
@@ -206,11 +206,14 @@ MODULES: Final = {
     **{f"group {verb}": "group.settings" for verb in ("config", "create", "import", "update")},
     "offset reset": "offset.move",
     "offset skip": "offset.move",
-    "message query key": "message.query",
-    "message query unique-key": "message.query",
-    "namesrv config set": "namesrv.changes",
-    "namesrv kv set": "namesrv.changes",
-    "namesrv kv delete": "namesrv.changes",
+    "offset export": "offset.files",
+    "offset import": "offset.files",
+    "group consume-mode": "group.consume_mode",
+    **{f"message query {by}": "message.query" for by in ("key", "offset", "time", "unique-key")},
+    "namesrv config": "namesrv.settings",
+    "namesrv kv": "namesrv.settings",
+    "broker config": "broker.config",
+    "broker status": "broker.config",
     "broker clean": "broker.clean",
     "broker write-perm": "broker.write_perm",
     "broker promote": "broker.role",
@@ -220,6 +223,7 @@ MODULES: Final = {
     **{f"store {verb}": "store.checks" for verb in ("diff", "seal", "verify")},
     **{f"store {what}": "store.files" for what in ("checkpoint", "config", "ls")},
     **{f"store {verb}": "store.history" for verb in ("events", "stats", "timeline")},
+    "store tail": "store.log",
     "store get": "store.find",
     "store query": "store.find",
     "store index": "store.entries",

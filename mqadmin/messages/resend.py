@@ -41,9 +41,7 @@ def not_sent(message: "MessageExt", to: str, *, status: str, error: str | None =
     return ResentRow.of(message, status=status, to=to, queue_id=None, error=error)
 
 
-def copy_of(
-    message: "MessageExt", *, topic: str, more: "Mapping[str, str] | None" = None
-) -> Message:
+def copy_of(message: "MessageExt", *, topic: str) -> Message:
     """Return a message to send with what the user gave of a stored one."""
     own = {name: value for name, value in message.properties.items() if name not in SYSTEM_NAMES}
     return Message(
@@ -52,7 +50,7 @@ def copy_of(
         tags=message.tags,
         keys=message.keys,
         flag=message.record.flag,
-        properties=own | dict(more or {}),
+        properties=own,
     )
 
 

@@ -43,30 +43,11 @@ class Connections(Protocol):
     async def call(
         self, address: str, code: int, header: Header | None = None, *, what: str, body: bytes = b""
     ) -> Command:
-        """Send a request, and return the answer when its code is success.
-
-        Args:
-            address: the server, ``host:port``.
-            code: the request code.
-            header: the fields of the request; None when it has none.
-            what: what is asked for, as the start of the error text: "topic T".
-            body: the body of the request.
-
-        Raises:
-            ClientError: no answer came, or its code is an error.
-        """
+        """Send a request, and return the answer when its code is success; see ``MQClient.call``."""
         ...
 
     async def route(self, topic: str, *, fresh: bool = False) -> TopicRouteData:
-        """Return the route of a topic.
-
-        Args:
-            topic: the topic, with the namespace.
-            fresh: return only what a name server answers now.
-
-        Raises:
-            ClientError: no broker has the topic, or no name server answered.
-        """
+        """Return the route of a topic; see ``MQClient.route``."""
         ...
 
 

@@ -27,8 +27,6 @@ from tests.interop.kit.servers import Broker, JavaSide, OurSide, Servers
 from tests.interop.kit.toolbox import Toolbox
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.java
-
 ADMIN, USER = "interopAdmin", "interopUser"
 SECRETS = {ADMIN: "adminSecret", USER: "userSecret", "toolsMade": "toolsSecret"}
 

@@ -2,12 +2,8 @@
 
 import json
 
-import pytest
-
 from tests.interop.kit.toolbox import Toolbox
 from tests.mqclient.consumer.rebalance.test_allocate import VECTORS
-
-pytestmark = pytest.mark.java
 
 
 def test_vectors_are_those_of_java(toolbox: Toolbox) -> None:

@@ -16,7 +16,6 @@ from tests.pipeline.archive.test_archive import messages, stored
 from tests.pipeline.kills import FEWER_COMMITS, archive_under_kills
 from tests.pipeline.livetopics import fill, make, read_queues
 
-pytestmark = pytest.mark.java
 COUNT = 900
 
 

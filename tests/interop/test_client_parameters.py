@@ -10,8 +10,6 @@ from mqclient.client.settings import ClientSettings
 from tests.interop.kit.toolbox import Toolbox
 from tests.mqclient.test_settings import CLASSES, OTHER_DEFAULTS, java_name
 
-pytestmark = pytest.mark.java
-
 OF_ONE_CLASS = {"consumeTimestamp", "sendMessageWithVIPChannel"}
 """A time given as text; and another name of ``vipChannelEnabled``."""
 IN_NO_FIELD = {

@@ -14,8 +14,6 @@ from tests.interop.kit.scene import OFFLINE, ONLINE, TOPIC, Scene, Words, withou
 from tests.mqadmin.conftest import console_of
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.java
-
 COMMANDS: dict[str, Words] = {
     "topicList": lambda s: ("topicList",),
     "topicList -c": lambda s: ("topicList", "-c"),

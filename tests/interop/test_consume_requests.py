@@ -9,8 +9,6 @@ from tests.interop.consumecalls import CALLS
 from tests.interop.kit.bothsides import MISSING, Answers, Different, answered, surprises
 from tests.interop.kit.servers import JavaSide, OurSide
 
-pytestmark = pytest.mark.java
-
 NOT_SANE = "a negative position is never stored, a negative count is one; Java stores or fails"
 
 DIFFERENT: Final[Different] = {

@@ -18,8 +18,6 @@ from tests.interop.kit.our_clients import read_queue, run
 from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.java
-
 TOPIC = "Delayed"
 COUNT = 5
 SETTLED_S = 1.0

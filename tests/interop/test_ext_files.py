@@ -27,8 +27,6 @@ from tests.interop.kit.servers import JavaSide, OurSide, Side, running_pair
 from tests.interop.kit.toolbox import Toolbox
 from tests.interop.test_filters import make_topic
 
-pytestmark = pytest.mark.java
-
 TOPIC = "ext_units"
 FILE_SIZE = 1_000
 SETTINGS = {

@@ -16,8 +16,6 @@ from tests.interop.kit.servers import JavaSide, OurSide, Side, running_pair
 from tests.interop.test_filters import make_topic
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.java
-
 TOPIC, GROUP = "filter_rules", "RulesGroup"
 RETRY = f"%RETRY%{GROUP}"
 

@@ -14,8 +14,6 @@ from tests.interop.kit.our_clients import text_of
 from tests.interop.kit.toolbox import Job, Toolbox
 from tests.waiting import wait
 
-pytestmark = pytest.mark.java
-
 MESSAGE_COUNT = 60
 
 

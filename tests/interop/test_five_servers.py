@@ -35,8 +35,6 @@ from tests.interop.kit.toolbox import alone, body_of
 from tests.mqadmin.conftest import console_of
 from tests.waiting import eventually, wait
 
-pytestmark = pytest.mark.java
-
 BODY = "Zürich 中文 ".encode() * 700
 PROPERTIES = {"age": "30", "Zürich": "中文"}
 LITE = LitePullSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)

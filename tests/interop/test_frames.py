@@ -17,8 +17,6 @@ from remoting.frame import FrameReader, decode_frame
 from tests.interop.kit.servers import Broker, Servers
 from tests.waiting import TIMEOUT_S
 
-pytestmark = pytest.mark.java
-
 Outcome = list[tuple[int, int]] | None
 LAST: Final = 99
 """The opaque of GOOD."""

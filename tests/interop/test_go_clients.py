@@ -15,8 +15,6 @@ from tests.interop.kit.process import Child, Ended
 from tests.interop.kit.servers import Broker, Servers, Side
 from tests.interop.kit.toolbox import Toolbox
 
-pytestmark = pytest.mark.java
-
 SOURCE: Final = Path(__file__).resolve().parent / "go"
 BUILD_TIMEOUT_S: Final = 400.0
 LINE_TIMEOUT_S: Final = 90.0

@@ -30,8 +30,6 @@ from tests.interop.kit.servers import Broker, JavaSide, Namesrv, Servers, runnin
 from tests.server.proxy.client import Bench, Client, consumer, message, producer
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.java
-
 QUICK = {
     "transactionCheckInterval": "3000",
     "transactionTimeOut": "3000",

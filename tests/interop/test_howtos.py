@@ -9,13 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
-import pytest
-
 from tests.interop.kit.servers import SMALL_STORE, JavaSide, Namesrv
 from tests.ports import free_ports
 from tests.test_howtos import check_page, clean_environment
-
-pytestmark = pytest.mark.java
 
 
 def home_of_rocketmq(java_side: JavaSide, home: Path) -> Path:

@@ -18,8 +18,6 @@ from tests.interop.kit.servers import JavaSide, Servers
 from tests.interop.kit.toolbox import Line, Toolbox, alone, body_of
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.java
-
 Spec = dict[str, object]
 
 

@@ -9,8 +9,6 @@ import pytest
 from tests.interop.kit.servers import JavaSide, Servers
 from tests.interop.kit.toolbox import Line, Toolbox, alone
 
-pytestmark = pytest.mark.java
-
 COUNT: Final = 5
 
 

@@ -12,8 +12,6 @@ from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from tests.interop.kit.scene import OFFLINE, ONLINE, TOPIC, Scene, Words, blank
 
-pytestmark = pytest.mark.java
-
 RESET_MS = 0
 
 READS: dict[str, Words] = {

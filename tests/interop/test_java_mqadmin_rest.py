@@ -18,8 +18,6 @@ from tests.interop.kit.scene import OFFLINE, ONLINE, TOPIC, Scene, Words, blank
 from tests.interop.test_java_mqadmin import READS
 from tests.waiting import wait
 
-pytestmark = pytest.mark.java
-
 NEVER_ENDING: Final = ("clusterRT", "startMonitoring")
 IN_STEPS: Final = (
     *("updateTopic", "deleteTopic", "updateTopicPerm", "updateSubGroup", "deleteSubGroup"),

@@ -8,8 +8,6 @@ offsets in the records. Ours copies each of them, like a single message, with it
 import asyncio
 from pathlib import Path
 
-import pytest
-
 from remoting.aio.client import RemotingClient
 from remoting.codes import RequestCode
 from remoting.command import Command
@@ -19,8 +17,6 @@ from storefmt.formats.properties import INNER_MULTI_QUEUE_OFFSET
 from storefmt.offline import StoreDir
 from tests.interop.kit.servers import Broker, JavaSide, OurSide, Side
 from tests.server.broker.desk import create, send
-
-pytestmark = pytest.mark.java
 
 TOPIC, LIGHT, OTHER = "LightBatches", "%LMQ%alone", "%LMQ%claimed"
 SETTINGS = {"enableLmq": "true", "enableMultiDispatch": "true"}

@@ -15,7 +15,6 @@ from storefmt.arrow.columns import SCHEMA
 from tests.interop.kit.servers import Servers
 from tests.pipeline.livetopics import fill, live, make
 
-pytestmark = pytest.mark.java
 COUNT = 150
 COLUMNS = tuple(name for name in SCHEMA.names if name != "file")
 

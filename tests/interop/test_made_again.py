@@ -7,8 +7,6 @@ The same layouts without Java: ``tests/storefmt/offline/repair/test_made_again.p
 
 from pathlib import Path
 
-import pytest
-
 from mqclient import Admin, Producer
 from mqclient.client.instance import MQClient
 from mqclient.message import Message
@@ -21,8 +19,6 @@ from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir
 from tests.interop.kit.our_clients import dispatched, run
 from tests.interop.kit.servers import Broker, JavaSide, Namesrv
-
-pytestmark = pytest.mark.java
 
 
 async def fill(client: MQClient, broker: Broker, topic: str, counts: tuple[int, int]) -> None:

@@ -32,8 +32,6 @@ from storefmt.config.tables import DataVersion, TopicConfig
 from tests.interop.kit.servers import JavaSide, Namesrv, OurSide
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.java
-
 OLD_VERSION = 36
 """Before V3_0_11 a broker registered its topics without anything around them."""
 

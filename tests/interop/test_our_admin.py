@@ -17,8 +17,6 @@ from tests.interop.kit.servers import Broker, Servers
 from tests.interop.kit.toolbox import Toolbox
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.java
-
 
 async def fill(
     client: MQClient, broker: Broker, topic: str, count: int, *, queues: int = 2

@@ -12,8 +12,6 @@ from tests.interop.kit.our_clients import listening, make_topic
 from tests.interop.kit.servers import Servers
 from tests.waiting import wait
 
-pytestmark = pytest.mark.java
-
 
 def test_seldom_asked_requests_are_answered_alike(servers: Servers) -> None:
     topic, address = f"Seldom_{uuid.uuid4().hex[:6]}", servers.broker.address

@@ -21,8 +21,6 @@ from tests.interop.kit.toolbox import Toolbox, body_of
 from tests.ports import free_ports
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.java
-
 OURS = {"i": "1", "born": "ours", "Zürich": "中文"}
 
 

@@ -19,8 +19,6 @@ from tests.interop.kit.servers import JavaSide, Servers
 from tests.interop.kit.toolbox import Toolbox, body_of
 from tests.waiting import wait
 
-pytestmark = pytest.mark.java
-
 QUEUES = 8
 
 

@@ -22,8 +22,6 @@ from tests.interop.kit.servers import JavaSide, OurSide, Servers, Side, running_
 from tests.interop.kit.toolbox import Toolbox, body_of
 from tests.waiting import wait
 
-pytestmark = pytest.mark.java
-
 BODY = "Zürich 中文 ".encode() * 700
 QUICK = {"transactionCheckInterval": "1500", "transactionTimeOut": "4000"}
 PROPERTIES = {"i": "1", "born": "here", "Zürich": "中文"}

@@ -2,15 +2,11 @@
 
 import uuid
 
-import pytest
-
 from mqclient.message import Message, MessageExt
 from tests.interop.kit.our_clients import blocking, listening, make_topic, read_topic
 from tests.interop.kit.servers import Servers
 from tests.interop.kit.toolbox import Toolbox, body_of
 from tests.waiting import wait
-
-pytestmark = pytest.mark.java
 
 BODY = "Zürich 中文 ".encode() * 700
 APART = {"MIN_OFFSET", "MAX_OFFSET", "CONSUME_START_TIME", "ORIGIN_MESSAGE_ID"}

@@ -15,8 +15,6 @@ from tests.interop.kit.toolbox import Job, Toolbox
 from tests.mqadmin.conftest import console_of
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.java
-
 Ask = Callable[..., Any]
 TOPIC, GROUP = "LiveTopic", "LiveTopic_GROUP"
 

@@ -15,8 +15,6 @@ from tests.interop.kit.toolbox import Job, Toolbox
 from tests.mqadmin.conftest import console_of
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.java
-
 Row = dict[str, Any]
 Ask = Callable[..., list[Row]]
 

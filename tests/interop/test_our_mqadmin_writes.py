@@ -18,8 +18,6 @@ from tests.interop.kit.toolbox import Toolbox
 from tests.mqadmin.conftest import console_of
 from tests.waiting import eventually, wait
 
-pytestmark = pytest.mark.java
-
 Row = dict[str, Any]
 Ask = Callable[..., list[Row]]
 ADMIN, SECRET, NEW = "interopAdmin", "adminSecret", "brandNewSecret"

@@ -22,8 +22,6 @@ from tests.interop.parity import APART, OWN, READS, WRITES, places, words_of
 from tests.interop.parityfacts import Row, our_rows
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.java
-
 PAGE = REPOSITORY / "docs" / "parity.md"
 HEAD = """# The Java mqadmin and ours, command by command
 

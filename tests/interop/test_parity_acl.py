@@ -16,8 +16,6 @@ from tests.interop.parityfacts import Row, our_rows
 from tests.interop.test_acl import ACCOUNTS, ADMIN, SECRETS
 from tests.mqadmin.conftest import console_of
 
-pytestmark = pytest.mark.java
-
 Java = Callable[..., str]
 Ours = Callable[..., list[Row]]
 ACCOUNT = "-s paritySecret -t T1=PUB|SUB,T2=DENY -g G1=SUB -i SUB -u PUB -w 10.0.0.1 -m false"

@@ -15,8 +15,6 @@ from tests.interop.kit.servers import JavaSide, OurSide, Servers, Side, running_
 from tests.interop.kit.toolbox import Line, alone
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.java
-
 COUNT: Final = 40
 REFUSED: Final = ["m3", "m17"]
 

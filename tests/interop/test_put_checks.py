@@ -8,8 +8,6 @@ import asyncio
 import re
 from dataclasses import dataclass, field
 
-import pytest
-
 from remoting.aio.client import RemotingClient
 from remoting.codes import RequestCode
 from remoting.command import Command
@@ -18,8 +16,6 @@ from storefmt.formats.batch import BatchEntry, join_batch
 from tests.interop.kit.servers import Broker
 from tests.server.broker.desk import create, pull, send
 from tests.waiting import eventually
-
-pytestmark = pytest.mark.java
 
 TOPIC = "PutChecks"
 MOST = 4 << 20

@@ -19,8 +19,6 @@ from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide
 from tests.interop.kit.toolbox import Toolbox
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.java
-
 
 class Mixed(NamedTuple):
     """One broker at two name servers, one of each side."""

@@ -30,8 +30,6 @@ from tests.interop.kit import our_clients
 from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.java
-
 _T = TypeVar("_T")
 TOPIC, GROUP = "Replicated", "ReplicatedGroup"
 LIGHT, LIGHT_GROUP = "%LMQ%phone", "%LMQ%reader"

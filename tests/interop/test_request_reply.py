@@ -9,8 +9,6 @@ import pytest
 from tests.interop.kit.servers import Servers
 from tests.interop.kit.toolbox import Job, Line, Toolbox, body_of
 
-pytestmark = pytest.mark.java
-
 QUICK_MS, PATIENT_MS = 5_000, 60_000
 LATE = "late"
 

@@ -9,8 +9,6 @@ from tests.interop.calltable import CALLS
 from tests.interop.kit.bothsides import MISSING, Answers, Different, answered, surprises
 from tests.interop.kit.servers import JavaSide, OurSide
 
-pytestmark = pytest.mark.java
-
 NOT_SANE = "a value that no topic or client can have is refused; Java stores it"
 ALLOW_LIST = "unknown keys and wrong values are refused by name; Java passes over them"
 MADE = "a queue that is asked for, here before, is made by Java"

@@ -16,8 +16,6 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-import pytest
-
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from mqclient.consumer.pull_consumer import PullConsumer
@@ -31,8 +29,6 @@ from storefmt.offline.verify.store import verify
 from tests.interop.kit.our_clients import run
 from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.waiting import eventually
-
-pytestmark = pytest.mark.java
 
 _T = TypeVar("_T")
 TOPIC, OLD = "Kept", "Gone"

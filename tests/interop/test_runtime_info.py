@@ -24,8 +24,6 @@ from tests.interop.kit.servers import Broker, JavaSide, OurSide
 from tests.server.broker.desk import GROUP, TOPIC, create, heartbeat, pull, send
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.java
-
 CLUSTER = "TestCluster"
 OURS = {
     *("haRole", "haConnectedSlaves", "haAnsweredOffset", "haDeliveredLogOffset", "haServerAddress"),

@@ -28,8 +28,6 @@ from tests.interop.kit.servers import Broker, Namesrv, Servers
 from tests.mqadmin.commands.offline import run as run_store
 from tests.waiting import TIMEOUT_S, eventually
 
-pytestmark = pytest.mark.java
-
 FIRST = ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
 HIDDEN_MS = 60_000
 

@@ -3,16 +3,12 @@
 import random
 from collections.abc import Mapping
 
-import pytest
-
 from server.broker.filters.bloom import BloomFilter
 from server.broker.filters.lexer import BadExpression
 from server.broker.filters.sql import compile_sql
 from server.broker.filters.values import Fault
 from tests.interop.kit.toolbox import Toolbox
 from tests.server.broker.filters import expressions
-
-pytestmark = pytest.mark.java
 
 CASE_COUNT = 4_000
 

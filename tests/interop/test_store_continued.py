@@ -21,8 +21,6 @@ from tests.golden import Golden
 from tests.interop.kit.toolbox import Line, Toolbox
 from tests.server.store.stores import START_MS, config_of, message, open_store
 
-pytestmark = pytest.mark.java
-
 COUNT = 40
 NEW = "topic-a"
 SETS = (

@@ -31,8 +31,6 @@ from tests.interop.kit.our_clients import dispatched, run, text_of
 from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.waiting import until
 
-pytestmark = pytest.mark.java
-
 TOPIC, GROUP = "Exchange", "ExchangeGroup"
 QUEUE_COUNT, QUEUE_FILE_COUNT = 2, 1_000
 

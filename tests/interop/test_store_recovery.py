@@ -20,8 +20,6 @@ from tests.interop.kit.toolbox import Line, Toolbox
 from tests.interop.test_store_continued import spec_of
 from tests.server.store.stores import config_of, open_store, records_in, records_of_key
 
-pytestmark = pytest.mark.java
-
 LOG_FILE_SIZE = 262144
 Rows = list[list[int]]
 

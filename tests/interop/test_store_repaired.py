@@ -20,8 +20,6 @@ from tests.golden import Golden
 from tests.interop.kit.toolbox import Line, Toolbox
 from tests.storefmt.offline.damages import DAMAGES
 
-pytestmark = pytest.mark.java
-
 SHAPE = {"logFileSize": 262144, "queueFileSize": 6000, "slots": 500, "entries": 1000}
 GEOMETRY = StoreShape(queue_file_size=6000, index_slot_count=500, index_entry_count=1000)
 """The same, for stores that have no file left to tell it."""
@@ -115,18 +113,17 @@ def test_the_real_store_serves_what_is_left_of_whole_files(
 
 @pytest.mark.timeout(300)
 def test_the_real_store_serves_what_was_rebuilt_and_sealed(
-    golden: Golden, toolbox: Toolbox, tmp_path: Path
+    basic: Path, toolbox: Toolbox, tmp_path: Path
 ) -> None:
-    path = golden.store("basic")
-    with StoreDir.open(path) as store:
-        rebuild(store, OutputDirectory.make(tmp_path / "new", source=path))
-        list(seal(store, path / CHECKSUMS))
+    with StoreDir.open(basic) as store:
+        rebuild(store, OutputDirectory.make(tmp_path / "new", source=basic))
+        list(seal(store, basic / CHECKSUMS))
     for part in ("consumequeue", "index"):
-        shutil.rmtree(path / part)
-        shutil.move(tmp_path / "new" / part, path / part)
-    queues, _, end = expected_of(path)
+        shutil.rmtree(basic / part)
+        shutil.move(tmp_path / "new" / part, basic / part)
+    queues, _, end = expected_of(basic)
 
-    (line,) = open_all(toolbox, [path], abort=False).values()
+    (line,) = open_all(toolbox, [basic], abort=False).values()
 
-    assert_served(line, path, (queues, end))
-    assert (path / CHECKSUMS).is_dir()
+    assert_served(line, basic, (queues, end))
+    assert (basic / CHECKSUMS).is_dir()

@@ -22,8 +22,6 @@ from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Side, 
 from tests.interop.kit.toolbox import alone
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.java
-
 TOPIC = "Timed"
 QUEUE = MessageQueue(TOPIC, "timed", 0)
 COUNT = 5

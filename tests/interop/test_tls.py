@@ -24,8 +24,6 @@ from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide
 from tests.interop.kit.toolbox import alone
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.java
-
 SEND = {"a": "PG", "b": "Secured", "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": "1", "h": "0"}
 SEND |= {"i": "", "j": "0", "k": "false", "l": "0", "m": "false"}
 

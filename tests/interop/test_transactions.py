@@ -13,8 +13,6 @@ from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Side
 from tests.interop.kit.toolbox import Job, Toolbox
 from tests.waiting import wait
 
-pytestmark = pytest.mark.java
-
 TOPIC, GROUP = "Paid", "PaidProducers"
 QUICK = {
     "transactionCheckInterval": "1500",

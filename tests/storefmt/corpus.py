@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from storefmt.formats.message import Record, encode_record
 from tests.golden import Golden
 
 STORES = ("basic", "kinds", "kinds-lmq", "retention", "ipv6", "v5", "default-geometry")
@@ -43,17 +42,3 @@ class Corpus:
     def log_files(self) -> list[Path]:
         """The commit log files in order."""
         return sorted((self.root / "commitlog").iterdir())
-
-
-def encoded(record: Record, **changed: object) -> bytes:
-    """Return the record's bytes, some of its fields changed."""
-    fields = {
-        "topic": record.topic.encode(),
-        "properties": record.properties_raw,
-        **{
-            name: getattr(record, name)
-            for name in Record._fields
-            if name not in ("size", "magic", "topic", "properties_raw")
-        },
-    }
-    return encode_record(**{**fields, **changed})

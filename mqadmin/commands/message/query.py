@@ -1,12 +1,15 @@
-"""``message query key``, ``message query unique-key``: messages by what brokers index.
+"""``message query key``, ``unique-key``, ``offset``, ``time``: messages by key, place or time.
 
-Requests: GET_ROUTEINFO_BY_TOPIC, QUERY_MESSAGE on each broker.
+key, unique-key    GET_ROUTEINFO_BY_TOPIC, QUERY_MESSAGE on each broker
+offset             GET_ROUTEINFO_BY_TOPIC, PULL_MESSAGE
+time               as ``message print``
 """
 
 import click
 
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import (
+    limit_option,
     no_bodies_option,
     no_body_option,
     stored_from,
@@ -14,14 +17,19 @@ from mqadmin.cli.decorators import (
     topic_argument,
 )
 from mqadmin.cli.times import END_OF_TIME, START_OF_TIME
-from mqadmin.cli.types import INTEGER
+from mqadmin.cli.types import BROKER, INTEGER, QUEUE, Integer
+from mqadmin.cluster.brokers import choose_queue, queue_number
 from mqadmin.cluster.partial_answers import Answers
-from mqadmin.errors import NotFound
+from mqadmin.errors import NotFound, Usage
+from mqadmin.messages.browse import Wish, browse
+from mqadmin.messages.filter import Filter
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.messages.track import with_tracks
-from mqadmin.output.rows import Outcome
+from mqadmin.output.rows import Outcome, one
 from mqadmin.output.times import When
 from mqadmin.session.call import Call
+from mqclient.consumer.pull_consumer import PullConsumer
+from storefmt.names import TOOLS_GROUP
 
 
 @command(
@@ -137,3 +145,83 @@ async def query_unique_key(
         return Outcome(with_tracks(call, shown), exit_code=answers.exit_code)
     rows = [row_of(message, warn=call.warn, body=not no_body) for message in shown]
     return Outcome(rows, exit_code=answers.exit_code)
+
+
+@command(
+    "message query offset",
+    examples=(("mqadmin message query offset orders broker-a:3 17", "entry 17 of queue 3"),),
+    rows=MessageRow,
+    columns=MESSAGE_COLUMNS,
+    needs=Needs.EITHER,
+)
+@topic_argument()
+@click.argument("queue", type=QUEUE, metavar="QUEUE", help="the queue")
+@click.argument(
+    "queue_offset", type=Integer(min=0), metavar="OFFSET", help="its place in the queue"
+)
+@click.option("--broker", type=BROKER, help="the broker, for a bare id")
+@no_body_option
+async def query_offset(
+    call: Call, *, topic: str, queue: str, queue_offset: int, broker: str | None, no_body: bool
+) -> Outcome:
+    """Return the message.
+
+    Raises:
+        NotFound: the queue has no such entry; the error says which it has.
+        NoRoute: there is no such topic.
+    """
+    if call.is_offline:
+        # A store is read by numpy, which nobody should wait for who asks a broker.
+        from mqadmin.store.offline import stored_at
+
+        return stored_at(call, topic, queue_number(queue), queue_offset, no_body=no_body)
+    consumer = PullConsumer(await call.client(), TOOLS_GROUP)
+    at = choose_queue(await consumer.queues(topic), queue, broker)
+    pulled = await consumer.pull(at, queue_offset=queue_offset, count_max=1)
+    for message in pulled.messages:
+        if message.queue_offset == queue_offset:
+            if call.settings.compat:
+                # Java's tool also tells who has read the message.
+                return Outcome(with_tracks(call, [message], pulled=pulled))
+            return one(row_of(message, warn=call.warn, body=not no_body))
+    raise NotFound(
+        f"queue {at.broker_name}:{at.queue_id} of topic {topic} has no message at {queue_offset}",
+        hint=f"it has {pulled.min_offset} to {pulled.max_offset - 1}"
+        if pulled.max_offset > pulled.min_offset
+        else "it is empty",
+    )
+
+
+NOW = When("now")
+
+
+@command(
+    "message query time",
+    examples=(
+        ("mqadmin message query time orders --from -10m", "of the last ten minutes"),
+        ("mqadmin message query time orders --from 10:00 --to 10:05", "of five minutes today"),
+    ),
+    rows=MessageRow,
+    columns=MESSAGE_COLUMNS,
+    needs=Needs.EITHER,
+)
+@topic_argument()
+@stored_from(required=True)
+@stored_to(default=NOW)
+@limit_option()
+@no_bodies_option
+async def query_time(
+    call: Call, *, topic: str, from_: When, to: When, limit: int | None, no_body: bool
+) -> Outcome:
+    """Return one row a message, queue by queue; none where nothing was stored then.
+
+    Raises:
+        NoRoute: there is no such topic.
+        Usage: the span ends before it begins.
+    """
+    now_ms = call.now_ms()
+    begin_ms, end_ms = from_.ms(now_ms), to.ms(now_ms)
+    if end_ms < begin_ms:
+        raise Usage(f"--to {to.text} is before --from {from_.text}")
+    wanted = Filter(topic=topic if call.is_offline else None, begin_ms=begin_ms, end_ms=end_ms)
+    return await browse(call, Wish(topic=topic, filter=wanted, limit=limit, no_body=no_body))

@@ -1,9 +1,11 @@
-"""Clients: heartbeats and lists of the members of groups.
+"""Clients: heartbeats and lists of the members of groups; filter servers.
 
 Codes 34 (heartbeat), 35 (unregister), 38 (members of a consumer group), 46 (check of a
-subscription's expression), 203, 204, 328 (connections).
+subscription's expression), 203, 204, 328 (connections); 301 (a filter server registers) and 302
+(it asks whether a consumer may upload a filter; only filter servers of 4.2 answered this one).
 
-Source: broker/processor/ClientManageProcessor.java, ConsumerManageProcessor.java.
+Source: broker/processor/ClientManageProcessor.java, ConsumerManageProcessor.java,
+AdminBrokerProcessor.java#registerFilterServer.
 """
 
 from contextlib import suppress
@@ -28,6 +30,9 @@ from remoting.headers import (
     GetConsumerListByGroup,
     GetConsumerListByGroupResponse,
     GetProducerConnectionList,
+    RegisterFilterServer,
+    RegisterFilterServerResponse,
+    RegisterMessageFilterClass,
     UnregisterClient,
     UnregisterClientResponse,
 )
@@ -295,3 +300,23 @@ def _language(member: Member) -> LanguageCode:
         return LanguageCode(member.language)
     except ValueError:
         return LanguageCode.OTHER
+
+
+@handles(RequestCode.REGISTER_FILTER_SERVER)
+def register_filter_server(broker: Broker, request: Request) -> Command:
+    """Register a filter server, which routes of this broker's topics then list."""
+    address = request.command.header(RegisterFilterServer).filter_server_addr
+    if broker.filter_servers.register(request.conn, address, now_ms=request.now_ms):
+        broker.filter_servers_changed()
+    config = broker.config
+    header = RegisterFilterServerResponse(
+        broker_name=config.broker_name, broker_id=config.broker_id
+    )
+    return request.command.response(header=header)
+
+
+@handles(RequestCode.REGISTER_MESSAGE_FILTER_CLASS)
+def may_upload(broker: Broker, request: Request) -> Command:
+    """Tell a filter server that a consumer may upload; permissions were checked before this."""
+    request.command.header(RegisterMessageFilterClass)
+    return request.command.response()

@@ -93,7 +93,7 @@ def _check(
         text = f"the topic[{topic}] peeking message is forbidden"
         raise RequestRefused(ResponseCode.NO_PERMISSION, text)
     parameter, peer = LaterResponseCode.INVALID_PARAMETER, request.conn.address
-    check_queue(broker.topics, topic, max(queue_id, 0), low=0, code=parameter, peer=peer)
+    check_queue(broker.topics, topic, max(queue_id, 0), code=parameter, peer=peer)
     settings = broker.groups.find(group, now_ms=request.now_ms)
     if settings is None:
         text = names.see_later_faq(f"subscription group [{group}] does not exist, ")

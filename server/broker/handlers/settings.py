@@ -1,7 +1,10 @@
-"""The broker's settings, read (26) and changed (25), and its runtime information (28).
+"""The broker's settings, read (26) and changed (25), its runtime information (28), and requests to
+delete expired log files (329) and queues without messages (306).
 
-Rule: ``server.broker.files.live_settings`` decides which settings may change and where changes
-are kept.
+Rules:
+- ``server.broker.files.live_settings`` decides which settings may change and where changes are
+  kept.
+- A request to delete only decides when; ``server.store.cleanup.retention`` decides what.
 
 Runtime information has every key of Java's broker. Where this broker has nothing to measure, such
 as thread pools, the value is what an idle Java broker shows. Additional keys are ``storeFailure``,
@@ -223,3 +226,17 @@ def get_runtime_info(broker: Broker, request: Request) -> Command:
     """Return the runtime information of the broker under Java's keys."""
     table = runtime_info(broker, now_ms=request.now_ms)
     return request.command.response(body=KVTable(table=table).encode())
+
+
+@handles(RequestCode.DELETE_EXPIRED_COMMITLOG)
+def delete_expired_log(broker: Broker, request: Request) -> Command:
+    """Delete expired commit log files now instead of at the hour of deleteWhen."""
+    broker.store.cleaner.delete_by_hand()
+    return request.command.response()
+
+
+@handles(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE)
+def clean_expired_queues(broker: Broker, request: Request) -> Command | None:
+    """Remove the queues whose messages are all deleted; the answer follows when that is done."""
+    broker.store.cleaner.remove_expired_queues(lambda: request.reply(request.command.response()))
+    return None

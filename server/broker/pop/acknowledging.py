@@ -31,16 +31,13 @@ from server.runtime.request import RequestRefused
 from server.store.store import MessageStore
 
 
-def check_queue(
-    topics: Topics, topic: str, queue_id: int, *, low: int, code: int, peer: str
-) -> None:
+def check_queue(topics: Topics, topic: str, queue_id: int, *, code: int, peer: str) -> None:
     """Refuse a topic or queue that does not exist, with Java's codes and texts.
 
     Args:
         topics: the topics.
         topic: the topic of a request.
         queue_id: the queue of a request.
-        low: the lowest queue id that is allowed.
         code: response code for a queue that does not exist.
         peer: address of the client.
 
@@ -51,7 +48,7 @@ def check_queue(
     if found is None:
         text = names.see_later_faq(f"topic[{topic}] not exist, apply first please! ")
         raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, text)
-    if not low <= queue_id < found.read_queue_nums:
+    if not 0 <= queue_id < found.read_queue_nums:
         text = (
             f"queueId[{queue_id}] is illegal, topic:[{topic}] topicConfig."
             f"readQueueNums:[{found.read_queue_nums}] consumer:[/{peer}]"
@@ -97,7 +94,7 @@ class Acknowledger:
         """
         topic, queue_id, at = fields.topic, fields.queue_id, fields.offset
         illegal = ResponseCode.MESSAGE_ILLEGAL
-        check_queue(self._topics, topic, queue_id, low=0, code=illegal, peer=peer)
+        check_queue(self._topics, topic, queue_id, code=illegal, peer=peer)
         low = self._store.min_offset(topic, queue_id)
         high = self._store.max_offset(topic, queue_id)
         if not low <= at <= high:
@@ -191,7 +188,7 @@ class Acknowledger:
         """
         topic, queue_id, at = fields.topic, fields.queue_id, fields.offset
         illegal = ResponseCode.MESSAGE_ILLEGAL
-        check_queue(self._topics, topic, queue_id, low=0, code=illegal, peer=peer)
+        check_queue(self._topics, topic, queue_id, code=illegal, peer=peer)
         low = self._store.min_offset(topic, queue_id)
         if not low <= at < self._store.max_offset(topic, queue_id):
             raise RequestRefused(ResponseCode.NO_MESSAGE, "not set any response code")

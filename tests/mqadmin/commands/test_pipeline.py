@@ -19,10 +19,8 @@ def mqadmin(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, capture_output=True, text=True, check=False)
 
 
-def test_local_engine_prints_a_row_a_topic_and_hour(golden: Golden) -> None:
-    store = golden.store("basic")
-
-    done = mqadmin("pipeline", "stats", str(store), "--engine", "local", "-o", "json")
+def test_local_engine_prints_a_row_a_topic_and_hour(basic: Path) -> None:
+    done = mqadmin("pipeline", "stats", str(basic), "--engine", "local", "-o", "json")
 
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)

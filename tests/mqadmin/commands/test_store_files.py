@@ -27,10 +27,8 @@ def test_queue_rows_equal_the_real_readers(golden: Golden, name: str) -> None:
         assert row["file"].endswith(file)
 
 
-def test_queue_rows_of_one_queue(golden: Golden) -> None:
-    path = golden.store("basic")
-
-    rows = run("store", "queue", path, "clicks_v1", "0", "--start", "298", "--limit", "4").rows
+def test_queue_rows_of_one_queue(basic: Path) -> None:
+    rows = run("store", "queue", basic, "clicks_v1", "0", "--start", "298", "--limit", "4").rows
 
     assert [row["queue_offset"] for row in rows] == [298, 299, 300, 301]
     assert set(rows[0]) == {
@@ -110,12 +108,10 @@ def test_info_row(golden: Golden) -> None:
     assert {group["group"]: group["lag"] for group in row["groups"]}["grp-b"] == 650
 
 
-def test_ls_rows_are_the_files(golden: Golden) -> None:
-    path = golden.store("kinds")
+def test_ls_rows_are_the_files(kinds: Path) -> None:
+    rows = run("store", "ls", kinds).rows
 
-    rows = run("store", "ls", path).rows
-
-    files = {str(file.relative_to(path)) for file in path.rglob("*") if file.is_file()}
+    files = {str(file.relative_to(kinds)) for file in kinds.rglob("*") if file.is_file()}
     assert {row["file"] for row in rows} == files
     assert {row["kind"] for row in rows} == {
         "commitlog", "consumequeue", "consumequeue_ext", "index", "config", "other",
@@ -123,14 +119,13 @@ def test_ls_rows_are_the_files(golden: Golden) -> None:
 
 
 @pytest.mark.parametrize("output", ["table", "jsonl", "csv", "yaml", "name"])
-def test_every_output_form_and_no_trace_in_the_directory(golden: Golden, output: str) -> None:
-    path = golden.store("ipv6")
-    before = state_of(path)
+def test_every_output_form_and_no_trace_in_the_directory(ipv6: Path, output: str) -> None:
+    before = state_of(ipv6)
 
-    for words in every_command(path):
+    for words in every_command(ipv6):
         assert run("store", *words, output=output).exit_code == 0, words
 
-    assert state_of(path) == before
+    assert state_of(ipv6) == before
 
 
 def every_command(path: Path) -> list[tuple[str, ...]]:

@@ -45,10 +45,8 @@ def test_every_declared_field_is_named(golden: Golden) -> None:
     assert named == {field.name for field in MESSAGE.fields}
 
 
-def test_a_byte_inside_a_record_leads_to_the_record(golden: Golden) -> None:
-    path = golden.store("kinds")
-
-    ran = run("store", "hexdump", path, "62200")
+def test_a_byte_inside_a_record_leads_to_the_record(kinds: Path) -> None:
+    ran = run("store", "hexdump", kinds, "62200")
 
     assert ran.rows[0]["log_offset"] == 62176
     assert "queue_offset" in ran.err
@@ -79,27 +77,25 @@ def test_long_bodies_are_cut_unless_all_is_wanted(golden: Golden) -> None:
     ],
 )  # fmt: skip
 def test_entries_of_other_files_have_their_names(
-    golden: Golden, file: str, pos: int, fields: list[str]
+    kinds: Path, file: str, pos: int, fields: list[str]
 ) -> None:
-    path = golden.store("kinds")
-    place = path / file
+    place = kinds / file
     full = place if place.is_file() else next(item for item in place.iterdir() if item.is_file())
-    name = full.relative_to(path)
+    name = full.relative_to(kinds)
 
-    rows = run("store", "hexdump", path, "--file", name, "--pos", str(pos)).rows
+    rows = run("store", "hexdump", kinds, "--file", name, "--pos", str(pos)).rows
 
     assert list(dict.fromkeys(row["field"] for row in rows)) == fields
     assert full.read_bytes()[rows[0]["pos"] :].startswith(bytes_of(rows))
 
 
-def test_count_shows_entries_in_a_row(golden: Golden) -> None:
-    path = golden.store("basic")
+def test_count_shows_entries_in_a_row(basic: Path) -> None:
     name = "consumequeue/clicks_v1/0/00000000000000000000"
 
-    rows = run("store", "hexdump", path, "--file", name, "--pos", "100", "-c", "3").rows
+    rows = run("store", "hexdump", basic, "--file", name, "--pos", "100", "-c", "3").rows
 
     assert len(bytes_of(rows)) == 60
-    entries = run("store", "queue", path, "clicks_v1", "0", "--start", "5", "--limit", "3").rows
+    entries = run("store", "queue", basic, "clicks_v1", "0", "--start", "5", "--limit", "3").rows
     assert [row["value"] for row in rows if row["field"] == "log_offset"] == [
         entry["log_offset"] for entry in entries
     ]
@@ -144,10 +140,9 @@ def test_what_cannot_be_shown_is_told(
     assert (ran.exit_code, ran.out) == (exit_code, "")
 
 
-def test_a_link_out_of_the_store_is_not_followed(golden: Golden, tmp_path: Path) -> None:
-    path = golden.store("ipv6")
+def test_a_link_out_of_the_store_is_not_followed(ipv6: Path, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("x")
-    (path / "config" / "out").symlink_to(secret)
+    (ipv6 / "config" / "out").symlink_to(secret)
 
-    assert run("store", "hexdump", path, "--file", "config/out").exit_code == 2
+    assert run("store", "hexdump", ipv6, "--file", "config/out").exit_code == 2

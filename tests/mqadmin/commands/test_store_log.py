@@ -136,16 +136,14 @@ def test_get_finds_one_message(golden: Golden, which: str) -> None:
     assert ran.rows[0]["log_offset"] == line["phy"]
 
 
-def test_query_finds_the_messages_of_a_key(golden: Golden) -> None:
-    path = golden.store("basic")
-
+def test_query_finds_the_messages_of_a_key(basic: Path) -> None:
     for verb in (("query",), ("query", "key")):
-        ran = run("store", *verb, path, "ord-events", "k124")
+        ran = run("store", *verb, basic, "ord-events", "k124")
 
         assert ran.exit_code == 0
         assert [row["log_offset"] for row in ran.rows] == [278836]
         assert ran.rows[0]["keys"] == ["k124"]
-        online = run("message", "query", "key", "ord-events", "k124", "--store", path)
+        online = run("message", "query", "key", "ord-events", "k124", "--store", basic)
         assert online.rows == ran.rows
 
 

@@ -75,26 +75,24 @@ def test_damage_is_in_the_table_and_on_the_map(golden: Golden, tmp_path: Path) -
     assert "what to do" in page.text
 
 
-def test_an_empty_store_has_a_page(golden: Golden, tmp_path: Path) -> None:
-    store = golden.store("ipv6")
+def test_an_empty_store_has_a_page(ipv6: Path, tmp_path: Path) -> None:
     for place in ("commitlog", "consumequeue", "index", "config"):
-        shutil.rmtree(store / place)
-        (store / place).mkdir()
+        shutil.rmtree(ipv6 / place)
+        (ipv6 / place).mkdir()
 
-    page = page_of(store, tmp_path / "r.html")
+    page = page_of(ipv6, tmp_path / "r.html")
 
     assert "the log holds no message" in page.text
 
 
-def test_names_are_text_and_never_markup(golden: Golden, tmp_path: Path) -> None:
-    store = golden.store("ipv6")
+def test_names_are_text_and_never_markup(ipv6: Path, tmp_path: Path) -> None:
     evil = '<script>alert(1)</script>"\x1b[31m'
-    (store / "consumequeue" / "<img src=x onerror=alert(1)>" / "0").mkdir(parents=True)
-    (store / "config" / "consumerOffset.json").write_text(
+    (ipv6 / "consumequeue" / "<img src=x onerror=alert(1)>" / "0").mkdir(parents=True)
+    (ipv6 / "config" / "consumerOffset.json").write_text(
         '{"offsetTable":{"<b>topic</b>@<script>alert(1)</script>":{0:5}}}'
     )
 
-    run("store", "report", store, "--html", tmp_path / "r.html")
+    run("store", "report", ipv6, "--html", tmp_path / "r.html")
 
     text = (tmp_path / "r.html").read_text()
     assert "<script" not in text

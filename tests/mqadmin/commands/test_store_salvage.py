@@ -14,10 +14,8 @@ from tests.mqadmin.commands.offline import run
 from tests.storefmt.offline.stores import state_of
 
 
-def test_rebuild_tells_each_queue_and_the_index(golden: Golden, tmp_path: Path) -> None:
-    path = golden.store("basic")
-
-    ran = run("store", "rebuild", path, "--to", tmp_path / "out")
+def test_rebuild_tells_each_queue_and_the_index(basic: Path, tmp_path: Path) -> None:
+    ran = run("store", "rebuild", basic, "--to", tmp_path / "out")
 
     assert ran.exit_code == 0
     assert ran.err == ""
@@ -60,23 +58,21 @@ def test_repair_of_a_healthy_store_has_no_rows(golden: Golden, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("verb", ["rebuild", "repair", "carve"])
-def test_nothing_is_written_where_it_must_not(verb: str, golden: Golden, tmp_path: Path) -> None:
-    path = golden.store("ipv6")
+def test_nothing_is_written_where_it_must_not(verb: str, ipv6: Path, tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("mine")
-    before = state_of(path), state_of(tmp_path)
+    before = state_of(ipv6), state_of(tmp_path)
 
-    for out in (path, path / "out", path / "index", tmp_path / "full"):
-        ran = run("store", verb, path, "--to", out)
+    for out in (ipv6, ipv6 / "out", ipv6 / "index", tmp_path / "full"):
+        ran = run("store", verb, ipv6, "--to", out)
         assert ran.exit_code == 2, ran.err
-    assert run("store", verb, path, "--to", tmp_path / "out", "--dry-run").exit_code == 2
+    assert run("store", verb, ipv6, "--to", tmp_path / "out", "--dry-run").exit_code == 2
 
-    assert (state_of(path), state_of(tmp_path)) == before
+    assert (state_of(ipv6), state_of(tmp_path)) == before
 
 
-def test_carve_lists_and_writes(golden: Golden, tmp_path: Path) -> None:
-    path = golden.store("ipv6")
-    file = path / "commitlog" / f"{0:020d}"
+def test_carve_lists_and_writes(ipv6: Path, tmp_path: Path) -> None:
+    file = ipv6 / "commitlog" / f"{0:020d}"
 
     ran = run("store", "carve", file, "--to", tmp_path / "out", "--log-file-size", "262144")
 
@@ -108,28 +104,26 @@ def test_diff_exits_1_where_stores_differ(golden: Golden) -> None:
     assert run("store", "diff", a, a.parent / "nothing").exit_code == 3
 
 
-def test_sealed_stores_are_verified_bit_by_bit(golden: Golden, tmp_path: Path) -> None:
-    path = golden.store("ipv6")
-
-    sealed = run("store", "seal", path)
-    away = run("store", "seal", path, "--to", tmp_path / "sums")
+def test_sealed_stores_are_verified_bit_by_bit(ipv6: Path, tmp_path: Path) -> None:
+    sealed = run("store", "seal", ipv6)
+    away = run("store", "seal", ipv6, "--to", tmp_path / "sums")
 
     assert [row["result"] for row in sealed.rows] == ["sealed"]
     assert [row["segments"] for row in away.rows] == [116]
-    assert run("store", "verify", path).exit_code == 0
-    file = path / "commitlog" / f"{0:020d}"
+    assert run("store", "verify", ipv6).exit_code == 0
+    file = ipv6 / "commitlog" / f"{0:020d}"
     data = bytearray(file.read_bytes())
     # The born time of the first record: no CRC of RocketMQ covers it.
     data[47] ^= 4
     file.write_bytes(data)
     for options in ((), ("--checksums", tmp_path / "sums")):
-        ran = run("store", "verify", path, *options)
+        ran = run("store", "verify", ipv6, *options)
         assert ran.exit_code == 6
         found = [f for f in ran.rows[0]["findings"] if f["kind"] == "flipped_bit"]
         assert [(f["offset"], f["field"]) for f in found] == [(47, "born_ms")]
-        shutil.rmtree(path / "checksums", ignore_errors=True)
-    assert run("store", "seal", path, "--to", tmp_path / "sums").exit_code == 6
-    assert run("store", "verify", path, "--checksums", tmp_path / "nothing").exit_code == 3
+        shutil.rmtree(ipv6 / "checksums", ignore_errors=True)
+    assert run("store", "seal", ipv6, "--to", tmp_path / "sums").exit_code == 6
+    assert run("store", "verify", ipv6, "--checksums", tmp_path / "nothing").exit_code == 3
 
 
 WRITES = re.compile(

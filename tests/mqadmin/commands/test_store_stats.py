@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -19,13 +20,11 @@ def test_stats_by_topic_are_largest_first(golden: Golden) -> None:
     assert "bar" not in rows[0]
 
 
-def test_stats_by_queue_tag_producer_and_hour(golden: Golden) -> None:
-    path = golden.store("kinds")
-
-    queues = run("store", "stats", path, "--by", "queue", "--topic", "kd-normal").rows
-    tags = run("store", "stats", path, "--by", "tag").rows
-    hosts = run("store", "stats", path, "--by", "producer").rows
-    hours = run("store", "stats", path, "--by", "hour").rows
+def test_stats_by_queue_tag_producer_and_hour(kinds: Path) -> None:
+    queues = run("store", "stats", kinds, "--by", "queue", "--topic", "kd-normal").rows
+    tags = run("store", "stats", kinds, "--by", "tag").rows
+    hosts = run("store", "stats", kinds, "--by", "producer").rows
+    hours = run("store", "stats", kinds, "--by", "hour").rows
 
     assert [(row["key"], row["topic"], row["queue_id"]) for row in queues] == [
         ("kd-normal 0", "kd-normal", 0), ("kd-normal 1", "kd-normal", 1),
@@ -70,12 +69,11 @@ def test_events_are_told_in_order_with_the_message_that_proves_them(golden: Gold
     assert run("store", "events", golden.store("retention"), "--pause", "0s").exit_code == 2
 
 
-def test_an_empty_store_has_no_rows(golden: Golden) -> None:
-    path = golden.store("ipv6")
-    for file in (path / "commitlog").iterdir():
+def test_an_empty_store_has_no_rows(ipv6: Path) -> None:
+    for file in (ipv6 / "commitlog").iterdir():
         file.unlink()
 
-    assert run("store", "stats", path).rows == run("store", "timeline", path).rows == []
+    assert run("store", "stats", ipv6).rows == run("store", "timeline", ipv6).rows == []
 
 
 @pytest.mark.parametrize(

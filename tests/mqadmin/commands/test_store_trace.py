@@ -33,40 +33,35 @@ def test_trace_of_nothing_is_exit_3(golden: Golden) -> None:
     assert ran.err.startswith("error: no message with id or key")
 
 
-def test_trace_says_when_the_log_was_read(golden: Golden) -> None:
-    path = golden.store("kinds")
-    for file in (path / "index").iterdir():
+def test_trace_says_when_the_log_was_read(kinds: Path) -> None:
+    for file in (kinds / "index").iterdir():
         file.unlink()
 
-    assert "whole log" in run("store", "trace", path, "commit-0").err
+    assert "whole log" in run("store", "trace", kinds, "commit-0").err
 
 
-def test_tail_gives_what_log_gives(golden: Golden) -> None:
-    path = golden.store("kinds")
-
-    tail = run("store", "tail", path, "--from", "earliest", "--no-follow", output="jsonl")
-    log = run("store", "log", path, output="jsonl")
+def test_tail_gives_what_log_gives(kinds: Path) -> None:
+    tail = run("store", "tail", kinds, "--from", "earliest", "--no-follow", output="jsonl")
+    log = run("store", "log", kinds, output="jsonl")
 
     assert tail.out == log.out
 
 
-def test_tail_filters_and_counts(golden: Golden) -> None:
-    path = golden.store("basic")
+def test_tail_filters_and_counts(basic: Path) -> None:
     words = ("--from", "earliest", "--topic", "tiny", "--tag", "odd", "--count", "3")
 
-    rows = run("store", "tail", path, *words).rows
+    rows = run("store", "tail", basic, *words).rows
 
     assert [(row["topic"], row["tags"]) for row in rows] == [("tiny", "odd")] * 3
 
 
-def test_tail_takes_the_conditions_of_message_tail(golden: Golden) -> None:
-    path = golden.store("basic")
+def test_tail_takes_the_conditions_of_message_tail(basic: Path) -> None:
     words = ("--from", "earliest", "--topic", "tiny", "--no-follow")
-    found = run("store", "tail", path, *words).rows
+    found = run("store", "tail", basic, *words).rows
     name, value = next(iter(found[0]["properties"].items()))
 
-    rows = run("store", "tail", path, *words, "-p", f"{name}={value}", "--queue", "0").rows
-    scanned = run("store", "tail", path, "--from", "earliest", "--scan", "2").rows
+    rows = run("store", "tail", basic, *words, "-p", f"{name}={value}", "--queue", "0").rows
+    scanned = run("store", "tail", basic, "--from", "earliest", "--scan", "2").rows
 
     assert rows == [
         row for row in found if row["properties"].get(name) == value and row["queue_id"] == 0
@@ -129,40 +124,38 @@ def test_a_store_that_runs_can_be_traced(rocketmq: RocketMQ) -> None:
     assert [row["step"] for row in rows] == ["store"]
 
 
-def test_names_from_a_store_cannot_steer_the_terminal(tmp_path: Path, golden: Golden) -> None:
-    path = golden.store("ipv6")
-    log = next((path / "commitlog").iterdir())
+def test_names_from_a_store_cannot_steer_the_terminal(tmp_path: Path, ipv6: Path) -> None:
+    log = next((ipv6 / "commitlog").iterdir())
     data = log.read_bytes()
     log.write_bytes(data.replace(b"KEYS\x01", b"K\x1b[2\x01"))
 
     lines = (
-        ("trace", path, "k1", "--scan"),
-        ("tail", path, "--from", "earliest", "--no-follow"),
-        ("hexdump", path, "0"),
-        ("stats", path, "--by", "tag"),
+        ("trace", ipv6, "k1", "--scan"),
+        ("tail", ipv6, "--from", "earliest", "--no-follow"),
+        ("hexdump", ipv6, "0"),
+        ("stats", ipv6, "--by", "tag"),
     )
     for words in lines:
         ran = run("store", *words, output="table")
         assert "\x1b" not in ran.out + ran.err
 
 
-def test_the_store_is_only_read(golden: Golden, tmp_path: Path) -> None:
-    path = golden.store("kinds")
-    before = state_of(path)
+def test_the_store_is_only_read(kinds: Path, tmp_path: Path) -> None:
+    before = state_of(kinds)
 
     lines: tuple[tuple[str | Path, ...], ...] = (
-        ("info", path),
-        ("trace", path, "retry1", "--scan"),
-        ("tail", path, "--from", "earliest", "--no-follow"),
-        ("hexdump", path, "0"),
-        ("stats", path),
-        ("timeline", path),
-        ("events", path),
-        ("verify", path, "--deep"),
-        ("export", path, "--to", tmp_path / "x.jsonl"),
-        ("report", path, "--html", tmp_path / "x.html"),
+        ("info", kinds),
+        ("trace", kinds, "retry1", "--scan"),
+        ("tail", kinds, "--from", "earliest", "--no-follow"),
+        ("hexdump", kinds, "0"),
+        ("stats", kinds),
+        ("timeline", kinds),
+        ("events", kinds),
+        ("verify", kinds, "--deep"),
+        ("export", kinds, "--to", tmp_path / "x.jsonl"),
+        ("report", kinds, "--html", tmp_path / "x.html"),
     )
     for words in lines:
         assert run("store", *words).exit_code == 0, words
 
-    assert state_of(path) == before
+    assert state_of(kinds) == before

@@ -104,16 +104,17 @@ async def test_correction_offsets_are_by_queue_id() -> None:
         assert fake.asked[-1].ext == {"topic": "T", "compareGroup": "G"}
 
 
-async def test_a_half_message_is_asked_for_again_at_the_broker_its_id_names() -> None:
-    async with FakeServer() as fake:
-        mapped = {"127.0.0.1:10911": fake.address}
-        async with fake.client(address_map=mapped) as client:
-            admin = Admin(client)
-            fake.say(RequestCode.RESUME_CHECK_HALF_MESSAGE)
-            fake.say(RequestCode.RESUME_CHECK_HALF_MESSAGE, ResponseCode.SYSTEM_ERROR)
+async def test_a_half_message_is_asked_for_again_at_the_broker_its_id_names(
+    fake: FakeServer,
+) -> None:
+    mapped = {"127.0.0.1:10911": fake.address}
+    async with fake.client(address_map=mapped) as client:
+        admin = Admin(client)
+        fake.say(RequestCode.RESUME_CHECK_HALF_MESSAGE)
+        fake.say(RequestCode.RESUME_CHECK_HALF_MESSAGE, ResponseCode.SYSTEM_ERROR)
+        await admin.resume_check_half_message(OFFSET_ID)
+        assert fake.asked[-1].ext == {"msgId": OFFSET_ID}
+        with pytest.raises(BrokerRefused, match=OFFSET_ID):
             await admin.resume_check_half_message(OFFSET_ID)
-            assert fake.asked[-1].ext == {"msgId": OFFSET_ID}
-            with pytest.raises(BrokerRefused, match=OFFSET_ID):
-                await admin.resume_check_half_message(OFFSET_ID)
-            with pytest.raises(BadRequest):
-                await admin.resume_check_half_message("xyz")
+        with pytest.raises(BadRequest):
+            await admin.resume_check_half_message("xyz")

@@ -97,26 +97,24 @@ async def test_known_route_outlives_name_servers_that_are_away_or_know_nothing()
             await eventually(newest, lambda route: len(route.broker_datas) == 2)
 
 
-async def test_unknown_topic_has_no_route_and_unknown_broker_no_address() -> None:
-    async with FakeServer() as fake:
-        fake.route("T")
-        async with fake.client() as client:
-            with pytest.raises(NoRoute) as topic:
-                await client.route("Other")
-            with pytest.raises(NoRoute) as broker:
-                await client.master_of(MessageQueue("T", "elsewhere", 0))
-            assert topic.value.address == fake.address
-            assert topic.value.remark == "No topic route info"
-            assert "elsewhere" in str(broker.value)
-            assert await client.master_of(MessageQueue("T", "broker-0", 0)) == fake.address
+async def test_unknown_topic_has_no_route_and_unknown_broker_no_address(fake: FakeServer) -> None:
+    fake.route("T")
+    async with fake.client() as client:
+        with pytest.raises(NoRoute) as topic:
+            await client.route("Other")
+        with pytest.raises(NoRoute) as broker:
+            await client.master_of(MessageQueue("T", "elsewhere", 0))
+        assert topic.value.address == fake.address
+        assert topic.value.remark == "No topic route info"
+        assert "elsewhere" in str(broker.value)
+        assert await client.master_of(MessageQueue("T", "broker-0", 0)) == fake.address
 
 
-async def test_next_name_server_is_asked_and_the_good_one_stays_first() -> None:
-    async with FakeServer() as fake:
-        fake.route("T")
-        async with MQClient(f"{DOWN};{fake.address}", timeout_s=60) as client:
-            await client.route("T")
-            assert client.namesrv_addresses == [fake.address, DOWN]
+async def test_next_name_server_is_asked_and_the_good_one_stays_first(fake: FakeServer) -> None:
+    fake.route("T")
+    async with MQClient(f"{DOWN};{fake.address}", timeout_s=60) as client:
+        await client.route("T")
+        assert client.namesrv_addresses == [fake.address, DOWN]
 
 
 async def test_when_no_name_server_answers_all_are_named() -> None:
@@ -130,30 +128,28 @@ async def test_when_no_name_server_answers_all_are_named() -> None:
     assert fake.address in str(both.value)
 
 
-async def test_silence_and_hanging_up_are_told_apart() -> None:
-    async with FakeServer() as fake:
-        fake.drop(2)
-        fake.say(3)
-        async with fake.client(timeout_s=0.05) as client:
-            # With the connection made, only the answer can be late.
-            await client.invoke(fake.address, Command.request(3), timeout_s=60)
-            with pytest.raises(TimedOut):
-                await client.invoke(fake.address, Command.request(1))
-        async with fake.client() as client:
-            with pytest.raises(Unreachable):
-                await client.invoke(fake.address, Command.request(2))
-            with pytest.raises(BadRequest):
-                await client.invoke("no port", Command.request(1))
-            with pytest.raises(Unreachable):
-                await client.invoke_oneway(DOWN, Command.request(1, oneway=True))
+async def test_silence_and_hanging_up_are_told_apart(fake: FakeServer) -> None:
+    fake.drop(2)
+    fake.say(3)
+    async with fake.client(timeout_s=0.05) as client:
+        # With the connection made, only the answer can be late.
+        await client.invoke(fake.address, Command.request(3), timeout_s=60)
+        with pytest.raises(TimedOut):
+            await client.invoke(fake.address, Command.request(1))
+    async with fake.client() as client:
+        with pytest.raises(Unreachable):
+            await client.invoke(fake.address, Command.request(2))
+        with pytest.raises(BadRequest):
+            await client.invoke("no port", Command.request(1))
+        with pytest.raises(Unreachable):
+            await client.invoke_oneway(DOWN, Command.request(1, oneway=True))
 
 
-async def test_body_that_is_no_route_is_named() -> None:
-    async with FakeServer() as fake:
-        fake.say(RequestCode.GET_ROUTEINFO_BY_TOPIC, body=b"<html>")
-        async with fake.client() as client:
-            with pytest.raises(BadAnswer, match=fake.address):
-                await client.route("T")
+async def test_body_that_is_no_route_is_named(fake: FakeServer) -> None:
+    fake.say(RequestCode.GET_ROUTEINFO_BY_TOPIC, body=b"<html>")
+    async with fake.client() as client:
+        with pytest.raises(BadAnswer, match=fake.address):
+            await client.route("T")
 
 
 async def test_every_exchange_is_observed_and_addresses_are_mapped() -> None:
@@ -176,24 +172,22 @@ async def test_every_exchange_is_observed_and_addresses_are_mapped() -> None:
     assert seen == [(address, 7, 0)]
 
 
-async def test_requests_are_signed_when_there_are_keys() -> None:
-    async with FakeServer() as fake:
-        fake.route("T")
-        async with fake.client(access_key="rocketmq2", secret_key="12345678") as client:
-            await client.route("T")
-        request = fake.asked[0]
+async def test_requests_are_signed_when_there_are_keys(fake: FakeServer) -> None:
+    fake.route("T")
+    async with fake.client(access_key="rocketmq2", secret_key="12345678") as client:
+        await client.route("T")
+    request = fake.asked[0]
 
     assert request.ext["AccessKey"] == "rocketmq2"
     assert is_signed(request, "12345678")
 
 
-async def test_mark_of_a_unique_key_query_is_sent_but_not_signed() -> None:
-    async with FakeServer() as fake:
-        fake.route("T")
-        fake.say(RequestCode.QUERY_MESSAGE, 22)
-        async with fake.client(access_key="rocketmq2", secret_key="12345678") as client:
-            await Admin(client).query_message("T", "k", unique=True)
-        answer = fake.asked_for(RequestCode.QUERY_MESSAGE)[0]
+async def test_mark_of_a_unique_key_query_is_sent_but_not_signed(fake: FakeServer) -> None:
+    fake.route("T")
+    fake.say(RequestCode.QUERY_MESSAGE, 22)
+    async with fake.client(access_key="rocketmq2", secret_key="12345678") as client:
+        await Admin(client).query_message("T", "k", unique=True)
+    answer = fake.asked_for(RequestCode.QUERY_MESSAGE)[0]
 
     ext = answer.ext
 

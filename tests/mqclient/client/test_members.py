@@ -109,15 +109,16 @@ async def test_one_heartbeat_names_every_member() -> None:
 
 
 @pytest.mark.parametrize("kind", [Producer, PushConsumer])
-async def test_nobody_joins_a_closed_client(kind: type[Producer] | type[PushConsumer]) -> None:
-    async with FakeServer() as fake:
-        async with fake.client() as client:
-            pass
-        member = kind(client, "G")
-        if isinstance(member, PushConsumer):
-            member.register_message_listener(lambda messages, context: OK)
-        with pytest.raises(BadRequest, match="closed"):
-            await member.start()
+async def test_nobody_joins_a_closed_client(
+    fake: FakeServer, kind: type[Producer] | type[PushConsumer]
+) -> None:
+    async with fake.client() as client:
+        pass
+    member = kind(client, "G")
+    if isinstance(member, PushConsumer):
+        member.register_message_listener(lambda messages, context: OK)
+    with pytest.raises(BadRequest, match="closed"):
+        await member.start()
 
 
 async def test_heartbeats_go_on_while_no_name_server_answers() -> None:

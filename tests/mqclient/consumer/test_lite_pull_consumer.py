@@ -44,147 +44,138 @@ def numbers(messages: list[MessageExt]) -> list[int]:
     return sorted(int(message.body) for message in messages)
 
 
-async def test_polls_give_each_message_once_and_the_next_member_goes_on(rocketmq: RocketMQ) -> None:
-    async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
-        await send(client, "LiteAll", 60)
-        async with LitePullConsumer(client, "lite-all", FROM_FIRST) as consumer:
-            consumer.subscribe("LiteAll")
-            await consumer.start()
-            assert numbers(await poll(consumer, 60)) == list(range(60))
-            assert await consumer.poll(0) == []
-        async with LitePullConsumer(client, "lite-all", FROM_FIRST) as consumer:
-            consumer.subscribe("LiteAll")
-            await consumer.start()
-            await send(client, "LiteAll", 1)
-            assert numbers(await poll(consumer, 1)) == [0]
+async def test_polls_give_each_message_once_and_the_next_member_goes_on(client: MQClient) -> None:
+    await send(client, "LiteAll", 60)
+    async with LitePullConsumer(client, "lite-all", FROM_FIRST) as consumer:
+        consumer.subscribe("LiteAll")
+        await consumer.start()
+        assert numbers(await poll(consumer, 60)) == list(range(60))
+        assert await consumer.poll(0) == []
+    async with LitePullConsumer(client, "lite-all", FROM_FIRST) as consumer:
+        consumer.subscribe("LiteAll")
+        await consumer.start()
+        await send(client, "LiteAll", 1)
+        assert numbers(await poll(consumer, 1)) == [0]
 
 
-async def test_only_wanted_tags_are_given(rocketmq: RocketMQ) -> None:
-    async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
-        await send(client, "LiteTags", 20)
-        async with LitePullConsumer(client, "lite-tags", FROM_FIRST) as consumer:
-            consumer.subscribe("LiteTags", "A")
-            await consumer.start()
-            assert numbers(await poll(consumer, 10)) == list(range(1, 20, 2))
+async def test_only_wanted_tags_are_given(client: MQClient) -> None:
+    await send(client, "LiteTags", 20)
+    async with LitePullConsumer(client, "lite-tags", FROM_FIRST) as consumer:
+        consumer.subscribe("LiteTags", "A")
+        await consumer.start()
+        assert numbers(await poll(consumer, 10)) == list(range(1, 20, 2))
 
 
-async def test_without_auto_commit_only_commit_moves_the_group(rocketmq: RocketMQ) -> None:
-    async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
-        await send(client, "LiteHand", 8)
-        queues = await PullConsumer(client, "lite-hand").queues("LiteHand")
-        async with LitePullConsumer(client, "lite-hand", BY_HAND) as consumer:
-            await consumer.assign(queues)
-            await consumer.start()
-            await poll(consumer, 8)
-        reader = PullConsumer(client, "lite-hand")
-        before = [await reader.committed(queue) for queue in queues]
-        async with LitePullConsumer(client, "lite-hand", BY_HAND) as consumer:
-            await consumer.assign(queues)
-            await consumer.start()
-            await poll(consumer, 8)
-            await consumer.commit()
-        after = [await reader.committed(queue) for queue in queues]
-        assert [position or 0 for position in before] == [0] * len(queues)
-        assert sum(position or 0 for position in after) == 8
+async def test_without_auto_commit_only_commit_moves_the_group(client: MQClient) -> None:
+    await send(client, "LiteHand", 8)
+    queues = await PullConsumer(client, "lite-hand").queues("LiteHand")
+    async with LitePullConsumer(client, "lite-hand", BY_HAND) as consumer:
+        await consumer.assign(queues)
+        await consumer.start()
+        await poll(consumer, 8)
+    reader = PullConsumer(client, "lite-hand")
+    before = [await reader.committed(queue) for queue in queues]
+    async with LitePullConsumer(client, "lite-hand", BY_HAND) as consumer:
+        await consumer.assign(queues)
+        await consumer.start()
+        await poll(consumer, 8)
+        await consumer.commit()
+    after = [await reader.committed(queue) for queue in queues]
+    assert [position or 0 for position in before] == [0] * len(queues)
+    assert sum(position or 0 for position in after) == 8
 
 
-async def test_seek_goes_back_and_refuses_what_is_outside(rocketmq: RocketMQ) -> None:
-    async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
-        await send(client, "LiteSeek", 12)
-        queue = MessageQueue("LiteSeek", "broker-a", 0)
-        async with LitePullConsumer(client, "lite-seek", FROM_FIRST) as consumer:
-            await consumer.assign([queue])
-            await consumer.start()
-            first = await poll(consumer, 3)
-            await consumer.seek(queue, 1)
-            again = await poll(consumer, 2)
-            assert [each.queue_offset for each in first] == [0, 1, 2]
-            assert [each.queue_offset for each in again] == [1, 2]
-            with pytest.raises(BadRequest, match="has 0 to 3, not 4"):
-                await consumer.seek(queue, 4)
-            with pytest.raises(BadRequest, match="not this consumer's"):
-                await consumer.seek(MessageQueue("LiteSeek", "broker-a", 1), 0)
-            await consumer.seek_to_end(queue)
-            assert await consumer.poll(50) == []
+async def test_seek_goes_back_and_refuses_what_is_outside(client: MQClient) -> None:
+    await send(client, "LiteSeek", 12)
+    queue = MessageQueue("LiteSeek", "broker-a", 0)
+    async with LitePullConsumer(client, "lite-seek", FROM_FIRST) as consumer:
+        await consumer.assign([queue])
+        await consumer.start()
+        first = await poll(consumer, 3)
+        await consumer.seek(queue, 1)
+        again = await poll(consumer, 2)
+        assert [each.queue_offset for each in first] == [0, 1, 2]
+        assert [each.queue_offset for each in again] == [1, 2]
+        with pytest.raises(BadRequest, match="has 0 to 3, not 4"):
+            await consumer.seek(queue, 4)
+        with pytest.raises(BadRequest, match="not this consumer's"):
+            await consumer.seek(MessageQueue("LiteSeek", "broker-a", 1), 0)
+        await consumer.seek_to_end(queue)
+        assert await consumer.poll(50) == []
 
 
-async def test_paused_queue_gives_nothing_until_resumed(rocketmq: RocketMQ) -> None:
-    async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
-        await send(client, "LitePause", 4)
-        queue = MessageQueue("LitePause", "broker-a", 0)
-        async with LitePullConsumer(client, "lite-pause", FROM_FIRST) as consumer:
-            await consumer.assign([queue])
-            await consumer.start()
-            await poll(consumer, 1)
-            await consumer.seek_to_begin(queue)
-            consumer.pause([queue])
-            assert await consumer.poll(100) == []
-            consumer.resume([queue])
-            assert len(await poll(consumer, 1)) == 1
+async def test_paused_queue_gives_nothing_until_resumed(client: MQClient) -> None:
+    await send(client, "LitePause", 4)
+    queue = MessageQueue("LitePause", "broker-a", 0)
+    async with LitePullConsumer(client, "lite-pause", FROM_FIRST) as consumer:
+        await consumer.assign([queue])
+        await consumer.start()
+        await poll(consumer, 1)
+        await consumer.seek_to_begin(queue)
+        consumer.pause([queue])
+        assert await consumer.poll(100) == []
+        consumer.resume([queue])
+        assert len(await poll(consumer, 1)) == 1
 
 
-async def test_a_topic_unsubscribed_from_is_left_to_the_others(rocketmq: RocketMQ) -> None:
-    async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
-        for topic in ("LiteKept", "LiteLeft"):
-            await send(client, topic, 1)
-        async with LitePullConsumer(client, "lite-leaves", FROM_FIRST) as consumer:
+async def test_a_topic_unsubscribed_from_is_left_to_the_others(client: MQClient) -> None:
+    for topic in ("LiteKept", "LiteLeft"):
+        await send(client, topic, 1)
+    async with LitePullConsumer(client, "lite-leaves", FROM_FIRST) as consumer:
 
-            def topics() -> set[str]:
-                return {queue.topic for queue in consumer.assignment()}
+        def topics() -> set[str]:
+            return {queue.topic for queue in consumer.assignment()}
 
-            consumer.subscribe("LiteKept")
-            consumer.subscribe("LiteLeft")
-            await consumer.start()
-            await until(lambda: topics() == {"LiteKept", "LiteLeft"})
-            consumer.unsubscribe("LiteLeft")
-            await until(lambda: topics() == {"LiteKept"})
-
-
-async def test_one_that_cannot_start_is_no_member(rocketmq: RocketMQ) -> None:
-    async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
-        await send(client, "LiteSql", 1)
-        await eventually(Admin(client).topic_list, lambda topics: "LiteSql" in topics)
-        consumer = LitePullConsumer(client, "lite-sql", FROM_FIRST)
-        consumer.subscribe("LiteSql", "a >", kind="SQL92")
-        with pytest.raises(BrokerRefused, match="LiteSql"):
-            await consumer.start()
-        assert not consumer.is_running
-        assert client.members.heartbeat_data().consumer_data_set == []
-        async with LitePullConsumer(client, "lite-sql", FROM_FIRST) as another:
-            another.subscribe("LiteSql")
-            await another.start()
-            await consumer.shutdown()
-            assert numbers(await poll(another, 1)) == [0]
+        consumer.subscribe("LiteKept")
+        consumer.subscribe("LiteLeft")
+        await consumer.start()
+        await until(lambda: topics() == {"LiteKept", "LiteLeft"})
+        consumer.unsubscribe("LiteLeft")
+        await until(lambda: topics() == {"LiteKept"})
 
 
-async def test_subscribing_and_assigning_do_not_mix(rocketmq: RocketMQ) -> None:
-    async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
-        subscribed = LitePullConsumer(client, "lite-mix")
-        subscribed.subscribe("LiteMix")
-        with pytest.raises(BadRequest, match="cannot assign"):
-            await subscribed.assign([MessageQueue("LiteMix", "broker-a", 0)])
-        taken = LitePullConsumer(client, "lite-mix")
-        await taken.assign([MessageQueue("LiteMix", "broker-a", 0)])
-        with pytest.raises(BadRequest, match="cannot subscribe"):
-            taken.subscribe("LiteMix")
-        with pytest.raises(BadRequest, match="does not run"):
-            await taken.poll()
+async def test_one_that_cannot_start_is_no_member(client: MQClient) -> None:
+    await send(client, "LiteSql", 1)
+    await eventually(Admin(client).topic_list, lambda topics: "LiteSql" in topics)
+    consumer = LitePullConsumer(client, "lite-sql", FROM_FIRST)
+    consumer.subscribe("LiteSql", "a >", kind="SQL92")
+    with pytest.raises(BrokerRefused, match="LiteSql"):
+        await consumer.start()
+    assert not consumer.is_running
+    assert client.members.heartbeat_data().consumer_data_set == []
+    async with LitePullConsumer(client, "lite-sql", FROM_FIRST) as another:
+        another.subscribe("LiteSql")
+        await another.start()
+        await consumer.shutdown()
+        assert numbers(await poll(another, 1)) == [0]
 
 
-async def test_assigned_queues_give_what_their_expression_wants(rocketmq: RocketMQ) -> None:
-    async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
-        await send(client, "LiteAssignedTags", 20)
-        async with LitePullConsumer(client, "lite-assigned-tags", FROM_FIRST) as consumer:
-            consumer.set_sub_expression_for_assign("LiteAssignedTags", "A")
-            queues = [MessageQueue("LiteAssignedTags", "broker-a", n) for n in range(4)]
-            await consumer.assign(queues)
-            await consumer.start()
-            found = await poll(consumer, 10)
-            assert numbers(found) == list(range(1, 20, 2))
-            with pytest.raises(BadRequest, match="before the start"):
-                consumer.set_sub_expression_for_assign("LiteAssignedTags", "B")
-            firsts = [await consumer.earliest_msg_store_time(queue) for queue in queues]
-            assert min(first for first in firsts if first is not None) <= found[0].store_ms
+async def test_subscribing_and_assigning_do_not_mix(client: MQClient) -> None:
+    subscribed = LitePullConsumer(client, "lite-mix")
+    subscribed.subscribe("LiteMix")
+    with pytest.raises(BadRequest, match="cannot assign"):
+        await subscribed.assign([MessageQueue("LiteMix", "broker-a", 0)])
+    taken = LitePullConsumer(client, "lite-mix")
+    await taken.assign([MessageQueue("LiteMix", "broker-a", 0)])
+    with pytest.raises(BadRequest, match="cannot subscribe"):
+        taken.subscribe("LiteMix")
+    with pytest.raises(BadRequest, match="does not run"):
+        await taken.poll()
+
+
+async def test_assigned_queues_give_what_their_expression_wants(client: MQClient) -> None:
+    await send(client, "LiteAssignedTags", 20)
+    async with LitePullConsumer(client, "lite-assigned-tags", FROM_FIRST) as consumer:
+        consumer.set_sub_expression_for_assign("LiteAssignedTags", "A")
+        queues = [MessageQueue("LiteAssignedTags", "broker-a", n) for n in range(4)]
+        await consumer.assign(queues)
+        await consumer.start()
+        found = await poll(consumer, 10)
+        assert numbers(found) == list(range(1, 20, 2))
+        with pytest.raises(BadRequest, match="before the start"):
+            consumer.set_sub_expression_for_assign("LiteAssignedTags", "B")
+        firsts = [await consumer.earliest_msg_store_time(queue) for queue in queues]
+        assert min(first for first in firsts if first is not None) <= found[0].store_ms
 
 
 async def test_a_change_of_the_queues_is_told_while_it_runs(rocketmq: RocketMQ) -> None:

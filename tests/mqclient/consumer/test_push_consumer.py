@@ -50,79 +50,76 @@ def collect(consumer: PushConsumer, bodies: list[bytes]) -> None:
 
 
 async def test_concurrent_listener_gets_every_message_and_positions_follow(
-    rocketmq: RocketMQ,
+    client: MQClient,
 ) -> None:
-    async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
-        await send(client, "PushAll", 50, tags="A")
-        await send(client, "PushAll", 7, tags="B")
-        bodies: list[bytes] = []
-        async with PushConsumer(client, "push-all", FROM_FIRST) as consumer:
-            consumer.subscribe("PushAll", "A")
-            collect(consumer, bodies)
-            await consumer.start()
-            await until(lambda: len(bodies) == 50)
-        assert sorted(map(int, bodies)) == list(range(50))
-        async with PushConsumer(client, "push-all", FROM_FIRST) as again:
-            again.subscribe("PushAll", "A")
-            collect(again, bodies)
-            await again.start()
-            await send(client, "PushAll", 1, tags="A")
-            await until(lambda: len(bodies) == 51)
+    await send(client, "PushAll", 50, tags="A")
+    await send(client, "PushAll", 7, tags="B")
+    bodies: list[bytes] = []
+    async with PushConsumer(client, "push-all", FROM_FIRST) as consumer:
+        consumer.subscribe("PushAll", "A")
+        collect(consumer, bodies)
+        await consumer.start()
+        await until(lambda: len(bodies) == 50)
+    assert sorted(map(int, bodies)) == list(range(50))
+    async with PushConsumer(client, "push-all", FROM_FIRST) as again:
+        again.subscribe("PushAll", "A")
+        collect(again, bodies)
+        await again.start()
+        await send(client, "PushAll", 1, tags="A")
+        await until(lambda: len(bodies) == 51)
 
 
 async def test_plain_function_runs_in_a_thread_and_a_failed_message_comes_again(
-    rocketmq: RocketMQ,
+    client: MQClient,
 ) -> None:
-    async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
-        await send(client, "PushRetry", 3)
-        seen: list[tuple[bytes, int, str]] = []
-        async with PushConsumer(client, "push-retry", FROM_FIRST) as consumer:
-            consumer.subscribe("PushRetry")
+    await send(client, "PushRetry", 3)
+    seen: list[tuple[bytes, int, str]] = []
+    async with PushConsumer(client, "push-retry", FROM_FIRST) as consumer:
+        consumer.subscribe("PushRetry")
 
-            @consumer.concurrently
-            def listen(
-                messages: list[MessageExt], context: ConsumeConcurrentlyContext
-            ) -> ConsumeConcurrentlyStatus:
-                (message,) = messages
-                seen.append((message.body, message.reconsume_times, message.topic))
-                context.delay_level = 1
-                if message.body == b"1" and message.reconsume_times == 0:
-                    raise ValueError("not yet")
-                return OK
+        @consumer.concurrently
+        def listen(
+            messages: list[MessageExt], context: ConsumeConcurrentlyContext
+        ) -> ConsumeConcurrentlyStatus:
+            (message,) = messages
+            seen.append((message.body, message.reconsume_times, message.topic))
+            context.delay_level = 1
+            if message.body == b"1" and message.reconsume_times == 0:
+                raise ValueError("not yet")
+            return OK
 
-            await consumer.start()
-            await until(lambda: (b"1", 1, "PushRetry") in seen)
-        assert sorted(body for body, times, _ in seen if times == 0) == [b"0", b"1", b"2"]
+        await consumer.start()
+        await until(lambda: (b"1", 1, "PushRetry") in seen)
+    assert sorted(body for body, times, _ in seen if times == 0) == [b"0", b"1", b"2"]
 
 
 async def test_orderly_listener_keeps_the_order_of_each_queue_through_failures(
-    rocketmq: RocketMQ,
+    client: MQClient,
 ) -> None:
-    async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
-        await send(client, "PushOrder", 40)
-        done: dict[int, list[int]] = {}
-        failed: set[bytes] = set()
-        settings = PushSettings(
-            consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
-            suspend_current_queue_time_ms=10,
-        )
-        async with PushConsumer(client, "push-order", settings) as consumer:
-            consumer.subscribe("PushOrder")
+    await send(client, "PushOrder", 40)
+    done: dict[int, list[int]] = {}
+    failed: set[bytes] = set()
+    settings = PushSettings(
+        consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
+        suspend_current_queue_time_ms=10,
+    )
+    async with PushConsumer(client, "push-order", settings) as consumer:
+        consumer.subscribe("PushOrder")
 
-            @consumer.orderly
-            async def listen(
-                messages: list[MessageExt], context: ConsumeOrderlyContext
-            ) -> ConsumeOrderlyStatus:
-                (message,) = messages
-                if int(message.body) % 7 == 0 and message.body not in failed:
-                    failed.add(message.body)
-                    return ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
-                done.setdefault(message.queue_id, []).append(message.queue_offset)
-                return ConsumeOrderlyStatus.SUCCESS
+        @consumer.orderly
+        async def listen(
+            messages: list[MessageExt], context: ConsumeOrderlyContext
+        ) -> ConsumeOrderlyStatus:
+            (message,) = messages
+            if int(message.body) % 7 == 0 and message.body not in failed:
+                failed.add(message.body)
+                return ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
+            done.setdefault(message.queue_id, []).append(message.queue_offset)
+            return ConsumeOrderlyStatus.SUCCESS
 
-            await consumer.start()
-            await until(lambda: sum(map(len, done.values())) == 40)
-        assert all(offsets == list(range(len(offsets))) for offsets in done.values())
+        await consumer.start()
+        await until(lambda: sum(map(len, done.values())) == 40)
+    assert all(offsets == list(range(len(offsets))) for offsets in done.values())
 
 
 async def test_two_members_share_the_queues_and_one_takes_over(rocketmq: RocketMQ) -> None:
@@ -153,16 +150,15 @@ async def test_two_members_share_the_queues_and_one_takes_over(rocketmq: RocketM
         await first.shutdown()
 
 
-async def test_start_without_a_listener_or_twice_is_refused(rocketmq: RocketMQ) -> None:
-    async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
-        consumer = PushConsumer(client, "push-bad")
-        with pytest.raises(BadRequest, match="no listener"):
-            await consumer.start()
-        consumer.register_message_listener(lambda messages, context: OK)
+async def test_start_without_a_listener_or_twice_is_refused(client: MQClient) -> None:
+    consumer = PushConsumer(client, "push-bad")
+    with pytest.raises(BadRequest, match="no listener"):
         await consumer.start()
-        with pytest.raises(BadRequest, match="second start"):
-            await consumer.start()
-        await consumer.shutdown()
+    consumer.register_message_listener(lambda messages, context: OK)
+    await consumer.start()
+    with pytest.raises(BadRequest, match="second start"):
+        await consumer.start()
+    await consumer.shutdown()
 
 
 async def test_a_suspended_consumer_gets_its_queues_and_no_message_until_it_is_resumed(
@@ -291,24 +287,23 @@ async def test_a_broadcasting_member_that_got_nothing_goes_on_where_it_began(
 
 
 async def test_an_expression_the_broker_cannot_read_is_refused_at_the_start(
-    rocketmq: RocketMQ,
+    client: MQClient,
 ) -> None:
-    async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
-        await send(client, "PushSql", 1)
-        await eventually(Admin(client).topic_list, lambda topics: "PushSql" in topics)
-        async with PushConsumer(client, "push-sql") as consumer:
-            consumer.subscribe("PushSql", "a >", kind="SQL92")
-            consumer.register_message_listener(lambda messages, context: OK)
-            with pytest.raises(BrokerRefused, match="PushSql"):
-                await consumer.start()
-            assert client.members.heartbeat_data().consumer_data_set == []
-            async with PushConsumer(client, "push-sql") as another:
-                another.subscribe("PushSql")
-                another.register_message_listener(lambda messages, context: OK)
-                await another.start()
-                # Nor does the end of the one that failed end the other.
-                await consumer.shutdown()
-                assert list(client.members.consumers) == ["push-sql"]
+    await send(client, "PushSql", 1)
+    await eventually(Admin(client).topic_list, lambda topics: "PushSql" in topics)
+    async with PushConsumer(client, "push-sql") as consumer:
+        consumer.subscribe("PushSql", "a >", kind="SQL92")
+        consumer.register_message_listener(lambda messages, context: OK)
+        with pytest.raises(BrokerRefused, match="PushSql"):
+            await consumer.start()
+        assert client.members.heartbeat_data().consumer_data_set == []
+        async with PushConsumer(client, "push-sql") as another:
+            another.subscribe("PushSql")
+            another.register_message_listener(lambda messages, context: OK)
+            await another.start()
+            # Nor does the end of the one that failed end the other.
+            await consumer.shutdown()
+            assert list(client.members.consumers) == ["push-sql"]
 
 
 async def test_without_a_name_server_it_starts_and_consumes_nothing() -> None:

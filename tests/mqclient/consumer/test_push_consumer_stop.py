@@ -45,68 +45,66 @@ async def send_one(client: MQClient, topic: str) -> MessageQueue:
 
 
 async def test_a_stop_waits_for_the_listener_at_work_and_keeps_its_result(
-    rocketmq: RocketMQ,
+    client: MQClient,
 ) -> None:
-    async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
-        queue = await send_one(client, "StopWaits")
-        at_work, may_end = asyncio.Event(), asyncio.Event()
-        consumer = PushConsumer(client, "stop-waits", FROM_FIRST)
-        consumer.subscribe("StopWaits")
+    queue = await send_one(client, "StopWaits")
+    at_work, may_end = asyncio.Event(), asyncio.Event()
+    consumer = PushConsumer(client, "stop-waits", FROM_FIRST)
+    consumer.subscribe("StopWaits")
 
-        @consumer.concurrently
-        async def listen(
-            messages: list[MessageExt], context: ConsumeConcurrentlyContext
-        ) -> ConsumeConcurrentlyStatus:
-            at_work.set()
-            await may_end.wait()
-            return OK
+    @consumer.concurrently
+    async def listen(
+        messages: list[MessageExt], context: ConsumeConcurrentlyContext
+    ) -> ConsumeConcurrentlyStatus:
+        at_work.set()
+        await may_end.wait()
+        return OK
 
-        await consumer.start()
-        await at_work.wait()
-        stopping = asyncio.create_task(consumer.shutdown())
-        await asyncio.sleep(0.05)
-        assert not stopping.done()
+    await consumer.start()
+    await at_work.wait()
+    stopping = asyncio.create_task(consumer.shutdown())
+    await asyncio.sleep(0.05)
+    assert not stopping.done()
 
-        may_end.set()
-        await stopping
+    may_end.set()
+    await stopping
 
-        reader = PullConsumer(client, "stop-waits")
-        await eventually(lambda: reader.committed(queue), lambda position: position == 1)
+    reader = PullConsumer(client, "stop-waits")
+    await eventually(lambda: reader.committed(queue), lambda position: position == 1)
 
 
 async def test_a_stop_leaves_what_a_listener_did_not_end_to_the_next_member(
-    rocketmq: RocketMQ,
+    client: MQClient,
 ) -> None:
-    async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
-        await send_one(client, "StopLeaves")
-        at_work, never = asyncio.Event(), asyncio.Event()
-        seen: list[bytes] = []
+    await send_one(client, "StopLeaves")
+    at_work, never = asyncio.Event(), asyncio.Event()
+    seen: list[bytes] = []
 
-        async def hanging(
-            messages: list[MessageExt], context: ConsumeConcurrentlyContext
-        ) -> ConsumeConcurrentlyStatus:
-            at_work.set()
-            await never.wait()
-            return OK
+    async def hanging(
+        messages: list[MessageExt], context: ConsumeConcurrentlyContext
+    ) -> ConsumeConcurrentlyStatus:
+        at_work.set()
+        await never.wait()
+        return OK
 
-        async def listening(
-            messages: list[MessageExt], context: ConsumeConcurrentlyContext
-        ) -> ConsumeConcurrentlyStatus:
-            seen.extend(message.body for message in messages)
-            return OK
+    async def listening(
+        messages: list[MessageExt], context: ConsumeConcurrentlyContext
+    ) -> ConsumeConcurrentlyStatus:
+        seen.extend(message.body for message in messages)
+        return OK
 
-        first = PushConsumer(client, "stop-leaves", IMPATIENT)
-        first.subscribe("StopLeaves")
-        first.register_message_listener(hanging)
-        await first.start()
-        await at_work.wait()
-        await first.shutdown()
+    first = PushConsumer(client, "stop-leaves", IMPATIENT)
+    first.subscribe("StopLeaves")
+    first.register_message_listener(hanging)
+    await first.start()
+    await at_work.wait()
+    await first.shutdown()
 
-        async with PushConsumer(client, "stop-leaves", FROM_FIRST) as second:
-            second.subscribe("StopLeaves")
-            second.register_message_listener(listening)
-            await second.start()
-            await until(lambda: seen == [b"one"])
+    async with PushConsumer(client, "stop-leaves", FROM_FIRST) as second:
+        second.subscribe("StopLeaves")
+        second.register_message_listener(listening)
+        await second.start()
+        await until(lambda: seen == [b"one"])
 
 
 async def test_a_stop_gives_the_locks_of_an_orderly_member_back(rocketmq: RocketMQ) -> None:
@@ -145,29 +143,28 @@ async def test_a_stop_gives_the_locks_of_an_orderly_member_back(rocketmq: Rocket
 
 @pytest.mark.parametrize("orderly", [False, True])
 async def test_a_listener_stops_its_own_consumer_which_leaves_in_order(
-    rocketmq: RocketMQ, *, orderly: bool
+    client: MQClient, *, orderly: bool
 ) -> None:
-    async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
-        topic = f"StopOwn{orderly}"
-        await send_one(client, topic)
-        stopped = asyncio.Event()
-        consumer = PushConsumer(client, topic, FROM_FIRST)
-        consumer.subscribe(topic)
+    topic = f"StopOwn{orderly}"
+    await send_one(client, topic)
+    stopped = asyncio.Event()
+    consumer = PushConsumer(client, topic, FROM_FIRST)
+    consumer.subscribe(topic)
 
-        async def listen(messages: list[MessageExt], context: object) -> object:
-            await consumer.shutdown()
-            # Nothing cancels the listener afterwards, either.
-            await asyncio.sleep(0)
-            stopped.set()
-            return ConsumeOrderlyStatus.SUCCESS if orderly else OK
+    async def listen(messages: list[MessageExt], context: object) -> object:
+        await consumer.shutdown()
+        # Nothing cancels the listener afterwards, either.
+        await asyncio.sleep(0)
+        stopped.set()
+        return ConsumeOrderlyStatus.SUCCESS if orderly else OK
 
-        consumer.register_message_listener(listen, orderly=orderly)  # type: ignore[arg-type]
-        await consumer.start()
-        await stopped.wait()
+    consumer.register_message_listener(listen, orderly=orderly)  # type: ignore[arg-type]
+    await consumer.start()
+    await stopped.wait()
 
-        assert client.members.consumers == {}
-        assert consumer.assignment() == []
-        await until(lambda: "consume" not in {one.get_name() for one in asyncio.all_tasks()})
+    assert client.members.consumers == {}
+    assert consumer.assignment() == []
+    await until(lambda: "consume" not in {one.get_name() for one in asyncio.all_tasks()})
 
 
 async def test_a_file_that_cannot_be_written_does_not_keep_a_member_in_its_group(

@@ -31,25 +31,26 @@ STORED = SendMessageResponse(msg_id="7F00000100002A9F0000000000000000", queue_id
 
 
 @pytest.mark.parametrize(("posted", "expression"), [(False, None), (True, "A || B")])
-async def test_post_subscription_when_pull(posted: bool, expression: str | None) -> None:
-    async with FakeServer() as fake:
-        async with fake.client() as client:
-            fake.route("T")
-            inside = consuming(client, PushSettings(post_subscription_when_pull=posted))
-            held = ProcessQueue(QUEUE, next_offset=5, now_ms=NOW_MS)
-            inside.process_queues[QUEUE] = held
-            inside.subscriptions["T"] = TopicSubscription.of(
-                "T", Subscription.parse("A || B"), version=1
-            )
-            polled = PollBuffer(inside, auto_commit=False)
-            pulls = PullMessageService(inside, polled, from_ms=0)
-            pulls.run(held)
-            await until(lambda: bool(fake.asked_for(PULL)))
-            pulls.stop()
-            inside.tasks.cancel()
-        (request,) = fake.asked_for(PULL)
-        assert request.ext.get("subscription") == expression
-        assert bool(int(request.ext["sysFlag"]) & 4) is posted
+async def test_post_subscription_when_pull(
+    fake: FakeServer, posted: bool, expression: str | None
+) -> None:
+    async with fake.client() as client:
+        fake.route("T")
+        inside = consuming(client, PushSettings(post_subscription_when_pull=posted))
+        held = ProcessQueue(QUEUE, next_offset=5, now_ms=NOW_MS)
+        inside.process_queues[QUEUE] = held
+        inside.subscriptions["T"] = TopicSubscription.of(
+            "T", Subscription.parse("A || B"), version=1
+        )
+        polled = PollBuffer(inside, auto_commit=False)
+        pulls = PullMessageService(inside, polled, from_ms=0)
+        pulls.run(held)
+        await until(lambda: bool(fake.asked_for(PULL)))
+        pulls.stop()
+        inside.tasks.cancel()
+    (request,) = fake.asked_for(PULL)
+    assert request.ext.get("subscription") == expression
+    assert bool(int(request.ext["sysFlag"]) & 4) is posted
 
 
 @pytest.mark.parametrize(
@@ -85,40 +86,38 @@ async def test_pull_threshold_for_all_and_consume_max_span(
             await until(lambda: len(fake.asked_for(PULL)) == 2)
 
 
-async def test_create_topic_key() -> None:
-    async with FakeServer() as fake:
-        fake.route("MODEL", queues=3)
-        fake.say(SEND, header=STORED)
-        async with fake.client() as client:
-            settings = ProducerSettings(create_topic_key="MODEL", default_topic_queue_nums=2)
-            producer = Producer(client, settings=settings)
-            await producer.send(Message("New", b"x"))
-            assert len(await producer.queues("New")) == 2
-        (request,) = fake.asked_for(SEND)
-        assert (request.ext["b"], request.ext["c"], request.ext["d"]) == ("New", "MODEL", "2")
+async def test_create_topic_key(fake: FakeServer) -> None:
+    fake.route("MODEL", queues=3)
+    fake.say(SEND, header=STORED)
+    async with fake.client() as client:
+        settings = ProducerSettings(create_topic_key="MODEL", default_topic_queue_nums=2)
+        producer = Producer(client, settings=settings)
+        await producer.send(Message("New", b"x"))
+        assert len(await producer.queues("New")) == 2
+    (request,) = fake.asked_for(SEND)
+    assert (request.ext["b"], request.ext["c"], request.ext["d"]) == ("New", "MODEL", "2")
 
 
 @pytest.mark.parametrize("keeps_away", [False, True])
-async def test_send_latency_fault_enable(keeps_away: bool) -> None:
-    async with FakeServer() as fake:
-        fake.route("T", brokers=2)
-        now_ms = NOW_MS
+async def test_send_latency_fault_enable(fake: FakeServer, keeps_away: bool) -> None:
+    fake.route("T", brokers=2)
+    now_ms = NOW_MS
 
-        def late(request: Command) -> Command:
-            nonlocal now_ms
-            now_ms += 600
-            return request.response(header=STORED)
+    def late(request: Command) -> Command:
+        nonlocal now_ms
+        now_ms += 600
+        return request.response(header=STORED)
 
-        fake.do(SEND, late)
-        fake.say(SEND, header=STORED)
-        client = MQClient(fake.address, timeout_s=60, clock_ms=lambda: now_ms)
-        settings = ProducerSettings(send_latency_fault_enable=keeps_away)
-        producer = Producer(client, "G", settings)
-        async with client:
+    fake.do(SEND, late)
+    fake.say(SEND, header=STORED)
+    client = MQClient(fake.address, timeout_s=60, clock_ms=lambda: now_ms)
+    settings = ProducerSettings(send_latency_fault_enable=keeps_away)
+    producer = Producer(client, "G", settings)
+    async with client:
 
-            async def sent_to() -> MessageQueue:
-                return (await producer.send(Message("T", b"x"))).queue
+        async def sent_to() -> MessageQueue:
+            return (await producer.send(Message("T", b"x"))).queue
 
-            first = (await sent_to()).broker_name
-            brokers = [(await sent_to()).broker_name for _ in range(8)]
-        assert (first not in brokers) is keeps_away
+        first = (await sent_to()).broker_name
+        brokers = [(await sent_to()).broker_name for _ in range(8)]
+    assert (first not in brokers) is keeps_away

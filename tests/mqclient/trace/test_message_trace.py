@@ -15,7 +15,6 @@ from mqclient.producer.producer import Producer
 from mqclient.trace.message_trace import MessageTrace
 from mqclient.trace.trace_data import MessageType, keys_of, record
 from remoting.bodies import ConsumeFromWhere
-from server.pytest_plugin import RocketMQ
 from storefmt.names import TRACE_TOPIC
 
 FIRST = ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
@@ -37,38 +36,37 @@ def test_records_equal_those_of_the_java_encoder() -> None:
     assert keys_of("MID", "K1 K2") == {"K1", "K2", "MID"}
 
 
-async def test_a_message_leaves_three_records_under_its_id(rocketmq: RocketMQ) -> None:
-    async with MQClient(rocketmq.namesrv, timeout_s=60) as client:
-        trace = MessageTrace(client)
-        producer = Producer(client)
-        producer.register_send_hook(trace)
-        sent = await producer.send(Message("Traced", b"x", tags="A", keys="k1"))
-        done = asyncio.Event()
-        settings = PushSettings(consume_from_where=FIRST)
-        async with PushConsumer(client, "traced", settings) as consumer:
-            consumer.subscribe("Traced")
-            consumer.register_consume_hook(trace)
+async def test_a_message_leaves_three_records_under_its_id(client: MQClient) -> None:
+    trace = MessageTrace(client)
+    producer = Producer(client)
+    producer.register_send_hook(trace)
+    sent = await producer.send(Message("Traced", b"x", tags="A", keys="k1"))
+    done = asyncio.Event()
+    settings = PushSettings(consume_from_where=FIRST)
+    async with PushConsumer(client, "traced", settings) as consumer:
+        consumer.subscribe("Traced")
+        consumer.register_consume_hook(trace)
 
-            @consumer.concurrently
-            async def listen(
-                messages: list[MessageExt], context: ConsumeConcurrentlyContext
-            ) -> ConsumeConcurrentlyStatus:
-                done.set()
-                return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+        @consumer.concurrently
+        async def listen(
+            messages: list[MessageExt], context: ConsumeConcurrentlyContext
+        ) -> ConsumeConcurrentlyStatus:
+            done.set()
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
-            await consumer.start()
-            await asyncio.wait_for(done.wait(), 60)
-        await trace.shutdown()
-        reader_settings = LitePullSettings(consume_from_where=FIRST)
-        async with LitePullConsumer(client, "trace-reader", reader_settings) as reader:
-            reader.subscribe(TRACE_TOPIC)
-            await reader.start()
-            found: list[MessageExt] = []
-            async with asyncio.timeout(60):
-                while b"SubAfter" not in b"".join(each.body for each in found):
-                    found += await reader.poll(1000)
-        assert all({sent.unique_key, "k1"} <= set(each.keys) for each in found)
-        found = found
+        await consumer.start()
+        await asyncio.wait_for(done.wait(), 60)
+    await trace.shutdown()
+    reader_settings = LitePullSettings(consume_from_where=FIRST)
+    async with LitePullConsumer(client, "trace-reader", reader_settings) as reader:
+        reader.subscribe(TRACE_TOPIC)
+        await reader.start()
+        found: list[MessageExt] = []
+        async with asyncio.timeout(60):
+            while b"SubAfter" not in b"".join(each.body for each in found):
+                found += await reader.poll(1000)
+    assert all({sent.unique_key, "k1"} <= set(each.keys) for each in found)
+    found = found
 
     text = shown("".join(each.body.decode() for each in found))
     assert [part.partition("|")[0] for part in text.split("#")[:-1]] == [

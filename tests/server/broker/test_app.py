@@ -13,7 +13,7 @@ from server.store.errors import StoreLocked
 from storefmt.config.tables import GroupTable, TopicTable
 from storefmt.errors import BadCall, ConfigDamaged
 from tests.golden import Golden
-from tests.server.broker.desk import TOPIC, broker_settings, heartbeat, running
+from tests.server.broker.desk import TOPIC, Desk, broker_settings, heartbeat, running
 
 
 async def test_stopped_broker_leaves_its_state_and_no_abort_file(tmp_path: Path) -> None:
@@ -122,14 +122,13 @@ def test_real_java_store_is_served_and_appended_to(tmp_path: Path, golden: Golde
     assert retries == "3"
 
 
-async def test_silent_client_is_dropped(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.ask(RequestCode.HEART_BEAT, body=heartbeat())
-        broker = desk.app.broker
-        desk.app._drop_silent(broker.clock.now_ms() + 120_001)
-        while broker.consumers.group("G") is not None:
-            await asyncio.sleep(0)
-        found = broker.producers.members("PG") is None
+async def test_silent_client_is_dropped(desk: Desk) -> None:
+    await desk.ask(RequestCode.HEART_BEAT, body=heartbeat())
+    broker = desk.app.broker
+    desk.app._drop_silent(broker.clock.now_ms() + 120_001)
+    while broker.consumers.group("G") is not None:
+        await asyncio.sleep(0)
+    found = broker.producers.members("PG") is None
 
     assert found
 

@@ -3,7 +3,6 @@
 import asyncio
 import errno
 import os
-import threading
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,8 @@ from server.runtime.slices import Wait
 from server.store.disk import nowait
 from tests.descriptors import descriptor_count
 from tests.server.broker.desk import Desk, running
-from tests.server.broker.serving.test_cold_reads import fill, forget
+from tests.server.broker.serving.test_cold_reads import fill
+from tests.server.cold_disk import forget, hold_cold_reads
 from tests.waiting import until
 
 
@@ -36,44 +36,37 @@ async def search(desk: Desk) -> Command:
     return await desk.ask(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header)
 
 
-async def test_search_by_time_in_cold_data_goes_by_way_of_threads(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await fill(desk)
-        store = desk.app.broker.store
-        expected = store.reader.offset_by_time("T", 0, store.reader.store_time("T", 0, 20))
-        answer = await search(desk)
-        assert answer.code == ResponseCode.SUCCESS
-        found = answer.header(SearchOffsetResponse).offset
-        count = desk.app.broker.cold.count
+async def test_search_by_time_in_cold_data_goes_by_way_of_threads(desk: Desk) -> None:
+    await fill(desk)
+    store = desk.app.broker.store
+    expected = store.reader.offset_by_time("T", 0, store.reader.store_time("T", 0, 20))
+    answer = await search(desk)
+    assert answer.code == ResponseCode.SUCCESS
+    found = answer.header(SearchOffsetResponse).offset
+    count = desk.app.broker.cold.count
 
     assert found == expected
     if not count:
         pytest.skip("this file system does not tell what it has in memory")
 
 
-async def test_view_of_a_cold_record_that_is_none_is_refused_as_ever(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await fill(desk)
-        forget(tmp_path)
-        answer = await desk.ask(RequestCode.VIEW_MESSAGE_BY_ID, ViewMessage(offset=3))
-        assert (answer.code, answer.remark) == (
-            ResponseCode.SYSTEM_ERROR,
-            "can not find message by the offset, 3",
-        )
+async def test_view_of_a_cold_record_that_is_none_is_refused_as_ever(
+    desk: Desk, tmp_path: Path
+) -> None:
+    await fill(desk)
+    forget(tmp_path)
+    answer = await desk.ask(RequestCode.VIEW_MESSAGE_BY_ID, ViewMessage(offset=3))
+    assert (answer.code, answer.remark) == (
+        ResponseCode.SYSTEM_ERROR,
+        "can not find message by the offset, 3",
+    )
 
 
 @pytest.mark.parametrize("code", [RequestCode.VIEW_MESSAGE_BY_ID, RequestCode.PULL_MESSAGE])
 async def test_request_that_waits_for_a_thread_counts_as_in_flight_until_it_is_answered(
     code: RequestCode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    may_read = threading.Event()
-    warm = nowait.ColdRead.warm
-
-    def wait(cold: nowait.ColdRead) -> None:
-        may_read.wait(60)
-        warm(cold)
-
-    monkeypatch.setattr(nowait.ColdRead, "warm", wait)
+    may_read = hold_cold_reads(monkeypatch)
     tags = "A || " * 10_000
 
     async with running(tmp_path) as desk:
@@ -126,15 +119,16 @@ async def ask_everything(desk: Desk) -> list[bytes]:
     return [answer.body for answer in answers]
 
 
-async def test_progress_and_resets_in_cold_data_go_by_way_of_threads(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await fill(desk)
-        desk.app.broker.offsets.commit("G", "T", queue_id=0, queue_offset=40)
-        warm = await ask_everything(desk)
-        assert desk.app.broker.cold.count == 0
-        forget(tmp_path)
-        cold = await ask_everything(desk)
-        count = desk.app.broker.cold.count
+async def test_progress_and_resets_in_cold_data_go_by_way_of_threads(
+    desk: Desk, tmp_path: Path
+) -> None:
+    await fill(desk)
+    desk.app.broker.offsets.commit("G", "T", queue_id=0, queue_offset=40)
+    warm = await ask_everything(desk)
+    assert desk.app.broker.cold.count == 0
+    forget(tmp_path)
+    cold = await ask_everything(desk)
+    count = desk.app.broker.cold.count
 
     assert cold == warm
     if not count:
@@ -168,10 +162,9 @@ async def test_reads_that_do_not_need_each_other_are_warmed_together(tmp_path: P
     os.close(fd)
 
 
-async def test_many_reads_let_others_go_first(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        reads = [lambda: 1] * (2 * READS_PER_SLICE + 1)
-        assert list(each(desk.app.broker, reads)) == [None, None]
+async def test_many_reads_let_others_go_first(desk: Desk) -> None:
+    reads = [lambda: 1] * (2 * READS_PER_SLICE + 1)
+    assert list(each(desk.app.broker, reads)) == [None, None]
 
 
 def test_a_read_that_fails_behind_a_cold_one_leaves_no_descriptor(tmp_path: Path) -> None:

@@ -105,19 +105,18 @@ async def test_failed_sync_with_async_flush_refuses_from_then_on(
     [(0, 10, 0, True), (4, 3 * 4096, 9_000, False), (4, 5 * 4096, 0, True), (4, 10, 10_000, True)],
 )
 async def test_async_flush_waits_for_enough_pages_or_the_thorough_interval(
-    tmp_path: Path, pages: int, size: int, elapsed_ms: int, *, is_flushed: bool
+    desk: Desk, pages: int, size: int, elapsed_ms: int, *, is_flushed: bool
 ) -> None:
-    async with running(tmp_path) as desk:
-        app, store = desk.app, desk.app.broker.store
-        config = app.broker.config.store
-        config.flush_commit_log_least_pages = 0
-        await app._flush(now_ms := 1 << 50)
-        config.flush_commit_log_least_pages = 1 << 40
-        await desk.send(b"x" * size)
-        config.flush_commit_log_least_pages = pages
-        before = store.flushed_offset
-        await app._flush(now_ms + elapsed_ms)
-        found = store.flushed_offset > before
+    app, store = desk.app, desk.app.broker.store
+    config = app.broker.config.store
+    config.flush_commit_log_least_pages = 0
+    await app._flush(now_ms := 1 << 50)
+    config.flush_commit_log_least_pages = 1 << 40
+    await desk.send(b"x" * size)
+    config.flush_commit_log_least_pages = pages
+    before = store.flushed_offset
+    await app._flush(now_ms + elapsed_ms)
+    found = store.flushed_offset > before
 
     assert found is is_flushed
 

@@ -48,10 +48,9 @@ async def throw(desk: Desk, data: bytes) -> list[Command] | None:
         b"\x16\x03\x01" + bytes(64),
     ],
 )
-async def test_what_is_no_frame_ends_its_connection_only(tmp_path: Path, data: bytes) -> None:
-    async with running(tmp_path) as desk:
-        answers = await throw(desk, data)
-        code = (await desk.send()).code
+async def test_what_is_no_frame_ends_its_connection_only(desk: Desk, data: bytes) -> None:
+    answers = await throw(desk, data)
+    code = (await desk.send()).code
 
     assert answers is None
     assert code == 0
@@ -72,13 +71,12 @@ async def test_wrong_fields_are_answered_with_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["queueOffset", "maxMsgNums", "commitOffset", "queueId"])
 @pytest.mark.parametrize("value", [str(-(2**31)), "0", str(2**31 - 1)])
-async def test_extreme_numbers_in_a_pull_are_answered(tmp_path: Path, key: str, value: str) -> None:
-    async with running(tmp_path) as desk:
-        await desk.send()
-        command = Command.request(RequestCode.PULL_MESSAGE, pull(sys_flag=5))
-        command.ext[key] = value
-        strange = (await desk.client.invoke(desk.address, command)).code
-        normal = (await desk.pull()).code
+async def test_extreme_numbers_in_a_pull_are_answered(desk: Desk, key: str, value: str) -> None:
+    await desk.send()
+    command = Command.request(RequestCode.PULL_MESSAGE, pull(sys_flag=5))
+    command.ext[key] = value
+    strange = (await desk.client.invoke(desk.address, command)).code
+    normal = (await desk.pull()).code
 
     assert strange in (0, 1, 19, 20, 21)
     assert normal == 0

@@ -10,7 +10,7 @@ from server.broker.config import BrokerRole
 from server.broker.topics import topic_config
 from storefmt.config.tables import SubscriptionGroup, TopicConfig
 from tests.server.broker.desk import TOPIC, Desk, running
-from tests.server.broker.ha.pairs import pair_in
+from tests.server.broker.ha.pairs import Pair
 from tests.server.broker.handlers.test_sendback import START_MS, pass_time
 from tests.server.doubles import FakeClock
 from tests.waiting import until
@@ -91,24 +91,23 @@ async def test_topics_of_a_store_that_was_the_real_brokers_alone_are_only_named(
     assert "nobody finds these" in caplog.text
 
 
-async def test_promoted_slave_has_the_topics_of_all_messages_it_has(tmp_path: Path) -> None:
-    async with pair_in(tmp_path) as pair:
-        master = await pair.start("m", BrokerRole.ASYNC_MASTER)
-        slave = await pair.start("s", BrokerRole.SLAVE)
-        await master.create_topic()
-        await master.send()
-        store = slave.app.broker.store
-        await until(lambda: store.has(TOPIC))
-        await until(lambda: slave.app.broker.topics.get(TOPIC) is not None)
-        # A topic that the slave was not told of when its master went away.
-        await master.send(topic="late")
-        await until(lambda: store.has("late"))
-        slave.app.broker.topics._topics.pop("late", None)
-        was_known = slave.app.broker.topics.get("late") is not None
-        await pair.stop("m")
-        assert (await pair.promote("s", force=True)).code == 0
-        late = slave.app.broker.topics.get("late")
-        count = len(await slave.messages(topic="late"))
+async def test_promoted_slave_has_the_topics_of_all_messages_it_has(pair: Pair) -> None:
+    master = await pair.start("m", BrokerRole.ASYNC_MASTER)
+    slave = await pair.start("s", BrokerRole.SLAVE)
+    await master.create_topic()
+    await master.send()
+    store = slave.app.broker.store
+    await until(lambda: store.has(TOPIC))
+    await until(lambda: slave.app.broker.topics.get(TOPIC) is not None)
+    # A topic that the slave was not told of when its master went away.
+    await master.send(topic="late")
+    await until(lambda: store.has("late"))
+    slave.app.broker.topics._topics.pop("late", None)
+    was_known = slave.app.broker.topics.get("late") is not None
+    await pair.stop("m")
+    assert (await pair.promote("s", force=True)).code == 0
+    late = slave.app.broker.topics.get("late")
+    count = len(await slave.messages(topic="late"))
 
     assert not was_known
     assert late is not None

@@ -57,35 +57,33 @@ def object_count() -> int:
 
 @pytest.mark.parametrize("count", [100, pytest.param(SOAK_TOPICS, marks=pytest.mark.soak)])
 async def test_topics_that_come_and_go_leave_no_file_and_no_memory(
-    tmp_path: Path, count: int
+    desk: Desk, tmp_path: Path, count: int
 ) -> None:
-    async with running(tmp_path) as desk:
-        # What is remembered of a name, up to some thousands of them, is remembered now.
-        queues = tmp_path / "consumequeue"
-        await come_and_go(desk, count, queues=queues)
-        before = object_count()
+    # What is remembered of a name, up to some thousands of them, is remembered now.
+    queues = tmp_path / "consumequeue"
+    await come_and_go(desk, count, queues=queues)
+    before = object_count()
 
-        await come_and_go(desk, count, queues=queues)
+    await come_and_go(desk, count, queues=queues)
 
-        # One object for each of them would be a leak.
-        assert object_count() - before < count
-        # An empty directory says that the topic was deleted and does not come back.
-        assert any(queues.iterdir())
-        assert not any(queues.glob("*/*"))
-        assert desk.app.broker.store.queues() == []
+    # One object for each of them would be a leak.
+    assert object_count() - before < count
+    # An empty directory says that the topic was deleted and does not come back.
+    assert any(queues.iterdir())
+    assert not any(queues.glob("*/*"))
+    assert desk.app.broker.store.queues() == []
 
 
 async def test_the_text_of_a_topic_is_made_once_however_often_the_file_is_written(
-    tmp_path: Path,
+    desk: Desk,
 ) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic("first")
-        files = desk.app._topic_files
-        assert files is not None
-        before = files.texts.made_count
-        for number in range(50):
-            await desk.create_topic(f"topic-{number}")
-        assert files.texts.made_count - before == 50
+    await desk.create_topic("first")
+    files = desk.app._topic_files
+    assert files is not None
+    before = files.texts.made_count
+    for number in range(50):
+        await desk.create_topic(f"topic-{number}")
+    assert files.texts.made_count - before == 50
 
 
 async def test_broker_without_name_servers_encodes_no_topics_for_them(

@@ -111,6 +111,15 @@ def flush(store: MessageStore) -> None:
         store.end_flush(job)
 
 
+def keep_up(store: MessageStore, now_ms: int) -> bool:
+    """Do what is due of the upkeep in this thread; returns whether there were files to sync."""
+    job = store.housekeeping(now_ms)
+    if job is not None:
+        job.run()
+        store.end_flush(job)
+    return job is not None
+
+
 def make_ahead(store: MessageStore) -> None:
     """Make the next log file in this thread, if it is time."""
     job = store.begin_next_file()

@@ -22,7 +22,8 @@ from storefmt.formats.message import (
     encode_record,
     record_size,
 )
-from tests.storefmt.corpus import STORES, encoded
+from tests.records import encoded
+from tests.storefmt.corpus import STORES
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
 INT64 = st.integers(-(2**63), 2**63 - 1)

@@ -21,9 +21,9 @@ from remoting.headers import (
 from server.broker.acl.gate import topic_at
 from server.runtime.clock import SystemClock
 from storefmt.formats.batch import BatchEntry, join_batch
-from storefmt.formats.hosts import pack_host
 from storefmt.formats.javahash import index_key_hash, string_hash
-from storefmt.formats.message import decode_record, encode_record
+from storefmt.formats.message import decode_record
+from tests.records import record_bytes
 from tests.server.broker.acl.homes import (
     ADMIN,
     ELSEWHERE,
@@ -99,11 +99,10 @@ async def test_key_with_the_hash_of_another_topics_key_finds_nothing(tmp_path: P
     assert whole.code == 22
 
 
-async def test_key_is_compared_without_accounts_too(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.send(b"secret", topic="T2", properties="KEYS\1order-1")
-        crafted = by_key("T", key_with_hash_of("T", "T2#order-1"))
-        answer = await desk.client.invoke(desk.address, crafted)
+async def test_key_is_compared_without_accounts_too(desk: Desk) -> None:
+    await desk.send(b"secret", topic="T2", properties="KEYS\1order-1")
+    crafted = by_key("T", key_with_hash_of("T", "T2#order-1"))
+    answer = await desk.client.invoke(desk.address, crafted)
 
     assert (answer.code, answer.body) == (22, b"")
 
@@ -116,12 +115,12 @@ async def false_record(desk: Desk) -> int:
     # The body of the next message begins 88 bytes behind the end of this one.
     log_offset = first + len(data) + 88
     reach = 1_000
-    fake = encode_record(
-        topic=b"T", queue_id=0, queue_offset=0, log_offset=log_offset, flag=0, sys_flag=0,
-        born_ms=0, born_host=pack_host("127.0.0.1", 1), store_ms=record.store_ms,
-        store_host=record.store_host, reconsume_times=0, prepared_transaction_offset=0,
-        body=b"x" * reach, properties=b"",
-    )  # fmt: skip
+    fake = record_bytes(
+        log_offset=log_offset,
+        store_ms=record.store_ms,
+        store_host=record.store_host,
+        body=b"x" * reach,
+    )
     tail = fake[-4:]
     hidden = await put(desk, "T", fake[:88], "", USER)
     assert desk.app.broker.store.reader.read_record(hidden) is not None

@@ -10,10 +10,9 @@ from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import EndTransaction
 from server.broker.acl.gate import topic_at
-from server.store.disk.nowait import ColdRead
 from tests.server.broker.acl.homes import ADMIN, OTHER, SECRETS, USER, write_home
 from tests.server.broker.desk import Desk, create, pull, running, send
-from tests.server.broker.serving.test_cold_reads import forget
+from tests.server.cold_disk import forget, hold_cold_reads
 
 
 async def ask(desk: Desk, command: Command, by: str | None) -> Command:
@@ -76,18 +75,17 @@ async def test_without_accounts_other_machines_administer_only_when_listed(
         assert ((await ask(desk, asked, None)).code, (await desk.send()).code) == (code, 0)
 
 
-async def test_a_message_that_waits_counts_for_its_real_topic(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        plain = await desk.send()
-        delayed = await desk.send(properties="DELAY\x013")
-        offsets = [int(answer.ext["msgId"][16:], 16) for answer in (plain, delayed)]
-        store = desk.app.broker.store
-        assert (
-            topic_at(store, offsets[0]),
-            topic_at(store, offsets[1]),
-            topic_at(store, offsets[1] + 10_000),
-        ) == ("T", "T", None)
+async def test_a_message_that_waits_counts_for_its_real_topic(desk: Desk) -> None:
+    await desk.create_topic()
+    plain = await desk.send()
+    delayed = await desk.send(properties="DELAY\x013")
+    offsets = [int(answer.ext["msgId"][16:], 16) for answer in (plain, delayed)]
+    store = desk.app.broker.store
+    assert (
+        topic_at(store, offsets[0]),
+        topic_at(store, offsets[1]),
+        topic_at(store, offsets[1] + 10_000),
+    ) == ("T", "T", None)
 
 
 async def test_only_who_may_send_to_its_topic_decides_on_a_half_message_of_its_group(
@@ -136,14 +134,7 @@ async def test_gate_that_has_to_read_a_cold_message_lets_sends_pass(
     async with running(tmp_path / "store", acl_enable=True, rocketmq_home=home) as desk:
         await ask(desk, Command.request(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T")), ADMIN)
         half = await ask(desk, sent(properties="TRAN_MSG\1true\2PGROUP\1PG", sys_flag=4), USER)
-        may_read, loop = asyncio.Event(), asyncio.get_running_loop()
-        warm = ColdRead.warm
-
-        def late(cold: ColdRead) -> None:
-            asyncio.run_coroutine_threadsafe(may_read.wait(), loop).result(60)
-            warm(cold)
-
-        monkeypatch.setattr(ColdRead, "warm", late)
+        may_read = hold_cold_reads(monkeypatch)
         forget(tmp_path / "store")
         header = EndTransaction(
             producer_group="PG",

@@ -25,7 +25,7 @@ from storefmt.config.tables import DelayOffsets
 from storefmt.names import SCHEDULE_TOPIC
 from tests.server.broker.desk import TOPIC, running
 from tests.server.store.simdisk import SimDisk
-from tests.server.store.stores import START_MS, abandon, bodies, message, small_config
+from tests.server.store.stores import START_MS, abandon, bodies, flush, message, small_config
 
 LEVELS = DelayLevels([1_000, 3_000])
 STEP_MS, FLUSH_MS, SAVE_MS = 50, 500, 200
@@ -106,7 +106,7 @@ class Machine:
         self.service.deliver(self.times)
         self.store.write(self.now_ms)
         if self.config.is_sync_flush or self.true_ms % FLUSH_MS == 0:
-            self.flush()
+            flush(self.store)
         safe, self.unsafe[:] = list(self.unsafe), []
         for done in safe:
             done(ResponseCode.SUCCESS)
@@ -116,12 +116,6 @@ class Machine:
             if self.service.change_count != self.change_count:
                 self.change_count = self.service.change_count
                 self.saved = self.service.durable_offsets()
-
-    def flush(self) -> None:
-        job = self.store.begin_flush()
-        if job is not None:
-            job.run()
-            self.store.end_flush(job)
 
     def kill(self, *, power_cut: bool) -> None:
         abandon(self.store)

@@ -168,69 +168,64 @@ SEEN: dict[str, Callable[[Broker], object]] = {
 
 
 @pytest.mark.parametrize("text", SEEN)
-async def test_a_change_reaches_who_goes_by_it(tmp_path: Path, text: str) -> None:
-    async with running(tmp_path) as desk:
-        if text != "accessMessageInMemoryMaxRatio=1":
-            assert not SEEN[text](desk.app.broker)
-        assert (await change(desk, text)).code == 0
-        found = bool(SEEN[text](desk.app.broker))
+async def test_a_change_reaches_who_goes_by_it(desk: Desk, text: str) -> None:
+    if text != "accessMessageInMemoryMaxRatio=1":
+        assert not SEEN[text](desk.app.broker)
+    assert (await change(desk, text)).code == 0
+    found = bool(SEEN[text](desk.app.broker))
 
     assert found
 
 
-async def test_replication_goes_by_what_was_changed(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await change(
-            desk,
-            "haSendHeartbeatInterval=1\nhaTransferBatchSize=2\nhaHousekeepingInterval=3\n"
-            "haSlaveFallbehindMax=4\nslaveTimeout=5\n",
-        )
-        replication = desk.app._replication
-        assert replication is not None
-        assert replication._server is not None
-        sending, links = replication._server.settings, replication.links
-        found = (
-            sending.heartbeat_ms,
-            sending.batch_size,
-            sending.housekeeping_ms,
-            links.behind_max,
-            links.timeout_ms,
-        )
+async def test_replication_goes_by_what_was_changed(desk: Desk) -> None:
+    await change(
+        desk,
+        "haSendHeartbeatInterval=1\nhaTransferBatchSize=2\nhaHousekeepingInterval=3\n"
+        "haSlaveFallbehindMax=4\nslaveTimeout=5\n",
+    )
+    replication = desk.app._replication
+    assert replication is not None
+    assert replication._server is not None
+    sending, links = replication._server.settings, replication.links
+    found = (
+        sending.heartbeat_ms,
+        sending.batch_size,
+        sending.housekeeping_ms,
+        links.behind_max,
+        links.timeout_ms,
+    )
 
     assert found == (1, 2, 3, 4, 5)
 
 
-async def test_larger_and_smaller_messages_are_taken_at_once(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        codes = [(await desk.send(b"x" * 100)).code]
-        await change(desk, "maxMessageSize=99\n")
-        codes.append((await desk.send(b"x" * 100)).code)
-        codes.append((await desk.send(b"x" * 99)).code)
-        await change(desk, "maxMessageSize=100\n")
-        codes.append((await desk.send(b"x" * 100)).code)
-        assert codes == [0, 13, 0, 0]
+async def test_larger_and_smaller_messages_are_taken_at_once(desk: Desk) -> None:
+    codes = [(await desk.send(b"x" * 100)).code]
+    await change(desk, "maxMessageSize=99\n")
+    codes.append((await desk.send(b"x" * 100)).code)
+    codes.append((await desk.send(b"x" * 99)).code)
+    await change(desk, "maxMessageSize=100\n")
+    codes.append((await desk.send(b"x" * 100)).code)
+    assert codes == [0, 13, 0, 0]
 
 
-async def test_pulls_answer_as_many_messages_as_are_allowed_now(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        for _ in range(6):
-            await desk.send()
-        counts = []
-        for allowed in (2, 5):
-            await change(desk, f"maxTransferCountOnMessageInMemory={allowed}\n")
-            counts.append(int((await desk.pull()).ext["nextBeginOffset"]))
-        assert counts == [2, 5]
+async def test_pulls_answer_as_many_messages_as_are_allowed_now(desk: Desk) -> None:
+    for _ in range(6):
+        await desk.send()
+    counts = []
+    for allowed in (2, 5):
+        await change(desk, f"maxTransferCountOnMessageInMemory={allowed}\n")
+        counts.append(int((await desk.pull()).ext["nextBeginOffset"]))
+    assert counts == [2, 5]
 
 
 async def test_sends_are_refused_before_the_time_from_which_they_are_accepted(
-    tmp_path: Path,
+    desk: Desk,
 ) -> None:
-    async with running(tmp_path) as desk:
-        answers = [await desk.send()]
-        await change(desk, "startAcceptSendRequestTimeStamp=4102444800123\n")
-        answers.append(await desk.send())
-        await change(desk, "startAcceptSendRequestTimeStamp=0\n")
-        (before, refused, after) = [*answers, await desk.send()]
+    answers = [await desk.send()]
+    await change(desk, "startAcceptSendRequestTimeStamp=4102444800123\n")
+    answers.append(await desk.send())
+    await change(desk, "startAcceptSendRequestTimeStamp=0\n")
+    (before, refused, after) = [*answers, await desk.send()]
 
     assert (before.code, refused.code, after.code) == (0, 1, 0)
     # In the time of this machine.
@@ -238,10 +233,9 @@ async def test_sends_are_refused_before_the_time_from_which_they_are_accepted(
     assert re.fullmatch(f"broker unable to service, until {time}", refused.remark or "")
 
 
-async def test_region_and_trace_are_told_with_the_next_answer(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await change(desk, "regionId=north\ntraceOn=false\n")
-        answer = await desk.send()
+async def test_region_and_trace_are_told_with_the_next_answer(desk: Desk) -> None:
+    await change(desk, "regionId=north\ntraceOn=false\n")
+    answer = await desk.send()
 
     assert (answer.ext["MSG_REGION"], answer.ext["TRACE_ON"]) == ("north", "false")
 
@@ -305,11 +299,10 @@ def test_the_value_that_is_there_may_be_said_again(tmp_path: Path) -> None:
     assert settings.changed.keys() == CHANGEABLE | without_meaning()
 
 
-async def test_a_key_without_a_meaning_here_is_accepted_told_and_listed(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        wrong = await change(desk, "sendMessageThreadPoolNums=many\n")
-        taken = await change(desk, "sendMessageThreadPoolNums=9\ntransferMsgByHeap=false\n")
-        after = await told(desk)
+async def test_a_key_without_a_meaning_here_is_accepted_told_and_listed(desk: Desk) -> None:
+    wrong = await change(desk, "sendMessageThreadPoolNums=many\n")
+    taken = await change(desk, "sendMessageThreadPoolNums=9\ntransferMsgByHeap=false\n")
+    after = await told(desk)
 
     assert (wrong.code, "expected an integer" in (wrong.remark or "")) == (1, True)
     assert (taken.code, taken.remark) == (

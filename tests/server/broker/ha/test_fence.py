@@ -166,19 +166,18 @@ async def test_old_master_learns_from_the_promoted_broker_which_remembers_it(
         assert old.address in pair.running["s"].app.broker.ha.numbers().values()
 
 
-async def test_old_master_learns_from_a_slave_that_connects(tmp_path: Path) -> None:
-    async with pair_in(tmp_path) as pair:
-        old = await pair.start("m", ASYNC, register_name_server_period_ms=NEVER_MS)
-        (tmp_path / "t").mkdir()
-        EpochFile.read(tmp_path / "t").saying(epoch=FUTURE)
-        await old.send(b"0")
+async def test_old_master_learns_from_a_slave_that_connects(pair: Pair, tmp_path: Path) -> None:
+    old = await pair.start("m", ASYNC, register_name_server_period_ms=NEVER_MS)
+    (tmp_path / "t").mkdir()
+    EpochFile.read(tmp_path / "t").saying(epoch=FUTURE)
+    await old.send(b"0")
 
-        slave = await pair.start("t", SLAVE)
+    slave = await pair.start("t", SLAVE)
 
-        await assert_fenced(old)
-        heard = old.app.broker.ha.numbers()["haEpochHeard"]
-        assert heard == str(FUTURE)
-        assert slave.app.broker.store.written_offset == 0
+    await assert_fenced(old)
+    heard = old.app.broker.ha.numbers()["haEpochHeard"]
+    assert heard == str(FUTURE)
+    assert slave.app.broker.store.written_offset == 0
 
 
 async def test_master_that_runs_is_fenced_when_its_network_is_back(tmp_path: Path) -> None:
@@ -192,17 +191,14 @@ async def test_master_that_runs_is_fenced_when_its_network_is_back(tmp_path: Pat
         assert await route(pair) == {0: pair.running["s"].address}
 
 
-async def test_stranger_cannot_fence_a_master(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with pair_in(tmp_path) as pair:
-        monkeypatch.setattr(Replication, "_may_connect", lambda self, ip, local_ip: False)
-        master = await pair.start("m", ASYNC)
+async def test_stranger_cannot_fence_a_master(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Replication, "_may_connect", lambda self, ip, local_ip: False)
+    master = await pair.start("m", ASYNC)
 
-        await tell_epoch(f"127.0.0.1:{master.app.broker.config.ha_listen_port}", FUTURE)
+    await tell_epoch(f"127.0.0.1:{master.app.broker.config.ha_listen_port}", FUTURE)
 
-        assert standing(master) is Standing.LEADS
-        assert (await master.send(b"yes")).code == 0
+    assert standing(master) is Standing.LEADS
+    assert (await master.send(b"yes")).code == 0
 
 
 async def test_fenced_master_stays_so_over_a_restart_that_asks_nobody(tmp_path: Path) -> None:
@@ -215,38 +211,36 @@ async def test_fenced_master_stays_so_over_a_restart_that_asks_nobody(tmp_path: 
         await assert_fenced(old)
 
 
-async def test_fenced_master_ends_no_transaction_and_delivers_nothing(tmp_path: Path) -> None:
-    async with pair_in(tmp_path) as pair:
-        master = await pair.start("m", ASYNC)
-        await master.create_topic()
-        half = await master.send(b"half", properties="TRAN_MSG\x01true\x02PGROUP\x01PG")
-        await master.send(b"late", properties="DELAY\x011")
-        end = master.app.broker.store.written_offset
-        replication_of(master).fence.heard(FUTURE, "a test")
-        header = EndTransaction(
-            producer_group="PG",
-            tran_state_table_offset=0,
-            commit_log_offset=0,
-            commit_or_rollback=8,
-            msg_id=half.ext["msgId"],
-        )
+async def test_fenced_master_ends_no_transaction_and_delivers_nothing(pair: Pair) -> None:
+    master = await pair.start("m", ASYNC)
+    await master.create_topic()
+    half = await master.send(b"half", properties="TRAN_MSG\x01true\x02PGROUP\x01PG")
+    await master.send(b"late", properties="DELAY\x011")
+    end = master.app.broker.store.written_offset
+    replication_of(master).fence.heard(FUTURE, "a test")
+    header = EndTransaction(
+        producer_group="PG",
+        tran_state_table_offset=0,
+        commit_log_offset=0,
+        commit_or_rollback=8,
+        msg_id=half.ext["msgId"],
+    )
 
-        answer = await master.ask(RequestCode.END_TRANSACTION, header)
-        master.app._deliver_delayed(FUTURE)
+    answer = await master.ask(RequestCode.END_TRANSACTION, header)
+    master.app._deliver_delayed(FUTURE)
 
-        assert answer.code != 0
-        assert master.app.broker.store.written_offset == end
+    assert answer.code != 0
+    assert master.app.broker.store.written_offset == end
 
 
-async def test_master_without_anybody_to_ask_leads(tmp_path: Path) -> None:
-    async with pair_in(tmp_path) as pair:
-        master = await pair.start(
-            "m", ASYNC, namesrv_addr="127.0.0.1:1", broker_addresses="127.0.0.1:1"
-        )
+async def test_master_without_anybody_to_ask_leads(pair: Pair, tmp_path: Path) -> None:
+    master = await pair.start(
+        "m", ASYNC, namesrv_addr="127.0.0.1:1", broker_addresses="127.0.0.1:1"
+    )
 
-        assert standing(master) is Standing.LEADS
-        assert (await master.send(b"yes")).code == 0
-        assert not (tmp_path / "m" / "epoch.json").exists()
+    assert standing(master) is Standing.LEADS
+    assert (await master.send(b"yes")).code == 0
+    assert not (tmp_path / "m" / "epoch.json").exists()
 
 
 async def test_broker_of_another_name_says_nothing_about_this_one(tmp_path: Path) -> None:
@@ -270,16 +264,15 @@ async def test_promotion_keeps_the_role_that_the_master_had(
         assert (await new.send(b"5")).code == (11 if role is SYNC else 0)
 
 
-async def test_role_that_nobody_told_has_to_be_said(tmp_path: Path) -> None:
-    async with pair_in(tmp_path) as pair:
-        slave = await pair.start("s", SLAVE)
+async def test_role_that_nobody_told_has_to_be_said(pair: Pair) -> None:
+    slave = await pair.start("s", SLAVE)
 
-        refused = await pair.promote("s", force=True)
-        header = PromoteSlave(role="SYNC_MASTER", force=True)
-        done = await slave.ask(ExtensionCode.PROMOTE_SLAVE, header)
+    refused = await pair.promote("s", force=True)
+    header = PromoteSlave(role="SYNC_MASTER", force=True)
+    done = await slave.ask(ExtensionCode.PROMOTE_SLAVE, header)
 
-        assert (refused.code, "say it with --role" in (refused.remark or "")) == (1, True)
-        assert (done.code, slave.app.broker.config.broker_role) == (0, SYNC)
+    assert (refused.code, "say it with --role" in (refused.remark or "")) == (1, True)
+    assert (done.code, slave.app.broker.config.broker_role) == (0, SYNC)
 
 
 async def demote(desk: Desk, **options: bool) -> Command:
@@ -287,15 +280,14 @@ async def demote(desk: Desk, **options: bool) -> Command:
     return await desk.ask(ExtensionCode.DEMOTE_MASTER, header)
 
 
-async def test_master_that_leads_is_demoted_by_force_only(tmp_path: Path) -> None:
-    async with pair_in(tmp_path) as pair:
-        master = await pair.start("m", ASYNC)
+async def test_master_that_leads_is_demoted_by_force_only(pair: Pair) -> None:
+    master = await pair.start("m", ASYNC)
 
-        refused = await demote(master)
-        done = await demote(master, force=True)
+    refused = await demote(master)
+    done = await demote(master, force=True)
 
-        assert (refused.code, "promote a slave first" in (refused.remark or "")) == (1, True)
-        assert (done.code, "; restart it" in (done.remark or "")) == (0, True)
+    assert (refused.code, "promote a slave first" in (refused.remark or "")) == (1, True)
+    assert (done.code, "; restart it" in (done.remark or "")) == (0, True)
 
 
 async def test_demoted_master_follows_and_has_its_role_again_when_it_is_promoted(

@@ -32,138 +32,130 @@ async def filled(pair: Pair, *, count: int = 5, role: BrokerRole = ASYNC) -> Non
     await equal_ends(master, slave)
 
 
-async def test_slave_copies_the_log_and_serves_it_and_stores_nothing(tmp_path: Path) -> None:
-    async with pair_in(tmp_path) as pair:
-        await filled(pair)
-        slave = pair.running["s"]
-        slave.app.broker.config.slave_read_enable = True
-        await until(lambda: slave.app.broker.topics.get(TOPIC) is not None, what="topics")
-        records = await slave.messages()
-        refused = await slave.send(b"no")
+async def test_slave_copies_the_log_and_serves_it_and_stores_nothing(pair: Pair) -> None:
+    await filled(pair)
+    slave = pair.running["s"]
+    slave.app.broker.config.slave_read_enable = True
+    await until(lambda: slave.app.broker.topics.get(TOPIC) is not None, what="topics")
+    records = await slave.messages()
+    refused = await slave.send(b"no")
 
-        assert [record.body for record in records] == [b"0", b"1", b"2", b"3", b"4"]
-        assert refused.code == 14
-        assert "messages are put to the slave" in (refused.remark or "")
-        assert (await slave.ask(RequestCode.END_TRANSACTION)).code == 11
-
-
-async def test_slave_that_may_not_be_read_sends_its_readers_to_the_master(tmp_path: Path) -> None:
-    async with pair_in(tmp_path) as pair:
-        await filled(pair)
-        slave = pair.running["s"]
-        await until(lambda: slave.app.broker.topics.get(TOPIC) is not None, what="topics")
-        answer = await slave.pull()
-        assert (answer.code, answer.body) == (20, b"")
-        assert answer.ext["suggestWhichBrokerId"] == "0"
-        slave.app.broker.config.slave_read_enable = True
-        beyond = await slave.pull(queue_offset=500)
-        # What a slave does not have yet is not said to be gone.
-        assert (beyond.code, beyond.ext["nextBeginOffset"]) == (20, "500")
+    assert [record.body for record in records] == [b"0", b"1", b"2", b"3", b"4"]
+    assert refused.code == 14
+    assert "messages are put to the slave" in (refused.remark or "")
+    assert (await slave.ask(RequestCode.END_TRANSACTION)).code == 11
 
 
-async def test_consumers_go_on_at_the_slave_when_the_master_is_gone(tmp_path: Path) -> None:
-    async with pair_in(tmp_path) as pair:
-        await filled(pair)
-        slave = pair.running["s"]
-        slave.app.broker.config.slave_read_enable = True
-        await until(lambda: slave.app.broker.topics.get(TOPIC) is not None, what="topics")
-        await pair.stop("m")
-        async with MQClient(pair.namesrv, timeout_s=30) as client:
-            consumer = PullConsumer(client, "readers")
-            queue = MessageQueue(TOPIC, "broker-a", 0)
-            pulled = await consumer.pull(queue, queue_offset=0)
-        assert [message.body for message in pulled.messages] == [b"0", b"1", b"2", b"3", b"4"]
+async def test_slave_that_may_not_be_read_sends_its_readers_to_the_master(pair: Pair) -> None:
+    await filled(pair)
+    slave = pair.running["s"]
+    await until(lambda: slave.app.broker.topics.get(TOPIC) is not None, what="topics")
+    answer = await slave.pull()
+    assert (answer.code, answer.body) == (20, b"")
+    assert answer.ext["suggestWhichBrokerId"] == "0"
+    slave.app.broker.config.slave_read_enable = True
+    beyond = await slave.pull(queue_offset=500)
+    # What a slave does not have yet is not said to be gone.
+    assert (beyond.code, beyond.ext["nextBeginOffset"]) == (20, "500")
 
 
-async def test_synchronous_master_answers_when_the_slave_has_it(tmp_path: Path) -> None:
-    async with pair_in(tmp_path) as pair:
-        master = await pair.start("m", SYNC)
-        assert (await master.send()).code == 11
-        slave = await pair.start("s", SLAVE)
-        await until(lambda: state_of(slave) == "RECEIVING", what="a slave")
-        await equal_ends(master, slave)
-        for _ in range(3):
-            assert (await master.send()).code == 0
-            store = slave.app.broker.store
-            assert store.flushed_offset == master.app.broker.store.written_offset
-        # WAIT=false asks for no slave.
-        assert (await master.send(properties="WAIT\x01false")).code == 0
-        await pair.stop("s")
-        # Until its end has come through, it counts as a slave that may yet answer.
-        await until(lambda: "haSlave_0" not in master.app.broker.ha.numbers(), what="no slave")
-        assert (await master.send()).code == 11
-        assert (await master.send(properties="WAIT\x01false")).code == 0
+async def test_consumers_go_on_at_the_slave_when_the_master_is_gone(pair: Pair) -> None:
+    await filled(pair)
+    slave = pair.running["s"]
+    slave.app.broker.config.slave_read_enable = True
+    await until(lambda: slave.app.broker.topics.get(TOPIC) is not None, what="topics")
+    await pair.stop("m")
+    async with MQClient(pair.namesrv, timeout_s=30) as client:
+        consumer = PullConsumer(client, "readers")
+        queue = MessageQueue(TOPIC, "broker-a", 0)
+        pulled = await consumer.pull(queue, queue_offset=0)
+    assert [message.body for message in pulled.messages] == [b"0", b"1", b"2", b"3", b"4"]
+
+
+async def test_synchronous_master_answers_when_the_slave_has_it(pair: Pair) -> None:
+    master = await pair.start("m", SYNC)
+    assert (await master.send()).code == 11
+    slave = await pair.start("s", SLAVE)
+    await until(lambda: state_of(slave) == "RECEIVING", what="a slave")
+    await equal_ends(master, slave)
+    for _ in range(3):
+        assert (await master.send()).code == 0
+        store = slave.app.broker.store
+        assert store.flushed_offset == master.app.broker.store.written_offset
+    # WAIT=false asks for no slave.
+    assert (await master.send(properties="WAIT\x01false")).code == 0
+    await pair.stop("s")
+    # Until its end has come through, it counts as a slave that may yet answer.
+    await until(lambda: "haSlave_0" not in master.app.broker.ha.numbers(), what="no slave")
+    assert (await master.send()).code == 11
+    assert (await master.send(properties="WAIT\x01false")).code == 0
 
 
 async def test_message_that_no_slave_acknowledges_in_time_is_stored_and_answered_12(
-    tmp_path: Path,
+    pair: Pair,
 ) -> None:
-    async with pair_in(tmp_path) as pair:
-        master = await pair.start("m", SYNC, slave_timeout_ms=60_000)
-        reader, writer = await asyncio.open_connection(
-            "127.0.0.1", master.app.broker.config.ha_listen_port
-        )
-        writer.write(bytes(8))
-        await until(lambda: "haSlave_0" in master.app.broker.ha.numbers(), what="a slave")
-        late = asyncio.create_task(master.send())
-        ha_numbers = master.app.broker.ha.numbers
-        begin = ha_numbers()["haAnsweredOffset"]
-        store = master.app.broker.store
-        await until(lambda: store.written_offset > int(begin), what="a message that waits")
-        # A slave that lacks it is not stale: nobody was told that it is stored.
-        assert ha_numbers()["haAnsweredOffset"] == begin
-        replication = master.app._replication
-        assert replication is not None
-        replication.expire(master.app.broker.clock.now_ms() + 60_000)
-        assert (await late).code == 12
-        assert ha_numbers()["haAnsweredOffset"] == str(store.written_offset)
-        # What was never sent is no acknowledgement: the connection ends.
-        writer.write((1 << 40).to_bytes(8, "big"))
-        while await reader.read(4096):
-            pass
-        assert (await master.send()).code == 11
-        writer.close()
+    master = await pair.start("m", SYNC, slave_timeout_ms=60_000)
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", master.app.broker.config.ha_listen_port
+    )
+    writer.write(bytes(8))
+    await until(lambda: "haSlave_0" in master.app.broker.ha.numbers(), what="a slave")
+    late = asyncio.create_task(master.send())
+    ha_numbers = master.app.broker.ha.numbers
+    begin = ha_numbers()["haAnsweredOffset"]
+    store = master.app.broker.store
+    await until(lambda: store.written_offset > int(begin), what="a message that waits")
+    # A slave that lacks it is not stale: nobody was told that it is stored.
+    assert ha_numbers()["haAnsweredOffset"] == begin
+    replication = master.app._replication
+    assert replication is not None
+    replication.expire(master.app.broker.clock.now_ms() + 60_000)
+    assert (await late).code == 12
+    assert ha_numbers()["haAnsweredOffset"] == str(store.written_offset)
+    # What was never sent is no acknowledgement: the connection ends.
+    writer.write((1 << 40).to_bytes(8, "big"))
+    while await reader.read(4096):
+        pass
+    assert (await master.send()).code == 11
+    writer.close()
 
 
-async def test_slave_that_is_too_far_behind_is_not_waited_for(tmp_path: Path) -> None:
-    async with pair_in(tmp_path) as pair:
-        master = await pair.start("m", SYNC, ha_slave_fallbehind_max=1_000)
-        slave = await pair.start("s", SLAVE)
-        await until(lambda: state_of(slave) == "RECEIVING", what="a slave")
-        await equal_ends(master, slave)
-        links = master.app._replication
-        assert links is not None
-        await until(lambda: links.links.has_near(0), what="the master knows it")
-        assert (await master.send(b"near")).code == 0
-        assert (await master.send(bytes(1_000))).code == 11
+async def test_slave_that_is_too_far_behind_is_not_waited_for(pair: Pair) -> None:
+    master = await pair.start("m", SYNC, ha_slave_fallbehind_max=1_000)
+    slave = await pair.start("s", SLAVE)
+    await until(lambda: state_of(slave) == "RECEIVING", what="a slave")
+    await equal_ends(master, slave)
+    links = master.app._replication
+    assert links is not None
+    await until(lambda: links.links.has_near(0), what="the master knows it")
+    assert (await master.send(b"near")).code == 0
+    assert (await master.send(bytes(1_000))).code == 11
 
 
-async def test_stranger_is_not_let_in_as_a_slave(tmp_path: Path) -> None:
-    async with pair_in(tmp_path) as pair:
-        master = await pair.start("m", ASYNC)
-        replication = master.app._replication
-        assert replication is not None
-        assert replication._may_connect("127.0.0.1", "127.0.0.1")
-        assert replication._may_connect("10.0.0.1", "10.0.0.1")
-        assert not replication._may_connect("10.0.0.2", "10.0.0.1")
-        master.app.broker.config.slave_addresses = "10.0.0.*"
-        assert replication._may_connect("10.0.0.2", "10.0.0.1")
+async def test_stranger_is_not_let_in_as_a_slave(pair: Pair) -> None:
+    master = await pair.start("m", ASYNC)
+    replication = master.app._replication
+    assert replication is not None
+    assert replication._may_connect("127.0.0.1", "127.0.0.1")
+    assert replication._may_connect("10.0.0.1", "10.0.0.1")
+    assert not replication._may_connect("10.0.0.2", "10.0.0.1")
+    master.app.broker.config.slave_addresses = "10.0.0.*"
+    assert replication._may_connect("10.0.0.2", "10.0.0.1")
 
 
-async def test_slave_copies_tables_and_positions_and_goes_on_from_them(tmp_path: Path) -> None:
-    async with pair_in(tmp_path) as pair:
-        await filled(pair)
-        master, slave = pair.running["m"], pair.running["s"]
-        await master.create_topic("other")
-        header = UpdateConsumerOffset(consumer_group="G", topic=TOPIC, queue_id=0, commit_offset=3)
-        await master.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
-        replication = slave.app._replication
-        assert replication is not None
-        await replication.round(1)
-        broker = slave.app.broker
-        assert broker.offsets.get("G", TOPIC, queue_id=0) == 3
-        assert broker.topics.get("other") == TopicConfig("other", 1, 1)
-        assert broker.topics.version == master.app.broker.topics.version
+async def test_slave_copies_tables_and_positions_and_goes_on_from_them(pair: Pair) -> None:
+    await filled(pair)
+    master, slave = pair.running["m"], pair.running["s"]
+    await master.create_topic("other")
+    header = UpdateConsumerOffset(consumer_group="G", topic=TOPIC, queue_id=0, commit_offset=3)
+    await master.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+    replication = slave.app._replication
+    assert replication is not None
+    await replication.round(1)
+    broker = slave.app.broker
+    assert broker.offsets.get("G", TOPIC, queue_id=0) == 3
+    assert broker.topics.get("other") == TopicConfig("other", 1, 1)
+    assert broker.topics.version == master.app.broker.topics.version
 
 
 async def test_slave_copies_what_changed_after_one_second_and_then_every_ten(
@@ -234,108 +226,105 @@ async def test_slave_has_light_queues_and_goes_on_in_them(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("start", list(SlaveStart))
-async def test_empty_slave_begins_where_it_is_told(tmp_path: Path, start: SlaveStart) -> None:
-    async with pair_in(tmp_path) as pair:
-        master = await pair.start("m", ASYNC)
-        for _ in range(30):
-            await master.send(bytes(100_000))
-        slave = await pair.start("s", SLAVE, slave_starts_at=start)
-        await equal_ends(master, slave)
-        store = slave.app.broker.store
-        if start is SlaveStart.FIRST_FILE:
-            assert store.min_log_offset == 0
-            assert (store.min_offset(TOPIC, 0), store.max_offset(TOPIC, 0)) == (0, 30)
-            assert store.raw.read(0, 200_000) == master.app.broker.store.raw.read(0, 200_000)
-        else:
-            assert store.min_log_offset == 2 << 20
-            assert 0 < store.min_offset(TOPIC, 0) < store.max_offset(TOPIC, 0) == 30
+async def test_empty_slave_begins_where_it_is_told(pair: Pair, start: SlaveStart) -> None:
+    master = await pair.start("m", ASYNC)
+    for _ in range(30):
+        await master.send(bytes(100_000))
+    slave = await pair.start("s", SLAVE, slave_starts_at=start)
+    await equal_ends(master, slave)
+    store = slave.app.broker.store
+    if start is SlaveStart.FIRST_FILE:
+        assert store.min_log_offset == 0
+        assert (store.min_offset(TOPIC, 0), store.max_offset(TOPIC, 0)) == (0, 30)
+        assert store.raw.read(0, 200_000) == master.app.broker.store.raw.read(0, 200_000)
+    else:
+        assert store.min_log_offset == 2 << 20
+        assert 0 < store.min_offset(TOPIC, 0) < store.max_offset(TOPIC, 0) == 30
 
 
 async def test_slave_that_wants_everything_of_an_empty_master_gets_what_comes(
-    tmp_path: Path,
+    pair: Pair,
 ) -> None:
-    async with pair_in(tmp_path) as pair:
-        master = await pair.start("m", SYNC)
-        slave = await pair.start("s", SLAVE, slave_starts_at=SlaveStart.FIRST_FILE)
-        await until(lambda: state_of(slave) == "RECEIVING", what="a slave")
-        await until(lambda: "haSlave_0" in master.app.broker.ha.numbers(), what="its master")
-        assert (await master.send()).code == 0
-        await equal_ends(master, slave)
+    master = await pair.start("m", SYNC)
+    slave = await pair.start("s", SLAVE, slave_starts_at=SlaveStart.FIRST_FILE)
+    await until(lambda: state_of(slave) == "RECEIVING", what="a slave")
+    await until(lambda: "haSlave_0" in master.app.broker.ha.numbers(), what="its master")
+    assert (await master.send()).code == 0
+    await equal_ends(master, slave)
 
 
-async def test_slave_becomes_the_master_by_order_and_stays_it(tmp_path: Path) -> None:
-    async with pair_in(tmp_path) as pair:
-        await filled(pair)
-        alive = await pair.promote("s")
-        assert alive.code == 1
-        assert "its master is alive" in (alive.remark or "")
-        await pair.stop("m")
-        await until(lambda: state_of(pair.running["s"]) == "CONNECTING", what="lost")
-        done = await pair.promote("s")
-        assert done.code == 0
-        assert "; its master was heard" in (done.remark or "")
-        slave = pair.running["s"]
-        assert (await slave.send(b"5")).code == 0
-        assert [record.body for record in await slave.messages()][-2:] == [b"4", b"5"]
-        assert "is ASYNC_MASTER" in ((await pair.promote("s")).remark or "")
-        await pair.stop("s")
-        # Its configuration still says SLAVE.
-        slave = await pair.start("s", SLAVE)
-        assert (await slave.send(b"6")).code == 0
-        # The old master follows the new one, and gets what it lacks.
-        old = await pair.start("m", SLAVE)
-        await equal_ends(slave, old)
+async def test_slave_becomes_the_master_by_order_and_stays_it(pair: Pair) -> None:
+    await filled(pair)
+    alive = await pair.promote("s")
+    assert alive.code == 1
+    assert "its master is alive" in (alive.remark or "")
+    await pair.stop("m")
+    await until(lambda: state_of(pair.running["s"]) == "CONNECTING", what="lost")
+    done = await pair.promote("s")
+    assert done.code == 0
+    assert "; its master was heard" in (done.remark or "")
+    slave = pair.running["s"]
+    assert (await slave.send(b"5")).code == 0
+    assert [record.body for record in await slave.messages()][-2:] == [b"4", b"5"]
+    assert "is ASYNC_MASTER" in ((await pair.promote("s")).remark or "")
+    await pair.stop("s")
+    # Its configuration still says SLAVE.
+    slave = await pair.start("s", SLAVE)
+    assert (await slave.send(b"6")).code == 0
+    # The old master follows the new one, and gets what it lacks.
+    old = await pair.start("m", SLAVE)
+    await equal_ends(slave, old)
 
 
-async def test_stale_slave_is_promoted_only_by_force(tmp_path: Path) -> None:
-    async with pair_in(tmp_path) as pair:
-        await filled(pair)
-        await pair.stop("s")
-        await pair.stop("m")
-        await pair.start("s", SLAVE)
-        refused = await pair.promote("s")
-        assert refused.code == 1
-        assert "nobody knows what it lacks" in (refused.remark or "")
-        replication = pair.running["s"].app._replication
-        assert replication is not None
-        replication.sync.answered_end = 10_000_000
-        assert "bytes of its master's log" in ((await pair.promote("s")).remark or "")
-        assert (await pair.promote("s", force=True)).code == 0
+async def test_stale_slave_is_promoted_only_by_force(pair: Pair) -> None:
+    await filled(pair)
+    await pair.stop("s")
+    await pair.stop("m")
+    await pair.start("s", SLAVE)
+    refused = await pair.promote("s")
+    assert refused.code == 1
+    assert "nobody knows what it lacks" in (refused.remark or "")
+    replication = pair.running["s"].app._replication
+    assert replication is not None
+    replication.sync.answered_end = 10_000_000
+    assert "bytes of its master's log" in ((await pair.promote("s")).remark or "")
+    assert (await pair.promote("s", force=True)).code == 0
 
 
-async def test_log_that_parts_takes_and_serves_nothing_until_it_is_cut(tmp_path: Path) -> None:
-    async with pair_in(tmp_path) as pair:
-        await filled(pair)
-        end = pair.running["s"].app.broker.store.written_offset
-        await pair.stop("m")
-        await until(lambda: state_of(pair.running["s"]) == "CONNECTING", what="lost")
-        await pair.promote("s")
-        for number in range(3):
-            await pair.running["s"].send(b"new %d" % number)
-        await pair.stop("s")
-        # The old master goes on with other messages, and only then becomes a slave.
-        old = await pair.start("m", ASYNC, namesrv_addr=None)
-        await old.send(b"nobody has this")
-        await old.send(b"nor this")
-        await pair.stop("m")
-        new = await pair.start("s", SLAVE)
-        old = await pair.start("m", SLAVE, slave_read_enable=True)
-        await until(lambda: state_of(old) == "DIVERGED", what="the difference is found")
-        receiver = old.app.broker.ha.receiver
-        assert receiver is not None
-        await until(lambda: receiver.state is SlaveState.DIVERGED, what="it looked")
-        receiver.set_master(receiver.master)
-        assert receiver.state is SlaveState.CONNECTING
-        # It looks again, and says what it knows meanwhile.
-        assert state_of(old) == "DIVERGED"
-        assert f"the logs part at {end}" in old.app.broker.ha.numbers()["haDivergence"]
-        served = await old.pull()
-        assert served.code == 14
-        assert "the log of this slave is not its master's" in (served.remark or "")
-        await pair.stop("m")
+async def test_log_that_parts_takes_and_serves_nothing_until_it_is_cut(
+    pair: Pair, tmp_path: Path
+) -> None:
+    await filled(pair)
+    end = pair.running["s"].app.broker.store.written_offset
+    await pair.stop("m")
+    await until(lambda: state_of(pair.running["s"]) == "CONNECTING", what="lost")
+    await pair.promote("s")
+    for number in range(3):
+        await pair.running["s"].send(b"new %d" % number)
+    await pair.stop("s")
+    # The old master goes on with other messages, and only then becomes a slave.
+    old = await pair.start("m", ASYNC, namesrv_addr=None)
+    await old.send(b"nobody has this")
+    await old.send(b"nor this")
+    await pair.stop("m")
+    new = await pair.start("s", SLAVE)
+    old = await pair.start("m", SLAVE, slave_read_enable=True)
+    await until(lambda: state_of(old) == "DIVERGED", what="the difference is found")
+    receiver = old.app.broker.ha.receiver
+    assert receiver is not None
+    await until(lambda: receiver.state is SlaveState.DIVERGED, what="it looked")
+    receiver.set_master(receiver.master)
+    assert receiver.state is SlaveState.CONNECTING
+    # It looks again, and says what it knows meanwhile.
+    assert state_of(old) == "DIVERGED"
+    assert f"the logs part at {end}" in old.app.broker.ha.numbers()["haDivergence"]
+    served = await old.pull()
+    assert served.code == 14
+    assert "the log of this slave is not its master's" in (served.remark or "")
+    await pair.stop("m")
 
-        old = await pair.start("m", SLAVE, slave_resync=True, slave_read_enable=True)
-        await equal_ends(new, old)
-        assert not (tmp_path / "m" / "ha.json").exists()
-        bodies = [record.body for record in await old.messages()]
-        assert bodies == [b"0", b"1", b"2", b"3", b"4", b"new 0", b"new 1", b"new 2"]
+    old = await pair.start("m", SLAVE, slave_resync=True, slave_read_enable=True)
+    await equal_ends(new, old)
+    assert not (tmp_path / "m" / "ha.json").exists()
+    bodies = [record.body for record in await old.messages()]
+    assert bodies == [b"0", b"1", b"2", b"3", b"4", b"new 0", b"new 1", b"new 2"]

@@ -12,7 +12,7 @@ from remoting.headers import UpdateConsumerOffset
 from remoting.toolskeys import TOOLS_FILE
 from server.broker.config import BrokerRole
 from tests.server.broker.desk import TOPIC, Desk, create, send
-from tests.server.broker.ha.pairs import equal_ends, pair_in, state_of, until
+from tests.server.broker.ha.pairs import Pair, equal_ends, pair_in, state_of, until
 
 ADMIN, SECRET = "pairAdmin", "pairSecret"
 ACCOUNTS = f"""accounts:
@@ -72,20 +72,19 @@ async def test_slave_with_the_keys_of_an_admin_copies_a_master_with_accounts(
 
 @pytest.mark.parametrize("tools", ["", "accessKey: visitor\nsecretKey: visitorSecret\n"])
 async def test_slave_without_the_keys_of_an_admin_says_so_and_takes_nothing(
-    tmp_path: Path, tools: str
+    pair: Pair, tmp_path: Path, tools: str
 ) -> None:
-    async with pair_in(tmp_path) as pair:
-        await pair.start(
-            "m", BrokerRole.ASYNC_MASTER, acl_enable=True,
-            rocketmq_home=home(tmp_path / "home-m", accounts=ACCOUNTS),
-        )  # fmt: skip
-        slave = await pair.start(
-            "s", BrokerRole.SLAVE, rocketmq_home=home(tmp_path / "home-s", tools=tools)
-        )
+    await pair.start(
+        "m", BrokerRole.ASYNC_MASTER, acl_enable=True,
+        rocketmq_home=home(tmp_path / "home-m", accounts=ACCOUNTS),
+    )  # fmt: skip
+    slave = await pair.start(
+        "s", BrokerRole.SLAVE, rocketmq_home=home(tmp_path / "home-s", tools=tools)
+    )
 
-        def problem() -> str:
-            return slave.app.broker.ha.numbers()["haProblem"]
+    def problem() -> str:
+        return slave.app.broker.ha.numbers()["haProblem"]
 
-        await until(lambda: "conf/tools.yml" in problem(), what="the reason")
-        assert "AclException" in problem()
-        assert state_of(slave) != "RECEIVING"
+    await until(lambda: "conf/tools.yml" in problem(), what="the reason")
+    assert "AclException" in problem()
+    assert state_of(slave) != "RECEIVING"

@@ -1,7 +1,6 @@
 """What a slave takes of its master's tables and positions, and when."""
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +18,7 @@ from storefmt.config.tables import (
     TopicConfig,
     TopicTable,
 )
-from tests.server.broker.desk import running
+from tests.server.broker.desk import Desk
 from tests.waiting import until
 
 
@@ -82,50 +81,48 @@ def sync_of(broker: Broker) -> SlaveSync:
     )
 
 
-async def test_older_tables_are_not_taken_and_newer_ones_are(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        broker = desk.app.broker
-        sync = sync_of(broker)
-        # This broker was a master for a while: its tables changed here.
-        await desk.create_topic("own")
-        broker.groups.put(SubscriptionGroup("own"), now_ms=broker.clock.now_ms())
-        own = broker.topics.version
-        older = DataVersion(timestamp_ms=own.timestamp_ms - 60_000, counter=99)
-        assert await sync.round(Master(version=older)) == []
-        assert broker.topics.get("own") is not None
-        assert (broker.topics.get("T"), broker.groups.get("G")) == (None, None)
+async def test_older_tables_are_not_taken_and_newer_ones_are(desk: Desk) -> None:
+    broker = desk.app.broker
+    sync = sync_of(broker)
+    # This broker was a master for a while: its tables changed here.
+    await desk.create_topic("own")
+    broker.groups.put(SubscriptionGroup("own"), now_ms=broker.clock.now_ms())
+    own = broker.topics.version
+    older = DataVersion(timestamp_ms=own.timestamp_ms - 60_000, counter=99)
+    assert await sync.round(Master(version=older)) == []
+    assert broker.topics.get("own") is not None
+    assert (broker.topics.get("T"), broker.groups.get("G")) == (None, None)
 
-        newer = DataVersion(timestamp_ms=own.timestamp_ms + 60_000, counter=1)
-        gone = await sync.round(Master(version=newer))
-        assert "own" in gone
-        assert broker.topics.table().topics == {"T": TopicConfig("T", 3, 3)}
-        assert broker.topics.version == broker.groups.version == newer
+    newer = DataVersion(timestamp_ms=own.timestamp_ms + 60_000, counter=1)
+    gone = await sync.round(Master(version=newer))
+    assert "own" in gone
+    assert broker.topics.table().topics == {"T": TopicConfig("T", 3, 3)}
+    assert broker.topics.version == broker.groups.version == newer
 
 
-async def test_positions_are_taken_when_the_log_has_what_they_stand_for(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        broker, version = desk.app.broker, DataVersion(timestamp_ms=1, counter=1)
-        sync = sync_of(broker)
+async def test_positions_are_taken_when_the_log_has_what_they_stand_for(desk: Desk) -> None:
+    broker, version = desk.app.broker, DataVersion(timestamp_ms=1, counter=1)
+    sync = sync_of(broker)
 
-        def known() -> tuple[int, int | None]:
-            position = broker.offsets.get("G", "T", queue_id=0)
-            return position, broker.delay.offsets().offsets.get(1)
+    def known() -> tuple[int, int | None]:
+        position = broker.offsets.get("G", "T", queue_id=0)
+        return position, broker.delay.offsets().offsets.get(1)
 
-        await sync.round(Master(version=version, position=7, log_end=5_000))
-        sync.settle(4_999)
-        assert known() == (NO_OFFSET, None)
-        sync.settle(5_000)
-        assert known() == (7, 7)
-        # A delay level never goes back, and a position only where the master's does.
-        await sync.round(Master(version=version, position=7, log_end=5_000))
-        sync.settle(5_000)
-        broker.offsets.commit("G", "T", queue_id=0, queue_offset=9)
-        await sync.round(Master(version=version, position=8, log_end=5_000))
-        sync.settle(5_000)
-        assert known() == (9, 8)
-        await sync.round(Master(version=version, position=2, log_end=5_000))
-        sync.settle(5_000)
-        assert known() == (2, 8)
+    await sync.round(Master(version=version, position=7, log_end=5_000))
+    sync.settle(4_999)
+    assert known() == (NO_OFFSET, None)
+    sync.settle(5_000)
+    assert known() == (7, 7)
+    # A delay level never goes back, and a position only where the master's does.
+    await sync.round(Master(version=version, position=7, log_end=5_000))
+    sync.settle(5_000)
+    broker.offsets.commit("G", "T", queue_id=0, queue_offset=9)
+    await sync.round(Master(version=version, position=8, log_end=5_000))
+    sync.settle(5_000)
+    assert known() == (9, 8)
+    await sync.round(Master(version=version, position=2, log_end=5_000))
+    sync.settle(5_000)
+    assert known() == (2, 8)
 
 
 @pytest.mark.parametrize("body", [b"{", b"[]", b'{"topicConfigTable":5}', b"[" * 100_000])
@@ -143,14 +140,13 @@ def test_a_master_with_a_bad_body_is_an_error_of_that_round(body: bytes) -> None
 
 
 async def test_master_tells_its_delay_levels_and_where_later_deliveries_lie_of_one_moment(
-    tmp_path: Path,
+    desk: Desk,
 ) -> None:
-    async with running(tmp_path) as desk:
-        delay = desk.app.broker.delay
-        await until(lambda: delay.is_caught_up)
-        delay.adopt(DelayOffsets({1: 7, 2: 9}))
-        told = await MasterCalls(desk.client, desk.address).progress()
-        written_offset = desk.app.broker.store.written_offset
+    delay = desk.app.broker.delay
+    await until(lambda: delay.is_caught_up)
+    delay.adopt(DelayOffsets({1: 7, 2: 9}))
+    told = await MasterCalls(desk.client, desk.address).progress()
+    written_offset = desk.app.broker.store.written_offset
 
     assert told.delays.offsets == {1: 7, 2: 9}
     assert told.delays.log_offset == written_offset

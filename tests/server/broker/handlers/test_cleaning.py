@@ -7,21 +7,19 @@ import pytest
 
 from remoting.codes import RequestCode, ResponseCode
 from server.store.cleanup.jobs import DeleteLogJob
-from server.store.disk.nowait import ColdRead
 from tests.server.broker.desk import Desk, broker_settings, running
-from tests.server.broker.serving.test_cold_reads import forget
+from tests.server.cold_disk import forget, hold_cold_reads
 from tests.waiting import until
 
 
-async def test_both_requests_are_answered_and_nothing_fresh_goes(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        await desk.send(body=b"x")
-        codes = (RequestCode.DELETE_EXPIRED_COMMITLOG, RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE)
-        answers = [(await desk.ask(code, timeout_s=60)).code for code in codes]
-        store = desk.app.broker.store
-        low = store.min_log_offset
-        queue_count = len(store.queues())
+async def test_both_requests_are_answered_and_nothing_fresh_goes(desk: Desk) -> None:
+    await desk.create_topic()
+    await desk.send(body=b"x")
+    codes = (RequestCode.DELETE_EXPIRED_COMMITLOG, RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE)
+    answers = [(await desk.ask(code, timeout_s=60)).code for code in codes]
+    store = desk.app.broker.store
+    low = store.min_log_offset
+    queue_count = len(store.queues())
 
     assert answers == [0, 0]
     assert low == 0
@@ -52,19 +50,14 @@ async def test_everybody_is_served_while_old_files_are_deleted_and_their_readers
     async with running(tmp_path, config=config) as desk:
         await fill_files(desk, 60)
         store, loop = desk.app.broker.store, asyncio.get_running_loop()
-        may_delete, may_read = asyncio.Event(), asyncio.Event()
-        delete, warm = DeleteLogJob.run, ColdRead.warm
+        may_delete, may_read = asyncio.Event(), hold_cold_reads(monkeypatch)
+        delete = DeleteLogJob.run
 
         def late_delete(job: DeleteLogJob) -> None:
             asyncio.run_coroutine_threadsafe(may_delete.wait(), loop).result(60)
             delete(job)
 
-        def late_warm(cold: ColdRead) -> None:
-            asyncio.run_coroutine_threadsafe(may_read.wait(), loop).result(60)
-            warm(cold)
-
         monkeypatch.setattr(DeleteLogJob, "run", late_delete)
-        monkeypatch.setattr(ColdRead, "warm", late_warm)
         forget(tmp_path)
         reader = asyncio.ensure_future(desk.pull(queue_offset=0, max_msg_nums=1))
         await desk.ask(RequestCode.DELETE_EXPIRED_COMMITLOG, timeout_s=30)

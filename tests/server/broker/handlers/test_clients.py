@@ -39,15 +39,14 @@ async def members(desk: Desk) -> list[str]:
 
 
 async def test_heartbeat_makes_a_member_its_retry_topic_and_tells_the_newcomer(
-    tmp_path: Path,
+    desk: Desk,
 ) -> None:
-    async with running(tmp_path) as desk:
-        await desk.heartbeat()
-        await desk.heartbeat()
-        retry = desk.app.broker.topics.get("%RETRY%G")
-        found = await members(desk)
-        pushed = desk.pushed
-        has_retry_topic = retry is not None
+    await desk.heartbeat()
+    await desk.heartbeat()
+    retry = desk.app.broker.topics.get("%RETRY%G")
+    found = await members(desk)
+    pushed = desk.pushed
+    has_retry_topic = retry is not None
 
     assert found == ["c1"]
     assert [(one.code, one.ext) for one in pushed] == [(40, {"consumerGroup": GROUP})]
@@ -55,53 +54,50 @@ async def test_heartbeat_makes_a_member_its_retry_topic_and_tells_the_newcomer(
     assert has_retry_topic
 
 
-async def test_every_member_is_told_when_one_comes_and_goes(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        told: list[int] = []
-        other = RemotingClient(on_request=lambda _, command: told.append(command.code))
-        await desk.heartbeat()
-        join = Command.request(RequestCode.HEART_BEAT, body=heartbeat("c2"))
-        await other.invoke(desk.address, join)
-        both = await members(desk)
-        at_join = len(desk.pushed)
-        goodbye = Command.request(
-            RequestCode.UNREGISTER_CLIENT,
-            UnregisterClient(client_id="c2", consumer_group=GROUP, producer_group="PG"),
-        )
-        await other.invoke(desk.address, goodbye)
-        await members(desk)
-        await other.close()
-        both = sorted(both)
-        at_leave = len(desk.pushed)
-        told = len(told)
+async def test_every_member_is_told_when_one_comes_and_goes(desk: Desk) -> None:
+    told: list[int] = []
+    other = RemotingClient(on_request=lambda _, command: told.append(command.code))
+    await desk.heartbeat()
+    join = Command.request(RequestCode.HEART_BEAT, body=heartbeat("c2"))
+    await other.invoke(desk.address, join)
+    both = await members(desk)
+    at_join = len(desk.pushed)
+    goodbye = Command.request(
+        RequestCode.UNREGISTER_CLIENT,
+        UnregisterClient(client_id="c2", consumer_group=GROUP, producer_group="PG"),
+    )
+    await other.invoke(desk.address, goodbye)
+    await members(desk)
+    await other.close()
+    both = sorted(both)
+    at_leave = len(desk.pushed)
+    told = len(told)
 
     assert both == ["c1", "c2"]
     assert (at_join, at_leave, told) == (2, 3, 1)
 
 
-async def test_closed_connection_leaves_its_groups(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        other = RemotingClient()
-        join = Command.request(RequestCode.HEART_BEAT, body=heartbeat("c2"))
-        await other.invoke(desk.address, join)
-        await other.close()
-        while desk.app.broker.consumers.group(GROUP) is not None:
-            await asyncio.sleep(0)
-        assert await members(desk) == ["no consumer for this group, G"]
+async def test_closed_connection_leaves_its_groups(desk: Desk) -> None:
+    other = RemotingClient()
+    join = Command.request(RequestCode.HEART_BEAT, body=heartbeat("c2"))
+    await other.invoke(desk.address, join)
+    await other.close()
+    while desk.app.broker.consumers.group(GROUP) is not None:
+        await asyncio.sleep(0)
+    assert await members(desk) == ["no consumer for this group, G"]
 
 
-async def test_connections_show_language_version_and_subscriptions(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.heartbeat()
-        consumers = await desk.ask(
-            RequestCode.GET_CONSUMER_CONNECTION_LIST,
-            GetConsumerConnectionList(consumer_group=GROUP),
-        )
-        producers = await desk.ask(
-            RequestCode.GET_PRODUCER_CONNECTION_LIST,
-            GetProducerConnectionList(producer_group="PG"),
-        )
-        everything = await desk.ask(RequestCode.GET_ALL_PRODUCER_INFO, GetAllProducerInfo())
+async def test_connections_show_language_version_and_subscriptions(desk: Desk) -> None:
+    await desk.heartbeat()
+    consumers = await desk.ask(
+        RequestCode.GET_CONSUMER_CONNECTION_LIST,
+        GetConsumerConnectionList(consumer_group=GROUP),
+    )
+    producers = await desk.ask(
+        RequestCode.GET_PRODUCER_CONNECTION_LIST,
+        GetProducerConnectionList(producer_group="PG"),
+    )
+    everything = await desk.ask(RequestCode.GET_ALL_PRODUCER_INFO, GetAllProducerInfo())
     body = ConsumerConnection.decode(consumers.body)
     (member,) = body.connection_set
 
@@ -113,45 +109,42 @@ async def test_connections_show_language_version_and_subscriptions(tmp_path: Pat
     assert info.remote_ip == f"/{member.client_addr}"
 
 
-async def test_unknown_groups_have_javas_codes(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        answers = [
-            await desk.ask(
-                RequestCode.GET_CONSUMER_CONNECTION_LIST,
-                GetConsumerConnectionList(consumer_group="none"),
-            ),
-            await desk.ask(
-                RequestCode.GET_PRODUCER_CONNECTION_LIST,
-                GetProducerConnectionList(producer_group="none"),
-            ),
-        ]
-        assert [(answer.code, answer.remark) for answer in answers] == [
-            (206, "the consumer group[none] not online"),
-            (1, "the producer group[none] not exist"),
-        ]
+async def test_unknown_groups_have_javas_codes(desk: Desk) -> None:
+    answers = [
+        await desk.ask(
+            RequestCode.GET_CONSUMER_CONNECTION_LIST,
+            GetConsumerConnectionList(consumer_group="none"),
+        ),
+        await desk.ask(
+            RequestCode.GET_PRODUCER_CONNECTION_LIST,
+            GetProducerConnectionList(producer_group="none"),
+        ),
+    ]
+    assert [(answer.code, answer.remark) for answer in answers] == [
+        (206, "the consumer group[none] not online"),
+        (1, "the producer group[none] not exist"),
+    ]
 
 
-async def test_bad_heartbeats_are_refused_and_change_nothing(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        bodies = [
-            b"{bad",
-            b"[]",
-            heartbeat(group="a/b"),
-            heartbeat(topics=("../x",)),
-            heartbeat("").replace(b'"clientID":""', b'"clientID":null'),
-            heartbeat(topics=tuple(f"t{at}" for at in range(SUBSCRIPTIONS_MAX + 1))),
-        ]
-        answers = [await desk.ask(RequestCode.HEART_BEAT, body=body) for body in bodies]
-        assert desk.app.broker.consumers.group(GROUP) is None
-        assert all(answer.remark for answer in answers)
-        assert [answer.code for answer in answers] == [1, 1, 1, 1, 1, 1]
+async def test_bad_heartbeats_are_refused_and_change_nothing(desk: Desk) -> None:
+    bodies = [
+        b"{bad",
+        b"[]",
+        heartbeat(group="a/b"),
+        heartbeat(topics=("../x",)),
+        heartbeat("").replace(b'"clientID":""', b'"clientID":null'),
+        heartbeat(topics=tuple(f"t{at}" for at in range(SUBSCRIPTIONS_MAX + 1))),
+    ]
+    answers = [await desk.ask(RequestCode.HEART_BEAT, body=body) for body in bodies]
+    assert desk.app.broker.consumers.group(GROUP) is None
+    assert all(answer.remark for answer in answers)
+    assert [answer.code for answer in answers] == [1, 1, 1, 1, 1, 1]
 
 
-async def test_a_group_may_subscribe_to_as_many_topics_as_the_limit_says(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.heartbeat(topics=tuple(f"t{at}" for at in range(SUBSCRIPTIONS_MAX)))
-        group = desk.app.broker.consumers.group(GROUP)
-        assert (0 if group is None else len(group.subscriptions)) == SUBSCRIPTIONS_MAX
+async def test_a_group_may_subscribe_to_as_many_topics_as_the_limit_says(desk: Desk) -> None:
+    await desk.heartbeat(topics=tuple(f"t{at}" for at in range(SUBSCRIPTIONS_MAX)))
+    group = desk.app.broker.consumers.group(GROUP)
+    assert (0 if group is None else len(group.subscriptions)) == SUBSCRIPTIONS_MAX
 
 
 async def test_only_tag_expressions_are_understood(tmp_path: Path) -> None:
@@ -188,17 +181,16 @@ async def test_members_are_not_told_where_the_broker_or_the_group_forbids_it(
 
 
 async def test_what_subscriptions_take_is_charged_to_the_connection_that_brings_them(
-    tmp_path: Path,
+    desk: Desk,
 ) -> None:
-    async with running(tmp_path) as desk:
-        sizes = []
-        for version, tags in enumerate(["A", "A", "B" * 10_000, "C" * 10_000]):
-            body = heartbeat(expression=tags, version=version)
-            assert (await desk.ask(RequestCode.HEART_BEAT, body=body)).code == 0
-            group = desk.app.broker.consumers.group(GROUP)
-            assert group is not None
-            (conn,) = group.members
-            sizes.append(conn.held_size)
+    sizes = []
+    for version, tags in enumerate(["A", "A", "B" * 10_000, "C" * 10_000]):
+        body = heartbeat(expression=tags, version=version)
+        assert (await desk.ask(RequestCode.HEART_BEAT, body=body)).code == 0
+        group = desk.app.broker.consumers.group(GROUP)
+        assert group is not None
+        (conn,) = group.members
+        sizes.append(conn.held_size)
 
     assert [later - sizes[0] for later in sizes] == [0, 0, 19_998, 19_998]
     assert sizes[0] >= SUBSCRIPTION_SIZE

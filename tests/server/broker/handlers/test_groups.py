@@ -47,9 +47,8 @@ async def test_created_group_is_listed_and_on_disk_when_answered(tmp_path: Path)
         SubscriptionGroup(group_name=GROUP, retry_queue_nums=-1),
     ],
 )
-async def test_bad_groups_are_refused(tmp_path: Path, group: SubscriptionGroup) -> None:
-    async with running(tmp_path) as desk:
-        answer = await put(desk, group)
+async def test_bad_groups_are_refused(desk: Desk, group: SubscriptionGroup) -> None:
+    answer = await put(desk, group)
 
     assert answer.code == 1
     assert answer.remark
@@ -57,17 +56,14 @@ async def test_bad_groups_are_refused(tmp_path: Path, group: SubscriptionGroup) 
 
 @pytest.mark.parametrize(("remove", "left"), [(True, -1), (False, 4)])
 async def test_deleted_group_keeps_its_offsets_unless_asked(
-    tmp_path: Path, remove: bool, left: int
+    desk: Desk, remove: bool, left: int
 ) -> None:
-    async with running(tmp_path) as desk:
-        await put(desk, SubscriptionGroup(group_name=GROUP))
-        offset = UpdateConsumerOffset(
-            consumer_group=GROUP, topic=TOPIC, queue_id=0, commit_offset=4
-        )
-        await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, offset)
-        header = DeleteSubscriptionGroup(group_name=GROUP, remove_offset=remove)
-        answer = await desk.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, header)
-        known = GROUP in (await listed(desk)).subscription_group_table
-        queue_offset = desk.app.broker.offsets.get(GROUP, TOPIC, queue_id=0)
+    await put(desk, SubscriptionGroup(group_name=GROUP))
+    offset = UpdateConsumerOffset(consumer_group=GROUP, topic=TOPIC, queue_id=0, commit_offset=4)
+    await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, offset)
+    header = DeleteSubscriptionGroup(group_name=GROUP, remove_offset=remove)
+    answer = await desk.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, header)
+    known = GROUP in (await listed(desk)).subscription_group_table
+    queue_offset = desk.app.broker.offsets.get(GROUP, TOPIC, queue_id=0)
 
     assert (answer.code, known, queue_offset) == (0, False, left)

@@ -1,7 +1,6 @@
 """Queue locks over the wire."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,7 @@ from remoting.bodies import (
 )
 from remoting.codes import ExtensionCode, RequestCode
 from server.broker.handlers.locks import BODY_SIZE_MAX
-from tests.server.broker.desk import GROUP, TOPIC, Desk, running
+from tests.server.broker.desk import GROUP, TOPIC, Desk
 
 QUEUES = [MessageQueue(topic=TOPIC, broker_name="broker-a", queue_id=at) for at in range(2)]
 
@@ -24,40 +23,36 @@ async def lock(desk: Desk, client_id: str, *queues: MessageQueue) -> list[Messag
     return LockBatchResponseBody.decode(answer.body).lock_ok_mq_set
 
 
-async def test_one_client_holds_a_queue_until_it_lets_go(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        found = [await lock(desk, "c1", *QUEUES), await lock(desk, "c2", *QUEUES)]
-        body = UnlockBatchRequestBody(consumer_group=GROUP, client_id="c1", mq_set=[QUEUES[0]])
-        answer = await desk.ask(RequestCode.UNLOCK_BATCH_MQ, body=body.encode())
-        assert answer.code == 0
-        assert [*found, await lock(desk, "c2", *QUEUES)] == [QUEUES, [], [QUEUES[0]]]
+async def test_one_client_holds_a_queue_until_it_lets_go(desk: Desk) -> None:
+    found = [await lock(desk, "c1", *QUEUES), await lock(desk, "c2", *QUEUES)]
+    body = UnlockBatchRequestBody(consumer_group=GROUP, client_id="c1", mq_set=[QUEUES[0]])
+    answer = await desk.ask(RequestCode.UNLOCK_BATCH_MQ, body=body.encode())
+    assert answer.code == 0
+    assert [*found, await lock(desk, "c2", *QUEUES)] == [QUEUES, [], [QUEUES[0]]]
 
 
-async def test_lock_table_lists_every_lock(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await lock(desk, "c1", QUEUES[1])
-        answer = await desk.ask(ExtensionCode.GET_LOCK_TABLE)
-        rows: list[dict[str, object]] = json.loads(answer.body)
-        (row,) = rows
+async def test_lock_table_lists_every_lock(desk: Desk) -> None:
+    await lock(desk, "c1", QUEUES[1])
+    answer = await desk.ask(ExtensionCode.GET_LOCK_TABLE)
+    rows: list[dict[str, object]] = json.loads(answer.body)
+    (row,) = rows
 
     assert (row["group"], row["topic"], row["queueId"], row["clientId"]) == (GROUP, TOPIC, 1, "c1")
     assert row["brokerName"] == "broker-a"
 
 
-async def test_lock_without_a_body_is_an_error_and_nothing_more(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        answer = await desk.ask(RequestCode.LOCK_BATCH_MQ)
-        held = await lock(desk, "c1", QUEUES[0])
+async def test_lock_without_a_body_is_an_error_and_nothing_more(desk: Desk) -> None:
+    answer = await desk.ask(RequestCode.LOCK_BATCH_MQ)
+    held = await lock(desk, "c1", QUEUES[0])
 
     assert answer.code == 1
     assert held == [QUEUES[0]]
 
 
 @pytest.mark.parametrize("code", [RequestCode.LOCK_BATCH_MQ, RequestCode.UNLOCK_BATCH_MQ])
-async def test_more_queues_than_a_client_has_are_refused(tmp_path: Path, code: RequestCode) -> None:
-    async with running(tmp_path) as desk:
-        body = LockBatchRequestBody(consumer_group=GROUP, client_id="c1", mq_set=QUEUES)
-        answer = await desk.ask(code, body=body.encode().ljust(BODY_SIZE_MAX + 1))
+async def test_more_queues_than_a_client_has_are_refused(desk: Desk, code: RequestCode) -> None:
+    body = LockBatchRequestBody(consumer_group=GROUP, client_id="c1", mq_set=QUEUES)
+    answer = await desk.ask(code, body=body.encode().ljust(BODY_SIZE_MAX + 1))
 
     assert answer.code == 1
     assert "the limit is 1048576" in (answer.remark or "")

@@ -49,21 +49,19 @@ async def test_committed_offset_is_returned_also_after_moving_back_and_a_restart
     assert found == ["7", "3", "3"]
 
 
-async def test_new_group_on_a_young_queue_starts_at_zero(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.send()
-        known = await committed(desk, group="new")
-        unknown = await committed(desk, topic="Nowhere")
+async def test_new_group_on_a_young_queue_starts_at_zero(desk: Desk) -> None:
+    await desk.send()
+    known = await committed(desk, group="new")
+    unknown = await committed(desk, topic="Nowhere")
 
     assert (known.code, known.ext) == (0, {"offset": "0"})
     assert (unknown.code, unknown.ext) == (0, {"offset": "0"})
 
 
-async def test_new_group_on_a_queue_without_its_first_messages_is_told_so(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.send()
-        desk.app.broker.store._table.queues[TOPIC, 0].min_offset = 1
-        answer = await committed(desk, group="new")
+async def test_new_group_on_a_queue_without_its_first_messages_is_told_so(desk: Desk) -> None:
+    await desk.send()
+    desk.app.broker.store._table.queues[TOPIC, 0].min_offset = 1
+    answer = await committed(desk, group="new")
 
     assert answer.code == 22
     assert answer.remark == "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
@@ -74,98 +72,92 @@ async def test_new_group_on_a_queue_without_its_first_messages_is_told_so(tmp_pa
     [("a/b", GROUP, 0, 1), (TOPIC, "../x", 0, 1), (TOPIC, GROUP, 0, -1), (TOPIC, GROUP, -1, 1)],
 )
 async def test_bad_commits_are_refused(
-    tmp_path: Path, topic: str, group: str, queue_id: int, queue_offset: int
+    desk: Desk, topic: str, group: str, queue_id: int, queue_offset: int
 ) -> None:
-    async with running(tmp_path) as desk:
-        answer = await commit(desk, queue_offset, group=group, topic=topic, queue_id=queue_id)
-        changes = desk.app.broker.offsets.change_count
+    answer = await commit(desk, queue_offset, group=group, topic=topic, queue_id=queue_id)
+    changes = desk.app.broker.offsets.change_count
 
     assert (answer.code, changes) == (1, 0)
     assert answer.remark
 
 
-async def test_ends_and_times_of_a_queue(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.send()
-        await desk.send()
-        store_ms = desk.app.broker.store.reader.store_time(TOPIC, 0, 0)
-        answers = [
-            await desk.ask(RequestCode.GET_MAX_OFFSET, GetMaxOffset(topic=TOPIC, queue_id=0)),
-            await desk.ask(RequestCode.GET_MIN_OFFSET, GetMinOffset(topic=TOPIC, queue_id=0)),
+async def test_ends_and_times_of_a_queue(desk: Desk) -> None:
+    await desk.send()
+    await desk.send()
+    store_ms = desk.app.broker.store.reader.store_time(TOPIC, 0, 0)
+    answers = [
+        await desk.ask(RequestCode.GET_MAX_OFFSET, GetMaxOffset(topic=TOPIC, queue_id=0)),
+        await desk.ask(RequestCode.GET_MIN_OFFSET, GetMinOffset(topic=TOPIC, queue_id=0)),
+        await desk.ask(
+            RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
+            SearchOffset(topic=TOPIC, queue_id=0, timestamp=store_ms - 1_000),
+        ),
+        await desk.ask(
+            RequestCode.GET_EARLIEST_MSG_STORETIME,
+            GetEarliestMsgStoretime(topic=TOPIC, queue_id=0),
+        ),
+    ]
+    assert answers[3].ext["timestamp"] == str(store_ms)
+    assert [answer.ext for answer in answers[:3]] == [
+        {"offset": "2"},
+        {"offset": "0"},
+        {"offset": "0"},
+    ]
+
+
+async def test_unknown_queue_begins_and_ends_at_zero_and_has_no_time(desk: Desk) -> None:
+    fields = {"topic": "Nowhere", "queue_id": 0}
+    assert [
+        (await desk.ask(RequestCode.GET_MAX_OFFSET, GetMaxOffset(**fields))).ext,
+        (await desk.ask(RequestCode.GET_MIN_OFFSET, GetMinOffset(**fields))).ext,
+        (
             await desk.ask(
                 RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
-                SearchOffset(topic=TOPIC, queue_id=0, timestamp=store_ms - 1_000),
-            ),
+                SearchOffset(**fields, timestamp=1),
+            )
+        ).ext,
+        (
             await desk.ask(
-                RequestCode.GET_EARLIEST_MSG_STORETIME,
-                GetEarliestMsgStoretime(topic=TOPIC, queue_id=0),
-            ),
-        ]
-        assert answers[3].ext["timestamp"] == str(store_ms)
-        assert [answer.ext for answer in answers[:3]] == [
-            {"offset": "2"},
-            {"offset": "0"},
-            {"offset": "0"},
-        ]
+                RequestCode.GET_EARLIEST_MSG_STORETIME, GetEarliestMsgStoretime(**fields)
+            )
+        ).ext,
+    ] == [
+        {"offset": "0"},
+        {"offset": "0"},
+        {"offset": "0"},
+        {"timestamp": "-1"},
+    ]
 
 
-async def test_unknown_queue_begins_and_ends_at_zero_and_has_no_time(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        fields = {"topic": "Nowhere", "queue_id": 0}
-        assert [
-            (await desk.ask(RequestCode.GET_MAX_OFFSET, GetMaxOffset(**fields))).ext,
-            (await desk.ask(RequestCode.GET_MIN_OFFSET, GetMinOffset(**fields))).ext,
-            (
-                await desk.ask(
-                    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
-                    SearchOffset(**fields, timestamp=1),
-                )
-            ).ext,
-            (
-                await desk.ask(
-                    RequestCode.GET_EARLIEST_MSG_STORETIME, GetEarliestMsgStoretime(**fields)
-                )
-            ).ext,
-        ] == [
-            {"offset": "0"},
-            {"offset": "0"},
-            {"offset": "0"},
-            {"timestamp": "-1"},
-        ]
-
-
-async def test_all_offsets_have_bare_queue_numbers(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await commit(desk, 5)
-        await commit(desk, 6, queue_id=2)
-        offsets = await desk.ask(RequestCode.GET_ALL_CONSUMER_OFFSET)
-        offsets = offsets.body
-        delays = (await desk.ask(RequestCode.GET_ALL_DELAY_OFFSET)).body
+async def test_all_offsets_have_bare_queue_numbers(desk: Desk) -> None:
+    await commit(desk, 5)
+    await commit(desk, 6, queue_id=2)
+    offsets = await desk.ask(RequestCode.GET_ALL_CONSUMER_OFFSET)
+    offsets = offsets.body
+    delays = (await desk.ask(RequestCode.GET_ALL_DELAY_OFFSET)).body
 
     assert offsets == b'{"offsetTable":{"T@G":{0:5,2:6}}}'
     assert delays == b'{"offsetTable":{}}'
 
 
-async def test_clone_copies_a_group(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        await commit(desk, 5)
-        header = CloneGroupOffset(src_group=GROUP, dest_group="copy", topic=TOPIC, offline=True)
-        assert (await desk.ask(RequestCode.CLONE_GROUP_OFFSET, header)).code == 0
-        assert desk.app.broker.offsets.queues("copy", TOPIC) == {0: 5}
+async def test_clone_copies_a_group(desk: Desk) -> None:
+    await desk.create_topic()
+    await commit(desk, 5)
+    header = CloneGroupOffset(src_group=GROUP, dest_group="copy", topic=TOPIC, offline=True)
+    assert (await desk.ask(RequestCode.CLONE_GROUP_OFFSET, header)).code == 0
+    assert desk.app.broker.offsets.queues("copy", TOPIC) == {0: 5}
 
 
-async def test_correction_compares_and_keeps_every_offset(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic(queues=2)
-        await commit(desk, 5, group="a")
-        await commit(desk, 3, group="b")
-        await commit(desk, 1, group="left-out")
-        await commit(desk, 4, group="other")
-        header = QueryCorrectionOffset(topic=TOPIC, compare_group="other", filter_groups="left-out")
-        answer = await desk.ask(RequestCode.QUERY_CORRECTION_OFFSET, header)
-        correction = answer.body
-        offsets = (await desk.ask(RequestCode.GET_ALL_CONSUMER_OFFSET)).body
+async def test_correction_compares_and_keeps_every_offset(desk: Desk) -> None:
+    await desk.create_topic(queues=2)
+    await commit(desk, 5, group="a")
+    await commit(desk, 3, group="b")
+    await commit(desk, 1, group="left-out")
+    await commit(desk, 4, group="other")
+    header = QueryCorrectionOffset(topic=TOPIC, compare_group="other", filter_groups="left-out")
+    answer = await desk.ask(RequestCode.QUERY_CORRECTION_OFFSET, header)
+    correction = answer.body
+    offsets = (await desk.ask(RequestCode.GET_ALL_CONSUMER_OFFSET)).body
 
     assert QueryCorrectionOffsetBody.decode(correction).correction_offsets == {0: 3}
     assert b"T@left-out" in offsets

@@ -34,11 +34,10 @@ def pulled(root: Path, **changes: object) -> Command:
 
 @pytest.mark.parametrize("serialize", list(SerializeType))
 async def test_found_messages_come_with_the_next_offset(
-    tmp_path: Path, serialize: SerializeType
+    desk: Desk, serialize: SerializeType
 ) -> None:
-    async with running(tmp_path) as desk:
-        await filled(desk)
-        answer = await desk.ask(RequestCode.PULL_MESSAGE, pull(max_msg_nums=3), serialize=serialize)
+    await filled(desk)
+    answer = await desk.ask(RequestCode.PULL_MESSAGE, pull(max_msg_nums=3), serialize=serialize)
 
     assert (answer.code, answer.remark, answer.serialize) == (0, "FOUND", serialize)
     assert answer.header(PullMessageResponse) == PullMessageResponse(
@@ -68,11 +67,10 @@ def test_status_and_next_offset_are_javas(
 
 @pytest.mark.parametrize(("queue_offset", "code"), [(0, 19), (7, 21)])
 async def test_empty_queue_is_not_found_at_its_start_and_moved_elsewhere(
-    tmp_path: Path, queue_offset: int, code: int
+    desk: Desk, queue_offset: int, code: int
 ) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        answer = await desk.pull(queue_offset=queue_offset)
+    await desk.create_topic()
+    answer = await desk.pull(queue_offset=queue_offset)
 
     assert (answer.code, answer.remark) == (code, "NO_MESSAGE_IN_QUEUE")
     assert answer.ext["nextBeginOffset"] == "0"
@@ -111,47 +109,43 @@ def test_more_tags_than_a_pull_may_carry_are_refused(tmp_path: Path) -> None:
     )
 
 
-async def test_topic_that_may_not_be_read_is_refused(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic(perm=2)
-        answer = await desk.pull()
+async def test_topic_that_may_not_be_read_is_refused(desk: Desk) -> None:
+    await desk.create_topic(perm=2)
+    answer = await desk.pull()
 
     assert (answer.code, answer.remark) == (16, "the topic[T] pulling message is forbidden")
 
 
-async def test_registered_subscription_filters_and_must_be_new_enough(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await filled(desk)
-        body = heartbeat(expression="B", version=5)
-        await desk.ask(RequestCode.HEART_BEAT, body=body)
-        known = await desk.pull(sys_flag=0, sub_version=5)
-        newer = await desk.pull(sys_flag=0, sub_version=6)
-        other_topic = await desk.pull(sys_flag=0, topic="TBW102")
+async def test_registered_subscription_filters_and_must_be_new_enough(desk: Desk) -> None:
+    await filled(desk)
+    body = heartbeat(expression="B", version=5)
+    await desk.ask(RequestCode.HEART_BEAT, body=body)
+    known = await desk.pull(sys_flag=0, sub_version=5)
+    newer = await desk.pull(sys_flag=0, sub_version=6)
+    other_topic = await desk.pull(sys_flag=0, topic="TBW102")
 
     assert (known.code, known.body.count(b"TAGS\1B"), known.body.count(b"TAGS\1A")) == (0, 2, 0)
     assert (newer.code, newer.remark) == (25, "the consumer's subscription not latest")
     assert other_topic.code == 24
 
 
-async def test_pull_commits_the_offset_it_carries(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await filled(desk)
-        await desk.pull(sys_flag=4 | COMMIT, commit_offset=3)
-        assert desk.app.broker.offsets.get(GROUP, TOPIC, queue_id=0) == 3
+async def test_pull_commits_the_offset_it_carries(desk: Desk) -> None:
+    await filled(desk)
+    await desk.pull(sys_flag=4 | COMMIT, commit_offset=3)
+    assert desk.app.broker.offsets.get(GROUP, TOPIC, queue_id=0) == 3
 
 
-async def test_held_pull_is_woken_by_a_message_that_suits_it(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await filled(desk)
-        header = pull(
-            sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000, subscription="B"
-        )
-        waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
-        await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
-        await desk.send(b"other", properties="TAGS\1A")
-        held = not waiting.done()
-        await desk.send(b"wanted", properties="TAGS\1B")
-        answer = await waiting
+async def test_held_pull_is_woken_by_a_message_that_suits_it(desk: Desk) -> None:
+    await filled(desk)
+    header = pull(
+        sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000, subscription="B"
+    )
+    waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
+    await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
+    await desk.send(b"other", properties="TAGS\1A")
+    held = not waiting.done()
+    await desk.send(b"wanted", properties="TAGS\1B")
+    answer = await waiting
 
     assert held
     assert (answer.code, answer.ext["nextBeginOffset"]) == (0, "6")
@@ -178,30 +172,28 @@ async def test_waking_a_held_pull_needs_no_timer(tmp_path: Path) -> None:
         assert found == [True] * 20
 
 
-async def test_held_pull_is_answered_at_its_deadline(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await filled(desk)
-        header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=30)
-        answer = await desk.ask(RequestCode.PULL_MESSAGE, header)
-        waiting = len(desk.app.broker.hold)
+async def test_held_pull_is_answered_at_its_deadline(desk: Desk) -> None:
+    await filled(desk)
+    header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=30)
+    answer = await desk.ask(RequestCode.PULL_MESSAGE, header)
+    waiting = len(desk.app.broker.hold)
 
     assert (answer.code, answer.remark, waiting) == (19, "OFFSET_OVERFLOW_ONE", 0)
 
 
-async def test_held_pull_of_a_closed_connection_is_forgotten(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await filled(desk)
-        header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000)
-        waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
-        # The task sends its pull first, so that the pull is held when the other one is answered.
+async def test_held_pull_of_a_closed_connection_is_forgotten(desk: Desk) -> None:
+    await filled(desk)
+    header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000)
+    waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
+    # The task sends its pull first, so that the pull is held when the other one is answered.
+    await asyncio.sleep(0)
+    await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
+    assert len(desk.app.broker.hold) == 1
+    await desk.client.close()
+    await asyncio.gather(waiting, return_exceptions=True)
+    while list(desk.app._server.connections):
         await asyncio.sleep(0)
-        await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
-        assert len(desk.app.broker.hold) == 1
-        await desk.client.close()
-        await asyncio.gather(waiting, return_exceptions=True)
-        while list(desk.app._server.connections):
-            await asyncio.sleep(0)
-        assert len(desk.app.broker.hold) == 0
+    assert len(desk.app.broker.hold) == 0
 
 
 @pytest.mark.parametrize(
@@ -241,24 +233,22 @@ async def test_expression_of_a_held_pull_counts_as_in_flight_until_it_is_answere
     assert left_size == 0
 
 
-async def test_lite_pull_of_newer_clients_is_the_same_request(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await filled(desk)
-        answer = await desk.ask(LaterCode.LITE_PULL_MESSAGE, pull())
+async def test_lite_pull_of_newer_clients_is_the_same_request(desk: Desk) -> None:
+    await filled(desk)
+    answer = await desk.ask(LaterCode.LITE_PULL_MESSAGE, pull())
 
     assert answer.remark == "FOUND"
 
 
-async def test_offset_that_is_not_there_leaves_an_event(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await filled(desk)
-        await desk.pull(queue_offset=77)
-        (event,) = await desk.messages(topic="OFFSET_MOVED_EVENT")
-        assert event.tags == GROUP
-        assert event.body == (
-            b'{"consumerGroup":"G","messageQueue":{"brokerName":"broker-a","queueId":0,"topic":"T"},'
-            b'"offsetNew":4,"offsetRequest":77}'
-        )
+async def test_offset_that_is_not_there_leaves_an_event(desk: Desk) -> None:
+    await filled(desk)
+    await desk.pull(queue_offset=77)
+    (event,) = await desk.messages(topic="OFFSET_MOVED_EVENT")
+    assert event.tags == GROUP
+    assert event.body == (
+        b'{"consumerGroup":"G","messageQueue":{"brokerName":"broker-a","queueId":0,"topic":"T"},'
+        b'"offsetNew":4,"offsetRequest":77}'
+    )
 
 
 def queue_of(header: PullMessage) -> GetMaxOffset:
@@ -322,19 +312,18 @@ async def test_others_are_served_while_many_pulls_are_woken(tmp_path: Path) -> N
     ("now", "code", "tags"), [("A", 0, 1), ("B", 20, 0), ("A || B", 0, 1), (None, 24, 0)]
 )
 async def test_held_pull_is_answered_by_the_subscription_of_now(
-    tmp_path: Path, now: str | None, code: int, tags: int
+    desk: Desk, now: str | None, code: int, tags: int
 ) -> None:
-    async with running(tmp_path) as desk:
-        await filled(desk)
-        await desk.ask(RequestCode.HEART_BEAT, body=heartbeat(expression="A", version=1))
-        header = pull(sys_flag=WAIT, queue_offset=4, suspend_timeout_millis=60_000, sub_version=1)
-        waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
-        await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
-        topics = () if now is None else (TOPIC,)
-        changed = heartbeat(topics=topics, expression=now or "", version=2)
-        await desk.ask(RequestCode.HEART_BEAT, body=changed)
-        await desk.send(b"a", properties="TAGS\1A")
-        answer = await waiting
+    await filled(desk)
+    await desk.ask(RequestCode.HEART_BEAT, body=heartbeat(expression="A", version=1))
+    header = pull(sys_flag=WAIT, queue_offset=4, suspend_timeout_millis=60_000, sub_version=1)
+    waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
+    await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
+    topics = () if now is None else (TOPIC,)
+    changed = heartbeat(topics=topics, expression=now or "", version=2)
+    await desk.ask(RequestCode.HEART_BEAT, body=changed)
+    await desk.send(b"a", properties="TAGS\1A")
+    answer = await waiting
 
     assert (answer.code, answer.body.count(b"TAGS\1A")) == (code, tags)
 

@@ -30,30 +30,28 @@ async def filled(desk: Desk) -> list[Command]:
     ]
 
 
-async def test_message_is_found_by_its_offset_id(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        sent = await filled(desk)
-        _, log_offset = parse_offset_id(sent[1].ext["msgId"])
-        view = RequestCode.VIEW_MESSAGE_BY_ID
-        found = await desk.ask(view, ViewMessage(offset=log_offset))
-        inside = await desk.ask(view, ViewMessage(offset=log_offset + 3))
-        beyond = await desk.ask(view, ViewMessage(offset=99_999_999))
+async def test_message_is_found_by_its_offset_id(desk: Desk) -> None:
+    sent = await filled(desk)
+    _, log_offset = parse_offset_id(sent[1].ext["msgId"])
+    view = RequestCode.VIEW_MESSAGE_BY_ID
+    found = await desk.ask(view, ViewMessage(offset=log_offset))
+    inside = await desk.ask(view, ViewMessage(offset=log_offset + 3))
+    beyond = await desk.ask(view, ViewMessage(offset=99_999_999))
 
     assert (found.code, decode_record(found.body).body) == (0, b"m1")
     assert (inside.code, inside.body) == (1, b"")
     assert beyond.remark == "can not find message by the offset, 99999999"
 
 
-async def test_messages_are_found_by_key_and_by_unique_key(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await filled(desk)
-        code = RequestCode.QUERY_MESSAGE
-        unique = Command.request(code, by_key("U2", count=0))
-        unique.ext["_UNIQUE_KEY_QUERY"] = "true"
-        several = await desk.ask(code, by_key("all"))
-        one = await desk.ask(code, by_key("k1"))
-        unique = await desk.client.invoke(desk.address, unique)
-        none = await desk.ask(code, by_key("nokey"))
+async def test_messages_are_found_by_key_and_by_unique_key(desk: Desk) -> None:
+    await filled(desk)
+    code = RequestCode.QUERY_MESSAGE
+    unique = Command.request(code, by_key("U2", count=0))
+    unique.ext["_UNIQUE_KEY_QUERY"] = "true"
+    several = await desk.ask(code, by_key("all"))
+    one = await desk.ask(code, by_key("k1"))
+    unique = await desk.client.invoke(desk.address, unique)
+    none = await desk.ask(code, by_key("nokey"))
 
     assert [record.body for record in decode_records(several.body)] == [b"m0", b"m1", b"m2"]
     assert [record.body for record in decode_records(one.body)] == [b"m1"]
@@ -79,18 +77,17 @@ async def test_of_large_messages_the_newest_come_that_fit_into_an_answer(tmp_pat
     assert held_size == 0
 
 
-async def test_queue_entries_are_shown_with_the_subscription(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await filled(desk)
-        await desk.heartbeat()
-        code = RequestCode.QUERY_CONSUME_QUEUE
-        found = await desk.ask(
-            code,
-            QueryConsumeQueue(topic=TOPIC, queue_id=0, index=1, count=5, consumer_group=GROUP),
-        )
-        behind = await desk.ask(code, QueryConsumeQueue(topic=TOPIC, queue_id=0, index=9, count=5))
-        unwritten = await desk.ask(code, QueryConsumeQueue(topic=TOPIC, queue_id=1))
-        unknown = await desk.ask(code, QueryConsumeQueue(topic="Nowhere", queue_id=0))
+async def test_queue_entries_are_shown_with_the_subscription(desk: Desk) -> None:
+    await filled(desk)
+    await desk.heartbeat()
+    code = RequestCode.QUERY_CONSUME_QUEUE
+    found = await desk.ask(
+        code,
+        QueryConsumeQueue(topic=TOPIC, queue_id=0, index=1, count=5, consumer_group=GROUP),
+    )
+    behind = await desk.ask(code, QueryConsumeQueue(topic=TOPIC, queue_id=0, index=9, count=5))
+    unwritten = await desk.ask(code, QueryConsumeQueue(topic=TOPIC, queue_id=1))
+    unknown = await desk.ask(code, QueryConsumeQueue(topic="Nowhere", queue_id=0))
     body = QueryConsumeQueueResponseBody.decode(found.body)
 
     assert (body.min_queue_index, body.max_queue_index) == (0, 3)
@@ -130,13 +127,12 @@ async def test_ext_units_are_shown_and_held_against_the_filter(tmp_path: Path) -
     assert [row.eval for row in mine + others + nobodys] == [True] * 2 + [False] * 4
 
 
-async def test_lost_ext_unit_is_said_so(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await filled(desk)
-        queue = desk.app.broker.store._table.queues[TOPIC, 0]
-        queue.append(0, 100, ext_address(40))
-        header = QueryConsumeQueue(topic=TOPIC, index=3, count=1)
-        answer = await desk.ask(RequestCode.QUERY_CONSUME_QUEUE, header)
-        (row,) = QueryConsumeQueueResponseBody.decode(answer.body).queue_data or []
+async def test_lost_ext_unit_is_said_so(desk: Desk) -> None:
+    await filled(desk)
+    queue = desk.app.broker.store._table.queues[TOPIC, 0]
+    queue.append(0, 100, ext_address(40))
+    header = QueryConsumeQueue(topic=TOPIC, index=3, count=1)
+    answer = await desk.ask(RequestCode.QUERY_CONSUME_QUEUE, header)
+    (row,) = QueryConsumeQueueResponseBody.decode(answer.body).queue_data or []
 
     assert row.msg == f"Cq extend not exist!addr: {ext_address(40)}"

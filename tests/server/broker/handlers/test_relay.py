@@ -60,45 +60,40 @@ async def test_a_client_is_not_handed_the_signature_of_who_asks(tmp_path: Path) 
     assert response.code == 0
 
 
-async def test_message_is_handed_to_a_client_with_the_brokers_name(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        sent = await desk.send(b"try me")
-        header = ConsumeMessageDirectlyResult(
-            consumer_group=GROUP, client_id="c2", msg_id=sent.ext["msgId"]
-        )
-        (response, (asked,)) = await relayed(desk, header, RequestCode.CONSUME_MESSAGE_DIRECTLY)
+async def test_message_is_handed_to_a_client_with_the_brokers_name(desk: Desk) -> None:
+    sent = await desk.send(b"try me")
+    header = ConsumeMessageDirectlyResult(
+        consumer_group=GROUP, client_id="c2", msg_id=sent.ext["msgId"]
+    )
+    (response, (asked,)) = await relayed(desk, header, RequestCode.CONSUME_MESSAGE_DIRECTLY)
 
     assert response.body == b"{}"
     assert asked.ext["brokerName"] == "broker-a"
     assert decode_record(asked.body).body == b"try me"
 
 
-async def test_absent_client_and_absent_message_are_errors(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        header = GetConsumerRunningInfo(consumer_group=GROUP, client_id="c9")
-        found = [await desk.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, header)]
-        for msg_id in ("nonsense", "7F00000100002A9F0000000000099999"):
-            directly = ConsumeMessageDirectlyResult(
-                consumer_group=GROUP, client_id="c9", msg_id=msg_id
-            )
-            found.append(await desk.ask(RequestCode.CONSUME_MESSAGE_DIRECTLY, directly))
-        (offline, nonsense, absent) = found
+async def test_absent_client_and_absent_message_are_errors(desk: Desk) -> None:
+    header = GetConsumerRunningInfo(consumer_group=GROUP, client_id="c9")
+    found = [await desk.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, header)]
+    for msg_id in ("nonsense", "7F00000100002A9F0000000000099999"):
+        directly = ConsumeMessageDirectlyResult(consumer_group=GROUP, client_id="c9", msg_id=msg_id)
+        found.append(await desk.ask(RequestCode.CONSUME_MESSAGE_DIRECTLY, directly))
+    (offline, nonsense, absent) = found
 
     assert (offline.code, offline.remark) == (1, "The Consumer <G> <c9> not online")
     assert nonsense.code == 1
     assert "no message with the id" in (absent.remark or "")
 
 
-async def test_silent_client_is_given_up_after_ten_seconds(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.heartbeat()
-        header = GetConsumerRunningInfo(consumer_group=GROUP, client_id="c1")
-        waiting = asyncio.create_task(desk.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, header))
-        while not any(one.code == 307 for one in desk.pushed):
-            await asyncio.sleep(0)
-        now_ms = desk.app.broker.clock.now_ms()
-        desk.app.broker.calls.expire(now_ms + ANSWER_WAIT_MS)
-        answer = await waiting
+async def test_silent_client_is_given_up_after_ten_seconds(desk: Desk) -> None:
+    await desk.heartbeat()
+    header = GetConsumerRunningInfo(consumer_group=GROUP, client_id="c1")
+    waiting = asyncio.create_task(desk.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, header))
+    while not any(one.code == 307 for one in desk.pushed):
+        await asyncio.sleep(0)
+    now_ms = desk.app.broker.clock.now_ms()
+    desk.app.broker.calls.expire(now_ms + ANSWER_WAIT_MS)
+    answer = await waiting
 
     assert answer.code == 207
     assert "Timeout" in (answer.remark or "")

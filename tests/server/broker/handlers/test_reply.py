@@ -83,14 +83,13 @@ async def test_long_field_names_are_taken_too(tmp_path: Path) -> None:
     assert (answer.code, answer.ext["queueId"], count) == (0, "0", 1)
 
 
-async def test_reply_that_nobody_takes_is_an_error_and_stored_all_the_same(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        answers = [await reply(desk), await reply(desk, "KEYS\1k")]
-        client, _ = await requester(desk, code=1)
-        answers.append(await reply(desk))
-        stored = await desk.messages(topic=TOPIC)
-        await client.close()
-        stored = [one.properties_raw for one in stored]
+async def test_reply_that_nobody_takes_is_an_error_and_stored_all_the_same(desk: Desk) -> None:
+    answers = [await reply(desk), await reply(desk, "KEYS\1k")]
+    client, _ = await requester(desk, code=1)
+    answers.append(await reply(desk))
+    stored = await desk.messages(topic=TOPIC)
+    await client.close()
+    stored = [one.properties_raw for one in stored]
 
     assert [(answer.code, answer.remark) for answer in answers] == [
         (1, "push reply message fail, channel of <asker> not found."),
@@ -101,24 +100,22 @@ async def test_reply_that_nobody_takes_is_an_error_and_stored_all_the_same(tmp_p
     assert stored[:2] == [PROPERTIES.encode(), b"KEYS\1k"]
 
 
-async def test_requester_that_is_silent_is_given_up_after_ten_seconds(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.heartbeat(client_id="asker")
-        waiting = asyncio.create_task(reply(desk))
-        while not any(one.code == 326 for one in desk.pushed):
-            await asyncio.sleep(0)
-        now_ms = desk.app.broker.clock.now_ms()
-        desk.app.broker.calls.expire(now_ms + ANSWER_WAIT_MS)
-        answer = await waiting
+async def test_requester_that_is_silent_is_given_up_after_ten_seconds(desk: Desk) -> None:
+    await desk.heartbeat(client_id="asker")
+    waiting = asyncio.create_task(reply(desk))
+    while not any(one.code == 326 for one in desk.pushed):
+        await asyncio.sleep(0)
+    now_ms = desk.app.broker.clock.now_ms()
+    desk.app.broker.calls.expire(now_ms + ANSWER_WAIT_MS)
+    answer = await waiting
 
     assert (answer.code, answer.remark) == (1, "push reply message to askerfail.")
 
 
-async def test_topic_and_queue_are_checked_as_for_a_send(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        queue = await reply(desk, queue_id=9)
-        header = send(topic="bad name", properties=PROPERTIES)
-        topic = await desk.ask(RequestCode.SEND_REPLY_MESSAGE_V2, header)
+async def test_topic_and_queue_are_checked_as_for_a_send(desk: Desk) -> None:
+    queue = await reply(desk, queue_id=9)
+    header = send(topic="bad name", properties=PROPERTIES)
+    topic = await desk.ask(RequestCode.SEND_REPLY_MESSAGE_V2, header)
 
     assert queue.code == 1
     assert "request queueId[9] is illegal" in (queue.remark or "")

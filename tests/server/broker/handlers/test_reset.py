@@ -35,15 +35,14 @@ async def reset(desk: Desk, *, to_ms: int, force: bool = True, topic: str = TOPI
 
 
 async def test_online_group_is_pushed_its_new_offsets_and_the_table_is_left_to_it(
-    tmp_path: Path,
+    desk: Desk,
 ) -> None:
-    async with running(tmp_path) as desk:
-        await group_at(desk, 4)
-        await desk.heartbeat()
-        answer = await reset(desk, to_ms=0)
-        pushed = [one for one in desk.pushed if one.code == 220]
-        (push,) = pushed
-        kept = desk.app.broker.offsets.get(GROUP, TOPIC, queue_id=0)
+    await group_at(desk, 4)
+    await desk.heartbeat()
+    answer = await reset(desk, to_ms=0)
+    pushed = [one for one in desk.pushed if one.code == 220]
+    (push,) = pushed
+    kept = desk.app.broker.offsets.get(GROUP, TOPIC, queue_id=0)
 
     assert answer.code == 0
     assert ResetOffsetBody.decode(answer.body).offset_table == {QUEUE: 0}
@@ -75,23 +74,21 @@ async def test_the_offsets_for_many_members_are_one_frame(
     assert len(made) == 1
 
 
-async def test_without_force_a_group_only_moves_back(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await group_at(desk, 2)
-        await desk.heartbeat()
-        assert [
-            ResetOffsetBody.decode((await reset(desk, to_ms=END, force=force)).body).offset_table
-            for force in (False, True)
-        ] == [{QUEUE: 2}, {QUEUE: 4}]
+async def test_without_force_a_group_only_moves_back(desk: Desk) -> None:
+    await group_at(desk, 2)
+    await desk.heartbeat()
+    assert [
+        ResetOffsetBody.decode((await reset(desk, to_ms=END, force=force)).body).offset_table
+        for force in (False, True)
+    ] == [{QUEUE: 2}, {QUEUE: 4}]
 
 
-async def test_offline_and_unknown_groups_and_topics_have_javas_codes(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await group_at(desk, 1)
-        offline = await reset(desk, to_ms=0)
-        nowhere = await reset(desk, to_ms=0, topic="Nowhere")
-        await desk.create_topic("Other")
-        (offline, nowhere, other) = [offline, nowhere, await reset(desk, to_ms=0, topic="Other")]
+async def test_offline_and_unknown_groups_and_topics_have_javas_codes(desk: Desk) -> None:
+    await group_at(desk, 1)
+    offline = await reset(desk, to_ms=0)
+    nowhere = await reset(desk, to_ms=0, topic="Nowhere")
+    await desk.create_topic("Other")
+    (offline, nowhere, other) = [offline, nowhere, await reset(desk, to_ms=0, topic="Other")]
 
     assert offline.code == 206
     assert (offline.remark or "").startswith(
@@ -101,16 +98,15 @@ async def test_offline_and_unknown_groups_and_topics_have_javas_codes(tmp_path: 
     assert (other.code, other.remark) == (1, "THe consumer group <G> not exist")
 
 
-async def test_members_are_asked_for_their_own_offsets(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        table = GetConsumerStatusBody(message_queue_table={QUEUE: 7}).encode()
-        member = RemotingClient(on_request=lambda _, ask: ask.response(body=table))
-        join = Command.request(RequestCode.HEART_BEAT, body=heartbeat("c2"))
-        await member.invoke(desk.address, join)
-        code = RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS
-        found = await desk.ask(code, GetConsumerStatus(topic=TOPIC, group=GROUP))
-        none = await desk.ask(code, GetConsumerStatus(topic=TOPIC, group="none"))
-        await member.close()
+async def test_members_are_asked_for_their_own_offsets(desk: Desk) -> None:
+    table = GetConsumerStatusBody(message_queue_table={QUEUE: 7}).encode()
+    member = RemotingClient(on_request=lambda _, ask: ask.response(body=table))
+    join = Command.request(RequestCode.HEART_BEAT, body=heartbeat("c2"))
+    await member.invoke(desk.address, join)
+    code = RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS
+    found = await desk.ask(code, GetConsumerStatus(topic=TOPIC, group=GROUP))
+    none = await desk.ask(code, GetConsumerStatus(topic=TOPIC, group="none"))
+    await member.close()
 
     assert GetConsumerStatusBody.decode(found.body).consumer_table == {"c2": {QUEUE: 7}}
     assert none.code == 1

@@ -33,14 +33,11 @@ def one_message(root: Path, **changes: object) -> tuple[Command, list[Record]]:
 
 @pytest.mark.parametrize("serialize", list(SerializeType))
 async def test_message_is_stored_with_its_fields_and_answered_with_its_place(
-    tmp_path: Path, serialize: SerializeType
+    desk: Desk, serialize: SerializeType
 ) -> None:
-    async with running(tmp_path) as desk:
-        header = send(properties=PROPERTIES, flag=7, queue_id=2)
-        answer = await desk.ask(
-            RequestCode.SEND_MESSAGE_V2, header, body=b"hello", serialize=serialize
-        )
-        record = (await desk.messages(queue_id=2))[0]
+    header = send(properties=PROPERTIES, flag=7, queue_id=2)
+    answer = await desk.ask(RequestCode.SEND_MESSAGE_V2, header, body=b"hello", serialize=serialize)
+    record = (await desk.messages(queue_id=2))[0]
 
     assert (answer.code, answer.serialize, answer.remark) == (0, serialize, None)
     assert answer.ext["queueId"] == "2"
@@ -55,19 +52,18 @@ async def test_message_is_stored_with_its_fields_and_answered_with_its_place(
     assert record.properties_raw == b"KEYS\1k1 k2\2UNIQ_KEY\1ABC\2CLUSTER\1TestCluster\2TAGS\1TagA"
 
 
-async def test_sends_of_one_form_are_stored_and_answered_like_the_first(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        answers = [
-            await desk.send(properties=f"KEYS\1k{n}\2UNIQ_KEY\1A{n}\2WAIT\1true\2TAGS\1T{n % 3}")
-            for n in range(20)
-        ]
-        refused = [
-            (await desk.send(b"x" * size, properties="UNIQ_KEY\1A\2WAIT\1true", queue_id=at)).code
-            for size, at in ((5, 0), (5, 99), (5_000_000, 0), (5, -1))
-            for _ in range(3)
-        ]
-        records = (await desk.messages())[: len(answers)]
-        codes = refused
+async def test_sends_of_one_form_are_stored_and_answered_like_the_first(desk: Desk) -> None:
+    answers = [
+        await desk.send(properties=f"KEYS\1k{n}\2UNIQ_KEY\1A{n}\2WAIT\1true\2TAGS\1T{n % 3}")
+        for n in range(20)
+    ]
+    refused = [
+        (await desk.send(b"x" * size, properties="UNIQ_KEY\1A\2WAIT\1true", queue_id=at)).code
+        for size, at in ((5, 0), (5, 99), (5_000_000, 0), (5, -1))
+        for _ in range(3)
+    ]
+    records = (await desk.messages())[: len(answers)]
+    codes = refused
 
     for number, (answer, record) in enumerate(zip(answers, records, strict=True)):
         assert (answer.code, answer.ext["queueOffset"]) == (0, str(number))
@@ -85,48 +81,44 @@ async def test_sends_of_one_form_are_stored_and_answered_like_the_first(tmp_path
     assert codes == [0] * 3 + [1] * 3 + [13] * 3 + [0] * 3
 
 
-async def test_long_field_names_store_the_same_message(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        header = SendMessage(
-            producer_group="PG",
-            topic=TOPIC,
-            default_topic="TBW102",
-            default_topic_queue_nums=4,
-            queue_id=0,
-            sys_flag=0,
-            born_timestamp=5,
-            flag=0,
-            properties=PROPERTIES,
-        )
-        answer = await desk.ask(RequestCode.SEND_MESSAGE, header, body=b"v1")
-        found = await desk.messages()
+async def test_long_field_names_store_the_same_message(desk: Desk) -> None:
+    header = SendMessage(
+        producer_group="PG",
+        topic=TOPIC,
+        default_topic="TBW102",
+        default_topic_queue_nums=4,
+        queue_id=0,
+        sys_flag=0,
+        born_timestamp=5,
+        flag=0,
+        properties=PROPERTIES,
+    )
+    answer = await desk.ask(RequestCode.SEND_MESSAGE, header, body=b"v1")
+    found = await desk.messages()
 
     assert answer.code == 0
     assert [(record.body, record.tags, record.born_ms) for record in found] == [(b"v1", "TagA", 5)]
 
 
-async def test_oneway_message_is_stored_and_not_answered(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        command = Command.request(RequestCode.SEND_MESSAGE_V2, send(), body=b"oneway", oneway=True)
-        await desk.client.invoke_oneway(desk.address, command)
-        await desk.send(b"second")
-        records = await desk.messages()
+async def test_oneway_message_is_stored_and_not_answered(desk: Desk) -> None:
+    command = Command.request(RequestCode.SEND_MESSAGE_V2, send(), body=b"oneway", oneway=True)
+    await desk.client.invoke_oneway(desk.address, command)
+    await desk.send(b"second")
+    records = await desk.messages()
 
     assert [record.body for record in records] == [b"oneway", b"second"]
 
 
-async def test_unknown_topic_is_made_after_the_template(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.send(topic="Fresh", default_topic_queue_nums=3)
-        made = desk.app.broker.topics.get("Fresh")
-        assert made is not None
-        assert (made.read_queue_nums, made.write_queue_nums, made.perm) == (3, 3, 6)
+async def test_unknown_topic_is_made_after_the_template(desk: Desk) -> None:
+    await desk.send(topic="Fresh", default_topic_queue_nums=3)
+    made = desk.app.broker.topics.get("Fresh")
+    assert made is not None
+    assert (made.read_queue_nums, made.write_queue_nums, made.perm) == (3, 3, 6)
 
 
-async def test_negative_queue_lets_the_broker_choose(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic(queues=2)
-        assert {(await desk.send(queue_id=-1)).ext["queueId"] for _ in range(40)} == {"0", "1"}
+async def test_negative_queue_lets_the_broker_choose(desk: Desk) -> None:
+    await desk.create_topic(queues=2)
+    assert {(await desk.send(queue_id=-1)).ext["queueId"] for _ in range(40)} == {"0", "1"}
 
 
 async def test_batch_becomes_one_record_a_message(tmp_path: Path) -> None:
@@ -167,39 +159,36 @@ async def test_a_large_batch_is_stored_in_order_and_answered_as_one(
     assert [record.flag for record in found] == list(range(2 * RUN_COUNT_MAX + 1))
 
 
-async def test_others_are_served_between_the_runs_of_a_large_batch(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        answered: list[str] = []
+async def test_others_are_served_between_the_runs_of_a_large_batch(desk: Desk) -> None:
+    await desk.create_topic()
+    answered: list[str] = []
 
-        async def batch() -> None:
-            await desk.ask(RequestCode.SEND_BATCH_MESSAGE, send(batch=True), body=LARGE_BATCH)
-            answered.append("batch")
+    async def batch() -> None:
+        await desk.ask(RequestCode.SEND_BATCH_MESSAGE, send(batch=True), body=LARGE_BATCH)
+        answered.append("batch")
 
-        async def single() -> None:
-            await desk.send()
-            answered.append("single")
+    async def single() -> None:
+        await desk.send()
+        answered.append("single")
 
-        # Both requests come in one read.
-        await asyncio.gather(batch(), single())
-        assert answered == ["single", "batch"]
+    # Both requests come in one read.
+    await asyncio.gather(batch(), single())
+    assert answered == ["single", "batch"]
 
 
-async def test_a_large_batch_of_which_a_run_was_lost_is_not_acknowledged(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        lost = ResponseCode.SERVICE_NOT_AVAILABLE
-        desk.app.broker.turn.when_safe = lambda done: done(lost)  # type: ignore[method-assign]
-        header = send(batch=True)
-        answer = await desk.ask(RequestCode.SEND_BATCH_MESSAGE, header, body=LARGE_BATCH)
+async def test_a_large_batch_of_which_a_run_was_lost_is_not_acknowledged(desk: Desk) -> None:
+    await desk.create_topic()
+    lost = ResponseCode.SERVICE_NOT_AVAILABLE
+    desk.app.broker.turn.when_safe = lambda done: done(lost)  # type: ignore[method-assign]
+    header = send(batch=True)
+    answer = await desk.ask(RequestCode.SEND_BATCH_MESSAGE, header, body=LARGE_BATCH)
 
     assert answer.code == ResponseCode.SERVICE_NOT_AVAILABLE
 
 
-async def test_the_answer_to_a_batch_of_20_000_messages_reaches_the_client(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        body = join_batch([BatchEntry(0, b"", b"")] * 20_000)
-        answer = await desk.ask(RequestCode.SEND_BATCH_MESSAGE, send(batch=True), body=body)
+async def test_the_answer_to_a_batch_of_20_000_messages_reaches_the_client(desk: Desk) -> None:
+    body = join_batch([BatchEntry(0, b"", b"")] * 20_000)
+    answer = await desk.ask(RequestCode.SEND_BATCH_MESSAGE, send(batch=True), body=body)
 
     assert len(answer.ext["msgId"].split(",")) == 20_000
 
@@ -231,11 +220,10 @@ def test_bad_sends_are_refused_in_javas_words(
     assert found == []
 
 
-async def test_body_over_the_limit_is_illegal_and_the_broker_serves_on(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        large = b"x" * (4 * 1024 * 1024 + 1)
-        refused = await desk.send(large)
-        stored = await desk.send(b"small")
+async def test_body_over_the_limit_is_illegal_and_the_broker_serves_on(desk: Desk) -> None:
+    large = b"x" * (4 * 1024 * 1024 + 1)
+    refused = await desk.send(large)
+    stored = await desk.send(b"small")
 
     assert refused.code == ResponseCode.MESSAGE_ILLEGAL
     assert "msg body length limit 4194304B" in (refused.remark or "")
@@ -253,64 +241,59 @@ async def test_body_over_the_limit_is_illegal_and_the_broker_serves_on(tmp_path:
     ],
 )
 async def test_bad_batches_are_refused_whole(
-    tmp_path: Path, changes: dict[str, object], body: bytes | None, code: int
+    desk: Desk, changes: dict[str, object], body: bytes | None, code: int
 ) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        data = join_batch([BatchEntry(0, b"x", b"")]) if body is None else body
-        header = send(batch=True, **changes)
-        answer = await desk.ask(RequestCode.SEND_BATCH_MESSAGE, header, body=data)
-        stored = desk.app.broker.store.max_offset(TOPIC, 0)
+    await desk.create_topic()
+    data = join_batch([BatchEntry(0, b"x", b"")]) if body is None else body
+    header = send(batch=True, **changes)
+    answer = await desk.ask(RequestCode.SEND_BATCH_MESSAGE, header, body=data)
+    stored = desk.app.broker.store.max_offset(TOPIC, 0)
 
     assert (answer.code, stored) == (code, 0)
 
 
-async def test_missing_field_is_named(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        command = Command.request(RequestCode.SEND_MESSAGE_V2, send())
-        del command.ext["e"]
-        answer = await desk.client.invoke(desk.address, command)
+async def test_missing_field_is_named(desk: Desk) -> None:
+    command = Command.request(RequestCode.SEND_MESSAGE_V2, send())
+    del command.ext["e"]
+    answer = await desk.client.invoke(desk.address, command)
 
     assert answer.code == ResponseCode.SYSTEM_ERROR
     assert "needs the field e" in (answer.remark or "")
 
 
-async def test_message_tried_too_often_goes_to_the_dead_letter_topic(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        retry = SendMessageV2.from_ext(
-            send(topic="%RETRY%G", reconsume_times=16, max_reconsume_times=16).to_ext()
-        )
-        answer = await desk.ask(RequestCode.SEND_MESSAGE_V2, retry, body=b"dead")
-        assert answer.code == 0
-        records = await desk.messages(topic="%DLQ%G")
+async def test_message_tried_too_often_goes_to_the_dead_letter_topic(desk: Desk) -> None:
+    retry = SendMessageV2.from_ext(
+        send(topic="%RETRY%G", reconsume_times=16, max_reconsume_times=16).to_ext()
+    )
+    answer = await desk.ask(RequestCode.SEND_MESSAGE_V2, retry, body=b"dead")
+    assert answer.code == 0
+    records = await desk.messages(topic="%DLQ%G")
 
     assert [record.body for record in records] == [b"dead"]
 
 
 @pytest.mark.parametrize(("version", "topic"), [(120, "%RETRY%G"), (121, "%DLQ%G")])
 async def test_what_an_old_client_says_of_retries_does_not_count(
-    tmp_path: Path, version: int, topic: str
+    desk: Desk, version: int, topic: str
 ) -> None:
-    async with running(tmp_path) as desk:
-        header = send(topic="%RETRY%G", reconsume_times=3, max_reconsume_times=3)
-        command = Command.request(RequestCode.SEND_MESSAGE_V2, header, body=b"again")
-        command.version = version
-        answer = await desk.client.invoke(desk.address, command)
-        assert answer.code == 0
-        records = await desk.messages(topic=topic)
+    header = send(topic="%RETRY%G", reconsume_times=3, max_reconsume_times=3)
+    command = Command.request(RequestCode.SEND_MESSAGE_V2, header, body=b"again")
+    command.version = version
+    answer = await desk.client.invoke(desk.address, command)
+    assert answer.code == 0
+    records = await desk.messages(topic=topic)
 
     assert [record.body for record in records] == [b"again"]
 
 
 async def test_a_message_of_a_batch_that_asks_for_delay_is_delivered_at_once(
-    tmp_path: Path,
+    desk: Desk,
 ) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        data = join_batch([BatchEntry(0, b"x", b"DELAY\0013")])
-        answer = await desk.ask(RequestCode.SEND_BATCH_MESSAGE, send(batch=True), body=data)
-        assert answer.code == 0
-        records = await desk.messages()
+    await desk.create_topic()
+    data = join_batch([BatchEntry(0, b"x", b"DELAY\0013")])
+    answer = await desk.ask(RequestCode.SEND_BATCH_MESSAGE, send(batch=True), body=data)
+    assert answer.code == 0
+    records = await desk.messages()
 
     assert [(record.body, record.properties["DELAY"]) for record in records] == [(b"x", "3")]
 

@@ -75,18 +75,16 @@ async def test_delayed_message_comes_at_its_true_time_though_the_clock_is_set(
 
 
 @pytest.mark.parametrize(("level", "queue"), [("99", 17), ("18", 17), ("1", 0)])
-async def test_level_above_the_last_is_cut_to_it(tmp_path: Path, level: str, queue: int) -> None:
-    async with running(tmp_path) as desk:
-        await desk.send(properties=f"DELAY\1{level}")
-        (waiting,) = await desk.messages(topic="SCHEDULE_TOPIC_XXXX", queue_id=queue)
+async def test_level_above_the_last_is_cut_to_it(desk: Desk, level: str, queue: int) -> None:
+    await desk.send(properties=f"DELAY\1{level}")
+    (waiting,) = await desk.messages(topic="SCHEDULE_TOPIC_XXXX", queue_id=queue)
 
     assert waiting.properties["DELAY"] == str(queue + 1)
 
 
-async def test_level_zero_is_no_delay(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.send(properties="DELAY\0010")
-        records = await desk.messages()
+async def test_level_zero_is_no_delay(desk: Desk) -> None:
+    await desk.send(properties="DELAY\0010")
+    records = await desk.messages()
 
     assert [record.properties["DELAY"] for record in records] == ["0"]
 
@@ -148,14 +146,13 @@ async def test_message_given_back_comes_again_in_the_retry_topic(tmp_path: Path)
 
 @pytest.mark.parametrize("changes", [{"max_reconsume_times": 0}, {"delay_level": -1}])
 async def test_message_tried_often_enough_goes_to_the_dead_letter_topic(
-    tmp_path: Path, changes: dict[str, object]
+    desk: Desk, changes: dict[str, object]
 ) -> None:
-    async with running(tmp_path) as desk:
-        sent = await desk.send(b"dead")
-        header = send_back(sent, **changes)
-        answer = await desk.ask(RequestCode.CONSUMER_SEND_MSG_BACK, header)
-        assert answer.code == 0
-        (dead,) = await desk.messages(topic="%DLQ%G")
+    sent = await desk.send(b"dead")
+    header = send_back(sent, **changes)
+    answer = await desk.ask(RequestCode.CONSUMER_SEND_MSG_BACK, header)
+    assert answer.code == 0
+    (dead,) = await desk.messages(topic="%DLQ%G")
 
     assert (dead.body, dead.reconsume_times, dead.properties["DELAY"]) == (b"dead", 1, "0")
 
@@ -170,11 +167,10 @@ async def test_message_tried_often_enough_goes_to_the_dead_letter_topic(
     ],
 )
 async def test_bad_send_backs_are_refused(
-    tmp_path: Path, changes: dict[str, object], code: int, text: str
+    desk: Desk, changes: dict[str, object], code: int, text: str
 ) -> None:
-    async with running(tmp_path) as desk:
-        header = send_back(await desk.send(), **changes)
-        answer = await desk.ask(RequestCode.CONSUMER_SEND_MSG_BACK, header)
+    header = send_back(await desk.send(), **changes)
+    answer = await desk.ask(RequestCode.CONSUMER_SEND_MSG_BACK, header)
 
     assert answer.code == code
     assert text in (answer.remark or "")

@@ -12,15 +12,14 @@ from server.runtime.program.event_loop import loop_name
 from server.runtime.program.kernels import kernels_in_use
 from server.runtime.settings import Value
 from tests.golden import Golden
-from tests.server.broker.desk import running
+from tests.server.broker.desk import Desk, running
 
 
-async def test_settings_come_as_lines_under_javas_keys(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        answer = await desk.ask(RequestCode.GET_BROKER_CONFIG)
-        lines = answer.body.decode().splitlines()
-        settings = dict(line.split("=", 1) for line in lines)
-        version = answer.ext["version"]
+async def test_settings_come_as_lines_under_javas_keys(desk: Desk) -> None:
+    answer = await desk.ask(RequestCode.GET_BROKER_CONFIG)
+    lines = answer.body.decode().splitlines()
+    settings = dict(line.split("=", 1) for line in lines)
+    version = answer.ext["version"]
 
     assert settings["brokerName"] == "broker-a"
     assert settings["brokerClusterName"] == "TestCluster"
@@ -50,15 +49,14 @@ async def test_runtime_numbers_have_every_key_of_the_java_broker(
     assert table["eventLoop"] == loop_name()
 
 
-async def test_listed_settings_change_at_once(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.send()
-        change = await desk.ask(
-            RequestCode.UPDATE_BROKER_CONFIG,
-            body=b"brokerPermission=2\nautoCreateTopicEnable=false\n",
-        )
-        pulled = await desk.pull()
-        sent = await desk.send(topic="Fresh")
+async def test_listed_settings_change_at_once(desk: Desk) -> None:
+    await desk.send()
+    change = await desk.ask(
+        RequestCode.UPDATE_BROKER_CONFIG,
+        body=b"brokerPermission=2\nautoCreateTopicEnable=false\n",
+    )
+    pulled = await desk.pull()
+    sent = await desk.send(topic="Fresh")
 
     assert change.code == 0
     assert pulled.code == 16
@@ -75,10 +73,9 @@ async def test_listed_settings_change_at_once(tmp_path: Path) -> None:
         (b"\xff\xfe", "utf-8"),
     ],
 )
-async def test_other_changes_are_refused_whole(tmp_path: Path, body: bytes, text: str) -> None:
-    async with running(tmp_path) as desk:
-        answer = await desk.ask(RequestCode.UPDATE_BROKER_CONFIG, body=body)
-        permission = desk.app.broker.config.broker_permission
+async def test_other_changes_are_refused_whole(desk: Desk, body: bytes, text: str) -> None:
+    answer = await desk.ask(RequestCode.UPDATE_BROKER_CONFIG, body=body)
+    permission = desk.app.broker.config.broker_permission
 
     assert (answer.code, permission) == (1, 6)
     assert text in (answer.remark or "")
@@ -93,15 +90,14 @@ def test_no_setting_that_is_told_is_a_secret(tmp_path: Path) -> None:
     assert not any("secret" in text or key.startswith("tls") for key, text in told.items())
 
 
-async def test_a_change_that_the_disk_does_not_keep_is_said_so(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        # A directory in the place of the file that becomes the new one.
-        fresh = tmp_path / "config" / (FILE_NAME + ".tmp")
-        fresh.mkdir()
-        body = b"transactionCheckMax=3\n"
-        answer = await desk.ask(RequestCode.UPDATE_BROKER_CONFIG, body=body)
-        fresh.rmdir()
-        answer = answer
+async def test_a_change_that_the_disk_does_not_keep_is_said_so(desk: Desk, tmp_path: Path) -> None:
+    # A directory in the place of the file that becomes the new one.
+    fresh = tmp_path / "config" / (FILE_NAME + ".tmp")
+    fresh.mkdir()
+    body = b"transactionCheckMax=3\n"
+    answer = await desk.ask(RequestCode.UPDATE_BROKER_CONFIG, body=body)
+    fresh.rmdir()
+    answer = answer
 
     assert answer.code == 1
     assert (answer.remark or "").startswith(

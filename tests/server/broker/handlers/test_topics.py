@@ -34,16 +34,16 @@ async def typed(desk: Desk, topic: str, attributes: str) -> Command:
 
 
 async def test_the_message_type_of_a_topic_is_kept_listed_and_left_alone_by_other_changes(
+    desk: Desk,
     tmp_path: Path,
 ) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic("Plain")
-        made = await typed(desk, "New", "+message.type=FIFO")
-        await desk.create_topic("New", queues=3)
-        stored = (tmp_path / "config" / "topics.json").read_text()
-        table = await listed(desk)
-        removed = await typed(desk, "New", "-message.type")
-        after = await listed(desk)
+    await desk.create_topic("Plain")
+    made = await typed(desk, "New", "+message.type=FIFO")
+    await desk.create_topic("New", queues=3)
+    stored = (tmp_path / "config" / "topics.json").read_text()
+    table = await listed(desk)
+    removed = await typed(desk, "New", "-message.type")
+    after = await listed(desk)
 
     assert (made.code, removed.code) == (0, 0)
     config = table.topic_config_table["New"]
@@ -54,10 +54,9 @@ async def test_the_message_type_of_a_topic_is_kept_listed_and_left_alone_by_othe
     assert "attributes" not in after.topic_config_table["New"].to_json()
 
 
-async def test_a_wrong_attribute_is_refused_and_makes_no_topic(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        answer = await typed(desk, "New", "+message.type=FAST")
-        table = await listed(desk)
+async def test_a_wrong_attribute_is_refused_and_makes_no_topic(desk: Desk) -> None:
+    answer = await typed(desk, "New", "+message.type=FAST")
+    table = await listed(desk)
 
     assert answer.code == 1
     assert (answer.remark or "").startswith("value is not in set: [UNSPECIFIED, MIXED")
@@ -105,9 +104,8 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("header", "text"), REFUSED)
-async def test_bad_topics_are_refused(tmp_path: Path, header: "object", text: str) -> None:
-    async with running(tmp_path) as desk:
-        answer = await desk.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, header)  # type: ignore[arg-type]
+async def test_bad_topics_are_refused(desk: Desk, header: "object", text: str) -> None:
+    answer = await desk.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, header)  # type: ignore[arg-type]
 
     assert answer.code == 1
     assert text in (answer.remark or "")
@@ -136,20 +134,18 @@ async def test_deleted_topic_loses_its_queues_and_a_new_one_starts_at_zero(tmp_p
 
 
 @pytest.mark.parametrize(("topic", "code"), [("TBW102", 1), ("Nowhere", 0), ("a/../b", 1)])
-async def test_deleting_other_names(tmp_path: Path, topic: str, code: int) -> None:
-    async with running(tmp_path) as desk:
-        answer = await desk.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopic(topic=topic))
+async def test_deleting_other_names(desk: Desk, topic: str, code: int) -> None:
+    answer = await desk.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopic(topic=topic))
 
     assert answer.code == code
 
 
-async def test_statistics_have_the_ends_of_every_write_queue(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic(queues=2)
-        await desk.send()
-        code = RequestCode.GET_TOPIC_STATS_INFO
-        found = await desk.ask(code, GetTopicStatsInfo(topic=TOPIC))
-        unknown = await desk.ask(code, GetTopicStatsInfo(topic="Nowhere"))
+async def test_statistics_have_the_ends_of_every_write_queue(desk: Desk) -> None:
+    await desk.create_topic(queues=2)
+    await desk.send()
+    code = RequestCode.GET_TOPIC_STATS_INFO
+    found = await desk.ask(code, GetTopicStatsInfo(topic=TOPIC))
+    unknown = await desk.ask(code, GetTopicStatsInfo(topic="Nowhere"))
     table = TopicStatsTable.decode(found.body).offset_table
     first = table[MessageQueue(topic=TOPIC, broker_name="broker-a", queue_id=0)]
     second = table[MessageQueue(topic=TOPIC, broker_name="broker-a", queue_id=1)]
@@ -160,10 +156,9 @@ async def test_statistics_have_the_ends_of_every_write_queue(tmp_path: Path) -> 
     assert (unknown.code, unknown.remark) == (17, "topic[Nowhere] not exist")
 
 
-async def test_system_topics_are_javas_and_the_brokers_own(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        answer = await desk.ask(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER)
-        found = TopicList.decode(answer.body).topic_list
+async def test_system_topics_are_javas_and_the_brokers_own(desk: Desk) -> None:
+    answer = await desk.ask(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER)
+    found = TopicList.decode(answer.body).topic_list
 
     assert sorted(found) == [
         "BenchmarkTest",
@@ -181,25 +176,23 @@ async def test_system_topics_are_javas_and_the_brokers_own(tmp_path: Path) -> No
     ]
 
 
-async def test_groups_of_a_topic_are_the_online_and_those_with_offsets(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.heartbeat()
-        header = UpdateConsumerOffset(
-            consumer_group="offline", topic=TOPIC, queue_id=0, commit_offset=1
-        )
-        await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
-        answer = await desk.ask(
-            RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, QueryTopicConsumeByWho(topic=TOPIC)
-        )
-        assert GroupList.decode(answer.body).group_list == [GROUP, "offline"]
+async def test_groups_of_a_topic_are_the_online_and_those_with_offsets(desk: Desk) -> None:
+    await desk.heartbeat()
+    header = UpdateConsumerOffset(
+        consumer_group="offline", topic=TOPIC, queue_id=0, commit_offset=1
+    )
+    await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+    answer = await desk.ask(
+        RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, QueryTopicConsumeByWho(topic=TOPIC)
+    )
+    assert GroupList.decode(answer.body).group_list == [GROUP, "offline"]
 
 
-async def test_queues_without_a_topic_are_removed_on_request(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.send()
-        await desk.send(topic="Other")
-        desk.app.broker.topics.delete(TOPIC, now_ms=0)
-        answer = await desk.ask(RequestCode.CLEAN_UNUSED_TOPIC)
-        queues = desk.app.broker.store.queues()
+async def test_queues_without_a_topic_are_removed_on_request(desk: Desk) -> None:
+    await desk.send()
+    await desk.send(topic="Other")
+    desk.app.broker.topics.delete(TOPIC, now_ms=0)
+    answer = await desk.ask(RequestCode.CLEAN_UNUSED_TOPIC)
+    queues = desk.app.broker.store.queues()
 
     assert (answer.code, queues) == (0, [("Other", 0)])

@@ -10,10 +10,9 @@ from remoting.codes import ExtensionCode, RequestCode
 from remoting.command import UNSET_REMARK, Command
 from remoting.headers import CheckTransactionState, EndTransaction, ResumeCheckHalfMessage
 from server.runtime.clock import SystemClock
-from server.store.disk.nowait import ColdRead
 from storefmt.formats.message import Record, decode_record, decode_records
 from tests.server.broker.desk import Desk, running
-from tests.server.broker.serving.test_cold_reads import forget
+from tests.server.cold_disk import forget, hold_cold_reads
 from tests.waiting import eventually, until
 
 OP = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
@@ -61,14 +60,13 @@ async def pushed(desk: Desk, code: RequestCode, count: int = 1) -> list[Command]
     return found[:count]
 
 
-async def test_commit_delivers_and_leaves_an_op_message(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic(queues=2)
-        log_offset, queue_offset = await half(desk, queue_id=1)
-        before = await desk.messages(queue_id=1)
-        answer = await desk.ask(RequestCode.END_TRANSACTION, end(log_offset, queue_offset))
-        after = await desk.messages(queue_id=1)
-        ops = ops_of(desk)
+async def test_commit_delivers_and_leaves_an_op_message(desk: Desk) -> None:
+    await desk.create_topic(queues=2)
+    log_offset, queue_offset = await half(desk, queue_id=1)
+    before = await desk.messages(queue_id=1)
+    answer = await desk.ask(RequestCode.END_TRANSACTION, end(log_offset, queue_offset))
+    after = await desk.messages(queue_id=1)
+    ops = ops_of(desk)
 
     assert before == []
     assert (answer.code, answer.remark) == (0, None)
@@ -78,38 +76,35 @@ async def test_commit_delivers_and_leaves_an_op_message(tmp_path: Path) -> None:
     assert [(op.body, op.tags) for op in ops] == [(b"0", "d")]
 
 
-async def test_rollback_leaves_an_op_message_and_delivers_nothing(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        place = await half(desk)
-        answer = await desk.ask(RequestCode.END_TRANSACTION, end(*place, ROLLBACK))
+async def test_rollback_leaves_an_op_message_and_delivers_nothing(desk: Desk) -> None:
+    await desk.create_topic()
+    place = await half(desk)
+    answer = await desk.ask(RequestCode.END_TRANSACTION, end(*place, ROLLBACK))
 
-        assert (answer.code, answer.remark) == (0, UNSET_REMARK)
-        assert await desk.messages() == []
-        assert [op.body for op in ops_of(desk)] == [b"0"]
+    assert (answer.code, answer.remark) == (0, UNSET_REMARK)
+    assert await desk.messages() == []
+    assert [op.body for op in ops_of(desk)] == [b"0"]
 
 
-async def test_not_known_yet_is_not_answered_and_changes_nothing(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        place = await half(desk)
-        request = Command.request(RequestCode.END_TRANSACTION, end(*place, NOT_KNOWN))
-        with pytest.raises(Exception, match=r"did not answer"):
-            await desk.client.invoke(desk.address, request, timeout_s=0.2)
+async def test_not_known_yet_is_not_answered_and_changes_nothing(desk: Desk) -> None:
+    await desk.create_topic()
+    place = await half(desk)
+    request = Command.request(RequestCode.END_TRANSACTION, end(*place, NOT_KNOWN))
+    with pytest.raises(Exception, match=r"did not answer"):
+        await desk.client.invoke(desk.address, request, timeout_s=0.2)
 
-        assert ops_of(desk) == []
+    assert ops_of(desk) == []
 
 
 @pytest.mark.parametrize("wish", [4, 5, -1])
-async def test_what_is_no_decision_is_refused(tmp_path: Path, wish: int) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        place = await half(desk)
-        answer = await desk.ask(RequestCode.END_TRANSACTION, end(*place, wish))
+async def test_what_is_no_decision_is_refused(desk: Desk, wish: int) -> None:
+    await desk.create_topic()
+    place = await half(desk)
+    answer = await desk.ask(RequestCode.END_TRANSACTION, end(*place, wish))
 
-        assert answer.code == 1
-        assert f"commitOrRollback is {wish}" in (answer.remark or "")
-        assert ops_of(desk) == []
+    assert answer.code == 1
+    assert f"commitOrRollback is {wish}" in (answer.remark or "")
+    assert ops_of(desk) == []
 
 
 @pytest.mark.parametrize(
@@ -124,24 +119,22 @@ async def test_what_is_no_decision_is_refused(tmp_path: Path, wish: int) -> None
 )
 @pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
 async def test_wrong_decisions_are_refused_in_javas_words(
-    tmp_path: Path, changes: dict[str, object], remark: str, how: int
+    desk: Desk, changes: dict[str, object], remark: str, how: int
 ) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        place = await half(desk)
-        answer = await desk.ask(RequestCode.END_TRANSACTION, end(*place, how, **changes))
+    await desk.create_topic()
+    place = await half(desk)
+    answer = await desk.ask(RequestCode.END_TRANSACTION, end(*place, how, **changes))
 
-        assert (answer.code, answer.remark) == (1, remark)
-        assert ops_of(desk) == []
+    assert (answer.code, answer.remark) == (1, remark)
+    assert ops_of(desk) == []
 
 
-async def test_decision_on_an_ordinary_message_is_refused(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        place = await half(desk, properties="PGROUP\1PG", sys_flag=0)
-        answer = await desk.ask(RequestCode.END_TRANSACTION, end(*place))
+async def test_decision_on_an_ordinary_message_is_refused(desk: Desk) -> None:
+    await desk.create_topic()
+    place = await half(desk, properties="PGROUP\1PG", sys_flag=0)
+    answer = await desk.ask(RequestCode.END_TRANSACTION, end(*place))
 
-        assert answer.remark == "Find prepared transaction message failed"
+    assert answer.remark == "Find prepared transaction message failed"
 
 
 async def test_transactions_can_be_forbidden(tmp_path: Path) -> None:
@@ -154,24 +147,22 @@ async def test_transactions_can_be_forbidden(tmp_path: Path) -> None:
         assert (await desk.send(properties="TRAN_MSG\1no")).code == 0
 
 
-async def test_flag_without_the_property_is_stored_as_java_stores_it(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        prepared = await desk.send(b"unseen", sys_flag=4)
-        committed = await desk.send(b"seen", sys_flag=8)
+async def test_flag_without_the_property_is_stored_as_java_stores_it(desk: Desk) -> None:
+    await desk.create_topic()
+    prepared = await desk.send(b"unseen", sys_flag=4)
+    committed = await desk.send(b"seen", sys_flag=8)
 
-        assert (prepared.code, committed.code) == (0, 0)
-        assert [message.body for message in await desk.messages()] == [b"seen"]
+    assert (prepared.code, committed.code) == (0, 0)
+    assert [message.body for message in await desk.messages()] == [b"seen"]
 
 
-async def test_delay_of_a_transaction_begins_with_its_commit(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        place = await half(desk, properties=PROPERTIES + "\2DELAY\0013")
-        await desk.ask(RequestCode.END_TRANSACTION, end(*place))
+async def test_delay_of_a_transaction_begins_with_its_commit(desk: Desk) -> None:
+    await desk.create_topic()
+    place = await half(desk, properties=PROPERTIES + "\2DELAY\0013")
+    await desk.ask(RequestCode.END_TRANSACTION, end(*place))
 
-        (waiting,) = await desk.messages(topic="SCHEDULE_TOPIC_XXXX", queue_id=2)
-        assert (waiting.body, waiting.properties["REAL_TOPIC"]) == (b"paid", "T")
+    (waiting,) = await desk.messages(topic="SCHEDULE_TOPIC_XXXX", queue_id=2)
+    assert (waiting.body, waiting.properties["REAL_TOPIC"]) == (b"paid", "T")
 
 
 async def test_producer_is_asked_and_its_answer_counts(tmp_path: Path) -> None:
@@ -212,34 +203,31 @@ async def test_restart_asks_again_and_resume_begins_anew(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("msg_id", [None, "", "nonsense", "7F00000100002A9F0000000000FFFFFF"])
-async def test_resume_of_what_is_not_there_is_refused(tmp_path: Path, msg_id: str | None) -> None:
-    async with running(tmp_path) as desk:
-        answer = await desk.ask(
-            RequestCode.RESUME_CHECK_HALF_MESSAGE, ResumeCheckHalfMessage(msg_id=msg_id)
-        )
+async def test_resume_of_what_is_not_there_is_refused(desk: Desk, msg_id: str | None) -> None:
+    answer = await desk.ask(
+        RequestCode.RESUME_CHECK_HALF_MESSAGE, ResumeCheckHalfMessage(msg_id=msg_id)
+    )
 
-        assert answer.code == 1
-        assert (answer.remark or "").startswith("Exception was thrown when putting message")
-
-
-async def test_resume_of_an_ordinary_message_is_refused(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        sent = await desk.send()
-        answer = await desk.ask(
-            RequestCode.RESUME_CHECK_HALF_MESSAGE,
-            ResumeCheckHalfMessage(msg_id=sent.ext["msgId"]),
-        )
-
-        assert (answer.code, "it is no half message" in (answer.remark or "")) == (1, True)
+    assert answer.code == 1
+    assert (answer.remark or "").startswith("Exception was thrown when putting message")
 
 
-async def test_open_transactions_are_listed(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        first, second = await half(desk), await half(desk)
-        await desk.ask(RequestCode.END_TRANSACTION, end(*first))
-        answer = await desk.ask(ExtensionCode.GET_OPEN_TRANSACTIONS)
+async def test_resume_of_an_ordinary_message_is_refused(desk: Desk) -> None:
+    await desk.create_topic()
+    sent = await desk.send()
+    answer = await desk.ask(
+        RequestCode.RESUME_CHECK_HALF_MESSAGE,
+        ResumeCheckHalfMessage(msg_id=sent.ext["msgId"]),
+    )
+
+    assert (answer.code, "it is no half message" in (answer.remark or "")) == (1, True)
+
+
+async def test_open_transactions_are_listed(desk: Desk) -> None:
+    await desk.create_topic()
+    first, second = await half(desk), await half(desk)
+    await desk.ask(RequestCode.END_TRANSACTION, end(*first))
+    answer = await desk.ask(ExtensionCode.GET_OPEN_TRANSACTIONS)
 
     body = json.loads(answer.body)
     assert (body["complete"], body["halfOffset"], body["opOffset"]) == (True, 0, 0)
@@ -257,14 +245,7 @@ def test_decision_on_a_cold_half_message_goes_by_way_of_a_thread(
         async with running(tmp_path) as desk:
             await desk.create_topic()
             place = await half(desk)
-            may_read, loop = asyncio.Event(), asyncio.get_running_loop()
-            warm = ColdRead.warm
-
-            def late(cold: ColdRead) -> None:
-                asyncio.run_coroutine_threadsafe(may_read.wait(), loop).result(60)
-                warm(cold)
-
-            monkeypatch.setattr(ColdRead, "warm", late)
+            may_read = hold_cold_reads(monkeypatch)
             forget(tmp_path)
             ends = [
                 asyncio.ensure_future(
@@ -287,17 +268,18 @@ def test_decision_on_a_cold_half_message_goes_by_way_of_a_thread(
         pytest.skip("this file system does not tell what it has in memory")
 
 
-async def test_open_transactions_in_cold_data_are_listed_as_ever(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        places = [await half(desk) for _ in range(300)]
-        for place in places[::2]:
-            await desk.ask(RequestCode.END_TRANSACTION, end(*place, ROLLBACK))
-        warm = await desk.ask(ExtensionCode.GET_OPEN_TRANSACTIONS)
-        forget(tmp_path)
-        cold = await desk.ask(ExtensionCode.GET_OPEN_TRANSACTIONS)
-        warm = warm.body
-        cold = cold.body
+async def test_open_transactions_in_cold_data_are_listed_as_ever(
+    desk: Desk, tmp_path: Path
+) -> None:
+    await desk.create_topic()
+    places = [await half(desk) for _ in range(300)]
+    for place in places[::2]:
+        await desk.ask(RequestCode.END_TRANSACTION, end(*place, ROLLBACK))
+    warm = await desk.ask(ExtensionCode.GET_OPEN_TRANSACTIONS)
+    forget(tmp_path)
+    cold = await desk.ask(ExtensionCode.GET_OPEN_TRANSACTIONS)
+    warm = warm.body
+    cold = cold.body
 
     assert cold == warm
     assert len(json.loads(cold)["transactions"]) == 150

@@ -1,12 +1,10 @@
 """Every request code of RocketMQ 4.9.7 is handled, or is not for brokers."""
 
-from pathlib import Path
-
 from remoting.codes import RequestCode
 from server.broker import handlers
 from server.broker.handlers.unsupported import NOT_FOR_BROKERS
 from server.runtime.registry import collect
-from tests.server.broker.desk import running
+from tests.server.broker.desk import Desk
 
 UNKNOWN = 7_777
 
@@ -19,10 +17,9 @@ def test_every_code_is_handled_or_listed_with_a_reason() -> None:
     assert all(NOT_FOR_BROKERS.values())
 
 
-async def test_codes_that_are_not_for_brokers_are_unknown_as_in_java(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        codes = [*NOT_FOR_BROKERS, UNKNOWN]
-        answers = {code: await desk.ask(code) for code in codes}
+async def test_codes_that_are_not_for_brokers_are_unknown_as_in_java(desk: Desk) -> None:
+    codes = [*NOT_FOR_BROKERS, UNKNOWN]
+    answers = {code: await desk.ask(code) for code in codes}
 
     assert {answer.code for answer in answers.values()} == {3}
     for code in (*NOT_FOR_BROKERS, UNKNOWN):

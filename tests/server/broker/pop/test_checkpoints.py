@@ -14,8 +14,9 @@ from server.broker.pop.checkpoints import (
 )
 from server.store.results import PutMessage
 from storefmt.formats.hosts import pack_host
-from storefmt.formats.message import Record, decode_record, encode_record
+from storefmt.formats.message import Record, decode_record
 from storefmt.formats.properties import parse_properties
+from tests.records import record_bytes
 
 HOST = pack_host("127.0.0.1", 10911)
 KEY = PopKey("T", "G", 0, 0, 1795476736034)
@@ -29,13 +30,10 @@ BATCH = '{"ao":-1,"aol":[5,14],"bn":"bn","c":"G","pt":0,"q":0,"so":0,"t":"T"}'
 
 
 def record_of(body: bytes, tag: str) -> Record:
+    properties = f"TAGS\x01{tag}".encode()
     return decode_record(
-        encode_record(
-            topic=b"rmq_sys_REVIVE_LOG_C", queue_id=0, queue_offset=0, log_offset=0, flag=0,
-            sys_flag=0, born_ms=0, born_host=HOST, store_ms=0, store_host=HOST, reconsume_times=0,
-            prepared_transaction_offset=0, body=body, properties=f"TAGS\x01{tag}".encode(),
-        )
-    )  # fmt: skip
+        record_bytes(topic=b"rmq_sys_REVIVE_LOG_C", body=body, properties=properties)
+    )
 
 
 def ack_message(acknowledged: Acknowledged, broker: str = "broker-a") -> PutMessage:

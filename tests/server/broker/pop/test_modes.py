@@ -87,29 +87,27 @@ async def test_mode_is_saved_as_5_4_0_saves_it_and_known_after_a_start(tmp_path:
     assert json.loads(path.read_text()) == json.loads(WIRE)
 
 
-async def test_mode_of_a_retry_topic_cannot_be_set(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        refused = await set_mode(desk, POP, topic=f"%RETRY%{GROUP}")
-        wrong = await set_mode(desk, POP, topic="a b")
+async def test_mode_of_a_retry_topic_cannot_be_set(desk: Desk) -> None:
+    refused = await set_mode(desk, POP, topic=f"%RETRY%{GROUP}")
+    wrong = await set_mode(desk, POP, topic="a b")
 
     assert (refused.code, refused.remark) == (16, "retry topic is not allowed to set mode")
     assert wrong.code == 29
 
 
-async def test_members_pull_their_part_until_the_group_pops(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic(queues=3)
-        nobody = await assigned(desk, "c1")
-        await desk.heartbeat(client_id="c1")
-        pulled = await assigned(desk, "c1")
-        await set_mode(desk, POP)
-        popped = await assigned(desk, "c1")
-        stranger = await assigned(desk, "c9")
-        unknown = await assigned(desk, "c1", strategy="XX")
-        missing = await assigned(desk, "c1", topic="nope")
-        every = await assigned(desk, "c1", strategy="XX", model=MessageModel.BROADCASTING)
-        await set_mode(desk, PULL)
-        again = await assigned(desk, "c1", strategy="AVG_BY_CIRCLE")
+async def test_members_pull_their_part_until_the_group_pops(desk: Desk) -> None:
+    await desk.create_topic(queues=3)
+    nobody = await assigned(desk, "c1")
+    await desk.heartbeat(client_id="c1")
+    pulled = await assigned(desk, "c1")
+    await set_mode(desk, POP)
+    popped = await assigned(desk, "c1")
+    stranger = await assigned(desk, "c9")
+    unknown = await assigned(desk, "c1", strategy="XX")
+    missing = await assigned(desk, "c1", topic="nope")
+    every = await assigned(desk, "c1", strategy="XX", model=MessageModel.BROADCASTING)
+    await set_mode(desk, PULL)
+    again = await assigned(desk, "c1", strategy="AVG_BY_CIRCLE")
 
     assert (nobody, unknown, missing) == (None, None, None)
     assert pulled == again == ({PULL}, [0, 1, 2])
@@ -127,17 +125,16 @@ async def test_members_pull_their_part_until_the_group_pops(tmp_path: Path) -> N
     ],
 )
 async def test_members_share_queues_as_many_as_are_told(
-    tmp_path: Path, queues: int, share: int, wanted: dict[str, list[int]]
+    desk: Desk, queues: int, share: int, wanted: dict[str, list[int]]
 ) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic(queues=queues)
-        second = Desk(desk.app, type(desk.client)(), desk.address)
-        await desk.heartbeat(client_id="c1")
-        await second.heartbeat(client_id="c2")
-        await set_mode(desk, POP, share)
+    await desk.create_topic(queues=queues)
+    second = Desk(desk.app, type(desk.client)(), desk.address)
+    await desk.heartbeat(client_id="c1")
+    await second.heartbeat(client_id="c2")
+    await set_mode(desk, POP, share)
 
-        found = {member: await assigned(desk, member) for member in wanted}
-        await second.client.close()
+    found = {member: await assigned(desk, member) for member in wanted}
+    await second.client.close()
 
     assert found == {member: ({POP}, ids) for member, ids in wanted.items()}
 

@@ -41,18 +41,17 @@ def seen(answer: Command) -> tuple[int, str]:
     ],
 )
 async def test_pop_that_cannot_be_is_refused(
-    tmp_path: Path, changes: dict[str, object], code: int, remark: str
+    desk: Desk, changes: dict[str, object], code: int, remark: str
 ) -> None:
-    async with running(tmp_path) as desk:
-        await sent(desk, 1)
-        closed = SubscriptionGroup(group_name="no", consume_enable=False)
-        desk.app.broker.groups.put(closed, now_ms=0)
+    await sent(desk, 1)
+    closed = SubscriptionGroup(group_name="no", consume_enable=False)
+    desk.app.broker.groups.put(closed, now_ms=0)
 
-        answer = await ask_pop(desk, **changes)
+    answer = await ask_pop(desk, **changes)
 
-        assert (answer.code, (answer.remark or "")[: len(remark)]) == (code, remark)
-        assert not open_count(desk)
-        assert [one.body for one in await pop(desk)] == [b"0"]
+    assert (answer.code, (answer.remark or "")[: len(remark)]) == (code, remark)
+    assert not open_count(desk)
+    assert [one.body for one in await pop(desk)] == [b"0"]
 
 
 @pytest.mark.parametrize(
@@ -67,36 +66,34 @@ async def test_pop_that_cannot_be_is_refused(
     ],
 )
 async def test_acknowledgement_that_cannot_be_is_refused_and_loses_nothing(
-    tmp_path: Path, changes: dict[str, object], code: int, remark: str
+    desk: Desk, changes: dict[str, object], code: int, remark: str
 ) -> None:
-    async with running(tmp_path) as desk:
-        await sent(desk, 1)
-        (one,) = await pop(desk)
+    await sent(desk, 1)
+    (one,) = await pop(desk)
 
-        answer = await ack(desk, one.handle, **changes)
-        longer = await hide(desk, one.handle, invisible_ms=9_000, **changes)
+    answer = await ack(desk, one.handle, **changes)
+    longer = await hide(desk, one.handle, invisible_ms=9_000, **changes)
 
-        assert answer.code == code
-        assert remark in (answer.remark or "")
-        assert longer.code == code
-        await until(lambda: open_count(desk) == 1, what="the pop open")
+    assert answer.code == code
+    assert remark in (answer.remark or "")
+    assert longer.code == code
+    await until(lambda: open_count(desk) == 1, what="the pop open")
 
 
-async def test_acknowledgement_that_means_nothing_is_answered_as_by_5_4_0(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await sent(desk, 2)
-        first, _ = await pop(desk)
-        others = ReceiptHandle(0, 5, 60_000, 3, "0", "broker-a", 0, 1)
+async def test_acknowledgement_that_means_nothing_is_answered_as_by_5_4_0(desk: Desk) -> None:
+    await sent(desk, 2)
+    first, _ = await pop(desk)
+    others = ReceiptHandle(0, 5, 60_000, 3, "0", "broker-a", 0, 1)
 
-        answers = [
-            await ack(desk, first.handle, group="other"),
-            await ack(desk, others),
-            await ack(desk, first.handle),
-            await ack(desk, first.handle),
-        ]
+    answers = [
+        await ack(desk, first.handle, group="other"),
+        await ack(desk, others),
+        await ack(desk, first.handle),
+        await ack(desk, first.handle),
+    ]
 
-        assert [seen(answer) for answer in answers] == [(0, "")] * 4
-        await until(lambda: _left(desk) == [1], what="one of two acknowledged")
+    assert [seen(answer) for answer in answers] == [(0, "")] * 4
+    await until(lambda: _left(desk) == [1], what="one of two acknowledged")
 
 
 async def batch(desk: Desk, *acks: BatchAck) -> Command:
@@ -104,27 +101,26 @@ async def batch(desk: Desk, *acks: BatchAck) -> Command:
     return await desk.ask(LaterCode.BATCH_ACK_MESSAGE, body=body)
 
 
-async def test_batch_acknowledges_several_messages_at_once(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await sent(desk, 12)
-        popped = await pop(desk)
-        handle = popped[0].handle
-        most = BatchAck(
-            consumer_group=GROUP,
-            topic=TOPIC,
-            start_offset=handle.start_offset,
-            revive_queue_id=handle.revive_queue_id,
-            pop_time=handle.pop_time_ms,
-            invisible_time=handle.invisible_ms,
-            # Bits 0 to 10, as Java writes a BitSet.
-            bits="/wc=",
-        )
-        answer = await batch(desk, most)
-        await until(lambda: _left(desk) == [11], what="eleven of twelve acknowledged")
-        await ack(desk, popped[11].handle)
-        await until(lambda: not open_count(desk), what="the pop closed")
-        empty = await desk.ask(LaterCode.BATCH_ACK_MESSAGE)
-        bad = await batch(desk, BatchAck(consumer_group=GROUP, topic=TOPIC, bits="?"))
+async def test_batch_acknowledges_several_messages_at_once(desk: Desk) -> None:
+    await sent(desk, 12)
+    popped = await pop(desk)
+    handle = popped[0].handle
+    most = BatchAck(
+        consumer_group=GROUP,
+        topic=TOPIC,
+        start_offset=handle.start_offset,
+        revive_queue_id=handle.revive_queue_id,
+        pop_time=handle.pop_time_ms,
+        invisible_time=handle.invisible_ms,
+        # Bits 0 to 10, as Java writes a BitSet.
+        bits="/wc=",
+    )
+    answer = await batch(desk, most)
+    await until(lambda: _left(desk) == [11], what="eleven of twelve acknowledged")
+    await ack(desk, popped[11].handle)
+    await until(lambda: not open_count(desk), what="the pop closed")
+    empty = await desk.ask(LaterCode.BATCH_ACK_MESSAGE)
+    bad = await batch(desk, BatchAck(consumer_group=GROUP, topic=TOPIC, bits="?"))
 
     assert seen(answer) == (0, "")
     assert empty.code == 208
@@ -138,30 +134,29 @@ def _left(desk: Desk) -> list[int]:
     return [at for pop in found if pop is not None for at in pop.left()]
 
 
-async def test_peek_polling_info_and_notification(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await sent(desk, 3)
-        header = PeekMessage(topic=TOPIC, queue_id=-1, max_msg_nums=2, consumer_group=GROUP)
+async def test_peek_polling_info_and_notification(desk: Desk) -> None:
+    await sent(desk, 3)
+    header = PeekMessage(topic=TOPIC, queue_id=-1, max_msg_nums=2, consumer_group=GROUP)
 
-        peeked = await desk.ask(LaterCode.PEEK_MESSAGE, header)
-        there = await desk.ask(LaterCode.NOTIFICATION, _notification())
-        popped = await pop(desk)
-        gone = await desk.ask(LaterCode.PEEK_MESSAGE, header)
-        none = await desk.ask(LaterCode.NOTIFICATION, _notification())
+    peeked = await desk.ask(LaterCode.PEEK_MESSAGE, header)
+    there = await desk.ask(LaterCode.NOTIFICATION, _notification())
+    popped = await pop(desk)
+    gone = await desk.ask(LaterCode.PEEK_MESSAGE, header)
+    none = await desk.ask(LaterCode.NOTIFICATION, _notification())
 
-        assert [record.body for record in decode_records(peeked.body)] == [b"0", b"1"]
-        assert peeked.ext["restNum"] == "1"
-        assert len(popped) == 3
-        assert (gone.code, gone.remark) == (19, "NO_MESSAGE_IN_QUEUE")
-        assert there.ext == {"hasMsg": "true", "pollingFull": "false"}
-        assert none.ext == {"hasMsg": "false", "pollingFull": "false"}
-        for code in (LaterCode.PEEK_MESSAGE, LaterCode.POLLING_INFO, LaterCode.NOTIFICATION):
-            wrong = PollingInfo(consumer_group=GROUP, topic=TOPIC, queue_id=9)
-            ext = {**pop_header().to_ext(), **wrong.to_ext()}
-            command = Command(code=code, ext=ext, ext_written=True)
-            answer = await desk.client.invoke(desk.address, command, timeout_s=60)
-            assert answer.code == 29
-            assert (answer.remark or "").startswith(ILLEGAL_QUEUE)
+    assert [record.body for record in decode_records(peeked.body)] == [b"0", b"1"]
+    assert peeked.ext["restNum"] == "1"
+    assert len(popped) == 3
+    assert (gone.code, gone.remark) == (19, "NO_MESSAGE_IN_QUEUE")
+    assert there.ext == {"hasMsg": "true", "pollingFull": "false"}
+    assert none.ext == {"hasMsg": "false", "pollingFull": "false"}
+    for code in (LaterCode.PEEK_MESSAGE, LaterCode.POLLING_INFO, LaterCode.NOTIFICATION):
+        wrong = PollingInfo(consumer_group=GROUP, topic=TOPIC, queue_id=9)
+        ext = {**pop_header().to_ext(), **wrong.to_ext()}
+        command = Command(code=code, ext=ext, ext_written=True)
+        answer = await desk.client.invoke(desk.address, command, timeout_s=60)
+        assert answer.code == 29
+        assert (answer.remark or "").startswith(ILLEGAL_QUEUE)
 
 
 def _notification() -> Notification:
@@ -199,32 +194,29 @@ async def test_sql_filter_passes_over_what_it_does_not_want(tmp_path: Path) -> N
         assert await pop(desk) == []
 
 
-async def test_a_group_that_begins_at_the_end_gets_what_is_young(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await sent(desk, 3)
+async def test_a_group_that_begins_at_the_end_gets_what_is_young(desk: Desk) -> None:
+    await sent(desk, 3)
 
-        # As in Java: all of a queue whose first message is in memory.
-        assert len(await pop(desk, init_mode=1)) == 3
+    # As in Java: all of a queue whose first message is in memory.
+    assert len(await pop(desk, init_mode=1)) == 3
 
 
 async def test_deleted_topic_answers_what_waits_and_forgets_what_was_popped(
-    tmp_path: Path,
+    desk: Desk,
 ) -> None:
-    async with running(tmp_path) as desk:
-        await sent(desk, 1)
-        await pop(desk, invisible_time=1)
-        desk.app.broker.topics.delete(TOPIC, now_ms=0)
+    await sent(desk, 1)
+    await pop(desk, invisible_time=1)
+    desk.app.broker.topics.delete(TOPIC, now_ms=0)
 
-        await until(lambda: not open_count(desk), what="the pop closed")
+    await until(lambda: not open_count(desk), what="the pop closed")
 
-        assert not desk.app.broker.store.has(f"%RETRY%{GROUP}_{TOPIC}")
+    assert not desk.app.broker.store.has(f"%RETRY%{GROUP}_{TOPIC}")
 
 
-async def test_one_way_pop_takes_nothing(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await sent(desk, 1)
-        command = Command.request(LaterCode.POP_MESSAGE, pop_header(), oneway=True)
-        await desk.client.invoke_oneway(desk.address, command)
-        await desk.ask(RequestCode.GET_ALL_DELAY_OFFSET)
+async def test_one_way_pop_takes_nothing(desk: Desk) -> None:
+    await sent(desk, 1)
+    command = Command.request(LaterCode.POP_MESSAGE, pop_header(), oneway=True)
+    await desk.client.invoke_oneway(desk.address, command)
+    await desk.ask(RequestCode.GET_ALL_DELAY_OFFSET)
 
-        assert [one.body for one in await pop(desk)] == [b"0"]
+    assert [one.body for one in await pop(desk)] == [b"0"]

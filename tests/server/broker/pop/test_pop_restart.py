@@ -14,7 +14,7 @@ from server.broker.config import BrokerRole
 from server.broker.pop import revive
 from storefmt.config.tables import ConsumerOffsets
 from tests.server.broker.desk import GROUP, TOPIC, Desk, broker_settings, running
-from tests.server.broker.ha.pairs import equal_ends, pair_in, state_of
+from tests.server.broker.ha.pairs import Pair, equal_ends, state_of
 from tests.server.broker.pop.popdesk import Popped, ack, ask_pop, pop
 from tests.server.broker.pop.test_pop import REVIVE_LOG, open_count, sent
 from tests.waiting import eventually, until
@@ -123,19 +123,18 @@ async def test_offset_that_was_set_back_after_a_pop_stays_set_back(tmp_path: Pat
 
 
 async def test_saved_offsets_count_a_pop_only_when_its_checkpoint_is_on_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with running(tmp_path) as desk:
-        await sent(desk, 3)
-        broker = desk.app.broker
-        flushed = broker.store.flushed_offset
-        with monkeypatch.context() as patch:
-            patch.setattr(type(broker.store), "flushed_offset", property(lambda self: flushed))
-            (first,) = await pop(desk, max_msg_nums=1)
-            await until(lambda: open_count(desk) == 1, what="the pop open")
-            before = broker.saved_offsets().by_queue()
-        await until(lambda: not broker.store.needs_flush, what="the log flushed")
-        after = broker.saved_offsets().by_queue()
+    await sent(desk, 3)
+    broker = desk.app.broker
+    flushed = broker.store.flushed_offset
+    with monkeypatch.context() as patch:
+        patch.setattr(type(broker.store), "flushed_offset", property(lambda self: flushed))
+        (first,) = await pop(desk, max_msg_nums=1)
+        await until(lambda: open_count(desk) == 1, what="the pop open")
+        before = broker.saved_offsets().by_queue()
+    await until(lambda: not broker.store.needs_flush, what="the log flushed")
+    after = broker.saved_offsets().by_queue()
 
     place = REVIVE_LOG, "CID_RMQ_SYS_REVIVE_COUNTED"
     queue = first.handle.revive_queue_id
@@ -164,25 +163,24 @@ async def test_checkpoint_that_is_open_for_long_is_written_again_with_what_is_do
 
 
 async def test_slave_that_takes_over_knows_what_was_popped_and_what_was_acknowledged(
-    tmp_path: Path,
+    pair: Pair,
 ) -> None:
-    async with pair_in(tmp_path) as pair:
-        master = await pair.start("m", BrokerRole.ASYNC_MASTER)
-        await sent(master, 6)
-        slave = await pair.start("s", BrokerRole.SLAVE)
-        refused = await ask_pop(slave)
-        first = await pop(master, max_msg_nums=4, invisible_time=SHORT_MS)
-        await ack(master, first[0].handle)
-        await ack(master, first[2].handle)
-        await equal_ends(master, slave)
-        await pair.stop("m")
-        await until(lambda: state_of(slave) == "CONNECTING", what="lost")
-        assert (await pair.promote("s")).code == 0
+    master = await pair.start("m", BrokerRole.ASYNC_MASTER)
+    await sent(master, 6)
+    slave = await pair.start("s", BrokerRole.SLAVE)
+    refused = await ask_pop(slave)
+    first = await pop(master, max_msg_nums=4, invisible_time=SHORT_MS)
+    await ack(master, first[0].handle)
+    await ack(master, first[2].handle)
+    await equal_ends(master, slave)
+    await pair.stop("m")
+    await until(lambda: state_of(slave) == "CONNECTING", what="lost")
+    assert (await pair.promote("s")).code == 0
 
-        at_once = await pop(slave, poll_time=10_000)
-        for one in at_once:
-            await ack(slave, one.handle)
-        again = await popped_until_empty(slave, 2)
+    at_once = await pop(slave, poll_time=10_000)
+    for one in at_once:
+        await ack(slave, one.handle)
+    again = await popped_until_empty(slave, 2)
 
     assert (refused.code, "is a slave" in (refused.remark or "")) == (14, True)
     assert bodies(at_once) == [b"4", b"5"]

@@ -22,7 +22,7 @@ from server.store.results import PutResult, PutStatus, RunResult
 from server.store.store import MessageStore
 from storefmt.formats.batch import BatchEntry, join_batch
 from tests.server.broker.desk import Desk, broker_settings, running, send
-from tests.server.broker.ha.pairs import pair_in
+from tests.server.broker.ha.pairs import Pair
 
 ILLEGAL = (
     "the message is illegal, maybe msg body or properties length not matched. msg body length "
@@ -79,19 +79,18 @@ async def ask(desk: Desk, kind: str) -> Command:
 @pytest.mark.parametrize("kind", ["one", "delayed", "batch"])
 @pytest.mark.parametrize("status", list(TABLE))
 async def test_status_is_answered_with_javas_code_and_text(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: PutStatus, kind: str
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, status: PutStatus, kind: str
 ) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        one, several = PutResult(status, -1, -1, 0), RunResult(status, -1, [], 0)
-        with monkeypatch.context() as patch:
-            patch.setattr(MessageStore, "put", lambda *fields: one)
-            patch.setattr(MessageStore, "put_run", lambda *fields: several)
-            answer = await ask(desk, kind)
-        assert (await ask(desk, "one")).code == ResponseCode.SUCCESS
-        info = await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
-        failed = KVTable.decode(info.body).table["putMessageFailedTimes"]
-        stored = len(await desk.messages())
+    await desk.create_topic()
+    one, several = PutResult(status, -1, -1, 0), RunResult(status, -1, [], 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(MessageStore, "put", lambda *fields: one)
+        patch.setattr(MessageStore, "put_run", lambda *fields: several)
+        answer = await ask(desk, kind)
+    assert (await ask(desk, "one")).code == ResponseCode.SUCCESS
+    info = await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
+    failed = KVTable.decode(info.body).table["putMessageFailedTimes"]
+    stored = len(await desk.messages())
     code, text = TABLE[status]
 
     assert answer.code == code
@@ -101,11 +100,10 @@ async def test_status_is_answered_with_javas_code_and_text(
 
 
 @pytest.mark.parametrize("kind", ["one", "delayed", "batch"])
-async def test_slave_stores_nothing_and_says_so(tmp_path: Path, kind: str) -> None:
-    async with pair_in(tmp_path) as pair:
-        slave = await pair.start("s", BrokerRole.SLAVE)
-        answer = await ask(slave, kind)
-        stored = slave.app.broker.store.put_count
+async def test_slave_stores_nothing_and_says_so(pair: Pair, kind: str) -> None:
+    slave = await pair.start("s", BrokerRole.SLAVE)
+    answer = await ask(slave, kind)
+    stored = slave.app.broker.store.put_count
 
     assert (answer.code, stored) == (ResponseCode.SERVICE_NOT_AVAILABLE, 0)
     assert re.fullmatch(NOT_AVAILABLE, answer.remark or ""), answer.remark

@@ -17,18 +17,10 @@ from server.store.disk.nowait import ColdRead
 from storefmt.formats.message import Record, decode_records
 from tests.descriptors import descriptor_count
 from tests.server.broker.desk import Desk, running
+from tests.server.cold_disk import forget, hold_cold_reads
 from tests.waiting import until
 
 COUNT = 300
-
-
-def forget(store: Path) -> None:
-    """Drop every file of a store from the page cache."""
-    for path in (*store.rglob("commitlog/*"), *store.rglob("consumequeue/*/*/*")):
-        fd = os.open(path, os.O_RDWR)
-        os.fsync(fd)
-        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-        os.close(fd)
 
 
 async def fill(desk: Desk) -> None:
@@ -45,16 +37,15 @@ def bodies(records: list[Record]) -> list[bytes]:
     return [record.body.split()[0] for record in records]
 
 
-async def test_cold_pull_is_answered_by_way_of_a_thread(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await fill(desk)
-        forget(tmp_path)
-        cold = await desk.messages(queue_offset=10)
-        count = desk.app.broker.cold.count
-        warm = await desk.messages(queue_offset=10)
-        assert bodies(warm) == bodies(cold)
-        found = bodies(cold)
-        after = desk.app.broker.cold.count
+async def test_cold_pull_is_answered_by_way_of_a_thread(desk: Desk, tmp_path: Path) -> None:
+    await fill(desk)
+    forget(tmp_path)
+    cold = await desk.messages(queue_offset=10)
+    count = desk.app.broker.cold.count
+    warm = await desk.messages(queue_offset=10)
+    assert bodies(warm) == bodies(cold)
+    found = bodies(cold)
+    after = desk.app.broker.cold.count
 
     assert found == [b"%d" % number for number in range(10, 10 + len(found))]
     if not count:
@@ -63,27 +54,19 @@ async def test_cold_pull_is_answered_by_way_of_a_thread(tmp_path: Path) -> None:
 
 
 async def test_sends_are_answered_while_a_cold_read_hangs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with running(tmp_path) as desk:
-        await fill(desk)
-        hangs, loop = asyncio.Event(), asyncio.get_running_loop()
-        warm = ColdRead.warm
-
-        def hang(cold: ColdRead) -> None:
-            asyncio.run_coroutine_threadsafe(hangs.wait(), loop).result(30)
-            warm(cold)
-
-        monkeypatch.setattr(ColdRead, "warm", hang)
-        forget(tmp_path)
-        pull = asyncio.ensure_future(desk.pull(queue_offset=10, commit_offset=7, sys_flag=1))
-        while not desk.app.broker.cold.count and not pull.done():
-            await asyncio.sleep(0)
-        sent = await desk.send(body=b"meanwhile")
-        was_waiting = not pull.done()
-        hangs.set()
-        pulled = (await pull).code
-        sent = sent.code
+    await fill(desk)
+    may_read = hold_cold_reads(monkeypatch)
+    forget(tmp_path)
+    pull = asyncio.ensure_future(desk.pull(queue_offset=10, commit_offset=7, sys_flag=1))
+    while not desk.app.broker.cold.count and not pull.done():
+        await asyncio.sleep(0)
+    sent = await desk.send(body=b"meanwhile")
+    was_waiting = not pull.done()
+    may_read.set()
+    pulled = (await pull).code
+    sent = sent.code
 
     assert (pulled, sent) == (ResponseCode.SUCCESS, ResponseCode.SUCCESS)
     if not was_waiting:
@@ -91,16 +74,16 @@ async def test_sends_are_answered_while_a_cold_read_hangs(
 
 
 async def test_connection_that_closed_meanwhile_is_not_answered_and_holds_nothing(
+    desk: Desk,
     tmp_path: Path,
 ) -> None:
-    async with running(tmp_path) as desk:
-        await fill(desk)
-        forget(tmp_path)
-        pull = asyncio.ensure_future(desk.pull(queue_offset=10))
-        await asyncio.sleep(0)
-        await desk.client.close()
-        await asyncio.gather(pull, return_exceptions=True)
-        assert len(desk.app.broker.hold) == 0
+    await fill(desk)
+    forget(tmp_path)
+    pull = asyncio.ensure_future(desk.pull(queue_offset=10))
+    await asyncio.sleep(0)
+    await desk.client.close()
+    await asyncio.gather(pull, return_exceptions=True)
+    assert len(desk.app.broker.hold) == 0
 
 
 async def test_longest_wait_for_a_disk_is_counted(

@@ -22,7 +22,7 @@ from server.store.timer import files, wheel
 from storefmt.formats.properties import parse_properties
 from storefmt.formats.timer import SLOT_SIZE
 from tests.server.store.simdisk import SimDisk
-from tests.server.store.stores import START_MS, abandon, bodies, message, small_config
+from tests.server.store.stores import START_MS, abandon, bodies, flush, message, small_config
 
 STEP_MS, FLUSH_MS = 50, 500
 TICK_MS = 1_000
@@ -91,12 +91,12 @@ class Machine:
             more = self.timer.step(self.now_ms)
             self.store.write(self.now_ms)
             if self.config.is_sync_flush:
-                self.flush()
+                flush(self.store)
             safe, self.unsafe[:] = list(self.unsafe), []
             for done in safe:
                 done(ResponseCode.SUCCESS)
         if self.now_ms % FLUSH_MS == 0:
-            self.flush()
+            flush(self.store)
         self.store.housekeeping(self.now_ms)
         job = self.timer.flush_job(self.now_ms)
         if job is not None:
@@ -107,12 +107,6 @@ class Machine:
         """Go on for some time."""
         for _ in range(ms // STEP_MS):
             self.step()
-
-    def flush(self) -> None:
-        job = self.store.begin_flush()
-        if job is not None:
-            job.run()
-            self.store.end_flush(job)
 
     def kill(self, *, power_cut: bool = False) -> None:
         abandon(self.store)
@@ -127,7 +121,7 @@ class Machine:
     def stop(self) -> None:
         """Stop in order, as the broker does."""
         self.store.write(self.now_ms)
-        self.flush()
+        flush(self.store)
         job = self.timer.flush_job(self.now_ms, at_end=True)
         if job is not None:
             job.run()

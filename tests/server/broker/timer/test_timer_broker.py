@@ -77,17 +77,14 @@ async def test_each_property_delivers_at_its_time(
         assert int(named["TIMER_OUT_MS"]) <= int(named["TIMER_DEQUEUE_MS"]) <= record.store_ms
 
 
-async def test_recalled_message_is_not_delivered_and_the_others_are(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        at = f"TIMER_DELIVER_MS\x01{soon(1_500)}\x02UNIQ_KEY\x01"
-        answers = [
-            await desk.send(body, properties=at + body.decode()) for body in (b"a", b"b", b"c")
-        ]
-        answer = await recall(desk, answers[1].ext["recallHandle"])
-        found = await until(desk, lambda found: len(found) == 2)
-        # The slot is delivered as a whole, so nothing more comes of it.
-        waits = desk.app.broker.timer.metrics.counts()
+async def test_recalled_message_is_not_delivered_and_the_others_are(desk: Desk) -> None:
+    await desk.create_topic()
+    at = f"TIMER_DELIVER_MS\x01{soon(1_500)}\x02UNIQ_KEY\x01"
+    answers = [await desk.send(body, properties=at + body.decode()) for body in (b"a", b"b", b"c")]
+    answer = await recall(desk, answers[1].ext["recallHandle"])
+    found = await until(desk, lambda found: len(found) == 2)
+    # The slot is delivered as a whole, so nothing more comes of it.
+    waits = desk.app.broker.timer.metrics.counts()
 
     assert answer.code == ResponseCode.SUCCESS
     assert answer.header(RecallMessageResponse).msg_id == "b"
@@ -110,12 +107,11 @@ async def test_recalled_message_is_not_delivered_and_the_others_are(tmp_path: Pa
     ],
 )  # fmt: skip
 async def test_recall_with_a_wrong_handle_is_refused_as_in_java(
-    tmp_path: Path, handle: str, topic: str, code: int, remark: str
+    desk: Desk, handle: str, topic: str, code: int, remark: str
 ) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
+    await desk.create_topic()
 
-        answer = await recall(desk, handle, topic=topic)
+    answer = await recall(desk, handle, topic=topic)
 
     assert (answer.code, answer.remark) == (code, remark)
 
@@ -130,11 +126,10 @@ async def test_recall_that_is_switched_off_is_refused(tmp_path: Path) -> None:
     assert answer.remark == "recall failed, operation is forbidden"
 
 
-async def test_delay_beyond_the_maximum_is_refused_with_the_text_of_java(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
+async def test_delay_beyond_the_maximum_is_refused_with_the_text_of_java(desk: Desk) -> None:
+    await desk.create_topic()
 
-        answer = await desk.send(properties="TIMER_DELAY_SEC\x01259201")
+    answer = await desk.send(properties="TIMER_DELAY_SEC\x01259201")
 
     assert answer.code == ResponseCode.MESSAGE_ILLEGAL
     assert answer.remark is not None
@@ -176,17 +171,15 @@ async def test_pending_messages_outlive_a_stop(tmp_path: Path) -> None:
     assert b'"timingCount":{"T":{"count":1,' in metrics.body
 
 
-async def test_delay_level_goes_before_a_time(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        await desk.send(properties=f"DELAY\x011\x02TIMER_DELIVER_MS\x01{soon(100_000)}")
-        (found,) = await until(desk, lambda found: len(found) == 1)
+async def test_delay_level_goes_before_a_time(desk: Desk) -> None:
+    await desk.create_topic()
+    await desk.send(properties=f"DELAY\x011\x02TIMER_DELIVER_MS\x01{soon(100_000)}")
+    (found,) = await until(desk, lambda found: len(found) == 1)
 
     assert "TIMER_DELIVER_MS" not in found.properties
 
 
-async def test_no_client_may_send_to_the_topic_of_the_timer(tmp_path: Path) -> None:
-    async with running(tmp_path) as desk:
-        answer = await desk.send(topic=TIMER_TOPIC)
+async def test_no_client_may_send_to_the_topic_of_the_timer(desk: Desk) -> None:
+    answer = await desk.send(topic=TIMER_TOPIC)
 
     assert answer.code == ResponseCode.NO_PERMISSION

@@ -27,9 +27,10 @@ from server.broker.transaction.half_messages import (
 from server.store.results import PutMessage, PutResult, PutStatus
 from storefmt.errors import BadCall
 from storefmt.formats.hosts import pack_host
-from storefmt.formats.message import Record, decode_record, encode_record
+from storefmt.formats.message import Record, decode_record
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
+from tests.records import encoded
 
 HOST = pack_host("127.0.0.1", 21911)
 ENDED = {Half.COMMITTED, Half.ROLLED_BACK}
@@ -85,41 +86,20 @@ def story(golden: Golden) -> Story:
 
 def as_record(message: PutMessage, like: Record) -> bytes:
     """Return a put message as the record at the place of ``like``."""
-    return encode_record(
+    return encoded(
+        like,
         topic=message.topic_bytes,
         queue_id=message.queue_id,
-        queue_offset=like.queue_offset,
-        log_offset=like.log_offset,
         flag=message.flag,
         sys_flag=message.sys_flag,
         born_ms=message.born_ms,
         born_host=message.born_host,
-        store_ms=like.store_ms,
         store_host=message.store_host,
         reconsume_times=message.reconsume_times,
         prepared_transaction_offset=message.prepared_transaction_offset,
         body=message.body,
+        body_crc=None,
         properties=message.properties,
-    )
-
-
-def raw(record: Record) -> bytes:
-    """Return a record's bytes."""
-    return encode_record(
-        topic=record.topic.encode(),
-        queue_id=record.queue_id,
-        queue_offset=record.queue_offset,
-        log_offset=record.log_offset,
-        flag=record.flag,
-        sys_flag=record.sys_flag,
-        born_ms=record.born_ms,
-        born_host=record.born_host,
-        store_ms=record.store_ms,
-        store_host=record.store_host,
-        reconsume_times=record.reconsume_times,
-        prepared_transaction_offset=record.prepared_transaction_offset,
-        body=record.body,
-        properties=record.properties_raw,
     )
 
 
@@ -135,7 +115,7 @@ def test_prepared_message_is_the_real_half_record(story: Story) -> None:
     prepare(message, sent)
 
     assert is_prepared(sent)
-    assert as_record(message, half) == raw(half)
+    assert as_record(message, half) == encoded(half)
 
 
 def test_committed_messages_are_the_real_ones(story: Story) -> None:
@@ -148,7 +128,7 @@ def test_committed_messages_are_the_real_ones(story: Story) -> None:
     ]
 
     assert len(real) >= 8
-    assert made == [raw(record) for record in real]
+    assert made == [encoded(record) for record in real]
 
 
 def test_op_messages_are_the_real_ones(story: Story) -> None:
@@ -159,7 +139,7 @@ def test_op_messages_are_the_real_ones(story: Story) -> None:
         decided_half = decided_offset(op)
         assert decided_half is not None
         half = by_queue_offset[decided_half]
-        assert as_record(decided(half, store_host=HOST, now_ms=op.born_ms), op) == raw(op)
+        assert as_record(decided(half, store_host=HOST, now_ms=op.born_ms), op) == encoded(op)
 
 
 def test_copies_of_checks_are_the_real_ones(story: Story) -> None:
@@ -168,7 +148,7 @@ def test_copies_of_checks_are_the_real_ones(story: Story) -> None:
 
         made = renewed(half, counted(half.properties), store_host=HOST)
 
-        assert as_record(made, copy) == raw(copy)
+        assert as_record(made, copy) == encoded(copy)
         assert state_of(copy) is Half.RENEWED
 
 
@@ -178,7 +158,7 @@ def test_given_up_message_is_the_real_one(story: Story) -> None:
 
     made = given_up(half, half.properties)
 
-    assert as_record(made, real) == raw(real)
+    assert as_record(made, real) == encoded(real)
     assert state_of(real) is Half.GIVEN_UP
 
 

@@ -8,10 +8,9 @@ import pytest
 from remoting.codes import ResponseCode
 from server.broker.transaction.half_messages import GROUP
 from server.runtime.clock import SystemClock
-from server.store.disk.nowait import ColdRead
 from storefmt.names import HALF_TOPIC
 from tests.server.broker.desk import Desk, running
-from tests.server.broker.serving.test_cold_reads import forget
+from tests.server.cold_disk import forget, hold_cold_reads
 from tests.waiting import until
 
 COUNT = 200
@@ -37,17 +36,10 @@ async def test_round_over_cold_half_messages_lets_sends_pass(
 ) -> None:
     async with running(tmp_path, transaction_time_out_ms=0) as desk:
         await fill(desk)
-        broker, loop = desk.app.broker, asyncio.get_running_loop()
-        may_read = asyncio.Event()
+        broker = desk.app.broker
+        may_read = hold_cold_reads(monkeypatch)
         if not hangs:
             may_read.set()
-        warm = ColdRead.warm
-
-        def late(cold: ColdRead) -> None:
-            asyncio.run_coroutine_threadsafe(may_read.wait(), loop).result(60)
-            warm(cold)
-
-        monkeypatch.setattr(ColdRead, "warm", late)
         forget(tmp_path)
         checks = asyncio.ensure_future(broker.check_transactions(0))
         if hangs:

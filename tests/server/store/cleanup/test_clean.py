@@ -29,6 +29,7 @@ from tests.server.store.stores import (
     bodies,
     config_of,
     flush,
+    keep_up,
     message,
     open_store,
     put_all,
@@ -52,10 +53,7 @@ def settings(root: Path, **values: object) -> StoreConfig:
 
 def sync(store: MessageStore, now_ms: int = START_MS + COUNT) -> None:
     flush(store)
-    job = store.housekeeping(now_ms + 10_000)
-    if job is not None:
-        job.run()
-        store.end_flush(job)
+    keep_up(store, now_ms + 10_000)
 
 
 def clean(store: MessageStore, now_ms: int = START_MS + COUNT) -> None:

@@ -20,6 +20,7 @@ from tests.server.store.stores import (
     bodies,
     delete_topic,
     flush,
+    keep_up,
     make_ahead,
     message,
     open_store,
@@ -87,10 +88,7 @@ class Machine:
             if self.chance.random() < 0.3:
                 flush(self.store)
             make_ahead(self.store)
-            job = self.store.housekeeping(self.now_ms)
-            if job is not None:
-                job.run()
-                self.store.end_flush(job)
+            keep_up(self.store, self.now_ms)
             if self.deletes_topics and self.chance.random() < 0.04:
                 gone = self.chance.choice(NAMES)
                 delete_topic(self.store, gone)

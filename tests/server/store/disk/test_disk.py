@@ -10,6 +10,7 @@ import pytest
 
 from server.store.disk.disk import DiskFile, RealDisk, open_files_max
 from server.store.disk.nowait import ColdRead, no_wait
+from tests.server.cold_disk import forget_file
 
 SIZE = 1 << 20
 
@@ -20,17 +21,9 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "file"
 
 
-def forget(path: Path) -> None:
-    """Drop a file from the page cache."""
-    fd = os.open(path, os.O_RDWR)
-    os.fsync(fd)
-    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-    os.close(fd)
-
-
 def open_cold(path: Path) -> DiskFile:
     """Return an open file of which nothing is cached; skips where the system cannot tell."""
-    forget(path)
+    forget_file(path)
     file = RealDisk().open(path)
     try:
         with no_wait():
@@ -38,7 +31,7 @@ def open_cold(path: Path) -> DiskFile:
     except ColdRead as cold:
         # The kernel has begun to read what was asked for: end that, and forget it again.
         cold.warm()
-        forget(path)
+        forget_file(path)
         return file
     pytest.skip("this file system does not tell what it has in memory")
 
@@ -105,7 +98,7 @@ def test_other_threads_and_plain_reads_wait(path: Path) -> None:
         other.start()
         other.join()
 
-    forget(path)
+    forget_file(path)
     assert found == [bytes(range(256))] == [file.pread(256, 0)]
     file.close()
 

@@ -8,6 +8,7 @@ import pytest
 from server.store.disk import mapped
 from server.store.disk.disk import DiskFile, RealDisk
 from server.store.disk.mapped import SPAN_MAX
+from tests.server.cold_disk import forget_file
 
 SIZE = 4 << 20
 BASE = 7 << 30
@@ -72,10 +73,7 @@ def test_a_file_cut_under_the_mapping_kills_nobody(file: DiskFile, path: Path) -
 
 
 def test_pages_that_are_not_in_memory_are_not_touched(path: Path) -> None:
-    fd = os.open(path, os.O_RDWR)
-    os.fsync(fd)
-    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-    os.close(fd)
+    forget_file(path)
     file = RealDisk().open(path)
     if file.parts([(0, 10)], 0) is not None:
         pytest.skip("this file system keeps everything in memory")

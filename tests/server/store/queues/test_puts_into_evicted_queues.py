@@ -22,6 +22,7 @@ from tests.server.store.stores import (
     bodies,
     delete_topic,
     flush,
+    keep_up,
     message,
     open_store,
     small_config,
@@ -216,10 +217,7 @@ class Model:
 
     def do_upkeep(self) -> None:
         self.now_ms += self.chance.choice((200, 1_000, 60_000))
-        job = self.store.housekeeping(self.now_ms)
-        if job is not None:
-            job.run()
-            self.store.end_flush(job)
+        keep_up(self.store, self.now_ms)
 
     def do_delete(self) -> None:
         if self.chance.random() < 0.1:

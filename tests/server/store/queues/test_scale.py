@@ -16,6 +16,7 @@ from tests.server.store.stores import (
     abandon,
     bodies,
     flush,
+    keep_up,
     make_ahead,
     message,
     open_store,
@@ -71,10 +72,7 @@ class Run:
         self.now_ms += self.chance.choice((200, 200, 1_000, 1_000, 20_000, 60_000))
         flush(self.store)
         make_ahead(self.store)
-        job = self.store.housekeeping(self.now_ms)
-        if job is not None:
-            job.run()
-            self.store.end_flush(job)
+        keep_up(self.store, self.now_ms)
 
     def restart(self) -> None:
         """Stop or kill the store, and open it again."""

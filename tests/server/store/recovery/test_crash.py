@@ -18,6 +18,7 @@ from tests.server.store.simdisk import SimDisk, SimFile
 from tests.server.store.stores import (
     START_MS,
     flush,
+    keep_up,
     make_ahead,
     message,
     open_store,
@@ -60,17 +61,11 @@ def send(store: MessageStore, history: History, chance: random.Random) -> None:
             history.put.setdefault(place, set()).add(body)
             batch.append((place, body))
     store.write(history.now_ms)
-    job = store.begin_flush()
-    if job is not None:
-        job.run()
-        store.end_flush(job)
+    flush(store)
     history.acknowledged.update(batch)
     history.now_ms += chance.randrange(20)
     make_ahead(store)
-    upkeep = store.housekeeping(history.now_ms)
-    if upkeep is not None:
-        upkeep.run()
-        store.end_flush(upkeep)
+    keep_up(store, history.now_ms)
 
 
 def check(disk: SimDisk, history: History) -> MessageStore:

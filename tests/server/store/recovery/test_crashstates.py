@@ -34,6 +34,7 @@ from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (
     START_MS,
     delete_topic,
+    keep_up,
     make_ahead,
     message,
     open_store,
@@ -82,10 +83,7 @@ def flush(store: MessageStore, promise: Promise) -> None:
 def upkeep(store: MessageStore, now_ms: int) -> None:
     """Do what is due, as the broker's timer does."""
     make_ahead(store)
-    job = store.housekeeping(now_ms)
-    if job is not None:
-        job.run()
-        store.end_flush(job)
+    keep_up(store, now_ms)
 
 
 def clean(store: MessageStore, promise: Promise, now_ms: int) -> None:

@@ -29,6 +29,7 @@ from tests.server.store.stores import (
     abandon,
     bodies,
     flush,
+    keep_up,
     message,
     open_store,
     records_of_key,
@@ -72,10 +73,7 @@ def source(*, clean: bool) -> tuple[SimDisk, list[int]]:
         if number == COUNT // 2:
             # The safe point of a kill is in the middle.
             flush(store)
-            job = store.housekeeping(START_MS + 3_600_000)
-            assert job is not None
-            job.run()
-            store.end_flush(job)
+            assert keep_up(store, START_MS + 3_600_000)
     if clean:
         store.close(START_MS + COUNT)
     else:

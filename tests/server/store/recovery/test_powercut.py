@@ -30,6 +30,7 @@ from tests.server.store.stores import (
     abandon,
     bodies,
     flush,
+    keep_up,
     message,
     open_store,
     small_config,
@@ -55,10 +56,7 @@ def send_all(root: Path) -> None:
         store.write(START_MS + number)
         flush(store)
         print(number, flush=True)
-        job = store.housekeeping(START_MS + number * 2_000)
-        if job is not None:
-            job.run()
-            store.end_flush(job)
+        keep_up(store, START_MS + number * 2_000)
 
 
 def run(*words: str) -> None:

@@ -27,6 +27,7 @@ from tests.server.store.stores import (
     START_MS,
     bodies,
     flush,
+    keep_up,
     message,
     open_store,
     records_of_key,
@@ -81,10 +82,7 @@ def scripted_run(root: Path, said: memoryview) -> None:
             said[0:2] = (number + 1).to_bytes(2, "big")
             if number % SAVE_EVERY == 0:
                 save(root, number, said)
-            job = store.housekeeping(START_MS + number * 20_000)
-            if job is not None:
-                job.run()
-                store.end_flush(job)
+            keep_up(store, START_MS + number * 20_000)
         store.close(START_MS + first + half)
 
 

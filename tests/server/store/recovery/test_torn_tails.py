@@ -24,6 +24,7 @@ from tests.server.store.stores import (
     START_MS,
     bodies,
     flush,
+    keep_up,
     open_store,
     put_all,
     records_of_key,
@@ -47,10 +48,7 @@ def sources(*, clean: bool) -> Files:
     if not clean:
         # The safe point is in the middle; what follows was flushed and not said.
         flush(store)
-        job = store.housekeeping(START_MS + 3_600_000)
-        assert job is not None
-        job.run()
-        store.end_flush(job)
+        assert keep_up(store, START_MS + 3_600_000)
     put_all(store, range(COUNT // 2, COUNT))
     if clean:
         store.close(START_MS + COUNT)

@@ -31,6 +31,7 @@ from tests.server.store.stores import (
     delete_topic,
     flush,
     index_contents,
+    keep_up,
     message,
     open_store,
     put_all,
@@ -46,10 +47,7 @@ FOLDERS = ("commitlog", "consumequeue")
 def sync(store: MessageStore) -> None:
     """Let everything reach the disk, as the upkeep of once a minute does."""
     flush(store)
-    job = store.housekeeping(START_MS + 3_600_000)
-    assert job is not None
-    job.run()
-    store.end_flush(job)
+    assert keep_up(store, START_MS + 3_600_000)
 
 
 @pytest.fixture(scope="module")
@@ -452,10 +450,7 @@ def run(disk: SimDisk, chance: random.Random) -> None:
         if chance.random() < 0.5:
             flush(store)
         now_ms += chance.randrange(20)
-        job = store.housekeeping(now_ms)
-        if job is not None:
-            job.run()
-            store.end_flush(job)
+        keep_up(store, now_ms)
         if chance.random() < 0.02:
             delete_topic(store, "gone")
 
@@ -563,10 +558,7 @@ def test_kill_while_a_flush_took_long_loses_nothing_to_readers(tmp_path: Path) -
     # The upkeep of once a second writes the queues; the log is still being flushed.
     assert store.housekeeping(START_MS + 5_000) is None
     put_all(store, range(10_001, 12_001, 2))
-    round_of_syncs = store.housekeeping(START_MS + 60_000)
-    assert round_of_syncs is not None
-    round_of_syncs.run()
-    store.end_flush(round_of_syncs)
+    assert keep_up(store, START_MS + 60_000)
     abandon(store)
 
     store = open_store(config)

@@ -42,25 +42,22 @@ def test_life_of_a_key_is_what_the_broker_did(golden: Golden, key: str) -> None:
     assert [step.at_ms for step in life.steps] == sorted(step.at_ms for step in life.steps)
 
 
-def test_every_way_to_name_a_message_gives_the_same_life(golden: Golden) -> None:
-    path = golden.store("kinds")
-    by_key = life_of(path, "retry1")
+def test_every_way_to_name_a_message_gives_the_same_life(kinds: Path) -> None:
+    by_key = life_of(kinds, "retry1")
     half = by_key.steps[0].record
 
-    by_unique_key = life_of(path, half.unique_key or "")
-    by_offset_id = life_of(path, by_key.steps[2].record.msg_id)
+    by_unique_key = life_of(kinds, half.unique_key or "")
+    by_offset_id = life_of(kinds, by_key.steps[2].record.msg_id)
 
     assert steps_of(by_unique_key) == steps_of(by_offset_id) == LIVES["retry1"]
 
 
-def test_a_pending_transaction_is_said(golden: Golden) -> None:
-    path = golden.store("kinds")
-
-    pending = life_of(path, "pending-0")
+def test_a_pending_transaction_is_said(kinds: Path) -> None:
+    pending = life_of(kinds, "pending-0")
 
     assert any("pending" in note for note in pending.notes)
     assert not any(
-        "pending" in n for k in ("never-0", "rollback-0") for n in life_of(path, k).notes
+        "pending" in n for k in ("never-0", "rollback-0") for n in life_of(kinds, k).notes
     )
 
 
@@ -117,34 +114,30 @@ def test_a_recall_is_found_where_the_index_has_only_the_timer(
         assert store.index_files[-1].header.end_log_offset > recall.log_offset
 
 
-def test_without_an_index_the_whole_log_is_read_and_it_is_said(golden: Golden) -> None:
-    path = golden.store("kinds")
-    for file in (path / "index").iterdir():
+def test_without_an_index_the_whole_log_is_read_and_it_is_said(kinds: Path) -> None:
+    for file in (kinds / "index").iterdir():
         file.unlink()
 
-    life = life_of(path, "retry1")
+    life = life_of(kinds, "retry1")
 
     assert steps_of(life) == LIVES["retry1"]
     assert any("whole log" in note for note in life.notes)
 
 
-def test_without_the_op_queue_the_rest_is_still_told(golden: Golden) -> None:
-    path = golden.store("kinds")
-    for file in (path / "consumequeue" / "RMQ_SYS_TRANS_OP_HALF_TOPIC").rglob("0*"):
+def test_without_the_op_queue_the_rest_is_still_told(kinds: Path) -> None:
+    for file in (kinds / "consumequeue" / "RMQ_SYS_TRANS_OP_HALF_TOPIC").rglob("0*"):
         if file.is_file():
             file.unlink()
 
-    assert steps_of(life_of(path, "commit-0")) == ["half", "commit"]
+    assert steps_of(life_of(kinds, "commit-0")) == ["half", "commit"]
 
 
-def test_topic_narrows_a_key_to_what_was_sent_there(golden: Golden) -> None:
-    path = golden.store("kinds")
-
-    there = life_of(path, "retry1", topic="kd-retry")
+def test_topic_narrows_a_key_to_what_was_sent_there(kinds: Path) -> None:
+    there = life_of(kinds, "retry1", topic="kd-retry")
 
     assert steps_of(there) == LIVES["retry1"]
     with pytest.raises(NotInStore, match="kd-normal"):
-        life_of(path, "retry1", topic="kd-normal")
+        life_of(kinds, "retry1", topic="kd-normal")
 
 
 @pytest.mark.parametrize("which", ["no-such-key", "7F000001000055970000000000FFFFFF", "", "\x1b"])
@@ -153,9 +146,8 @@ def test_what_is_not_there_is_not_in_store(golden: Golden, which: str) -> None:
         life_of(golden.store("kinds"), which)
 
 
-def test_a_message_without_unique_key_is_followed_by_its_offset_id(golden: Golden) -> None:
-    path = golden.store("basic")
-    with StoreDir.open(path) as store:
+def test_a_message_without_unique_key_is_followed_by_its_offset_id(basic: Path) -> None:
+    with StoreDir.open(basic) as store:
         raw = next(r for r in store.records() if isinstance(r, Record) and not r.unique_key)
         life = trace(store, raw.msg_id)
 

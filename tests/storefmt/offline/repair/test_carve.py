@@ -35,10 +35,9 @@ def test_every_record_of_a_store_is_found_once(name: str, golden: Golden) -> Non
     assert carve(*files_to_carve(path / "commitlog")) == records_in(path)
 
 
-def test_a_file_that_was_shifted_cut_and_renamed(golden: Golden, tmp_path: Path) -> None:
-    path = golden.store("basic")
-    first = (path / "commitlog" / f"{0:020d}").read_bytes()
-    whole = records_in(path)
+def test_a_file_that_was_shifted_cut_and_renamed(basic: Path, tmp_path: Path) -> None:
+    first = (basic / "commitlog" / f"{0:020d}").read_bytes()
+    whole = records_in(basic)
     orphan = tmp_path / "lost+found-17"
     orphan.write_bytes(random.Random(SEED).randbytes(777) + first[1000:100_000])
 
@@ -50,15 +49,14 @@ def test_a_file_that_was_shifted_cut_and_renamed(golden: Golden, tmp_path: Path)
     assert not any(each.in_place for each in found)
 
 
-def test_copies_count_once(golden: Golden, tmp_path: Path) -> None:
-    path = golden.store("ipv6")
-    file = path / "commitlog" / f"{0:020d}"
+def test_copies_count_once(ipv6: Path, tmp_path: Path) -> None:
+    file = ipv6 / "commitlog" / f"{0:020d}"
     (tmp_path / "copy").write_bytes(file.read_bytes() * 2)
     carver = Carver()
 
     found = list(carver.search([file, tmp_path / "copy"]))
 
-    assert len(found) == len(records_in(path)) == carver.count.records
+    assert len(found) == len(records_in(ipv6)) == carver.count.records
     assert carver.count.copies == 2 * carver.count.records
     assert len(carve(file, tmp_path / "copy", dedupe=False)) == 3 * carver.count.records
 
@@ -77,14 +75,13 @@ def test_a_page_of_zeros_costs_only_what_it_hits(golden: Golden) -> None:
     assert carve(*files_to_carve(path / "commitlog")) == records_in(path)
 
 
-def test_carved_records_become_a_store(golden: Golden, tmp_path: Path) -> None:
-    path = golden.store("basic")
-    whole = records_in(path)
+def test_carved_records_become_a_store(basic: Path, tmp_path: Path) -> None:
+    whole = records_in(basic)
     heap = tmp_path / "heap.bin"
-    parts = [file.read_bytes() for file in sorted((path / "commitlog").iterdir())]
+    parts = [file.read_bytes() for file in sorted((basic / "commitlog").iterdir())]
     random.Random(SEED).shuffle(parts)
     heap.write_bytes(b"x".join(parts))
-    log = CarvedLog(OutputDirectory.make(tmp_path / "log", source=path), file_size=262144)
+    log = CarvedLog(OutputDirectory.make(tmp_path / "log", source=basic), file_size=262144)
     for found in Carver().search([heap]):
         assert log.put(found)
     log.close()
@@ -100,10 +97,9 @@ def test_carved_records_become_a_store(golden: Golden, tmp_path: Path) -> None:
         }
 
 
-def test_of_two_records_for_one_place_the_first_stays(golden: Golden, tmp_path: Path) -> None:
-    path = golden.store("ipv6")
-    first = next(Carver().search(files_to_carve(path / "commitlog")))
-    log = CarvedLog(OutputDirectory.make(tmp_path / "log", source=path))
+def test_of_two_records_for_one_place_the_first_stays(ipv6: Path, tmp_path: Path) -> None:
+    first = next(Carver().search(files_to_carve(ipv6 / "commitlog")))
+    log = CarvedLog(OutputDirectory.make(tmp_path / "log", source=ipv6))
 
     assert log.put(first)
     assert not log.put(first)
@@ -111,7 +107,7 @@ def test_of_two_records_for_one_place_the_first_stays(golden: Golden, tmp_path: 
     assert not log.put(first._replace(record=first.record._replace(log_offset=(1 << 30) - 8)))
     log.close()
     with pytest.raises(BadCall):
-        CarvedLog(OutputDirectory.make(tmp_path / "other", source=path), file_size=0)
+        CarvedLog(OutputDirectory.make(tmp_path / "other", source=ipv6), file_size=0)
 
 
 def test_any_bytes_give_an_answer(tmp_path: Path) -> None:
@@ -129,9 +125,8 @@ def test_any_bytes_give_an_answer(tmp_path: Path) -> None:
         assert carve(file) == []
 
 
-def test_holes_cost_nothing_and_links_are_not_followed(golden: Golden, tmp_path: Path) -> None:
-    path = golden.store("ipv6")
-    data = (path / "commitlog" / f"{0:020d}").read_bytes()
+def test_holes_cost_nothing_and_links_are_not_followed(ipv6: Path, tmp_path: Path) -> None:
+    data = (ipv6 / "commitlog" / f"{0:020d}").read_bytes()
     sparse = tmp_path / "dir" / "sparse"
     sparse.parent.mkdir()
     with sparse.open("wb") as file:
@@ -142,7 +137,7 @@ def test_holes_cost_nothing_and_links_are_not_followed(golden: Golden, tmp_path:
 
     found = list(carver.search(files_to_carve(tmp_path / "dir")))
 
-    assert [each.record for each in found] == records_in(path)
+    assert [each.record for each in found] == records_in(ipv6)
     assert carver.count.size < 1 << 20
     with pytest.raises(NotInStore):
         files_to_carve(tmp_path / "nothing")

@@ -46,12 +46,11 @@ def actions_of(root: Path, out: Path, name: str) -> list[Action]:
 
 
 @pytest.mark.parametrize("name", [OFFSETS, DELAYS, GROUPS])
-def test_missing_file_with_a_backup_is_a_warning(golden: Golden, name: str, tmp_path: Path) -> None:
-    root = golden.store("kinds")
-    lose(root, name, backup=True)
+def test_missing_file_with_a_backup_is_a_warning(kinds: Path, name: str, tmp_path: Path) -> None:
+    lose(kinds, name, backup=True)
 
-    (found,) = found_in(root, name)
-    (action,) = actions_of(root, tmp_path / "out", name)
+    (found,) = found_in(kinds, name)
+    (action,) = actions_of(kinds, tmp_path / "out", name)
 
     assert (found.kind, found.severity) == ("config_fallback", Severity.WARNING)
     assert f"config/{name}.bak" in found.hint
@@ -63,13 +62,12 @@ def test_missing_file_with_a_backup_is_a_warning(golden: Golden, name: str, tmp_
 
 @pytest.mark.parametrize("name", [OFFSETS, DELAYS, GROUPS])
 def test_missing_file_without_a_backup_is_a_warning_where_the_store_shows_that_it_was(
-    golden: Golden, name: str, tmp_path: Path
+    kinds: Path, name: str, tmp_path: Path
 ) -> None:
-    root = golden.store("kinds")
-    lose(root, name, backup=False)
+    lose(kinds, name, backup=False)
 
-    (found,) = found_in(root, name)
-    (action,) = actions_of(root, tmp_path / "out", name)
+    (found,) = found_in(kinds, name)
+    (action,) = actions_of(kinds, tmp_path / "out", name)
 
     assert (found.kind, found.severity) == ("config_missing", Severity.WARNING)
     assert EFFECTS[name] in found.hint

@@ -105,24 +105,22 @@ def test_each_queue_and_index_file_lost_alone_comes_back(golden: Golden, tmp_pat
         shutil.rmtree(out)
 
 
-def test_a_delay_queue_gets_due_times_of_other_levels(golden: Golden, tmp_path: Path) -> None:
-    path = golden.store("ipv6")
+def test_a_delay_queue_gets_due_times_of_other_levels(ipv6: Path, tmp_path: Path) -> None:
     later = " ".join(f"{ms // 1000 + 1}s" for ms in parse_delay_levels(DELAY_LEVELS))
 
-    rebuilt(path, tmp_path / "out", StoreShape(delay_levels=later))
+    rebuilt(ipv6, tmp_path / "out", StoreShape(delay_levels=later))
 
-    name = next(iter(files_of(path, "consumequeue/SCHEDULE_TOPIC_XXXX")))
-    old, new = (decode_entries((root / name).read_bytes()) for root in (path, tmp_path / "out"))
+    name = next(iter(files_of(ipv6, "consumequeue/SCHEDULE_TOPIC_XXXX")))
+    old, new = (decode_entries((root / name).read_bytes()) for root in (ipv6, tmp_path / "out"))
     assert new[0].tags_code == old[0].tags_code + 1000
 
 
-def test_a_deleted_topic_does_not_come_back(golden: Golden, tmp_path: Path) -> None:
-    path = golden.store("basic")
-    topics = path / "config" / "topics.json"
+def test_a_deleted_topic_does_not_come_back(basic: Path, tmp_path: Path) -> None:
+    topics = basic / "config" / "topics.json"
     topics.write_text(topics.read_text().replace('"tiny"', '"other"'))
-    shutil.rmtree(path / "consumequeue" / "tiny")
+    shutil.rmtree(basic / "consumequeue" / "tiny")
 
-    done = rebuilt(path, tmp_path / "out")
+    done = rebuilt(basic, tmp_path / "out")
 
     assert not (tmp_path / "out" / "consumequeue" / "tiny").exists()
     assert any("topic tiny is in no topics.json" in note for note in done.notes)
@@ -130,21 +128,19 @@ def test_a_deleted_topic_does_not_come_back(golden: Golden, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("size", "slots"), [(-1, 0), (0, -5), (1 << 40, 0)])
 def test_sizes_that_fit_no_file_are_refused(
-    size: int, slots: int, golden: Golden, tmp_path: Path
+    size: int, slots: int, ipv6: Path, tmp_path: Path
 ) -> None:
-    path = golden.store("ipv6")
     with pytest.raises(BadCall):
-        rebuilt(path, tmp_path / "out", StoreShape(queue_file_size=size, index_slot_count=slots))
+        rebuilt(ipv6, tmp_path / "out", StoreShape(queue_file_size=size, index_slot_count=slots))
 
 
-def test_out_must_be_new_and_apart(golden: Golden, tmp_path: Path) -> None:
-    path = golden.store("ipv6")
+def test_out_must_be_new_and_apart(ipv6: Path, tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "x").write_text("x")
-    (tmp_path / "link").symlink_to(path)
-    for out in (path, path / "new", tmp_path / "full", tmp_path / "full/x", tmp_path / "link/in"):
+    (tmp_path / "link").symlink_to(ipv6)
+    for out in (ipv6, ipv6 / "new", tmp_path / "full", tmp_path / "full/x", tmp_path / "link/in"):
         with pytest.raises(BadCall):
-            OutputDirectory.make(out, source=path)
+            OutputDirectory.make(out, source=ipv6)
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/etc", "a\0b"])

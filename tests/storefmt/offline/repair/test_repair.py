@@ -174,17 +174,16 @@ def remove(file: Path, chooser: random.Random) -> None:
     ids=lambda damage: damage.__name__,
 )
 def test_generated_damage_of_the_log(
-    damage: Callable[[Path, random.Random], None], golden: Golden, tmp_path: Path
+    damage: Callable[[Path, random.Random], None], basic: Path, tmp_path: Path
 ) -> None:
-    path = golden.store("basic")
-    files = sorted((path / "commitlog").iterdir())
+    files = sorted((basic / "commitlog").iterdir())
     for number in range(8):
         chooser = random.Random(f"{SEED} {number}")
         file = chooser.choice(files)
         whole = file.read_bytes()
         damage(file, chooser)
         out = tmp_path / str(number)
-        repaired(path, out)
+        repaired(basic, out)
         with StoreDir.open(out) as store:
             report = verify(store)
         kinds = {f.kind for f in report.findings if f.severity == "error"}
@@ -194,10 +193,9 @@ def test_generated_damage_of_the_log(
         shutil.rmtree(out)
 
 
-def test_each_derived_file_lost_or_garbage(golden: Golden, tmp_path: Path) -> None:
-    path = golden.store("ipv6")
-    files = [file for part in ("consumequeue", "index") for file in (path / part).rglob("0*[0-9]")]
-    files += [path / "checkpoint", *(path / "index").iterdir()]
+def test_each_derived_file_lost_or_garbage(ipv6: Path, tmp_path: Path) -> None:
+    files = [file for part in ("consumequeue", "index") for file in (ipv6 / part).rglob("0*[0-9]")]
+    files += [ipv6 / "checkpoint", *(ipv6 / "index").iterdir()]
     for number, file in enumerate(file for file in files if file.is_file()):
         whole = file.read_bytes()
         for content in (None, b"", random.Random(SEED).randbytes(len(whole)), whole[:-1]):
@@ -205,7 +203,7 @@ def test_each_derived_file_lost_or_garbage(golden: Golden, tmp_path: Path) -> No
             if content is not None:
                 file.write_bytes(content)
             out = tmp_path / f"{number}"
-            done = repaired(path, out)
+            done = repaired(ipv6, out)
             assert_healthy(out)
             assert done.lost_count == 0
             shutil.rmtree(out)
@@ -213,38 +211,33 @@ def test_each_derived_file_lost_or_garbage(golden: Golden, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
-def test_damage_of_whole_files(
-    damage: Callable[[Path], None], golden: Golden, tmp_path: Path
-) -> None:
-    path = golden.store("basic")
-    damage(path)
-    readable = records_of(path)
+def test_damage_of_whole_files(damage: Callable[[Path], None], basic: Path, tmp_path: Path) -> None:
+    damage(basic)
+    readable = records_of(basic)
 
-    repaired(path, tmp_path / "out")
+    repaired(basic, tmp_path / "out")
 
     assert_healthy(tmp_path / "out")
     assert records_of(tmp_path / "out") == readable
-    with StoreDir.open(path) as store:
+    with StoreDir.open(basic) as store:
         assert not verify(store).ok
 
 
-def test_files_of_one_record_find_back_to_their_places(golden: Golden, tmp_path: Path) -> None:
-    path = golden.store("basic")
-    whole = records_of(path)
-    swap_single_records(path)
+def test_files_of_one_record_find_back_to_their_places(basic: Path, tmp_path: Path) -> None:
+    whole = records_of(basic)
+    swap_single_records(basic)
 
-    done = repaired(path, tmp_path / "out")
+    done = repaired(basic, tmp_path / "out")
 
     assert done.lost_count == done.lost_size == 0
     assert records_of(tmp_path / "out") == whole
 
 
-def test_a_copy_in_the_place_of_a_file_is_no_message(golden: Golden, tmp_path: Path) -> None:
-    path = golden.store("basic")
-    whole = records_of(path)
-    double_a_single_record(path)
+def test_a_copy_in_the_place_of_a_file_is_no_message(basic: Path, tmp_path: Path) -> None:
+    whole = records_of(basic)
+    double_a_single_record(basic)
 
-    done = repaired(path, tmp_path / "out")
+    done = repaired(basic, tmp_path / "out")
 
     assert done.lost_count == 1
     assert len(records_of(tmp_path / "out")) == len(whole) - 1
@@ -269,11 +262,10 @@ def test_topics_are_made_of_queues_where_none_are_listed(golden: Golden, tmp_pat
     ]
 
 
-def test_a_flipped_bit_that_queues_can_tell_is_turned_back(golden: Golden, tmp_path: Path) -> None:
-    path = golden.store("ipv6")
-    file = path / "commitlog" / f"{0:020d}"
+def test_a_flipped_bit_that_queues_can_tell_is_turned_back(ipv6: Path, tmp_path: Path) -> None:
+    file = ipv6 / "commitlog" / f"{0:020d}"
     whole = file.read_bytes()
-    with StoreDir.open(path) as store:
+    with StoreDir.open(ipv6) as store:
         records = [r for r in store.records() if isinstance(r, Record) and r.topic == "v6-44-t"]
     record = records[9]
     assert len({r.queue_id for r in records}) > 1
@@ -290,7 +282,7 @@ def test_a_flipped_bit_that_queues_can_tell_is_turned_back(golden: Golden, tmp_p
                 # Bytes that are no text are damage of the whole record.
                 continue
             out = tmp_path / f"{name}{bit}"
-            done = repaired(path, out)
+            done = repaired(ipv6, out)
             assert (out / "commitlog" / file.name).read_bytes() == whole, (name, bit)
             assert [act.action for act in done.actions] == ["corrected"], (name, bit)
             shutil.rmtree(out)
@@ -359,16 +351,15 @@ def test_a_fill_is_valid_at_every_size(to_file_end: bool) -> None:
             assert all(r.log_offset >= 4096 and r.store_ms == STAMP.store_ms for r in records)
 
 
-def test_a_hostile_topic_gets_no_directory(golden: Golden, tmp_path: Path) -> None:
-    path = golden.store("basic")
-    file = path / "commitlog" / f"{0:020d}"
+def test_a_hostile_topic_gets_no_directory(basic: Path, tmp_path: Path) -> None:
+    file = basic / "commitlog" / f"{0:020d}"
     data = file.read_bytes()
     assert b"\x09clicks_v1" in data
     file.write_bytes(data.replace(b"\x09clicks_v1", b"\x09../../../", 3))
     # The old queues would tell the right name.
-    shutil.rmtree(path / "consumequeue")
+    shutil.rmtree(basic / "consumequeue")
 
-    done = repaired(path, tmp_path / "out")
+    done = repaired(basic, tmp_path / "out")
 
     assert_healthy(tmp_path / "out")
     assert [act.reason for act in done.actions if act.action == "replaced"] == ["bad_topic"] * 3

@@ -41,9 +41,8 @@ def files_of(path: Path) -> list[Path]:
     return sorted(file for file in path.rglob("*") if file.is_file())
 
 
-def test_every_file_cut_at_many_lengths(golden: Golden) -> None:
-    path = golden.store("ipv6")
-    for file in files_of(path):
+def test_every_file_cut_at_many_lengths(ipv6: Path) -> None:
+    for file in files_of(ipv6):
         whole = file.read_bytes()
         used = len(whole.rstrip(b"\0"))
         lengths = {0, 1, 7, 8, 19, 20, 39, 40, used // 3, used - 1, used, len(whole) - 1}
@@ -51,7 +50,7 @@ def test_every_file_cut_at_many_lengths(golden: Golden) -> None:
             if not 0 <= length < len(whole):
                 continue
             with changed(file, whole[:length]):
-                report = use_everything(path)
+                report = use_everything(ipv6)
             if can_tell(file, length, used):
                 assert not report.ok, (file.name, length)
 
@@ -83,35 +82,32 @@ def test_random_bit_flips(golden: Golden, name: str) -> None:
 
 
 @pytest.mark.parametrize("part", ["commitlog", "index", "consumequeue", "config"])
-def test_files_of_random_bytes(golden: Golden, part: str) -> None:
-    path = golden.store("ipv6")
+def test_files_of_random_bytes(ipv6: Path, part: str) -> None:
     chance = random.Random(SEED)
-    for file in files_of(path / part):
+    for file in files_of(ipv6 / part):
         with changed(file, chance.randbytes(file.stat().st_size)):
-            report = use_everything(path)
+            report = use_everything(ipv6)
         assert report.findings
 
 
-def test_queue_entry_damage_is_found_wherever_it_is(golden: Golden) -> None:
-    path = golden.store("ipv6")
+def test_queue_entry_damage_is_found_wherever_it_is(ipv6: Path) -> None:
     chance = random.Random(SEED)
-    for file in files_of(path / "consumequeue"):
+    for file in files_of(ipv6 / "consumequeue"):
         data = bytearray(file.read_bytes())
         used = len(bytes(data).rstrip(b"\0"))
         pos = chance.randrange(used)
         data[pos] ^= 1 << chance.randrange(8)
         with changed(file, bytes(data)):
-            report = use_everything(path)
+            report = use_everything(ipv6)
 
-        name = str(file.relative_to(path))
+        name = str(file.relative_to(ipv6))
         assert any(
             finding.file == name and finding.pos // 20 == pos // 20 for finding in report.findings
         ), (name, pos, report.findings)
 
 
-def test_index_damage_is_found_wherever_it_is(golden: Golden) -> None:
-    path = golden.store("basic")
-    file = path / "index" / "20261121041855172"
+def test_index_damage_is_found_wherever_it_is(basic: Path) -> None:
+    file = basic / "index" / "20261121041855172"
     chance = random.Random(SEED)
     whole = file.read_bytes()
     for _ in range(40):
@@ -119,20 +115,19 @@ def test_index_damage_is_found_wherever_it_is(golden: Golden) -> None:
         pos = chance.randrange(len(whole.rstrip(b"\0")))
         data[pos] ^= 1 << chance.randrange(8)
         with changed(file, bytes(data)):
-            report = use_everything(path)
+            report = use_everything(basic)
 
         assert not report.ok, pos
 
 
-def test_read_only_directory_is_enough(golden: Golden) -> None:
-    path = golden.store("ipv6")
-    for entry in (path, *path.rglob("*")):
+def test_read_only_directory_is_enough(ipv6: Path) -> None:
+    for entry in (ipv6, *ipv6.rglob("*")):
         os.chmod(entry, stat.S_IREAD | (stat.S_IEXEC if entry.is_dir() else 0))
-    before = state_of(path)
+    before = state_of(ipv6)
 
-    report = use_everything(path)
+    report = use_everything(ipv6)
 
     assert report.ok
-    assert state_of(path) == before
-    for entry in (path, *path.rglob("*")):
+    assert state_of(ipv6) == before
+    for entry in (ipv6, *ipv6.rglob("*")):
         os.chmod(entry, stat.S_IRWXU)

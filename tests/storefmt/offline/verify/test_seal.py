@@ -10,7 +10,6 @@ from storefmt.formats.message import blank
 from storefmt.offline.verify.seal import CHECKSUMS, Sealed, flipped_bit, read_sealed, seal
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir
-from tests.golden import Golden
 from tests.records import record_bytes
 from tests.storefmt.offline.stores import state_of
 
@@ -158,15 +157,14 @@ def test_a_damaged_checksum_file_does_not_accuse_the_log(small: Path) -> None:
         assert [f[0] for f in sealed_findings(small)] == ["seal_damaged"]
 
 
-def test_a_golden_store_stays_healthy_when_it_is_sealed(golden: Golden) -> None:
-    path = golden.store("basic")
-    before = state_of(path)
+def test_a_golden_store_stays_healthy_when_it_is_sealed(basic: Path) -> None:
+    before = state_of(basic)
 
-    results = seal_all(path)
+    results = seal_all(basic)
 
-    with StoreDir.open(path) as store:
+    with StoreDir.open(basic) as store:
         report = verify(store)
-    after = {n: s for n, s in state_of(path).items() if not n.startswith(CHECKSUMS)}
+    after = {n: s for n, s in state_of(basic).items() if not n.startswith(CHECKSUMS)}
     assert set(results) == {"sealed"}
     assert report.ok
     assert after == before

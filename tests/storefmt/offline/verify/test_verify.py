@@ -150,59 +150,54 @@ def test_store_of_a_broker_that_was_killed_under_load_is_ok(golden: Golden) -> N
     assert {finding.kind for finding in report.findings} == {"abort", "queue_behind"}
 
 
-def test_directory_is_left_as_it_is(golden: Golden) -> None:
-    path = golden.store("kinds")
-    before = state_of(path)
+def test_directory_is_left_as_it_is(kinds: Path) -> None:
+    before = state_of(kinds)
 
-    check(path)
+    check(kinds)
 
-    assert state_of(path) == before
+    assert state_of(kinds) == before
 
 
-def test_lost_queue_directory_is_an_error(golden: Golden) -> None:
-    path = golden.store("basic")
-    shutil.rmtree(path / "consumequeue" / "tiny" / "3")
+def test_lost_queue_directory_is_an_error(basic: Path) -> None:
+    shutil.rmtree(basic / "consumequeue" / "tiny" / "3")
 
-    report = check(path)
+    report = check(basic)
 
     (found,) = worse_than_info(report)
     assert (found.kind, found.file, found.count) == ("queue_missing", "consumequeue/tiny/3", 5)
 
 
-def test_a_queue_directory_without_files_is_told_as_a_missing_queue(golden: Golden) -> None:
-    path = golden.store("basic")
+def test_a_queue_directory_without_files_is_told_as_a_missing_queue(basic: Path) -> None:
     # As a broker leaves it that is killed between making the directory and its first file.
-    for file in (path / "consumequeue" / "tiny" / "3").iterdir():
+    for file in (basic / "consumequeue" / "tiny" / "3").iterdir():
         file.unlink()
 
-    report = check(path)
+    report = check(basic)
 
     (found,) = worse_than_info(report)
     assert (found.kind, found.file, found.count) == ("queue_missing", "consumequeue/tiny/3", 5)
 
 
-def test_queues_of_a_deleted_topic_are_only_told(golden: Golden) -> None:
-    path = golden.store("basic")
-    shutil.rmtree(path / "consumequeue" / "tiny")
-    topics = path / "config" / "topics.json"
+def test_queues_of_a_deleted_topic_are_only_told(basic: Path) -> None:
+    shutil.rmtree(basic / "consumequeue" / "tiny")
+    topics = basic / "config" / "topics.json"
     topics.write_text(topics.read_text().replace('"tiny"', '"tiny-gone"'))
 
-    report = check(path)
+    report = check(basic)
 
     assert report.ok
     assert {"topic_deleted"} < {finding.kind for finding in report.findings}
 
 
-def test_newest_index_file_is_open_while_a_broker_runs(golden: Golden) -> None:
-    path = golden.store("basic")
-    newest = max((path / "index").iterdir())
+def test_newest_index_file_is_open_while_a_broker_runs(basic: Path) -> None:
+    newest = max((basic / "index").iterdir())
     data = newest.read_bytes()
     newest.write_bytes(data[:40] + bytes(2000) + data[2040:])
-    assert not check(path).ok
+    assert not check(basic).ok
 
-    (path / "abort").touch()
+    (basic / "abort").touch()
 
-    report = check(path)
+    report = check(basic)
     assert report.ok
     assert {"index_slot", "abort"} <= {finding.kind for finding in report.findings}
 
@@ -219,59 +214,55 @@ def test_store_that_has_just_been_started_is_ok(golden: Golden, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("aborted", [True, False])
-def test_half_a_record_that_no_queue_knows_is_only_told(golden: Golden, aborted: bool) -> None:
-    path = golden.store("ipv6")
-    file = path / "commitlog" / ("0" * 20)
+def test_half_a_record_that_no_queue_knows_is_only_told(ipv6: Path, aborted: bool) -> None:
+    file = ipv6 / "commitlog" / ("0" * 20)
     data = bytearray(file.read_bytes())
-    with StoreDir.open(path) as store:
+    with StoreDir.open(ipv6) as store:
         end = store.log.end
     data[end : end + 100] = data[:100]
     file.write_bytes(data)
     if aborted:
-        (path / "abort").touch()
+        (ipv6 / "abort").touch()
 
-    report = check(path)
+    report = check(ipv6)
 
     (found,) = [finding for finding in report.findings if finding.kind != "abort"]
     assert report.ok
     assert (found.kind, found.pos) == ("torn_tail", end)
 
 
-def test_record_that_differs_from_both_neighbours_is_told(golden: Golden) -> None:
-    path = golden.store("basic")
-    with StoreDir.open(path) as store:
+def test_record_that_differs_from_both_neighbours_is_told(basic: Path) -> None:
+    with StoreDir.open(basic) as store:
         record = store.record_at(297161)
-    file = path / "commitlog" / f"{262144:020d}"
+    file = basic / "commitlog" / f"{262144:020d}"
     data = bytearray(file.read_bytes())
     pos = 297161 - 262144
     data[pos + 56 : pos + 64] = (record.store_ms + 86_400_000).to_bytes(8, "big")
     data[pos + 64] ^= 1
     file.write_bytes(data)
 
-    found = {finding.field: finding.pos for finding in worse_than_info(check(path))}
+    found = {finding.field: finding.pos for finding in worse_than_info(check(basic))}
 
     # The index, too, says another time than the record.
     assert found.pop("time_diff_s", 0) > 0
     assert found == {"store_ms": pos + 56, "store_host": pos + 64}
 
 
-def test_lost_ext_file_is_told_by_its_entries(golden: Golden) -> None:
-    path = golden.store("kinds")
-    shutil.rmtree(path / "consumequeue_ext" / "kd-retry" / "0")
+def test_lost_ext_file_is_told_by_its_entries(kinds: Path) -> None:
+    shutil.rmtree(kinds / "consumequeue_ext" / "kd-retry" / "0")
 
-    found = worse_than_info(check(path))
+    found = worse_than_info(check(kinds))
 
     assert {(one.kind, one.field) for one in found} == {("queue_entry_wrong", "tags_code")}
     assert {one.file for one in found} == {"consumequeue/kd-retry/0/" + "0" * 20}
 
 
-def test_topic_made_again_leaves_records_that_are_only_told(golden: Golden) -> None:
+def test_topic_made_again_leaves_records_that_are_only_told(basic: Path) -> None:
     # Records of the first life of a topic: their entries belong to newer records now.
-    path = golden.store("basic")
-    queue = path / "consumequeue" / "tiny" / "0" / ("0" * 20)
-    log = path / "commitlog" / f"{786432:020d}"
+    queue = basic / "consumequeue" / "tiny" / "0" / ("0" * 20)
+    log = basic / "commitlog" / f"{786432:020d}"
     data = bytearray(log.read_bytes())
-    with StoreDir.open(path) as store:
+    with StoreDir.open(basic) as store:
         entries = [entry for _, entry in store.queue("tiny", 0).entries()]
     for number, entry in enumerate(entries[2:]):
         pos = entry.log_offset - 786432 + 20
@@ -280,19 +271,18 @@ def test_topic_made_again_leaves_records_that_are_only_told(golden: Golden) -> N
     whole = queue.read_bytes()
     queue.write_bytes((whole[40:100]).ljust(6000, b"\0"))
 
-    report = check(path)
+    report = check(basic)
 
     told = [finding for finding in report.findings if finding.kind == "superseded"]
     assert report.ok
     assert sum(finding.count for finding in told) == 2
 
 
-def test_files_of_garbage_are_told_in_a_report_that_can_be_read(golden: Golden) -> None:
-    path = golden.store("basic")
-    file = path / "index" / "20261121041855172"
+def test_files_of_garbage_are_told_in_a_report_that_can_be_read(basic: Path) -> None:
+    file = basic / "index" / "20261121041855172"
     file.write_bytes(file.read_bytes()[:40] + bytes([7]) * (22040 - 40))
 
-    report = check(path)
+    report = check(basic)
 
     ours = [finding for finding in report.findings if finding.file == f"index/{file.name}"]
     assert not report.ok

@@ -68,16 +68,15 @@ def test_files_cover_the_log_and_the_queues(golden: Golden) -> None:
     assert queue[-1].fill_size == 53 * 20
 
 
-def test_a_log_file_says_how_it_ends(golden: Golden) -> None:
-    directory = golden.store("basic")
-    first, *_, last = sorted((directory / "commitlog").iterdir())
-    with StoreDir.open(directory) as store:
+def test_a_log_file_says_how_it_ends(basic: Path) -> None:
+    first, *_, last = sorted((basic / "commitlog").iterdir())
+    with StoreDir.open(basic) as store:
         whole = store.files()[0]
     # Cut behind the last record; then other bytes behind it.
     first.write_bytes(first.read_bytes()[: last_record_end(first)])
     last.write_bytes(last.read_bytes()[: last_record_end(last)] + b"?" * 200)
 
-    with StoreDir.open(directory) as store:
+    with StoreDir.open(basic) as store:
         ends = {file.name: file.end_reason for file in store.files()}
 
     assert whole.end_reason == "blank"

@@ -1,6 +1,7 @@
 """The commit log, against the real reader's lines."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -99,10 +100,9 @@ def test_preallocated_next_file_is_free_space(golden: Golden) -> None:
         assert store.log.end == wanted
 
 
-def test_log_without_files_is_empty(golden: Golden) -> None:
-    path = golden.store("ipv6")
-    shutil.rmtree(path / "commitlog")
+def test_log_without_files_is_empty(ipv6: Path) -> None:
+    shutil.rmtree(ipv6 / "commitlog")
 
-    with StoreDir.open(path) as store:
+    with StoreDir.open(ipv6) as store:
         assert (store.log.min_offset, store.log.end, store.log.first) == (0, 0, None)
         assert list(store.records()) == []

@@ -1,6 +1,7 @@
 """Consume queues, against what the real broker's store read."""
 
 import hashlib
+from pathlib import Path
 
 import pytest
 
@@ -93,13 +94,12 @@ def test_missing_file_in_the_middle_is_stepped_over(golden: Golden) -> None:
             view.entry(300)
 
 
-def test_queue_that_starts_late_begins_with_fillers(golden: Golden) -> None:
-    path = golden.store("basic")
-    file = path / "consumequeue" / "tiny" / "0" / ("0" * 20)
+def test_queue_that_starts_late_begins_with_fillers(basic: Path) -> None:
+    file = basic / "consumequeue" / "tiny" / "0" / ("0" * 20)
     filler = bytes(8) + (0x7FFFFFFF).to_bytes(4, "big") + bytes(8)
     file.write_bytes(filler * 3 + file.read_bytes()[60:])
 
-    with StoreDir.open(path) as store:
+    with StoreDir.open(basic) as store:
         view = store.queue("tiny", 0)
 
         assert [entry.is_filler for _, entry in view.entries()] == [True] * 3 + [False] * 2

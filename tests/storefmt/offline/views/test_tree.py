@@ -7,16 +7,14 @@ from storefmt.offline.views.tree import read_tree
 from tests.golden import Golden
 
 
-def test_every_file_of_a_store_has_its_place(golden: Golden) -> None:
-    path = golden.store("kinds")
-
-    tree = read_tree(path)
+def test_every_file_of_a_store_has_its_place(kinds: Path) -> None:
+    tree = read_tree(kinds)
 
     rows = [*tree.queues.values(), *tree.ext.values(), tree.log, tree.index]
     spans = [span.path for row in rows for span in row] + [
         span.path for span in (*tree.config, *tree.other)
     ]
-    assert sorted(spans) == sorted(file for file in path.rglob("*") if file.is_file())
+    assert sorted(spans) == sorted(file for file in kinds.rglob("*") if file.is_file())
     assert tree.strangers == []
     assert ("%LMQ%kd-u1", 1) in tree.queues
 
@@ -53,14 +51,13 @@ def test_strangers_are_told_by_place(tmp_path: Path) -> None:
     }
 
 
-def test_linked_directories_are_followed(golden: Golden, tmp_path: Path) -> None:
-    real = golden.store("ipv6")
+def test_linked_directories_are_followed(ipv6: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     store.mkdir()
-    for part in real.iterdir():
+    for part in ipv6.iterdir():
         os.symlink(part, store / part.name)
 
-    assert len(read_tree(store).log) == len(read_tree(real).log) == 1
+    assert len(read_tree(store).log) == len(read_tree(ipv6).log) == 1
 
 
 def test_name_that_is_no_utf8_is_shown(tmp_path: Path) -> None:

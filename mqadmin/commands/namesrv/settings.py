@@ -1,13 +1,16 @@
-"""``namesrv config set``, ``kv set``, ``kv delete``: texts of every name server, while it runs.
+"""``namesrv config`` and ``namesrv kv``: texts of every name server, shown and changed.
 
+    config get    GET_NAMESRV_CONFIG
     config set    GET_NAMESRV_CONFIG, UPDATE_NAMESRV_CONFIG, and GET_NAMESRV_CONFIG again
+    kv get        GET_KVLIST_BY_NAMESPACE, or GET_KV_CONFIG for one key
     kv set        GET_KV_CONFIG, PUT_KV_CONFIG, and GET_KV_CONFIG again
     kv delete     GET_KV_CONFIG, DELETE_KV_CONFIG, and GET_KV_CONFIG again
 
-These are the requests on each name server; the last one reads the change back.
+These are the requests on each name server; the last one of a change reads it back.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import click
 
@@ -16,8 +19,73 @@ from mqadmin.changes.targets.setting import KvEntry, NamesrvSettingTarget
 from mqadmin.changes.write import Done, carry_out, if_there, plan
 from mqadmin.cli.declare import command
 from mqadmin.cluster.brokers import namesrvs
-from mqadmin.output.rows import Outcome, exit_code_of
+from mqadmin.cluster.server_tables import ServerValue, values_of
+from mqadmin.errors import NotFound
+from mqadmin.output.rows import Outcome, Row, exit_code_of
 from mqadmin.session.call import Call
+
+
+@command(
+    "namesrv config get",
+    examples=(
+        ("mqadmin namesrv config get", "all settings of every name server"),
+        ("mqadmin namesrv config get orderMessageEnable", "one of them"),
+    ),
+    rows=ServerValue,
+    columns=("address", "key", "value"),
+)
+@click.argument("keys", nargs=-1, metavar="KEY", help="only these settings")
+async def get_namesrv_config(call: Call, *, keys: tuple[str, ...]) -> Outcome:
+    """Return one row a setting, sorted by name.
+
+    Raises:
+        NotFound: no name server has a setting of this name.
+    """
+    admin = await call.admin()
+    tables = [(at, await admin.namesrv_config(at.address)) for at in await namesrvs(call)]
+    return Outcome(values_of(tables, keys, missing="no name server has a setting"))
+
+
+@dataclass(frozen=True, slots=True)
+class KvRow(Row):
+    """One value at one name server."""
+
+    address: str
+    namespace: str
+    key: str
+    value: str
+
+
+@command(
+    "namesrv kv get",
+    examples=(
+        ("mqadmin namesrv kv get ORDER_TOPIC_CONFIG", "order configurations of all topics"),
+        ("mqadmin namesrv kv get app limit", "one key of a namespace of your own"),
+    ),
+    rows=KvRow,
+)
+@click.argument("namespace", help="the namespace, as ORDER_TOPIC_CONFIG")
+@click.argument("key", required=False, help="only this key")
+async def get_kv(call: Call, *, namespace: str, key: str | None) -> Outcome:
+    """Return one row a value and name server.
+
+    Raises:
+        NotFound: no name server has it.
+    """
+    admin = await call.admin()
+    rows = []
+    for place in await namesrvs(call):
+        address = place.address
+        if key is None:
+            found = await admin.kv_list(namespace, address=address)
+        else:
+            value = await admin.kv_get(namespace, key, address=address)
+            found = {} if value is None else {key: value}
+        rows += [KvRow(address, namespace, name, found[name]) for name in sorted(found)]
+    if not rows:
+        what = "nothing" if key is None else f"no key {key!r}"
+        raise NotFound(f"there is {what} in namespace {namespace!r}")
+    return Outcome(rows)
 
 
 @command(

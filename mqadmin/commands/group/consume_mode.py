@@ -1,7 +1,7 @@
-"""``group consume-mode set``: let the members of a group pull a topic, or pop from it.
+"""``group consume-mode get``, ``set``: whether the members of a group pull a topic, or pop from it.
 
-Requests on each master: GET_ALL_MESSAGE_REQUEST_MODE, SET_MESSAGE_REQUEST_MODE, and
-GET_ALL_MESSAGE_REQUEST_MODE again to read it back (RocketMQ 5).
+get    GET_ALL_MESSAGE_REQUEST_MODE on each master (RocketMQ 5)
+set    the same, SET_MESSAGE_REQUEST_MODE, and the first again to read it back
 """
 
 from dataclasses import dataclass
@@ -11,11 +11,72 @@ import click
 from mqadmin.changes.targets.consume_mode import ConsumeMode, ConsumeModeTarget
 from mqadmin.changes.write import carry_out, plan
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import Where, group_argument, on_masters, topic_argument
-from mqadmin.cli.types import Choice, Integer
+from mqadmin.cli.decorators import (
+    Where,
+    group_argument,
+    of_masters,
+    of_topic,
+    on_masters,
+    topic_argument,
+)
+from mqadmin.cli.types import GROUP, Choice, Integer
 from mqadmin.cluster.brokers import masters
+from mqadmin.cluster.partial_answers import Answers, address_of
 from mqadmin.output.rows import Outcome, Row, exit_code_of
 from mqadmin.session.call import Call
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumeModeRow(Row):
+    """A group and topic; ``share_queues`` further members read each queue, 0 means all."""
+
+    group: str
+    topic: str
+    broker: str
+    address: str
+    mode: str
+    share_queues: int
+
+
+@command(
+    "group consume-mode get",
+    examples=(("mqadmin group consume-mode get billing", "of one group, topic by topic"),),
+    details="Only what was set is listed: a group pulls from its other topics. Simple consumers\n"
+    "pop whatever the mode is; it is for push consumers that let the broker assign queues.",
+    rows=ConsumeModeRow,
+    columns=("group", "topic", "broker", "mode", "share_queues"),
+)
+@click.argument("group", type=GROUP, required=False, help="only of this group")
+@of_topic()
+@of_masters
+async def get_consume_mode(
+    call: Call, *, group: str | None, topic: str | None, where: Where
+) -> Outcome:
+    """Return one row for each group, topic and broker that a mode was set for.
+
+    Raises:
+        NotFound: there is no such broker.
+    """
+    admin = await call.admin()
+    places = await masters(admin, where, every=True)
+    answers = Answers(call)
+    tables = await answers.each(
+        places, lambda at: admin.message_request_modes(at.address), at=address_of
+    )
+    rows = [
+        ConsumeModeRow(
+            name,
+            of,
+            place.broker,
+            place.address,
+            body.mode.name if body.mode else "PULL",
+            body.pop_share_queue_num,
+        )
+        for place, table in tables
+        for (name, of), body in sorted(table.items())
+        if group in (None, name) and topic in (None, of)
+    ]
+    return Outcome(rows, exit_code=answers.exit_code)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,11 @@
-"""``broker config set``: change a setting of running brokers.
+"""``broker config get``, ``status``: what a broker runs with and counts; ``broker config set``.
 
-Requests on each broker: GET_BROKER_CONFIG, UPDATE_BROKER_CONFIG, and GET_BROKER_CONFIG again
-to read it back.
+    config get    GET_BROKER_CONFIG on each broker
+    status        GET_BROKER_RUNTIME_INFO on each broker
+    config set    on each broker GET_BROKER_CONFIG, UPDATE_BROKER_CONFIG, and GET_BROKER_CONFIG
+                  again to read it back
+
+Before any of them: GET_BROKER_CLUSTER_INFO.
 """
 
 import asyncio
@@ -13,10 +17,62 @@ from mqadmin.changes.setting_change import SettingChange, checked, row_of, unkno
 from mqadmin.changes.targets.setting import BrokerSettingTarget
 from mqadmin.changes.write import carry_out, plan
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import Where, gathered, of_cluster, on_broker
+from mqadmin.cli.decorators import Where, gathered, of_cluster, of_masters, on_broker
 from mqadmin.cluster.brokers import masters, with_slaves
+from mqadmin.cluster.partial_answers import Answers, address_of
+from mqadmin.cluster.server_tables import ServerValue, values_of
 from mqadmin.output.rows import CHANGED, Outcome, exit_code_of
 from mqadmin.session.call import Call
+
+
+@command(
+    "broker config get",
+    examples=(
+        ("mqadmin broker config get flushDiskType", "one setting on every master"),
+        ("mqadmin broker config get -b broker-a", "all of one broker"),
+    ),
+    rows=ServerValue,
+    columns=("broker", "key", "value"),
+)
+@click.argument("keys", nargs=-1, metavar="KEY", help="only these settings")
+@of_masters
+async def get_broker_config(call: Call, *, keys: tuple[str, ...], where: Where) -> Outcome:
+    """Return one row a setting, sorted by name.
+
+    Raises:
+        NotFound: no broker has a setting of this name.
+    """
+    admin = await call.admin()
+    places = await masters(admin, where, every=True)
+    answers = Answers(call)
+    tables = await answers.each(places, lambda at: admin.broker_config(at.address), at=address_of)
+    rows = values_of(tables, keys, missing="no broker has a setting")
+    return Outcome(rows, exit_code=answers.exit_code)
+
+
+@command(
+    "broker status",
+    examples=(
+        ("mqadmin broker status -b broker-a", "everything it counts"),
+        ("mqadmin broker status putTps commitLogDiskRatio", "two of them, of every master"),
+    ),
+    rows=ServerValue,
+    columns=("broker", "key", "value"),
+)
+@click.argument("keys", nargs=-1, metavar="KEY", help="only these")
+@of_masters
+async def broker_status(call: Call, *, keys: tuple[str, ...], where: Where) -> Outcome:
+    """Return one row a number, sorted by name.
+
+    Raises:
+        NotFound: no broker counts such a thing.
+    """
+    admin = await call.admin()
+    places = await masters(admin, where, every=True)
+    told = await asyncio.gather(*(admin.broker_runtime(place.address) for place in places))
+    tables = list(zip(places, told, strict=True))
+    return Outcome(values_of(tables, keys, missing="no broker counts"))
+
 
 AT_START: Final = frozenset({
     "brokerClusterName", "brokerId", "brokerIP1", "brokerIP2", "brokerName", "brokerRole",
