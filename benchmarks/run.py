@@ -4,6 +4,9 @@ The load program (``java/src/Bench.java``) sits on the real Java client and is t
 both sides. A round runs every load on one side, then on the other; a ratio is taken within
 a round, and the table shows the median of the rounds. Ratios are what may be quoted, and only
 from a quiet machine: the head of the table says what others used of it meanwhile.
+
+``--sides rust ours`` compares with the unofficial port to Rust. `cargo install rocketmq-broker`
+makes its broker, whose program has to be in PATH; it serves with our name server.
 """
 
 import argparse
@@ -85,43 +88,49 @@ def _busy_s() -> float:
 
 def head(rounds: dict[str, list[Round]], options: argparse.Namespace, *, what: str) -> str:
     """Return what there is to know about a run before its tables."""
-    java, ours = rounds["java"], rounds["ours"]
+    name, peer, ours = beside(rounds)
     return (
         f"{time.strftime('%Y-%m-%d')}, {what}, {options.body} byte bodies, 8 queues, "
-        f"{len(java)} rounds of {options.seconds:g} s a load after {options.warm:g} s of warm-up; "
+        f"{len(peer)} rounds of {options.seconds:g} s a load after {options.warm:g} s of warm-up; "
         f"{os.cpu_count()} cores, Python {platform.python_version()}, "
-        f"others used {_median(r.others_cpus for r in java):.2f} CPUs beside the Java broker and "
+        f"others used {_median(r.others_cpus for r in peer):.2f} CPUs beside the {name} broker and "
         f"{_median(r.others_cpus for r in ours):.2f} beside ours.\n"
     )
 
 
 def table(rounds: dict[str, list[Round]], loads: Iterable[str]) -> str:
     """Return the rounds as Markdown tables of medians and ratios."""
-    java, ours = rounds["java"], rounds["ours"]
+    name, peer, ours = beside(rounds)
     lines = [
-        "| load | Java msg/s | ours msg/s | rate | Java p50 / p99 us | ours p50 / p99 us | p50 "
-        "| Java CPU us/msg | ours CPU us/msg | CPU |",
+        f"| load | {name} msg/s | ours msg/s | rate | {name} p50 / p99 us "
+        f"| ours p50 / p99 us | p50 | {name} CPU us/msg | ours CPU us/msg | CPU |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     lines += [
-        _row(load, [r.results[load] for r in java], [r.results[load] for r in ours])
+        _row(load, [r.results[load] for r in peer], [r.results[load] for r in ours])
         for load in loads
     ]
-    lines += ["", "| broker | Java | ours |", "| --- | --- | --- |"]
+    lines += ["", f"| broker | {name} | ours |", "| --- | --- | --- |"]
     for title, field in (
         ("start to serving, s", "started_s"),
         ("memory beyond mappings, idle, MB", "idle_mb"),
         ("memory beyond mappings, after the loads, MB", "heap_mb"),
     ):
-        of_java = _median(getattr(r, field) for r in java)
+        of_peer = _median(getattr(r, field) for r in peer)
         of_ours = _median(getattr(r, field) for r in ours)
-        lines.append(f"| {title} | {of_java:,.2f} | {of_ours:,.2f} |")
+        lines.append(f"| {title} | {of_peer:,.2f} | {of_ours:,.2f} |")
     return "\n".join(lines) + "\n"
 
 
-def _row(load: str, java: Sequence[Result], ours: Sequence[Result]) -> str:
+def beside(rounds: dict[str, list[Round]]) -> tuple[str, list[Round], list[Round]]:
+    """Return the name and the rounds of the other side, and our rounds."""
+    (other,) = rounds.keys() - {"ours"}
+    return other.capitalize(), rounds[other], rounds["ours"]
+
+
+def _row(load: str, peer: Sequence[Result], ours: Sequence[Result]) -> str:
     def ratio(field: str) -> str:
-        pairs = zip(ours, java, strict=True)
+        pairs = zip(ours, peer, strict=True)
         return f"{_median(getattr(a, field) / max(getattr(b, field), 1e-9) for a, b in pairs):.2f}x"
 
     def shown(results: Sequence[Result], field: str) -> str:
@@ -130,17 +139,17 @@ def _row(load: str, java: Sequence[Result], ours: Sequence[Result]) -> str:
     timed = load != "push"
     cells = [
         TITLES.get(load, load),
-        shown(java, "rate"),
+        shown(peer, "rate"),
         shown(ours, "rate"),
         f"**{ratio('rate')}**",
-        f"{shown(java, 'p50_us')} / {shown(java, 'p99_us')}" if timed else "–",
+        f"{shown(peer, 'p50_us')} / {shown(peer, 'p99_us')}" if timed else "–",
         f"{shown(ours, 'p50_us')} / {shown(ours, 'p99_us')}" if timed else "–",
         ratio("p50_us") if timed else "–",
-        f"{_median(r.cpu_us for r in java):.1f}",
+        f"{_median(r.cpu_us for r in peer):.1f}",
         f"{_median(r.cpu_us for r in ours):.1f}",
         f"**{ratio('cpu_us')}**",
     ]
-    failed = sum(r.failed for r in (*java, *ours))
+    failed = sum(r.failed for r in (*peer, *ours))
     return "| " + " | ".join(cells) + " |" + (f" {failed} failed" if failed else "")
 
 
@@ -158,7 +167,7 @@ def main() -> int:
     parser.add_argument("--messages", type=int, default=300_000, help="to consume and to pull")
     parser.add_argument("--flush", choices=["ASYNC_FLUSH", "SYNC_FLUSH"], default="ASYNC_FLUSH")
     parser.add_argument("--loads", nargs="+", default=LOADS)
-    parser.add_argument("--sides", nargs="+", default=["java", "ours"])
+    parser.add_argument("--sides", nargs="+", default=["java", "ours"], help="java, rust, ours")
     parser.add_argument("--write", type=Path, help="append the table to this file")
     options = parser.parse_args()
     compile_load()
@@ -168,7 +177,7 @@ def main() -> int:
             print(f"round {number + 1} of {options.rounds}", flush=True)
             for name in options.sides if number % 2 == 0 else reversed(options.sides):
                 rounds[name].append(run_round(name, options, Path(scratch)))
-    if set(options.sides) != {"java", "ours"}:
+    if len(options.sides) != 2 or "ours" not in options.sides:
         print(rounds)
         return 0
     tell(

@@ -1,6 +1,7 @@
-"""The two sides of a benchmark: the real Java broker and ours, each with its own name server.
+"""The sides of a benchmark: the real Java broker, ours, and the port to Rust, each by itself.
 
-Both get the same keys in broker.conf and a store of their own on the same file system.
+All get the same keys and a store of their own on the same file system, and a name server: its own,
+or ours for the port to Rust.
 The broker is a process by itself, so that its CPU time and memory are its alone.
 """
 
@@ -66,7 +67,7 @@ class Side:
 
 @contextmanager
 def side(name: str, scratch: Path, *, settings: dict[str, str], jars: str = "") -> Iterator[Side]:
-    """Run a name server and a broker of the side ``name`` (``java`` or ``ours``).
+    """Run a name server and a broker of the side ``name`` (``java``, ``rust`` or ``ours``).
 
     Args:
         name: of the side.
@@ -95,6 +96,9 @@ def side(name: str, scratch: Path, *, settings: dict[str, str], jars: str = "") 
         **settings,
     }
     conf.write_text("".join(f"{key}={value}\n" for key, value in keys.items()))
+    if name == "rust":
+        conf = home / "broker.toml"
+        conf.write_text(rust_settings(keys))
     namesrv_conf = home / "namesrv.conf"
     namesrv_conf.write_text(f"listenPort={namesrv_port}\nkvConfigPath={home / 'kv.json'}\n")
     running: list[subprocess.Popen[bytes]] = []
@@ -118,13 +122,52 @@ def side(name: str, scratch: Path, *, settings: dict[str, str], jars: str = "") 
 def start(name: str, role: str, home: Path, conf: Path, jars: str = "") -> subprocess.Popen[bytes]:
     """Start a name server or broker of a side; what it says goes into a file in ``home``."""
     log = (home / f"{role}.log").open("wb")
-    if name == "ours":
+    environment = dict(os.environ)
+    if name == "ours" or (name == "rust" and role == "namesrv"):
         command = [sys.executable, "-m", f"server.{role}.app", "-c", str(conf)]
+    elif name == "rust":
+        command = ["rocketmq-broker-rust", "-c", str(conf), "--log-filter", "off"]
+        environment |= {
+            "ROCKETMQ_HOME": str(home),
+            "ROCKETMQ_SECURITY_PROFILE": "development-insecure-loopback",
+        }
     else:
         command = java_words(role, "-c", str(conf), home=home, class_path=jars or class_path())
     return subprocess.Popen(
-        command, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+        command,
+        cwd=REPOSITORY,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
     )
+
+
+def rust_settings(keys: dict[str, str]) -> str:
+    """Return the settings of the port to Rust (1.0.0) that are the same as in broker.conf.
+
+    It creates topics with 8 queues without a setting for it.
+    """
+    return f"""
+[broker]
+namesrvAddr = "{keys["namesrvAddr"]}"
+brokerIp1 = "{keys["brokerIP1"]}"
+listenPort = {keys["listenPort"]}
+storePathRootDir = "{keys["storePathRootDir"]}"
+[broker.brokerServerConfig]
+bindAddress = "127.0.0.1"
+[broker.brokerIdentity]
+brokerName = "{keys["brokerName"]}"
+brokerClusterName = "{keys["brokerClusterName"]}"
+brokerId = 0
+[store]
+storeType = "LocalFile"
+brokerRole = "ASYNC_MASTER"
+flushDiskType = "{keys["flushDiskType"]}"
+storePathRootDir = "{keys["storePathRootDir"]}"
+haListenAddress = "127.0.0.1"
+haListenPort = {keys["haListenPort"]}
+"""
 
 
 def java_words(role: str, *words: str, home: Path, class_path: str) -> list[str]:
