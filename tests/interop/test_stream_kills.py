@@ -32,6 +32,8 @@ pytestmark = [
 COUNT = 600
 KILLS = 12
 RUN_TIMEOUT_S = 900.0
+TOO_SLOW = "Python worker failed to connect back"
+"""Spark gives a process of its own 10 s to start, which a busy machine may not keep."""
 
 
 def numbers(folder: Path) -> list[int]:
@@ -41,7 +43,10 @@ def numbers(folder: Path) -> list[int]:
 
 
 def killed_at(given: dict[str, str], reached: Callable[[], bool]) -> None:
-    """Run the query and kill it as soon as a moment is reached."""
+    """Run the query and kill it as soon as a moment is reached.
+
+    A run that Spark ends itself, because the machine is slow, is one more end of any kind.
+    """
     process = started(given)
     try:
         wait(
@@ -50,10 +55,13 @@ def killed_at(given: dict[str, str], reached: Callable[[], bool]) -> None:
             timeout_s=RUN_TIMEOUT_S,
             pause_s=0.001,
         )
-        assert process.poll() is None, f"the run ended before it could be killed; {said(given)}"
+        ended = process.poll() is not None
+        assert not ended or TOO_SLOW in said(given), f"the run ended by itself; {said(given)}"
     finally:
         kill_tree(process.pid)
         process.wait()
+    if ended:
+        killed_at(given, reached)
 
 
 def log_of(given: dict[str, str]) -> Path:
