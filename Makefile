@@ -74,9 +74,9 @@ release: docs wheel
 	$(BIN)/python -m docs.release
 
 # An hour on two processors; SOAK_MINUTES in the environment makes it shorter, or longer and so more
-# complete. Prints what each test said, with its seed; SOAK_SEED repeats one. The longest goes first.
+# complete. Prints what each test said, with its seed; SOAK_SEED repeats one.
 soak: $(VENV)/.dev
-	$(BIN)/python -m pytest -m soak -n $(TEST_PROCESSES) -rP --timeout 7200 tests/server/test_kill.py tests
+	$(BIN)/python -m pytest -m soak -n $(TEST_PROCESSES) -rP --timeout 7200
 
 # Seconds for each of some twenty decoders.
 FUZZ_SECONDS ?= 10

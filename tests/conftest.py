@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 
 from server.pytest_plugin import RocketMQ
 from server.runtime.program import event_loop
+from tests import soak
 from tests.golden import Golden, shared_directory
 from tests.lanes import scheduler
 from tests.tiers import Place, Tier, place_of, summary
@@ -91,6 +92,8 @@ def place(item: pytest.Item) -> Place:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what needs Java, and the tests of the full tier, before pytest selects by markers."""
+    if config.option.markexpr == Tier.SOAK.expression:
+        items.sort(key=lambda item: not item.nodeid.startswith(soak.LONGEST))
     for item in items:
         if item.nodeid.startswith("tests/interop/"):
             item.add_marker("java")
