@@ -182,6 +182,12 @@ def await_registered(servers: Servers) -> None:
 
 
 def make_topic(servers: Servers, topic: str, queues: int) -> None:
+    """Create a topic, and block until the name server knows it.
+
+    A broker of 5.4.0 that just started tells the name server only with its first registration.
+    """
     with blocking(servers) as client:
+        admin = Admin(client.mq)
         config = TopicConfig(topic, read_queue_nums=queues, write_queue_nums=queues)
-        client.run(Admin(client.mq).create_topic(servers.broker.address, config))
+        client.run(admin.create_topic(servers.broker.address, config))
+        client.run(eventually(admin.topic_list, lambda known: topic in known))
