@@ -116,7 +116,7 @@ async def receive(client: MQClient) -> list[tuple[bytes, int]]:
 
 
 @pytest.mark.parametrize("order", ["java first", "ours first"])
-@pytest.mark.parametrize("end", ["stop", "kill"])
+@pytest.mark.parametrize("end", [pytest.param("stop", marks=pytest.mark.soak), "kill"])
 def test_the_other_broker_delivers_what_waits(
     order: str, end: str, five: JavaSide, our_side: OurSide, our_namesrv: Namesrv, tmp_path: Path
 ) -> None:
