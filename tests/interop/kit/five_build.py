@@ -87,9 +87,9 @@ CHAINS: Final[Mapping[str, Chain]] = {
     ),
     "rust": Chain(
         tools=("cargo",),
-        inputs=("Cargo.toml", "Cargo.lock", "src/*.rs"),
-        fetch=(("cargo", "fetch", "-q", "--locked"),),
-        build=(("cargo", "build", "-q", "--locked"),),
+        inputs=("Cargo.toml", "src/*.rs"),
+        fetch=(("cargo", "fetch", "-q"),),
+        build=(("cargo", "build", "-q"),),
         run=("target/debug/client",),
     ),
 }
