@@ -146,7 +146,7 @@ def start(name: str, role: str, home: Path, conf: Path, jars: str = "") -> subpr
 def rust_settings(keys: dict[str, str]) -> str:
     """Return the settings of the port to Rust (1.0.0) that are the same as in broker.conf.
 
-    It creates topics with 8 queues without a setting for it.
+    Its topics have 8 queues by default, as the benchmark wants them.
     """
     return f"""
 [broker]
