@@ -20,7 +20,6 @@ EXTRAS: Final = {
     "fast": ("isal", "uvloop"),
     "exporter": ("prometheus_client",),
     "filters": ("wasmtime",),
-    "proxy": ("grpc",),
     "otel": ("opentelemetry",),
     "spark": ("pyspark", "pyarrow", "pandas", "numpy", "fsspec", "requests"),
     "spark-connect": ("grpc", "grpc_status"),

@@ -35,7 +35,6 @@ from server.broker.app import BrokerApp
 from server.broker.config import BrokerConfig, broker_config
 from server.namesrv.app import NamesrvApp
 from server.namesrv.config import NamesrvConfig
-from server.proxy.front import MISSING, has_grpc
 from server.runtime.access.hostaddress import join_address
 from server.runtime.clock import Clock, SystemClock
 from server.runtime.program.event_loop import run
@@ -219,10 +218,7 @@ async def _serve(store: Path, arguments: argparse.Namespace) -> None:
 
 
 def _grpc_port(arguments: argparse.Namespace) -> int | None:
-    """Return the port for gRPC clients, or None where the library for it is not installed."""
-    if not has_grpc():
-        LOG.warning("no port for gRPC clients: %s", MISSING)
-        return None
+    """Return the port for gRPC clients, or None where the usual one is taken."""
     if arguments.grpc_port is not None:
         return int(arguments.grpc_port)
     if not arguments.namesrv_port:

@@ -32,7 +32,7 @@ class RocketMQ(NamedTuple):
         namesrv: the name server.
         broker: the broker.
         store: its store directory.
-        grpc: the port for gRPC clients of RocketMQ 5; "" where grpcio is not installed.
+        grpc: the port for gRPC clients of RocketMQ 5.
     """
 
     namesrv: str

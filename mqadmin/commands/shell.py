@@ -70,7 +70,7 @@ def shell(
                 at = server.addresses
                 call.warn(
                     f"embedded: namesrv {at.namesrv}, broker {at.broker}, "
-                    f"grpc {at.grpc or '(needs grpcio)'}, store {at.store}"
+                    f"grpc {at.grpc}, store {at.store}"
                 )
             exit_code = run_interactive(call)
         else:

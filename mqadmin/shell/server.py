@@ -25,7 +25,7 @@ ERROR_LINES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where the servers listen, and where the store is; ``grpc`` is "" without grpcio."""
+    """Where the servers listen, and where the store is; ``grpc`` is "" where its port is taken."""
 
     namesrv: str
     broker: str

@@ -97,7 +97,7 @@ async def open_grpc_port(
         resources: limits that it shares with the other ports of its process.
 
     Raises:
-        StartFailed: the port or the library for it is not available.
+        StartFailed: the port is not available.
     """
     if config.grpc_server_port is None:
         return None

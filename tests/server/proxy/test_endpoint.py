@@ -2,7 +2,6 @@
 
 import asyncio
 import ssl
-import sys
 import time
 from pathlib import Path
 
@@ -498,18 +497,3 @@ async def test_accounts_sign_their_calls(tmp_path: Path) -> None:
     assert status(unsigned) == (Code.UNAUTHORIZED, FAILED)
     assert status(wrong) == (Code.UNAUTHORIZED, FAILED)
     assert status(right)[0] is Code.TOPIC_NOT_FOUND
-
-
-def test_the_library_is_loaded_with_the_first_client_only() -> None:
-    import subprocess
-
-    program = (
-        "import sys, server.embedded, server.broker.app, server.mqproxy, server.proxy.endpoint; "
-        "print('grpc' in sys.modules)"
-    )
-
-    found = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-
-    assert found.stdout == "False\n"

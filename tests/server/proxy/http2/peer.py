@@ -1,0 +1,199 @@
+"""A client of HTTP/2 for tests, which can also do what no real client does."""
+
+import asyncio
+import struct
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple
+
+from remoting.aio.resources import Budget
+from server.proxy.http2.calls import Call, Calls, Method, Request
+from server.proxy.http2.connection import Connection
+from server.proxy.http2.frames import (
+    END_HEADERS,
+    END_STREAM,
+    HEAD,
+    PREFACE,
+    Error,
+    Kind,
+    Setting,
+    frame,
+    settings,
+)
+from server.proxy.http2.hpack import HeaderDecoder, encode
+
+REQUEST = (
+    (":method", "POST"),
+    (":scheme", "http"),
+    (":path", "/Test/Echo"),
+    ("content-type", "application/grpc"),
+)
+
+
+class Frame(NamedTuple):
+    """A frame that the server sent."""
+
+    kind: Kind
+    flags: int
+    stream: int
+    payload: bytes
+
+
+class Wire(asyncio.Transport):
+    """A transport whose other end is the test."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent = b""
+        self.was_closed = False
+        self.reads = True
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.sent += data
+
+    def close(self) -> None:
+        self.was_closed = True
+
+    abort = close
+
+    def is_closing(self) -> bool:
+        return self.was_closed
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def pause_reading(self) -> None:
+        self.reads = False
+
+    def resume_reading(self) -> None:
+        self.reads = True
+
+
+class Peer:
+    """A client on a connection of its own.
+
+    Args:
+        methods: what is served, by the last part of the path; those of ``echo_methods`` by default.
+        size_max: the largest message that the server takes.
+        budget: of the server.
+        given: settings of the client; None sends no preface.
+        greeting_s: how long the client may take until it has sent its preface.
+    """
+
+    def __init__(
+        self,
+        methods: dict[str, Method] | None = None,
+        *,
+        size_max: int = 1 << 20,
+        budget: Budget | None = None,
+        given: dict[Setting, int] | None = {},  # noqa: B006  # It is read only.
+        greeting_s: float = 10.0,
+    ) -> None:
+        found = echo_methods() if methods is None else methods
+        calls = Calls({f"/Test/{name}": found[name] for name in found}, size_max=size_max)
+        self.is_gone = False
+        self.wire = Wire()
+        self.connection = Connection(
+            "1.2.3.4:5",
+            lambda stream, fields: calls.open(stream, fields, "1.2.3.4:5"),
+            self._gone,
+            budget=budget or Budget(),
+            greeting_s=greeting_s,
+        )
+        self._decoder = HeaderDecoder()
+        self._next_id = 1
+        self.connection.connection_made(self.wire)
+        if given is not None:
+            self.say(PREFACE + settings(given))
+
+    def _gone(self, connection: Connection) -> None:
+        self.is_gone = True
+
+    def say(self, data: bytes) -> None:
+        """Send bytes, as one piece, unless the connection is closed."""
+        if not self.wire.was_closed:
+            self.connection.data_received(data)
+
+    def call(
+        self, name: str, *messages: bytes, ends: bool = True, more: tuple[tuple[str, str], ...] = ()
+    ) -> int:
+        """Begin a call, and return its stream."""
+        stream, self._next_id = self._next_id, self._next_id + 2
+        fields = (*REQUEST[:2], (":path", f"/Test/{name}"), REQUEST[3], *more)
+        self.say(frame(Kind.HEADERS, END_HEADERS, stream, encode(*fields)))
+        for message in messages:
+            self.say_message(stream, message)
+        if ends:
+            self.say(frame(Kind.DATA, END_STREAM, stream))
+        return stream
+
+    def say_message(self, stream: int, message: bytes, *, flag: int = 0) -> None:
+        """Send a message in frames of 16 KiB."""
+        data = bytes((flag,)) + struct.pack(">I", len(message)) + message
+        for at in range(0, len(data), 16_384):
+            self.say(frame(Kind.DATA, 0, stream, data[at : at + 16_384]))
+
+    async def heard(self) -> list[Frame]:
+        """Return the frames since the last time, after everything that can happen now."""
+        for _ in range(20):
+            await asyncio.sleep(0)
+        sent, self.wire.sent = self.wire.sent, b""
+        found, at = [], 0
+        while at < len(sent):
+            high, low, kind, flags, stream = HEAD.unpack_from(sent, at)
+            start = at + HEAD.size
+            at = start + (high << 8 | low)
+            found.append(Frame(Kind(kind), flags, stream, sent[start:at]))
+        return found
+
+    async def answer(self, stream: int) -> tuple[list[bytes], dict[str, str]]:
+        """Return the messages and the trailers of an answer that is complete now."""
+        data = b""
+        fields: dict[str, str] = {}
+        for each in await self.heard():
+            if each.stream == stream and each.kind is Kind.DATA:
+                data += each.payload
+            elif each.stream == stream and each.kind is Kind.HEADERS:
+                fields |= dict(self._decoder.decode(each.payload))
+        return messages_in(data), fields
+
+    async def goaway(self) -> tuple[Error, str]:
+        """Return why the server ended the connection."""
+        (told,) = (each for each in await self.heard() if each.kind is Kind.GOAWAY)
+        assert self.wire.was_closed
+        return Error(struct.unpack(">I", told.payload[4:8])[0]), told.payload[8:].decode()
+
+
+def messages_in(data: bytes) -> list[bytes]:
+    """Return the messages of a stream's bytes."""
+    found = []
+    while data:
+        end = 5 + struct.unpack(">I", data[1:5])[0]
+        found.append(data[5:end])
+        data = data[end:]
+    return found
+
+
+def echo_methods() -> dict[str, Method]:
+    """Return methods that give back what they get: a message, each of a stream, or many."""
+
+    async def echo(call: Call) -> bytes:
+        return call.message
+
+    async def each(call: Call) -> None:
+        async for message in call.messages():
+            await call.write(message)
+
+    async def thrice(call: Call) -> None:
+        for _ in range(3):
+            await call.write(call.message)
+
+    return {
+        "Echo": Method(Request.MESSAGE, echo),
+        "Each": Method(Request.STREAM, each),
+        "Thrice": Method(Request.MESSAGE, thrice),
+    }
+
+
+def method(run: Callable[[Call], Coroutine[Any, Any, bytes | None]]) -> dict[str, Method]:
+    """Return one method, ``Run``."""
+    return {"Run": Method(Request.MESSAGE, run)}

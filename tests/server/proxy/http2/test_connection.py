@@ -1,0 +1,365 @@
+"""Connections of HTTP/2: frames in any pieces, flow control, limits, and peers that break rules."""
+
+import asyncio
+import random
+import struct
+
+import pytest
+
+from remoting.aio.resources import Budget
+from server.proxy.http2.connection import CONNECTION_WINDOW, STREAM_WINDOW, STREAMS_MAX
+from server.proxy.http2.frames import (
+    ACK,
+    END_HEADERS,
+    END_STREAM,
+    PADDED,
+    PREFACE,
+    PRIORITY,
+    SETTING,
+    WINDOW_MAX,
+    Error,
+    Kind,
+    Setting,
+    frame,
+    reset,
+    settings,
+    window_update,
+)
+from server.proxy.http2.hpack import LIST_SIZE_MAX, encode
+from tests.server.proxy.http2.peer import REQUEST, Peer, messages_in, method
+
+OPEN = frame(Kind.HEADERS, END_HEADERS, 1, encode(*REQUEST))
+
+
+async def test_a_connection_begins_with_settings_of_both_sides() -> None:
+    peer = Peer()
+
+    told, window, ack = await peer.heard()
+
+    assert dict(SETTING.iter_unpack(told.payload)) == {
+        Setting.MAX_CONCURRENT_STREAMS: STREAMS_MAX,
+        Setting.INITIAL_WINDOW_SIZE: STREAM_WINDOW,
+        Setting.MAX_HEADER_LIST_SIZE: LIST_SIZE_MAX,
+    }
+    assert (window.kind, window.stream) == (Kind.WINDOW_UPDATE, 0)
+    assert struct.unpack(">I", window.payload) == (CONNECTION_WINDOW - 65_535,)
+    assert (ack.kind, ack.flags) == (Kind.SETTINGS, ACK)
+
+
+async def test_what_is_no_http2_ends_the_connection() -> None:
+    peer = Peer(given=None)
+
+    peer.say(b"GET / HTTP/1.1\r\n")
+
+    error, text = await peer.goaway()
+    assert error is Error.PROTOCOL_ERROR
+    assert text == "it does not begin as HTTP/2 does"
+
+
+async def test_any_cut_of_the_bytes_gives_the_same_answers() -> None:
+    source = random.Random(9113)
+    padded = b"\x03" + struct.pack(">BI", 0, 2) + b"hi" + bytes(3)
+    block = encode(*REQUEST, ("x", "y" * 200))
+    data = (
+        PREFACE
+        + settings({Setting.MAX_FRAME_SIZE: 32_768})
+        + frame(Kind.HEADERS, 0, 1, block[:50])
+        + frame(Kind.CONTINUATION, 0, 1, block[50:60])
+        + frame(Kind.CONTINUATION, END_HEADERS, 1, block[60:])
+        + frame(Kind.PING, 0, 0, b"12345678")
+        + frame(Kind.HEADERS, END_HEADERS | PRIORITY, 3, bytes(5) + block)
+        + frame(Kind.DATA, END_STREAM | PADDED, 3, padded)
+        + frame(0xBB, 0, 3, b"a frame that nobody knows")
+        + frame(Kind.DATA, 0, 1, struct.pack(">BI", 0, 5000) + bytes(2000))
+        + frame(Kind.PRIORITY, 0, 1, bytes(5))
+        + frame(Kind.DATA, END_STREAM, 1, bytes(3000))
+    )
+    found = set()
+    for _ in range(200):
+        peer = Peer(given=None)
+        at = 0
+        while at < len(data):
+            size = source.choice((1, 7, 100, 5000))
+            peer.say(data[at : at + size])
+            at += size
+        heard = await peer.heard()
+        of_call = {
+            stream: b"".join(
+                each.payload for each in heard if each.stream == stream and each.kind is Kind.DATA
+            )
+            for stream in (1, 3)
+        }
+        assert messages_in(of_call[1]) == [bytes(5000)]
+        assert messages_in(of_call[3]) == [b"hi"]
+        found.add(tuple(sorted(heard)))
+        assert peer.connection.held_size == 0
+
+    assert len(found) == 1
+
+
+async def test_a_large_answer_waits_for_the_windows_of_the_client() -> None:
+    peer = Peer(given={Setting.INITIAL_WINDOW_SIZE: 1000})
+    stream = peer.call("Echo", b"x" * 5000)
+
+    def size_of(heard: list) -> int:  # type: ignore[type-arg]
+        return sum(len(each.payload) for each in heard if each.kind is Kind.DATA)
+
+    assert size_of(await peer.heard()) == 1000
+    assert peer.connection.held_size == 4005
+    peer.say(window_update(stream, 500))
+    assert size_of(await peer.heard()) == 500
+    # A smaller window of all streams may be below zero for one of them.
+    peer.say(settings({Setting.INITIAL_WINDOW_SIZE: 400}))
+    peer.say(window_update(stream, 600))
+    assert size_of(await peer.heard()) == 0
+    peer.say(settings({Setting.INITIAL_WINDOW_SIZE: 100_000}))
+    heard = await peer.heard()
+
+    assert size_of(heard) == 3505
+    assert (heard[-1].kind, heard[-1].flags) == (Kind.HEADERS, END_HEADERS | END_STREAM)
+    assert peer.connection.held_size == 0
+    assert not peer.connection.streams
+
+
+async def test_the_window_of_a_connection_is_shared_by_its_streams() -> None:
+    peer = Peer(given={Setting.INITIAL_WINDOW_SIZE: 100_000})
+    for _ in range(3):
+        peer.call("Echo", b"x" * 40_000)
+
+    first = sum(len(each.payload) for each in await peer.heard() if each.kind is Kind.DATA)
+    peer.say(window_update(0, 1 << 20))
+    rest = sum(len(each.payload) for each in await peer.heard() if each.kind is Kind.DATA)
+
+    assert first == 65_535
+    assert first + rest == 3 * 40_005
+
+
+async def test_a_client_may_send_on_as_its_bytes_are_taken() -> None:
+    peer = Peer(size_max=40 << 20)
+    await peer.heard()
+
+    peer.call("Echo", b"x" * (20 << 20), ends=False)
+
+    updates = [each for each in await peer.heard() if each.kind is Kind.WINDOW_UPDATE]
+    of_connection = sum(struct.unpack(">I", each.payload)[0] for each in updates if not each.stream)
+    of_stream = sum(struct.unpack(">I", each.payload)[0] for each in updates if each.stream)
+    assert of_connection > (20 << 20) - CONNECTION_WINDOW // 2
+    assert of_stream > (20 << 20) - STREAM_WINDOW // 2
+
+
+async def test_a_stream_that_is_not_read_has_a_bounded_window() -> None:
+    peer = Peer()
+    stream = peer.call("Each", ends=False)
+    # The answers are not taken by the client, so the method does not go on.
+    peer.say(settings({Setting.INITIAL_WINDOW_SIZE: 0}))
+
+    for _ in range(70):
+        peer.say(frame(Kind.DATA, 0, stream, struct.pack(">BI", 0, 16_000) + bytes(16_000)))
+        await asyncio.sleep(0)
+
+    error, text = await peer.goaway()
+    assert error is Error.FLOW_CONTROL_ERROR
+    assert text == "it sends more than its windows allow"
+
+
+async def test_a_connection_that_holds_too_much_is_closed() -> None:
+    budget = Budget(100_000)
+    peer = Peer(budget=budget)
+
+    peer.call("Echo", b"x" * 200_000, ends=False)
+
+    assert peer.wire.was_closed
+    peer.connection.connection_lost(None)
+    assert peer.is_gone
+    assert budget.used_size == 0
+
+
+async def test_a_client_that_does_not_read_is_not_read_from() -> None:
+    peer = Peer()
+
+    peer.connection.pause_writing()
+    assert not peer.wire.reads
+    peer.connection.resume_writing()
+    assert peer.wire.reads
+
+
+async def test_too_many_calls_are_refused_one_by_one() -> None:
+    async def wait(call: object) -> bytes:
+        await asyncio.Event().wait()
+        return b""
+
+    peer = Peer(method(wait))
+    for _ in range(STREAMS_MAX):
+        peer.call("Run", b"")
+    await peer.heard()
+
+    stream = peer.call("Run", b"")
+
+    heard = await peer.heard()
+    assert [each for each in heard if each.stream] == [
+        (Kind.RST_STREAM, 0, stream, struct.pack(">I", Error.REFUSED_STREAM))
+    ]
+    peer.connection.connection_lost(None)
+
+
+async def test_a_call_that_is_reset_is_cancelled() -> None:
+    cancelled = asyncio.Event()
+
+    async def wait(call: object) -> bytes:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+        return b""
+
+    peer = Peer(method(wait))
+    stream = peer.call("Run", b"")
+    await peer.heard()
+
+    peer.say(reset(stream, Error.CANCEL))
+
+    assert await peer.heard() == []
+    assert cancelled.is_set()
+    assert not peer.connection.streams
+    # What was under way for it meanwhile is no fault.
+    peer.say(window_update(stream, 10) + reset(stream, Error.CANCEL))
+    peer.say(frame(Kind.DATA, END_STREAM, stream, b"late"))
+    assert not peer.wire.was_closed
+
+
+async def test_a_lost_connection_cancels_its_calls() -> None:
+    cancelled = asyncio.Event()
+
+    async def wait(call: object) -> bytes:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+        return b""
+
+    peer = Peer(method(wait))
+    peer.call("Run", b"")
+    await peer.heard()
+
+    peer.connection.connection_lost(None)
+    await peer.heard()
+
+    assert cancelled.is_set()
+    assert peer.is_gone
+
+
+async def test_a_connection_that_leaves_ends_with_its_last_call() -> None:
+    event = asyncio.Event()
+
+    async def wait(call: object) -> bytes:
+        await event.wait()
+        return b"done"
+
+    peer = Peer(method(wait))
+    stream = peer.call("Run", b"")
+    await peer.heard()
+
+    peer.connection.leave()
+    (told,) = await peer.heard()
+    late = peer.call("Run", b"")
+    (refused,) = await peer.heard()
+    assert (refused.kind, refused.stream) == (Kind.RST_STREAM, late)
+    assert refused.payload == struct.pack(">I", Error.REFUSED_STREAM)
+    assert not peer.wire.was_closed
+    event.set()
+
+    assert (told.kind, told.payload) == (Kind.GOAWAY, struct.pack(">II", stream, Error.NO_ERROR))
+    assert (await peer.answer(stream))[0] == [b"done"]
+    assert peer.wire.was_closed
+
+
+def _headers(stream: int, payload: bytes, flags: int = END_HEADERS) -> bytes:
+    return frame(Kind.HEADERS, flags, stream, payload)
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "text"),
+    [
+        (b"\xff\xff\xff" + bytes(6), Error.FRAME_SIZE_ERROR, "a frame has 16777215 bytes"),
+        (_headers(2, encode(*REQUEST)), Error.PROTOCOL_ERROR, "a client cannot open stream 2"),
+        (_headers(0, encode(*REQUEST)), Error.PROTOCOL_ERROR, "a client cannot open stream 0"),
+        (_headers(1, b"\x80"), Error.COMPRESSION_ERROR, "there is no header field 0"),
+        (_headers(1, b"", END_HEADERS | PRIORITY), Error.FRAME_SIZE_ERROR, "is too short"),
+        (_headers(1, b"\x09", END_HEADERS | PADDED), Error.PROTOCOL_ERROR, "padded with more"),
+        (_headers(1, b"", END_HEADERS | PADDED), Error.PROTOCOL_ERROR, "padded with more"),
+        (OPEN + frame(Kind.DATA, PADDED, 1, b"\x05abc"), Error.PROTOCOL_ERROR, "padded with more"),
+        (OPEN + _headers(1, b"\x82"), Error.PROTOCOL_ERROR, "stream 1 has headers in its middle"),
+        (_headers(1, b"", 0) + frame(Kind.PING, 0, 0, bytes(8)), Error.PROTOCOL_ERROR, "interrupt"),
+        (frame(Kind.CONTINUATION, END_HEADERS, 1), Error.PROTOCOL_ERROR, "continues nothing"),
+        (
+            _headers(1, b"", 0) + frame(Kind.CONTINUATION, 0, 1, bytes(16_384)) * 2,
+            Error.ENHANCE_YOUR_CALM,
+            f"headers of more than {LIST_SIZE_MAX} bytes",
+        ),
+        (frame(Kind.DATA, 0, 7, b"x"), Error.PROTOCOL_ERROR, "stream 7 was never opened"),
+        (reset(7, Error.CANCEL), Error.PROTOCOL_ERROR, "stream 7 was never opened"),
+        (window_update(7, 1), Error.PROTOCOL_ERROR, "stream 7 was never opened"),
+        (window_update(0, 0), Error.PROTOCOL_ERROR, "a window grows by nothing"),
+        (window_update(0, WINDOW_MAX), Error.FLOW_CONTROL_ERROR, "the connection overflows"),
+        (OPEN + window_update(1, WINDOW_MAX), Error.FLOW_CONTROL_ERROR, "stream 1 overflows"),
+        (
+            settings({Setting.INITIAL_WINDOW_SIZE: WINDOW_MAX + 1}),
+            Error.FLOW_CONTROL_ERROR,
+            "is not possible",
+        ),
+        (settings({Setting.MAX_FRAME_SIZE: 5}), Error.PROTOCOL_ERROR, "frames of 5 bytes"),
+        (frame(Kind.SETTINGS, 0, 0, b"x"), Error.FRAME_SIZE_ERROR, "has the wrong form"),
+        (frame(Kind.SETTINGS, ACK, 0, bytes(6)), Error.FRAME_SIZE_ERROR, "has the wrong form"),
+        (frame(Kind.PING, 0, 0, b"x"), Error.FRAME_SIZE_ERROR, "PING has 1 bytes instead of 8"),
+        (frame(Kind.RST_STREAM, 0, 1, b"x"), Error.FRAME_SIZE_ERROR, "RST_STREAM has 1 bytes"),
+        (frame(Kind.WINDOW_UPDATE, 0, 0, b""), Error.FRAME_SIZE_ERROR, "has 0 bytes instead of 4"),
+        (frame(Kind.PRIORITY, 0, 1, b"x"), Error.FRAME_SIZE_ERROR, "PRIORITY has 1 bytes"),
+        (frame(Kind.PUSH_PROMISE, 0, 1, bytes(4)), Error.PROTOCOL_ERROR, "a client cannot push"),
+    ],
+)
+async def test_a_client_that_breaks_the_protocol_is_told_why(
+    data: bytes, error: Error, text: str
+) -> None:
+    peer = Peer()
+    await peer.heard()
+
+    peer.say(data)
+
+    found, told = await peer.goaway()
+    assert found is error
+    assert text in told
+
+
+async def test_any_frames_leave_a_working_or_a_closed_connection() -> None:
+    source = random.Random(7540)
+    block = encode(*REQUEST)
+    for _ in range(300):
+        peer = Peer(given={Setting.INITIAL_WINDOW_SIZE: source.choice((0, 10, 65_535))})
+        for _ in range(30):
+            kind = source.randrange(11)
+            payload = source.choice(
+                (
+                    block,
+                    source.randbytes(source.randrange(20)),
+                    bytes(4),
+                    bytes(8),
+                    b"\x00\x00\x00\x00\x01",
+                )
+            )
+            peer.say(frame(kind, source.randrange(64), source.randrange(8), payload))
+        await peer.heard()
+        if not peer.wire.was_closed:
+            peer.say(frame(Kind.PING, 0, 0, b"are you?"))
+            assert (Kind.PING, ACK, 0, b"are you?") in await peer.heard()
+        peer.connection.connection_lost(None)
+        await peer.heard()
+        assert peer.is_gone
+        assert not peer.connection.streams
+        assert peer.connection.held_size == len(peer.connection._rest)
+
+
+async def test_a_client_that_says_nothing_is_closed() -> None:
+    peer = Peer(given=None, greeting_s=0.001)
+
+    while not peer.wire.was_closed:
+        await asyncio.sleep(0.001)

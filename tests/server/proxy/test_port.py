@@ -1,0 +1,101 @@
+"""The port of gRPC clients: when connections end, and what limits them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import grpc.aio
+import pytest
+
+from remoting.aio.resources import Places, Resources
+from remoting.aio.tls import ServerTls, TlsMode
+from server.proxy.http2.calls import Call, Calls, Method, Request
+from server.proxy.port import GrpcPort
+from tests.waiting import until
+
+
+class Served:
+    """A port with one method, which lasts until it is let go."""
+
+    def __init__(self, port: GrpcPort) -> None:
+        self.port = port
+        self.has_begun = asyncio.Event()
+        self.may_end = asyncio.Event()
+
+    async def run(self, call: Call) -> bytes:
+        self.has_begun.set()
+        await self.may_end.wait()
+        return call.message
+
+
+@asynccontextmanager
+async def served(resources: Resources | None = None) -> AsyncIterator[Served]:
+    found: Served
+
+    async def run(call: Call) -> bytes:
+        return await found.run(call)
+
+    calls = Calls({"/Test/Run": Method(Request.MESSAGE, run)}, size_max=1 << 20)
+    tls = ServerTls(mode=TlsMode.DISABLED)
+    found = Served(GrpcPort(calls, tls=tls, resources=resources or Resources()))
+    await found.port.start("127.0.0.1", 0)
+    try:
+        yield found
+    finally:
+        await found.port.stop()
+
+
+async def test_a_connection_without_calls_ends_after_a_while() -> None:
+    async with served() as desk:
+        reader, writer = await asyncio.open_connection("127.0.0.1", desk.port.port)
+        await reader.read(1)
+
+        desk.port.drop_idle(60)
+        assert not reader.at_eof()
+        desk.port.drop_idle(-1)
+
+        await reader.read()
+        writer.close()
+
+
+async def test_a_connection_with_a_call_is_never_idle() -> None:
+    async with (
+        served() as desk,
+        grpc.aio.insecure_channel(f"127.0.0.1:{desk.port.port}") as channel,
+    ):
+        call = channel.unary_unary("/Test/Run")(b"m")
+        await desk.has_begun.wait()
+
+        desk.port.drop_idle(-1)
+        desk.may_end.set()
+
+        assert await call == b"m"
+
+
+async def test_a_stop_lets_calls_end_for_a_moment_and_no_longer() -> None:
+    async with (
+        served() as desk,
+        grpc.aio.insecure_channel(f"127.0.0.1:{desk.port.port}") as channel,
+    ):
+        call = channel.unary_unary("/Test/Run")(b"m")
+        await desk.has_begun.wait()
+
+        await desk.port.stop()
+
+        with pytest.raises(grpc.aio.AioRpcError) as told:
+            await call
+        assert told.value.code() is grpc.StatusCode.UNAVAILABLE
+
+
+async def test_a_connection_needs_a_descriptor() -> None:
+    resources = Resources(places=Places(1))
+    async with served(resources) as desk:
+        first, writer = await asyncio.open_connection("127.0.0.1", desk.port.port)
+        await first.read(1)
+        second, other = await asyncio.open_connection("127.0.0.1", desk.port.port)
+
+        assert await second.read() == b""
+
+        other.close()
+        writer.close()
+        await until(lambda: resources.places.count == 0)
