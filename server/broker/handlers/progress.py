@@ -3,10 +3,7 @@
 Source: broker/processor/AdminBrokerProcessor.java.
 """
 
-from collections import Counter
-from collections.abc import Mapping
 from functools import partial
-from typing import Final
 
 from remoting.bodies import (
     BrokerStatsData,
@@ -27,16 +24,12 @@ from remoting.headers import (
     ViewBrokerStatsData,
 )
 from server.broker.cold_handler import each
-from server.broker.pop.order import Place
 from server.broker.state import Broker
 from server.broker.stats.counters import Snapshot
 from server.runtime.registry import handles
 from server.runtime.request import Request
 from server.runtime.slices import SMALL_COUNT, Steps, chunks, in_slices, large
 from storefmt.config.tables import TopicConfig
-
-POPS_PER_SLICE: Final = 1_000
-"""Open pops that are counted before other requests can run."""
 
 
 @handles(RequestCode.GET_CONSUME_STATS)
@@ -47,11 +40,10 @@ def get_consume_stats(broker: Broker, request: Request) -> Steps[Command]:
     group = fields.consumer_group
     blank = not (fields.topic or "").strip()
     stats = ConsumeStats()
-    popped = yield from _popped(broker)
     for topic in broker.offsets.topics_of(group) if blank else [fields.topic or ""]:
         config = _readable(broker, group, topic)
         if config is not None:
-            yield from _add(broker, stats, group, config, config.read_queue_nums, popped)
+            yield from _add(broker, stats, group, config, config.read_queue_nums)
     text = yield from large(stats.encode, count=len(stats.offset_table))
     return request.command.response(body=text)
 
@@ -63,7 +55,6 @@ def get_all_consume_stats(broker: Broker, request: Request) -> Steps[Command]:
     ordered_only = request.command.header(GetConsumeStatsInBroker).is_order
     rows, behind, queue_count = [], 0, 0
     topics = broker.offsets.topics_by_group()
-    popped = yield from _popped(broker)
     for group in broker.groups.names():
         found = []
         for topic in topics.get(group, ()):
@@ -71,7 +62,7 @@ def get_all_consume_stats(broker: Broker, request: Request) -> Steps[Command]:
             if config is None or (ordered_only and not config.order):
                 continue
             stats = ConsumeStats()
-            yield from _add(broker, stats, group, config, config.write_queue_nums, popped)
+            yield from _add(broker, stats, group, config, config.write_queue_nums)
             yield None
             behind += stats.total_diff()
             queue_count += len(stats.offset_table)
@@ -92,31 +83,19 @@ def _readable(broker: Broker, group: str, topic: str) -> TopicConfig | None:
     return broker.topics.get(topic)
 
 
-def _popped(broker: Broker) -> Steps[Counter[Place]]:
-    """Return how many messages of each queue a group has popped and not acknowledged."""
-    counts = Counter(broker.pops.order.counts())
-    for pops in chunks(broker.pops.revive.open_pops(), POPS_PER_SLICE):
-        for pop in pops:
-            key = pop.checkpoint.key
-            counts[key.topic, key.group, key.queue_id] += len(pop.left())
-        yield None
-    return counts
-
-
 def _add(
     broker: Broker,
     stats: ConsumeStats,
     group: str,
     config: TopicConfig,
     queue_count: int,
-    popped: Mapping[Place, int],
 ) -> Steps[None]:
     topic, store = config.topic_name, broker.store
 
     def progress(queue_id: int) -> OffsetWrapper:
         reached = max(0, broker.offsets.get(group, topic, queue_id=queue_id))
         last_ms = store.reader.store_time(topic, queue_id, reached - 1) if reached > 0 else 0
-        inflight = popped.get((topic, group, queue_id), 0)
+        inflight = broker.pops.left_count((topic, group, queue_id))
         return OffsetWrapper(
             broker_offset=store.max_offset(topic, queue_id),
             consumer_offset=reached,

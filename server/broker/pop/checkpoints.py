@@ -55,6 +55,10 @@ def revive_topic(cluster: str) -> str:
     return REVIVE_PREFIX + cluster
 
 
+Place = tuple[str, str, int]
+"""Topic, group, queue id."""
+
+
 class PopKey(NamedTuple):
     """What names one pop of one queue, in checkpoints and acknowledgements alike."""
 
@@ -64,6 +68,11 @@ class PopKey(NamedTuple):
     start_offset: int
     """Queue offset that the pop began at."""
     pop_time_ms: int
+
+    @property
+    def place(self) -> Place:
+        """The queue, and the group that popped from it."""
+        return self[:3]
 
 
 class Checkpoint(NamedTuple):

@@ -16,11 +16,10 @@ Source: broker/processor/PopReviveService.java (5.4.0), which keeps them in the 
 """
 
 import heapq
-from collections import deque
-from collections.abc import Iterator
+from collections import Counter, deque
 from typing import Final
 
-from server.broker.pop.checkpoints import Checkpoint, PopKey
+from server.broker.pop.checkpoints import Checkpoint, Place, PopKey
 
 OPEN_COUNT_MAX: Final = 1_000_000
 """Open pops; beyond this a pop is answered that the broker is full."""
@@ -43,9 +42,9 @@ class OpenPop:
         """A bit for each message that needs no reviving."""
 
     @property
-    def is_closed(self) -> bool:
-        """Whether none of its messages needs reviving any more."""
-        return self.done + 1 >= 1 << len(self.checkpoint.distances)
+    def left_count(self) -> int:
+        """How many of its messages are not acknowledged."""
+        return len(self.checkpoint.distances) - self.done.bit_count()
 
     def left(self) -> list[int]:
         """Return the queue offsets of the messages that are not acknowledged."""
@@ -66,14 +65,17 @@ class OpenPops:
         """In the order of the revive log; closed ones are dropped later."""
         self._due: dict[int, dict[PopKey, None]] = {}
         """The pops that are due in each second."""
+        self._left: Counter[Place] = Counter()
+        """The messages of each queue that a group has popped and not acknowledged; none is 0."""
         self._seconds: list[int] = []
         """A heap of these seconds, and of some that have no pops any more."""
 
     def __len__(self) -> int:
         return len(self._pops)
 
-    def __iter__(self) -> Iterator[OpenPop]:
-        return iter(self._pops.values())
+    def left_count(self, place: Place) -> int:
+        """Return how many messages of a queue a group has popped and not acknowledged."""
+        return self._left[place]
 
     def open(self, checkpoint: Checkpoint, *, at: int, store_ms: int) -> None:
         """Note a checkpoint; one that was written again takes the place of the former one."""
@@ -81,9 +83,10 @@ class OpenPops:
         if key in self._pops:
             self._close(key)
         pop = OpenPop(checkpoint, at, store_ms)
-        if pop.is_closed:
+        if not pop.left_count:
             return
         self._pops[key] = pop
+        self._left[key.place] += pop.left_count
         second = _second(checkpoint)
         if second not in self._due:
             self._due[second] = {}
@@ -102,11 +105,18 @@ class OpenPops:
             return
         distances = pop.checkpoint.distances
         for queue_offset in queue_offsets:
-            distance = queue_offset - key.start_offset
-            if distance in distances:
-                pop.done |= 1 << distances.index(distance)
-        if pop.is_closed:
+            if queue_offset - key.start_offset in distances:
+                self.mark(pop, queue_offset)
+        if not pop.left_count:
             self._close(key)
+
+    def mark(self, pop: OpenPop, queue_offset: int) -> None:
+        """Note that one message of an open pop needs no reviving."""
+        key = pop.checkpoint.key
+        number = pop.checkpoint.distances.index(queue_offset - key.start_offset)
+        if not pop.done >> number & 1:
+            pop.done |= 1 << number
+            self._left[key.place] -= 1
 
     def due(self, until_ms: int) -> list[OpenPop]:
         """Return the next pops whose messages came due up to a time: those of one second."""
@@ -131,6 +141,9 @@ class OpenPops:
 
     def _close(self, key: PopKey) -> None:
         pop = self._pops.pop(key)
+        self._left[key.place] -= pop.left_count
+        if not self._left[key.place]:
+            del self._left[key.place]
         second = _second(pop.checkpoint)
         keys = self._due[second]
         del keys[key]

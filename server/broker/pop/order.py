@@ -15,8 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-Place = tuple[str, str, int]
-"""Topic, group, queue id."""
+from server.broker.pop.checkpoints import Place
 
 
 @dataclass(slots=True)
@@ -70,9 +69,10 @@ class OrderedQueues:
     def __init__(self) -> None:
         self._batches: dict[Place, Batch] = {}
 
-    def counts(self) -> dict[Place, int]:
-        """Return how many messages of each queue are out and not acknowledged."""
-        return {place: sum(1 for _ in batch.left()) for place, batch in self._batches.items()}
+    def left_count(self, place: Place) -> int:
+        """Return how many messages of a queue are out and not acknowledged."""
+        batch = self._batches.get(place)
+        return 0 if batch is None else sum(1 for _ in batch.left())
 
     def settle(self, place: Place, group_offset: int) -> None:
         """Forget the batch of a queue if somebody else has set the offset of the group."""

@@ -26,7 +26,6 @@ is this broker's.
 import logging
 from collections import deque
 from collections.abc import Callable
-from itertools import chain
 from typing import Final, NamedTuple
 
 from remoting.receipt import FIRST_POP_TIME
@@ -40,6 +39,7 @@ from server.broker.pop.checkpoints import (
     REVIVE_QUEUE_COUNT,
     Acknowledged,
     Checkpoint,
+    Place,
     acknowledgement_message,
     checkpoint_message,
     read_record,
@@ -82,8 +82,6 @@ _END: Final = frozenset({
 
 Put = Callable[[PutMessage, int], PutResult]
 """Puts a message at ``now_ms``; raises RequestRefused."""
-Place = tuple[str, str, int]
-"""Topic, group, queue id."""
 
 
 def retry_topic_of(topic: str, group: str) -> str:
@@ -184,9 +182,9 @@ class ReviveLog:
         """How many pops are open."""
         return sum(map(len, self._queues))
 
-    def open_pops(self) -> list[OpenPop]:
-        """Return the open pops of all queues."""
-        return list(chain.from_iterable(self._queues))
+    def left_count(self, place: Place) -> int:
+        """Return how many messages of a queue a group has popped and not acknowledged."""
+        return sum(queue.left_count(place) for queue in self._queues)
 
     # What pops and acknowledgements write.
 
@@ -417,15 +415,13 @@ class ReviveLog:
             for record in records:
                 assert group is not None
                 self._deliver(self._again(record, pop.checkpoint, group, now_ms), now_ms)
-                distance = record.queue_offset - key.start_offset
-                pop.done |= 1 << pop.checkpoint.distances.index(distance)
+                self._queues[number].mark(pop, record.queue_offset)
             deliver_ms = pop.checkpoint.revive_ms
             done = Acknowledged(key, queue_offsets)
             self.acknowledge(done, number, deliver_ms=deliver_ms, now_ms=now_ms)
         except RequestRefused as refused:
             LOG.warning("messages of group %s come again later: %s", key.group, refused)
             return False
-        pop.done = (1 << len(pop.checkpoint.distances)) - 1
         self._queues[number].acknowledge(key, queue_offsets)
         return True
 

@@ -35,6 +35,28 @@ def test_pop_is_closed_when_its_last_message_is_acknowledged() -> None:
     assert table.oldest() is None
 
 
+def test_messages_of_a_queue_that_are_left_are_counted() -> None:
+    table, one, other = OpenPops(), checkpoint(0, count=3), checkpoint(8, count=2)
+    place = one.key.place
+    assert other.key.place == place
+
+    table.open(one, at=0, store_ms=0)
+    table.open(other, at=1, store_ms=0)
+    assert table.left_count(place) == 5
+    assert table.left_count(("other", *place[1:])) == 0
+    table.acknowledge(one.key, offsets(2, 2, 77))
+    assert table.left_count(place) == 4
+    pop = table.get(one.key)
+    assert pop is not None
+    table.mark(pop, 1_000_000)
+    assert table.left_count(place) == 3
+    # A checkpoint that is written again replaces the former one.
+    table.open(one._replace(done=0b101), at=2, store_ms=0)
+    assert table.left_count(place) == 3
+    table.acknowledge(one.key, offsets(1))
+    assert table.left_count(place) == 2
+
+
 def test_pops_are_due_by_second_and_never_before_their_time() -> None:
     table = OpenPops()
     for number in (0, 250):
