@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 TraceFunction = Callable[[FrameType, str, object], object]
 REPOSITORY = Path(__file__).resolve().parents[2]
+FUZZED = ("storefmt", "remoting", "server.proxy")
+"""The packages whose lines lead the fuzzer."""
 INPUT_SIZE_MAX = 8192
 INPUT_SECONDS_MAX = 5
 MEMORY_MIB_MAX = 640
@@ -93,7 +95,7 @@ def _lines_of(target: "Target", data: bytes) -> set[tuple[str, int, int]]:
     def trace(frame: FrameType, event: str, _: object) -> "TraceFunction | None":
         nonlocal before
         file = frame.f_code.co_filename
-        if "/storefmt/" not in file and "/remoting/" not in file:
+        if not any(f"/{package.replace('.', '/')}/" in file for package in FUZZED):
             return None
         lines.add((file, before, frame.f_lineno))
         before = frame.f_lineno
@@ -128,7 +130,7 @@ def _fuzz(name: str, keep: Path, seconds: int) -> int:
     import atheris
 
     # What is imported here is instrumented, so nothing of it may be imported before.
-    with atheris.instrument_imports(include=["storefmt", "remoting"]):
+    with atheris.instrument_imports(include=list(FUZZED)):
         from tests.fuzz.targets import TARGETS
     from tests.fuzz.corpus_file import read_corpus
 

@@ -1,6 +1,7 @@
 """Every target, by name."""
 
 from tests.fuzz.column_targets import column_targets
+from tests.fuzz.grpc_targets import grpc_targets
 from tests.fuzz.send_targets import send_targets
 from tests.fuzz.store_targets import store_targets
 from tests.fuzz.target import Target
@@ -15,5 +16,6 @@ TARGETS: dict[str, Target] = {
         *text_targets(),
         *wire_targets(),
         *send_targets(),
+        *grpc_targets(),
     )
 }
