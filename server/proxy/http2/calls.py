@@ -155,7 +155,8 @@ class Call:
         self._data = bytearray()
         """The beginning of a message."""
         self._held_size = 0
-        self._messages: deque[bytes] = deque()
+        self._messages: deque[tuple[bytes, int]] = deque()
+        """Messages that are complete, and their size as they came."""
         self._is_complete = False
         self._waiting: asyncio.Future[None] | None = None
         self._has_headers = False
@@ -177,9 +178,9 @@ class Call:
         """Yield the messages of the client until it sends no more."""
         while True:
             while self._messages:
-                message = self._messages.popleft()
+                message, size = self._messages.popleft()
                 self._hold(-len(message))
-                self._stream.consumed(len(message) + _PREFIX_SIZE)
+                self._stream.consumed(size)
                 yield message
             if self._is_complete:
                 return
@@ -219,7 +220,7 @@ class Call:
         elif len(self._messages) != 1:
             self.fail(CallStatus.INTERNAL, f"the request has {len(self._messages)} messages, not 1")
         else:
-            self.message = self._messages.popleft()
+            self.message, _ = self._messages.popleft()
             self._start(self._method)
 
     def cancelled(self) -> None:
@@ -261,7 +262,7 @@ class Call:
             message = self._inflated(message)
         del self._data[:end]
         self._hold(len(message) - end)
-        self._messages.append(message)
+        self._messages.append((message, end))
         self._wake()
 
     def _inflated(self, message: bytes) -> bytes:

@@ -8,9 +8,8 @@
     a stream:   open ── both sides sent END_STREAM ──> closed
                   └── RST_STREAM of either side, or the connection is lost ──> closed
 
-What a stream sends waits in it while the peer's windows are full. What it receives is bounded by
-our windows: that of the connection is filled up as bytes come, that of a stream as its taker says
-(``Stream.consumed``).
+What a stream sends waits in it while the peer's windows are full. What it receives is bounded by our
+windows: that of the connection is filled up as bytes come, that of a stream as its taker says.
 
 Rule: a peer that breaks the protocol loses its connection, after a GOAWAY that says why. A peer
 that does not read is not read from either, so nothing can be made to grow by asking. Bytes that are
@@ -58,6 +57,8 @@ STREAMS_MAX: Final = 4096
 """The most calls of one connection at a time; its client waits with further ones."""
 STREAM_WINDOW: Final = 1 << 20
 CONNECTION_WINDOW: Final = 16 << 20
+FLUSH_SIZE: Final = 256 << 10
+"""So much goes to the transport at once, which then says whether the peer takes it."""
 _HEAD_SIZE: Final = HEAD.size
 _GREETING: Final = settings(
     {
@@ -84,14 +85,11 @@ class Taker(Protocol):
 class Nobody:
     """Takes what comes for a stream that nobody reads."""
 
-    def received(self, data: bytes) -> None:
-        """Drop bytes."""
+    def received(self, data: bytes) -> None: ...
 
-    def ended(self) -> None:
-        """Take note of nothing."""
+    def ended(self) -> None: ...
 
-    def cancelled(self) -> None:
-        """Take note of nothing."""
+    def cancelled(self) -> None: ...
 
 
 class Fault(Exception):
@@ -146,8 +144,8 @@ class Stream:
             self._connection.send(self, before, data, last)
 
     async def drain(self) -> None:
-        """Wait until the peer has taken what was sent, or the stream is closed."""
-        if self.waiting and not self.is_closed:
+        """Wait until the peer takes more bytes of this stream, or the stream is closed."""
+        if (self.waiting or self._connection.is_full) and not self.is_closed:
             self.drained = asyncio.get_running_loop().create_future()
             await self.drained
 
@@ -205,6 +203,8 @@ class Connection(asyncio.Protocol):
         self.name = name
         self.ip = name.rpartition(":")[0]
         self.streams: dict[int, Stream] = {}
+        self.is_full = False
+        """Whether the peer does not take what was sent to it."""
         self.active_s = 0.0
         """When the peer sent something, by the clock of the loop."""
         self._opened = opened
@@ -228,6 +228,7 @@ class Connection(asyncio.Protocol):
         self._held_size = 0
         self._charged_size = 0
         self._out: list[bytes] = []
+        self._out_size = 0
         self._takers: tuple[Callable[[int, int, bytes], None], ...] = (
             self._data, self._headers, self._priority, self._reset, self._settings, self._push,
             self._ping, self._goaway, self._window_update, self._continuation,
@@ -260,11 +261,16 @@ class Connection(asyncio.Protocol):
         self._charge()
 
     def pause_writing(self) -> None:
+        self.is_full = True
         # What it asks for would have to be kept, too.
         if self._transport is not None:
             self._transport.pause_reading()
 
     def resume_writing(self) -> None:
+        self.is_full = False
+        for stream in list(self.streams.values()):
+            if not stream.waiting:
+                stream.wake()
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 
@@ -337,11 +343,15 @@ class Connection(asyncio.Protocol):
         if not self._out:
             self._loop.call_soon(self._flush)
         self._out.append(data)
+        self._out_size += len(data)
+        if self._out_size >= FLUSH_SIZE:
+            self._flush()
 
     def _flush(self) -> None:
         if self._out and self._transport is not None and not self._transport.is_closing():
             self._transport.write(b"".join(self._out))
         self._out.clear()
+        self._out_size = 0
 
     def send(self, stream: Stream, before: bytes, data: bytes, last: bytes | None) -> None:
         """See ``Stream.send``."""

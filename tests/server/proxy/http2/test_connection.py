@@ -7,7 +7,13 @@ import struct
 import pytest
 
 from remoting.aio.resources import Budget
-from server.proxy.http2.connection import CONNECTION_WINDOW, STREAM_WINDOW, STREAMS_MAX
+from server.proxy.http2.calls import Call, Method, Request
+from server.proxy.http2.connection import (
+    CONNECTION_WINDOW,
+    FLUSH_SIZE,
+    STREAM_WINDOW,
+    STREAMS_MAX,
+)
 from server.proxy.http2.frames import (
     ACK,
     END_HEADERS,
@@ -178,9 +184,34 @@ async def test_a_client_that_does_not_read_is_not_read_from() -> None:
     peer = Peer()
 
     peer.connection.pause_writing()
-    assert not peer.wire.reads
+    reads = [peer.wire.reads]
+    # A method that writes on waits, too.
+    stream = peer.call("Thrice", b"m")
+    first = await peer.answer(stream)
     peer.connection.resume_writing()
-    assert peer.wire.reads
+    reads.append(peer.wire.reads)
+    rest = await peer.answer(stream)
+
+    assert reads == [False, True]
+    assert first[0] == [b"m"]
+    assert rest[0] == [b"m", b"m"]
+
+
+async def test_much_goes_to_the_transport_at_once() -> None:
+    async def run(call: Call) -> None:
+        for _ in range(1 + FLUSH_SIZE // 16_000):
+            await call.write(bytes(16_000))
+        sizes.append(len(peer.wire.sent))
+
+    sizes: list[int] = []
+    peer = Peer({"Run": Method(Request.MESSAGE, run)}, given={Setting.INITIAL_WINDOW_SIZE: 1 << 20})
+    peer.say(window_update(0, 1 << 20))
+    await peer.heard()
+
+    peer.call("Run", b"")
+    await peer.heard()
+
+    assert sizes[0] >= FLUSH_SIZE
 
 
 async def test_too_many_calls_are_refused_one_by_one() -> None:
