@@ -36,11 +36,10 @@ _NUMBER_MAX: Final = (1 << 63) - 1
 _SHORT_MAX: Final = 0x7F
 _SHORT: Final = tuple(bytes((value,)) for value in range(_SHORT_MAX + 1))
 """The encoding of the numbers that take one byte, as most do."""
+_MORE: Final = tuple(bytes((value | 0x80,)) for value in range(_SHORT_MAX + 1))
+"""The byte for the lowest seven bits of a longer number."""
 _MS: Final = 1_000_000
 """Nanoseconds in a millisecond."""
-_SECONDS: Final = b"\x08"
-_NANOS: Final = b"\x10"
-"""The tags of the two fields of a time or a duration."""
 
 M = TypeVar("M", bound="WireMessage")
 E = TypeVar("E", bound=IntEnum)
@@ -275,7 +274,7 @@ _CODECS: Final[dict[type, _Codec]] = {}
 
 def _new_codec(cls: type[WireMessage]) -> _Codec:
     """Return the codec of a class that had none yet, and keep it."""
-    codec = _CODECS[cls] = _Codec({}, [])
+    codec = _Codec({}, [])
     for each in dataclasses.fields(cls):
         name, field = each.name, each.metadata["field"]
         tag, kind = field.number << 3 | field.kind.wire, field.kind
@@ -291,6 +290,7 @@ def _new_codec(cls: type[WireMessage]) -> _Codec:
             add, encode = _put, _each_entry(encode)
         codec.readers[tag] = _Reader(name, kind.decode, add)
         codec.writers.append(_Writer(name, field.is_maybe, encode))
+    _CODECS[cls] = codec
     return codec
 
 
@@ -385,12 +385,16 @@ def _varint(value: int) -> bytes:
     if 0 <= value <= _SHORT_MAX:
         return _SHORT[value]
     value &= _MASK
-    out = bytearray()
+    out = b""
     while value > _SHORT_MAX:
-        out.append(value & 0x7F | 0x80)
+        out += _MORE[value & 0x7F]
         value >>= 7
-    out.append(value)
-    return bytes(out)
+    return out + _SHORT[value]
+
+
+_SECONDS: Final = b"\x08"
+_NANOS: Final = (b"", *(b"\x10" + _varint(rest * _MS) for rest in range(1, 1000)))
+"""Tag and nanoseconds of a time or a duration, by its milliseconds beside whole seconds."""
 
 
 # Kinds of values.
@@ -406,10 +410,10 @@ def _decode_real(raw: bytes) -> float:
 
 
 def _encode_millis(value: int) -> bytes:
-    # As a message of its own it would take twice as long, and a received message has two of them.
+    # Written as a message of its own it would take four times as long, and a received message has
+    # two of them.
     seconds, rest = divmod(value, 1000)
-    data = _SECONDS + _varint(seconds) if seconds else b""
-    return data + _NANOS + _varint(rest * _MS) if rest else data
+    return _SECONDS + _varint(seconds) + _NANOS[rest] if seconds else _NANOS[rest]
 
 
 def _decode_millis(raw: bytes) -> int:
