@@ -82,6 +82,7 @@ class SendFrames:
 
     Args:
         ext: what ``send_v2_ext`` returns for any of these sends.
+        language: the language of the client.
 
     Attributes:
         front, back, end: the header up to the flags of a message, behind its properties up to the
@@ -90,13 +91,14 @@ class SendFrames:
 
     __slots__ = ("back", "end", "front")
 
-    def __init__(self, ext: Mapping[str, str]) -> None:
+    def __init__(
+        self, ext: Mapping[str, str], language: LanguageCode = LanguageCode.PYTHON
+    ) -> None:
         code = int(RequestCode.SEND_MESSAGE_V2)
         front = "".join(f"{quote(name)}:{quote(ext[name])}," for name in "abcde")
         back = ",".join(f"{quote(name)}:{quote(ext[name])}" for name in "jkmn")
-        language = LanguageCode.PYTHON.name
         self.front = f'{{"code":{code},"extFields":{{{front}"f":"'
-        self.back = f',{back}}},"flag":0,"language":"{language}","opaque":'
+        self.back = f',{back}}},"flag":0,"language":"{language.name}","opaque":'
         self.end = f',"serializeTypeCurrentRPC":"JSON","version":{VERSION}}}'
 
     def frame(
@@ -176,7 +178,7 @@ class FrameWriter(Protocol):
         """Return one send as a frame, see ``SendFrames.frame``; numbers have at most 64 bits."""
 
 
-Writers = Callable[[Mapping[str, str]], FrameWriter]
+Writers = Callable[[Mapping[str, str], LanguageCode], FrameWriter]
 ReadFirst = Callable[[bytes], tuple[list[Stored], int]]
 """Takes bytes that begin with a frame; returns the answers that ``read_stored`` would read in the
 first frames, and the size of these. It may stop before any frame."""

@@ -21,6 +21,7 @@ from libc.string cimport memchr, memcmp, memcpy
 from storefmt.formats.big_endian cimport put_u32, u32
 
 from remoting import fast_path
+from remoting.codes import LanguageCode
 from remoting.frame import FRAME_SIZE_MAX, HEADER_SIZE_MAX, RawFrame
 
 cdef extern from "Python.h":
@@ -94,8 +95,8 @@ cdef class SendFramesCompiled:
     cdef object _plain
     cdef bytes _front, _back, _end
 
-    def __init__(self, ext):
-        plain = self._plain = fast_path.SendFrames(ext)
+    def __init__(self, ext, language=LanguageCode.PYTHON):
+        plain = self._plain = fast_path.SendFrames(ext, language)
         try:
             self._back, self._end = plain.back.encode(), plain.end.encode()
             self._front = plain.front.encode()

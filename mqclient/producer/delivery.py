@@ -15,9 +15,7 @@ import random
 from collections.abc import Awaitable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
-from mqclient.client import responses
 from mqclient.client.instance import MQClient
 from mqclient.errors import ClientError
 from mqclient.message import Message
@@ -30,10 +28,6 @@ from mqclient.producer.send_request import PackedMessage, SendCommands
 from mqclient.producer.send_result import SendResult, SendStatus, result_of
 from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
-from remoting.errors import BadCall
-
-if TYPE_CHECKING:
-    from remoting.aio.channel import Channel
 
 
 @dataclass(slots=True)
@@ -233,7 +227,7 @@ class Delivery:
         future: asyncio.Future[SendResult] = asyncio.get_running_loop().create_future()
         again = partial(self._try_again, future, out, message, queue, target, tries)
         sending = SendAttempt(future, out, target, address, tries.timeout_s, again)
-        self._post(channel, sending, tries, now_ms)
+        sending.post(channel, self.requests, now_ms=now_ms, deadline_s=tries.deadline_s)
         return future
 
     def _try_again(
@@ -314,18 +308,8 @@ class Delivery:
             return self._invoke(out, queue, address, tries, now_ms)
         future: asyncio.Future[SendResult] = asyncio.get_running_loop().create_future()
         sending = SendAttempt(future, out, queue, address, tries.timeout_s, None)
-        self._post(channel, sending, tries, now_ms)
+        sending.post(channel, self.requests, now_ms=now_ms, deadline_s=tries.deadline_s)
         return future
-
-    def _post(
-        self, channel: "Channel", sending: SendAttempt, tries: _Attempts, now_ms: int
-    ) -> None:
-        opaque = channel.pending.next_opaque()
-        try:
-            frame = self.requests.frame(sending.out, sending.queue, opaque, now_ms=now_ms)
-            channel.post(opaque, frame, sending, tries.deadline_s)
-        except BadCall as error:
-            raise responses.translated(error, address=sending.address) from error
 
     async def _invoke(
         self, out: PackedMessage, queue: MessageQueue, address: str, tries: _Attempts, now_ms: int

@@ -12,16 +12,19 @@ Source: client/impl/MQClientAPIImpl.java#sendMessageAsync, #onExceptionImpl (4.9
 
 import asyncio
 from collections.abc import Callable
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from mqclient.client import responses
 from mqclient.errors import ClientError
-from mqclient.producer.send_request import PackedMessage
+from mqclient.producer.send_request import PackedMessage, SendCommands
 from mqclient.producer.send_result import SendResult, SendStatus, result_of
 from remoting.bodies import MessageQueue
 from remoting.command import Command
-from remoting.errors import ConnectionLost, RemotingError, RequestTimedOut
+from remoting.errors import BadCall, ConnectionLost, RemotingError, RequestTimedOut
 from remoting.fast_path import Stored
+
+if TYPE_CHECKING:
+    from remoting.aio.channel import Channel
 
 # This takes half the time that a call of the class takes.
 _new_result: Final = cast(
@@ -61,6 +64,27 @@ class SendAttempt:
         self.address = address
         self._timeout_s = timeout_s
         self._again = again
+
+    def post(
+        self, channel: "Channel", commands: SendCommands, *, now_ms: int, deadline_s: float
+    ) -> None:
+        """Write the request on a connection.
+
+        Args:
+            channel: an open connection to the broker.
+            commands: builds the request.
+            now_ms: the time of the send, in ms since 1970.
+            deadline_s: the time until which to wait, by the clock of the loop.
+
+        Raises:
+            BadRequest: the request cannot be encoded.
+        """
+        opaque = channel.pending.next_opaque()
+        try:
+            frame = commands.frame(self.out, self.queue, opaque, now_ms=now_ms)
+            channel.post(opaque, frame, self, deadline_s)
+        except BadCall as error:
+            raise responses.translated(error, address=self.address) from error
 
     def stored(self, stored: Stored) -> None:
         """Handle the usual answer, which no timer message gets: the message was stored."""

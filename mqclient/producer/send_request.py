@@ -19,7 +19,7 @@ from mqclient.message import Message
 from mqclient.namespace import is_retry_topic, wrap
 from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
-from remoting.codes import FLAG_ONEWAY, RequestCode, ResponseCode
+from remoting.codes import FLAG_ONEWAY, LanguageCode, RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.fast_path import FrameWriter, send_frames, send_v2_ext
 from remoting.frame import encode_frame
@@ -203,11 +203,24 @@ class MessagePacker:
 
 
 class SendCommands:
-    """Builds the send requests of one producer."""
+    """Builds the send requests of one producer.
 
-    def __init__(self, settings: ProducerSettings, group: str) -> None:
+    Args:
+        settings: the producer's settings.
+        group: the producer group.
+        language: the language of the client, as brokers are told.
+    """
+
+    def __init__(
+        self,
+        settings: ProducerSettings,
+        group: str,
+        *,
+        language: LanguageCode = LanguageCode.PYTHON,
+    ) -> None:
         self._settings = settings
         self._group = group
+        self._language = language
         self._frames: dict[MessageQueue, FrameWriter] = {}
 
     def command(
@@ -224,6 +237,7 @@ class SendCommands:
         return Command(
             out.code,
             flag=FLAG_ONEWAY if oneway else 0,
+            language=self._language,
             ext=self._ext(out, queue, now_ms),
             body=out.body,
         )
@@ -248,7 +262,8 @@ class SendCommands:
         if frames is None:
             if len(self._frames) >= _FRAMES_MAX:
                 self._frames.clear()
-            frames = self._frames[queue] = send_frames(self._ext(out, queue, now_ms))
+            ext = self._ext(out, queue, now_ms)
+            frames = self._frames[queue] = send_frames(ext, self._language)
         return frames.frame(
             opaque,
             sys_flag=out.sys_flag,

@@ -7,7 +7,6 @@ proxy/processor/validator/DefaultTopicMessageTypeValidator.java (5.4.0).
 """
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from typing import Final
 
@@ -25,9 +24,10 @@ TOPIC_SIZE_MAX: Final = 127
 GROUP_SIZE_MAX: Final = 120
 PRIORITY: Final = "_SYS_MSG_PRIORITY_"
 SHARDING_KEY: Final = "__SHARDINGKEY"
-_DELAYS: Final = (DELAY, *TIMER_NAMES)
+_DELAYS: Final = frozenset({DELAY, *TIMER_NAMES})
 _ALLOWED: Final = "^[%|a-zA-Z0-9_-]+$"
 _NAME: Final = re.compile(r"[%|a-zA-Z0-9_-]+")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SYSTEM_PREFIX: Final = "rmq_sys_"
 _SYSTEM_TOPICS: Final = frozenset({
     "TBW102", "SCHEDULE_TOPIC_XXXX", "BenchmarkTest", "RMQ_SYS_TRANS_HALF_TOPIC",
@@ -94,7 +94,7 @@ def check_invisible_time(invisible_ms: int, config: ProxyConfig, *, low_ms: int 
 
 def has_control_character(text: str) -> bool:
     """Return whether a text has one of the control characters of ISO 8859."""
-    return any(unicodedata.category(character) == "Cc" for character in text)
+    return _CONTROL.search(text) is not None
 
 
 def subscription_of(filter_: FilterExpression | None) -> Subscription:
@@ -118,7 +118,7 @@ def message_type(properties: Mapping[str, str]) -> TopicType:
     """Return which kind of topic a message needs, by its properties."""
     if properties.get(TRANSACTION_PREPARED, "").lower() == "true":
         return TopicType.TRANSACTION
-    if any(name in properties for name in _DELAYS):
+    if not _DELAYS.isdisjoint(properties):
         return TopicType.DELAY
     if SHARDING_KEY in properties:
         return TopicType.FIFO

@@ -11,7 +11,7 @@ service/message/ClusterMessageService.java, common/consumer/ReceiptHandle.java (
 """
 
 from collections.abc import Awaitable
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from mqclient.client import responses
 from mqclient.errors import refusal
@@ -36,14 +36,21 @@ class Invoke(Protocol):
     ) -> Awaitable[Command]: ...
 
 
-def decoded(text: str) -> ReceiptHandle:
+class Receipt(NamedTuple):
+    """A handle as a client or a broker wrote it, and what it says."""
+
+    text: str
+    handle: ReceiptHandle
+
+
+def decoded(text: str) -> Receipt:
     """Return the handle that a client sends back.
 
     Raises:
         Refused: it is no handle.
     """
     try:
-        return decode_receipt(text)
+        return Receipt(text, decode_receipt(text))
     except BadHeader as error:
         raise Refused(Code.INVALID_RECEIPT_HANDLE, str(error)) from error
 
@@ -60,26 +67,29 @@ class Deliveries:
         self._invoke = invoke
         self._cluster = cluster
 
-    async def ack(self, text: str, *, topic: str, group: str) -> bool:
+    async def ack(self, receipt: Receipt, *, topic: str, group: str) -> bool:
         """Acknowledge a message; False when the broker does not know the delivery any more.
 
         Raises:
             Refused: the handle cannot be used.
             ClientError: no answer came.
         """
-        handle, address = await self._usable(text)
+        handle = receipt.handle
+        address = await self._usable(handle)
         header = AckMessage(
             consumer_group=group,
             topic=handle.real_topic(topic, group),
             queue_id=handle.queue_id,
-            extra_info=text,
+            extra_info=receipt.text,
             offset=handle.queue_offset,
             broker_name=handle.broker_name,
         )
         answer = await self._invoke(address, Command.request(LaterCode.ACK_MESSAGE, header))
         return answer.code == ResponseCode.SUCCESS
 
-    async def hide(self, text: str, *, topic: str, group: str, invisible_ms: int) -> str | None:
+    async def hide(
+        self, receipt: Receipt, *, topic: str, group: str, invisible_ms: int
+    ) -> Receipt | None:
         """Hide a message from now on and return its new handle.
 
         Returns:
@@ -89,12 +99,13 @@ class Deliveries:
             Refused: the handle cannot be used.
             ClientError: the broker refused, or no answer came.
         """
-        handle, address = await self._usable(text)
+        handle = receipt.handle
+        address = await self._usable(handle)
         header = ChangeInvisibleTime(
             consumer_group=group,
             topic=handle.real_topic(topic, group),
             queue_id=handle.queue_id,
-            extra_info=text,
+            extra_info=receipt.text,
             offset=handle.queue_offset,
             invisible_time=invisible_ms,
             broker_name=handle.broker_name,
@@ -104,7 +115,7 @@ class Deliveries:
         if answer.code != ResponseCode.SUCCESS:
             return None
         told = responses.header(answer, ChangeInvisibleTimeResponse, address=address)
-        return ReceiptHandle(
+        fresh = ReceiptHandle(
             # The new checkpoint has this message alone, so it begins at the message's own offset.
             start_offset=handle.queue_offset,
             pop_time_ms=told.pop_time,
@@ -115,16 +126,19 @@ class Deliveries:
             queue_id=handle.queue_id,
             queue_offset=handle.queue_offset,
             log_offset=handle.log_offset,
-        ).encode()
+        )
+        return Receipt(fresh.encode(), fresh)
 
-    async def give_up(self, text: str, *, message_id: str, topic: str, group: str) -> Command:
+    async def give_up(
+        self, receipt: Receipt, *, message_id: str, topic: str, group: str
+    ) -> Command:
         """Make a message a dead letter, acknowledge it, and return the broker's answer.
 
         Raises:
             Refused: the handle cannot be used.
             ClientError: no answer came.
         """
-        handle = decoded(text)
+        handle = receipt.handle
         if handle.log_offset is None or handle.log_offset < 0:
             raise refused_inside(Code.INVALID_RECEIPT_HANDLE, "commit log offset is empty")
         address = await self._address(handle)
@@ -139,14 +153,14 @@ class Deliveries:
         code = RequestCode.CONSUMER_SEND_MSG_BACK
         answer = await self._invoke(address, Command.request(code, header))
         if answer.code == ResponseCode.SUCCESS:
-            await self.ack(text, topic=topic, group=group)
+            await self.ack(receipt, topic=topic, group=group)
         return answer
 
-    async def _usable(self, text: str) -> tuple[ReceiptHandle, str]:
-        handle = decoded(text)
+    async def _usable(self, handle: ReceiptHandle) -> str:
+        """Return the address of the broker that gave a handle whose time is not over."""
         if handle.expires_at_ms <= self._cluster.client.now_ms():
             raise refused_inside(Code.INVALID_RECEIPT_HANDLE, "receipt handle is expired")
-        return handle, await self._address(handle)
+        return await self._address(handle)
 
     async def _address(self, handle: ReceiptHandle) -> str:
         address = await self._cluster.master(handle.broker_name)

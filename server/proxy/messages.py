@@ -64,7 +64,7 @@ OWN_NAMES: Final = SYSTEM_NAMES | {
     DEAD_LETTER_TOPIC, DEAD_LETTER_ID, "__CRC32#", PRIORITY,
 }  # fmt: skip
 """The names of properties that are RocketMQ's own in 5.4.0."""
-_DELAYS: Final = (DELAY, TIMER_DELIVER_MS, TIMER_DELAY_SEC)
+_DELAYS: Final = frozenset({DELAY, TIMER_DELIVER_MS, TIMER_DELAY_SEC})
 
 
 class Packed(NamedTuple):
@@ -177,7 +177,7 @@ def _system_properties(
 def _type_of(properties: Mapping[str, str]) -> MessageType:
     if properties.get(TRANSACTION_PREPARED) == "true":
         return MessageType.TRANSACTION
-    if any(name in properties for name in _DELAYS):
+    if not _DELAYS.isdisjoint(properties):
         return MessageType.DELAY
     return MessageType.FIFO if SHARDING_KEY in properties else MessageType.NORMAL
 
@@ -204,8 +204,8 @@ def _own_properties(
     _check_tag(tag)
     for key in system.keys:
         _check_key(key)
-    texts = (*given, *given.values(), tag, *system.keys)
-    if sum(len(text.encode()) for text in texts) > config.max_user_property_size:
+    texts = "".join((*given, *given.values(), tag, *system.keys))
+    if len(texts.encode()) > config.max_user_property_size:
         raise Refused(
             Code.MESSAGE_PROPERTIES_TOO_LARGE,
             f"the total size of user property is too large, max is {config.max_user_property_size}",

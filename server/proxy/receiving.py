@@ -35,7 +35,7 @@ from server.proxy.cluster import Cluster
 from server.proxy.config import ProxyConfig
 from server.proxy.context import Call
 from server.proxy.errors import Refused, broker_status, ok, refused_inside, status_of
-from server.proxy.handles import checked
+from server.proxy.handles import checked, decoded
 from server.proxy.messages import to_grpc
 from server.proxy.protocol.codes import Code
 from server.proxy.protocol.definitions import Broker, MessageQueue, Status
@@ -112,16 +112,17 @@ class Receiving:
             popped = await self._popped(asked, request.message_queue, session)
         except (Refused, ClientError) as error:
             popped = _Popped([], status_of(error))
-        left = popped.messages
+        messages, written_count = popped.messages, 0
         try:
-            yield ReceiveMessageResponse(status=ok() if left else popped.nothing)
-            while left:
-                yield ReceiveMessageResponse(message=to_grpc(left[0]))
-                message, left = left[0], left[1:]
+            yield ReceiveMessageResponse(status=ok() if messages else popped.nothing)
+            for message in messages:
+                yield ReceiveMessageResponse(message=to_grpc(message))
+                written_count += 1
                 if asked is not None and asked.renews:
                     _watch(session, asked, message)
             yield ReceiveMessageResponse(delivery_timestamp=self._cluster.client.now_ms())
         finally:
+            left = messages[written_count:]
             if left and asked is not None:
                 self._return_later(left, asked, session)
 
@@ -129,12 +130,12 @@ class Receiving:
         """Acknowledge messages; each has a status of its own."""
         topic, group = topic_of(request.topic), group_of(request.group)
         session = self._sessions.of(call)
-        entries = await asyncio.gather(
-            *(
-                self._ack(session, each.receipt_handle, each.message_id, topic, group)
-                for each in request.entries
-            )
-        )
+        work = [
+            self._ack(session, each.receipt_handle, each.message_id, topic, group)
+            for each in request.entries
+        ]
+        # Most requests acknowledge one message, which needs no task of its own.
+        entries = [await work[0]] if len(work) == 1 else await asyncio.gather(*work)
         codes = {each.status.code for each in entries if each.status is not None}
         if len(codes) == 1:
             (code,) = codes
@@ -143,7 +144,7 @@ class Receiving:
             status = Status(code=Code.MULTIPLE_RESULTS, message=Code.MULTIPLE_RESULTS.name)
         else:
             status = Status(code=Code.INTERNAL_SERVER_ERROR, message="ack message result is empty")
-        return AckMessageResponse(status=status, entries=list(entries))
+        return AckMessageResponse(status=status, entries=entries)
 
     async def change_invisible(
         self, request: ChangeInvisibleDurationRequest, call: Call
@@ -153,26 +154,26 @@ class Receiving:
         invisible_ms = request.invisible_duration or 0
         check_invisible_time(invisible_ms, self._config)
         renewals = self._sessions.of(call).renewals
-        handle = renewals.take(
+        receipt = renewals.take(
             group=group, message_id=request.message_id, handle=request.receipt_handle
         )
         fresh = await renewals.deliveries.hide(
-            handle, topic=topic, group=group, invisible_ms=invisible_ms
+            receipt, topic=topic, group=group, invisible_ms=invisible_ms
         )
         if fresh is None:
             text = "changeInvisibleDuration failed: status is abnormal"
             raise Refused(Code.INTERNAL_SERVER_ERROR, text)
-        return ChangeInvisibleDurationResponse(status=ok(), receipt_handle=fresh)
+        return ChangeInvisibleDurationResponse(status=ok(), receipt_handle=fresh.text)
 
     async def forward(self, request: ForwardToDeadLetterQueueRequest, call: Call) -> Response:
         """Make a message a dead letter."""
         topic, group = topic_of(request.topic), group_of(request.group)
         renewals = self._sessions.of(call).renewals
-        handle = renewals.take(
+        receipt = renewals.take(
             group=group, message_id=request.message_id, handle=request.receipt_handle
         )
         answer = await renewals.deliveries.give_up(
-            handle, message_id=request.message_id, topic=topic, group=group
+            receipt, message_id=request.message_id, topic=topic, group=group
         )
         return Response(status=broker_status(answer.code, answer.remark))
 
@@ -304,16 +305,16 @@ class Receiving:
     ) -> list[MessageExt]:
         """Return the messages for the client; acknowledge or give up the others."""
         wanted = []
-        for each in found:
-            handle = f"{each.properties[POP_CK]} {each.log_offset}"
-            message = each.but(properties={**each.properties, POP_CK: handle})
-            deliveries = session.renewals.deliveries
+        deliveries = session.renewals.deliveries
+        for message in found:
+            handle = f"{message.receipt} {message.log_offset}"
+            message.renew_receipt(handle)
             try:
                 if not asked.subscription.accepts(message):
-                    await deliveries.ack(handle, topic=asked.topic, group=asked.group)
+                    await deliveries.ack(decoded(handle), topic=asked.topic, group=asked.group)
                 elif message.reconsume_times >= asked.attempts_max:
                     await deliveries.give_up(
-                        handle,
+                        decoded(handle),
                         message_id=message.unique_key or message.msg_id,
                         topic=asked.topic,
                         group=asked.group,
@@ -353,7 +354,7 @@ class Receiving:
         for message in messages:
             try:
                 await session.renewals.deliveries.hide(
-                    message.properties[POP_CK],
+                    decoded(message.properties[POP_CK]),
                     topic=asked.topic,
                     group=asked.group,
                     invisible_ms=NACK_MS,

@@ -18,12 +18,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from mqclient.client import responses, routes
-from mqclient.producer.send_result import SendResult, SendStatus, result_of
-from remoting.bodies import MessageQueue
-from remoting.codes import LaterCode, RequestCode
+from mqclient.producer.send_request import PackedMessage, SendCommands
+from mqclient.producer.send_result import SendResult, SendStatus
+from mqclient.producer.settings import ProducerSettings
+from remoting.bodies import MessageQueue, TopicRouteData
+from remoting.codes import LanguageCode, LaterCode, RequestCode
 from remoting.command import Command
-from remoting.errors import BadHeader
-from remoting.headers import EndTransaction, SendMessageV2
+from remoting.errors import BadCall, BadHeader
+from remoting.headers import EndTransaction
 from remoting.headers.pop import RecallMessage, RecallMessageResponse
 from remoting.recall import decode_recall
 from server.proxy.checks import SHARDING_KEY, check_type, message_type, topic_of
@@ -56,10 +58,9 @@ from storefmt.formats.msgid import parse_offset_id
 from storefmt.formats.properties import TRANSFER_FLAG, UNIQUE_KEY, in_java_order
 from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
 
-TEMPLATE: Final = "TBW102"
-TEMPLATE_QUEUE_COUNT: Final = 4
 REMARK: Final = "end transaction from proxy"
 _MASK: Final = (1 << 64) - 1
+_LONG: Final = 1 << 63
 _CODES: Final = {
     SendStatus.SEND_OK: Code.OK,
     SendStatus.FLUSH_DISK_TIMEOUT: Code.MASTER_PERSISTENCE_TIMEOUT,
@@ -94,6 +95,7 @@ class Sending:
         self._sessions = sessions
         self._transactions = transactions
         self._turns = itertools.count(random.randrange(1 << 16))
+        self._known: dict[str, _Publishing] = {}
 
     async def send(self, request: SendMessageRequest, call: Call) -> SendMessageResponse:
         """Store one message, or several of one topic as a batch."""
@@ -104,14 +106,18 @@ class Sending:
         first = found[0]
         await self._check_type(topic, first, call)
         session = self._sessions.of(call)
-        queue, address = await self._queue(topic, first, alone=len(found) == 1)
-        command = _send_command(topic, queue, found)
-        answer = await session.invoke(address, command)
-        unique_key = ",".join(each.properties[UNIQUE_KEY] for each in found)
-        result = result_of(answer, queue, unique_key=unique_key, address=address)
+        publishing = await self._publishing(topic)
+        queue = self._queue(publishing, first, alone=len(found) == 1)
+        result = await session.store(
+            _for_broker(topic, found),
+            queue,
+            publishing.addresses[queue.broker_name],
+            publishing.commands(session.language),
+            born_ms=first.born_ms,
+        )
         if first.sys_flag & sysflag.TRANSACTION_PREPARED and result.status is SendStatus.SEND_OK:
             # A broker of 4.9 tells no transaction id; in 5.x it is the message's own.
-            result = result._replace(transaction_id=result.transaction_id or unique_key)
+            result = result._replace(transaction_id=result.transaction_id or result.unique_key)
             self._remember(topic, result)
         entry = _entry(result)
         assert entry.status is not None
@@ -179,19 +185,22 @@ class Sending:
         wanted = await self._cluster.topic_type(topic, call.account)
         check_type(wanted, message_type(first.properties))
 
-    async def _queue(self, topic: str, first: Packed, *, alone: bool) -> tuple[MessageQueue, str]:
-        """Return the queue for a message, and the address of its broker's master."""
+    async def _publishing(self, topic: str) -> "_Publishing":
         route = await self._cluster.route(topic)
-        queues, addresses = routes.publish_queues(topic, route), routes.masters(route)
-        queues = sorted(queue for queue in queues if queue.broker_name in addresses)
+        known = self._known.get(topic)
+        if known is None or known.route is not route:
+            known = self._known[topic] = _Publishing(topic, route)
+        return known
+
+    def _queue(self, publishing: "_Publishing", first: Packed, *, alone: bool) -> MessageQueue:
+        """Return the queue for a message."""
+        queues = publishing.queues
         if not queues:
             raise refused_inside(Code.FORBIDDEN, "no writable queue")
         group = first.properties.get(SHARDING_KEY) if alone else None
         if group:
-            queue = queues[consistent_hash(string_hash(group), len(queues))]
-        else:
-            queue = queues[next(self._turns) % len(queues)]
-        return queue, addresses[queue.broker_name]
+            return queues[consistent_hash(string_hash(group), len(queues))]
+        return queues[next(self._turns) % len(queues)]
 
     async def _master(self, broker_name: str) -> str:
         address = await self._cluster.master(broker_name)
@@ -233,28 +242,61 @@ def consistent_hash(seed: int, bucket_count: int) -> int:
         candidate = following
 
 
-def _send_command(topic: str, queue: MessageQueue, found: Sequence[Packed]) -> Command:
+class _Publishing:
+    """The queues of a topic that take messages, for as long as its route stays the same.
+
+    Args:
+        topic: the topic.
+        route: its route.
+
+    Attributes:
+        queues: the queues, in the order that consistent hashes count them in.
+        addresses: the address of each master by broker name.
+    """
+
+    def __init__(self, topic: str, route: TopicRouteData) -> None:
+        self._topic = topic
+        self.route = route
+        self.addresses = routes.masters(route)
+        queues = routes.publish_queues(topic, route)
+        self.queues = sorted(each for each in queues if each.broker_name in self.addresses)
+        self._commands: dict[LanguageCode, SendCommands] = {}
+
+    def commands(self, language: LanguageCode) -> SendCommands:
+        """Return what builds the sends of clients with one language; the topic is their group."""
+        known = self._commands.get(language)
+        if known is None:
+            known = SendCommands(ProducerSettings(), self._topic, language=language)
+            self._commands[language] = known
+        return known
+
+
+def _for_broker(topic: str, found: Sequence[Packed]) -> PackedMessage:
+    """Return a message, or several as a batch, as a broker gets them.
+
+    Raises:
+        BadCall: the time of the message does not fit its field.
+    """
     first = found[0]
-    header = SendMessageV2(
-        producer_group=topic,
-        topic=topic,
-        default_topic=TEMPLATE,
-        default_topic_queue_nums=TEMPLATE_QUEUE_COUNT,
-        queue_id=queue.queue_id,
-        sys_flag=first.sys_flag,
-        born_timestamp=first.born_ms,
-        flag=0,
-        properties=in_java_order(first.properties),
-        reconsume_times=0,
-        batch=len(found) > 1,
-        broker_name=queue.broker_name,
-    )
+    if not -_LONG <= first.born_ms < _LONG:
+        low, high = -_LONG, _LONG - 1
+        raise BadCall(f"SendMessageV2.born_timestamp is {first.born_ms}, outside {low} to {high}")
     if len(found) == 1:
-        return Command.request(RequestCode.SEND_MESSAGE_V2, header, body=first.body)
-    body = join_batch(
-        BatchEntry(0, each.body, in_java_order(each.properties).encode()) for each in found
+        code, body = RequestCode.SEND_MESSAGE_V2, first.body
+    else:
+        code = RequestCode.SEND_BATCH_MESSAGE
+        body = join_batch(
+            BatchEntry(0, each.body, in_java_order(each.properties).encode()) for each in found
+        )
+    return PackedMessage(
+        code,
+        topic,
+        body,
+        0,
+        first.sys_flag,
+        in_java_order(first.properties),
+        ",".join([each.properties[UNIQUE_KEY] for each in found]),
     )
-    return Command.request(RequestCode.SEND_BATCH_MESSAGE, header, body=body)
 
 
 def _entry(result: SendResult) -> SendResultEntry:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from remoting.aio.channel import Channel
 from remoting.aio.link import Outbox
+from remoting.codes import LanguageCode
 from remoting.command import Command
 from remoting.errors import BadCall, ConnectionLost
 from remoting.fast_path import SendFrames, Stored, Writers, readers, writers
@@ -48,16 +49,22 @@ def frame_or_error(make: Callable[[], bytes]) -> bytes | str:
         st.builds(memoryview, st.binary()),
     ),
     name=st.sampled_from(["broker-a", "Bröker", 'a"b', "\ud800"]),
+    language=st.sampled_from(LanguageCode),
 )
 def test_written_sends_are_the_same_bytes(
-    opaque: int, numbers: tuple[int, int, int], properties: str, body: bytes, name: str
+    opaque: int,
+    numbers: tuple[int, int, int],
+    properties: str,
+    body: bytes,
+    name: str,
+    language: LanguageCode,
 ) -> None:
     assert WRITER is not None
     sys_flag, born_ms, flag = numbers
 
     def written(made: Writers) -> bytes | str:
         return frame_or_error(
-            lambda: made({**EXT, "n": name}).frame(
+            lambda: made({**EXT, "n": name}, language).frame(
                 opaque,
                 sys_flag=sys_flag,
                 born_ms=born_ms,
@@ -77,7 +84,9 @@ def test_frames_around_the_limit_are_written_or_refused_alike(size: int) -> None
 
     def written(made: Writers) -> bytes | str:
         return frame_or_error(
-            lambda: made(EXT).frame(1, sys_flag=0, born_ms=1, flag=0, properties="", body=body)
+            lambda: made(EXT, LanguageCode.PYTHON).frame(
+                1, sys_flag=0, born_ms=1, flag=0, properties="", body=body
+            )
         )
 
     assert written(WRITER) == written(SendFrames)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from remoting.codes import LanguageCode
 from remoting.command import Command
 from remoting.errors import BadCall
 from remoting.fast_path import SendFrames, Stored, read_stored, send_v2_ext
@@ -66,10 +67,11 @@ def test_written_send_equals_the_typed_header(
     )
 
     assert list(ext.items()) == list(header.to_ext().items())
-    frame = SendFrames({**ext, "f": "", "g": "", "h": "", "i": ""}).frame(
-        7, sys_flag=sys_flag, born_ms=born_ms, flag=flag, properties=properties, body=b"body"
-    )
-    assert frame == encode_frame(Command(310, 7, ext=ext, body=b"body"))
+    for language in (LanguageCode.PYTHON, LanguageCode.DOTNET):
+        frame = SendFrames({**ext, "f": "", "g": "", "h": "", "i": ""}, language).frame(
+            7, sys_flag=sys_flag, born_ms=born_ms, flag=flag, properties=properties, body=b"body"
+        )
+        assert frame == encode_frame(Command(310, 7, language=language, ext=ext, body=b"body"))
 
 
 def test_text_without_utf8_form_is_refused_as_everywhere() -> None:

@@ -301,9 +301,10 @@ def stamped(
     counts = decode_order_counts(told.order_count_info)
     is_told = bool(starts)
     given: dict[PoppedQueue, int] = {}
+    first_pop = str(told.pop_time)
     done = []
     for message in messages:
-        properties = {FIRST_POP_TIME: str(told.pop_time), **message.properties}
+        properties = {FIRST_POP_TIME: first_pop, **message.properties}
         times = None
         if POP_CK not in properties:
             queue = PoppedQueue(topic_kind(message.topic), message.queue_id)
@@ -327,7 +328,8 @@ def stamped(
                 queue_id=queue.queue_id,
                 queue_offset=queue_offset,
             ).encode()
-            times = counts.get(OrderKey(*queue, queue_offset)) or counts.get(OrderKey(*queue))
+            if counts:
+                times = counts.get(OrderKey(*queue, queue_offset)) or counts.get(OrderKey(*queue))
         done.append(message.but(properties=properties, reconsume_times=times or None))
     return done
 

@@ -23,7 +23,7 @@ from server.proxy.clients.settings import NEW_GROUP
 from server.proxy.cluster import Cluster
 from server.proxy.config import ProxyConfig
 from server.proxy.errors import Refused
-from server.proxy.handles import Deliveries, Invoke, decoded
+from server.proxy.handles import Deliveries, Invoke, Receipt, decoded
 
 LOG = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class Watched:
 
     group: str
     topic: str
-    current: str
+    current: Receipt
     """The handle that counts at the broker."""
     attempt: int
     """How often the message was delivered before."""
@@ -66,23 +66,25 @@ class Renewals:
     def watch(self, *, group: str, topic: str, message_id: str, handle: str, attempt: int) -> None:
         """Hide a message longer until the client is done with it."""
         now_ms = self._cluster.client.now_ms()
-        key = _key(group, message_id, decoded(handle))
-        self._watched[key] = Watched(group, topic, handle, attempt, now_ms)
+        receipt = decoded(handle)
+        key = _key(group, message_id, receipt.handle)
+        self._watched[key] = Watched(group, topic, receipt, attempt, now_ms)
 
-    def take(self, *, group: str, message_id: str, handle: str) -> str:
+    def take(self, *, group: str, message_id: str, handle: str) -> Receipt:
         """Return the handle that counts for the one that a client has, and watch no longer.
 
         Raises:
             Refused: it is no handle.
         """
-        watched = self._watched.pop(_key(group, message_id, decoded(handle)), None)
-        return handle if watched is None else watched.current
+        receipt = decoded(handle)
+        watched = self._watched.pop(_key(group, message_id, receipt.handle), None)
+        return receipt if watched is None else watched.current
 
     async def renew(self, now_ms: int) -> None:
         """Hide the messages longer whose time ends soon."""
         ahead_ms = self._config.renew_ahead_ms
         for key, watched in list(self._watched.items()):
-            if decoded(watched.current).expires_at_ms - now_ms > ahead_ms:
+            if watched.current.handle.expires_at_ms - now_ms > ahead_ms:
                 continue
             if not await self._renewed(watched, now_ms) and self._watched.get(key) is watched:
                 del self._watched[key]

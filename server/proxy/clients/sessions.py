@@ -26,6 +26,9 @@ from mqclient.client.routes import masters
 from mqclient.consumer.subscription import TopicSubscription
 from mqclient.errors import ClientError
 from mqclient.message import read_messages
+from mqclient.producer.send_attempt import SendAttempt
+from mqclient.producer.send_request import PackedMessage, SendCommands
+from mqclient.producer.send_result import SendResult, result_of
 from remoting.bodies import (
     CMResult,
     ConsumeFromWhere,
@@ -35,6 +38,7 @@ from remoting.bodies import (
     ConsumeType,
     HeartbeatData,
     MessageModel,
+    MessageQueue,
     ProducerData,
 )
 from remoting.codes import LanguageCode, RequestCode, ResponseCode
@@ -51,6 +55,7 @@ from server.proxy.clients.transactions import Transactions
 from server.proxy.cluster import Cluster, Group, signed
 from server.proxy.config import ProxyConfig
 from server.proxy.context import Account, Call
+from server.proxy.handles import TIMEOUT_S
 from server.proxy.messages import to_grpc
 from server.proxy.protocol.codes import ClientType, Code
 from server.proxy.protocol.definitions import Settings, Status
@@ -102,6 +107,7 @@ class Session:
         settings: what the client told, completed; None before that.
         send: sends a command to the client; None while it has no stream.
         account: whose keys sign what is asked for this client.
+        language: the language of the client, as brokers are told.
     """
 
     def __init__(
@@ -115,7 +121,7 @@ class Session:
         self._config = config
         self._cluster = cluster
         self._transactions = transactions
-        self._language = _LANGUAGES.get(call.language, LanguageCode.OTHER)
+        self.language = _LANGUAGES.get(call.language, LanguageCode.OTHER)
         self._link = MQClient(None, on_request=self._asked, tls=cluster.tls)
         self.renewals = Renewals(self.invoke, cluster, config)
         self._nonces = itertools.count()
@@ -123,14 +129,47 @@ class Session:
 
     # What is asked of brokers for this client.
 
-    async def invoke(self, address: str, command: Command, *, timeout_s: float = 3.0) -> Command:
+    async def invoke(
+        self, address: str, command: Command, *, timeout_s: float = TIMEOUT_S
+    ) -> Command:
         """Send a request to a broker on a connection of this client, and return its answer.
 
         Raises:
             ClientError: no answer came.
         """
-        command.language = self._language
+        command.language = self.language
         return await self._link.invoke(address, signed(command, self.account), timeout_s=timeout_s)
+
+    async def store(
+        self,
+        out: PackedMessage,
+        queue: MessageQueue,
+        address: str,
+        commands: SendCommands,
+        *,
+        born_ms: int,
+    ) -> SendResult:
+        """Send a message, or a batch, to a queue, and return where it was stored.
+
+        Args:
+            out: the message or batch.
+            queue: the queue.
+            address: the broker that has it, ``host:port``.
+            commands: builds the request, in the language of this client.
+            born_ms: when the message was made, in ms since 1970.
+
+        Raises:
+            ClientError: it was not stored, or no answer came.
+        """
+        channel = None if self.account is not None else self._link.open_channel(address)
+        if channel is None:
+            answer = await self.invoke(address, commands.command(out, queue, now_ms=born_ms))
+            return result_of(answer, queue, unique_key=out.unique_key, address=address)
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[SendResult] = loop.create_future()
+        attempt = SendAttempt(future, out, queue, address, TIMEOUT_S, None)
+        attempt.post(channel, commands, now_ms=born_ms, deadline_s=loop.time() + TIMEOUT_S)
+        return await future
 
     async def invoke_oneway(self, address: str, command: Command) -> None:
         """Send a request that is not answered.
@@ -138,7 +177,7 @@ class Session:
         Raises:
             ClientError: there was no connection.
         """
-        command.language = self._language
+        command.language = self.language
         await self._link.invoke_oneway(address, signed(command, self.account))
 
     # Settings and groups.

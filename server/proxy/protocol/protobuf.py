@@ -18,7 +18,7 @@ Source: protobuf.dev/programming-guides/encoding.
 
 import dataclasses
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final, NamedTuple, Self, TypeVar
@@ -27,14 +27,17 @@ VARINT: Final = 0
 FIXED64: Final = 1
 DELIMITED: Final = 2
 FIXED32: Final = 5
-_SIZED: Final = {DELIMITED: 0, FIXED32: 4, FIXED64: 8}
-"""Bytes of a value by its wire type; a delimited one tells its own."""
+_SIZES: Final = {FIXED32: 4, FIXED64: 8}
+"""Bytes of a value by its wire type; a number and a delimited value tell their own."""
 
 _FLOAT: Final = struct.Struct("<f")
 _MASK: Final = (1 << 64) - 1
 _NUMBER_MAX: Final = (1 << 63) - 1
-_SHORT: Final = tuple(bytes((value,)) for value in range(0x80))
+_SHORT_MAX: Final = 0x7F
+_SHORT: Final = tuple(bytes((value,)) for value in range(_SHORT_MAX + 1))
 """The encoding of the numbers that take one byte, as most do."""
+_MORE: Final = tuple(bytes((value | 0x80,)) for value in range(_SHORT_MAX + 1))
+"""The byte for the lowest seven bits of a longer number."""
 _MS: Final = 1_000_000
 """Nanoseconds in a millisecond."""
 
@@ -51,7 +54,9 @@ class _Kind(NamedTuple):
 
     wire: int
     encode: Callable[[Any], bytes]
-    decode: Callable[[Any], Any]
+    """Returns the bytes of a value, without the size of a delimited one."""
+    decode: Callable[[Any], Any] | None
+    """Returns the value; None where the number or the bytes are the value."""
 
 
 class _Field(NamedTuple):
@@ -59,11 +64,35 @@ class _Field(NamedTuple):
 
     number: int
     kind: _Kind
-    tag: bytes
-    """Number and wire type, as they stand before each value."""
     is_list: bool = False
     is_map: bool = False
     is_maybe: bool = False
+
+
+class _Reader(NamedTuple):
+    """What is done with the value behind one tag."""
+
+    name: str
+    decode: Callable[[Any], Any] | None
+    add: Callable[[dict[str, Any], str, Any], None] | None
+    """Adds the value to a list or a table; None for a field with one value."""
+
+
+class _Writer(NamedTuple):
+    """How the value of one attribute is written."""
+
+    name: str
+    is_maybe: bool
+    encode: Callable[[Any], bytes]
+    """Returns the bytes of the whole field."""
+
+
+class _Codec(NamedTuple):
+    """Both directions of one class."""
+
+    readers: dict[int, _Reader]
+    """By tag: the number of a field and its wire type, as one number."""
+    writers: list[_Writer]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -77,45 +106,64 @@ class WireMessage:
         Raises:
             BadMessage: the bytes end in a field, or a field has another kind of value.
         """
+        # This runs for each message inside a message, and its loop for each of their fields, so
+        # numbers of one byte are read in place: a call takes as long as the rest of a turn.
+        readers = (_CODECS.get(cls) or _new_codec(cls)).readers
         values: dict[str, Any] = {}
-        declared = _declared(cls)
-        for number, wire, raw in _fields(data):
-            known = declared.get(number)
-            if known is None:
-                continue
-            name, field = known
-            if field.is_list:
-                found = values.setdefault(name, [])
-                if wire == field.kind.wire:
-                    found.append(field.kind.decode(raw))
-                elif wire == DELIMITED and field.kind.wire == VARINT:
-                    # Numbers of a list may lie together in one field.
-                    found.extend(field.kind.decode(one) for one in _varints(raw))
+        at, end = 0, len(data)
+        value: Any
+        try:
+            while at < end:
+                tag = data[at]
+                at += 1
+                if tag > _SHORT_MAX:
+                    tag, at = _read_varint(data, at - 1)
+                wire = tag & 7
+                if wire == VARINT:
+                    value = data[at]
+                    at += 1
+                    if value > _SHORT_MAX:
+                        value, at = _read_varint(data, at - 1)
+                        value = _signed(value)
                 else:
-                    raise BadMessage(_wrong(cls, number, wire))
-            elif wire != field.kind.wire:
-                raise BadMessage(_wrong(cls, number, wire))
-            elif field.is_map:
-                entry = field.kind.decode(raw)
-                values.setdefault(name, {})[entry.key] = entry.value
-            else:
-                values[name] = field.kind.decode(raw)
+                    if wire == DELIMITED:
+                        size = data[at]
+                        at += 1
+                        if size > _SHORT_MAX:
+                            size, at = _read_varint(data, at - 1)
+                    else:
+                        size = _size_of(tag)
+                    start, at = at, at + size
+                    if at > end:
+                        text = f"field {tag >> 3} has {size} bytes, {end - start} are left"
+                        raise BadMessage(text)
+                    value = data[start:at]
+                reader = readers.get(tag)
+                if reader is None:
+                    _check_unknown(cls, tag)
+                    continue
+                name, decode, add = reader
+                if decode is not None:
+                    value = decode(value)
+                if add is None:
+                    values[name] = value
+                else:
+                    add(values, name, value)
+        except IndexError:
+            raise BadMessage(f"the message ends in a number, at byte {end}") from None
+        except UnicodeDecodeError as error:
+            text = f"a text is not UTF-8: {error.reason} at byte {error.start}"
+            raise BadMessage(text) from None
         return cls(**values)
 
     def encode(self) -> bytes:
         """Return the bytes of the message."""
-        parts: list[bytes] = []
-        for name, field in _declared(type(self)).values():
+        cls = type(self)
+        parts = []
+        for name, is_maybe, encode in (_CODECS.get(cls) or _new_codec(cls)).writers:
             value = getattr(self, name)
-            if not value and (value is None or not field.is_maybe):
-                continue
-            tag, encode = field.tag, field.kind.encode
-            if field.is_list:
-                parts += [tag + encode(each) for each in value]
-            elif field.is_map:
-                parts += [tag + encode(_Entry(key=key, value=value[key])) for key in value]
-            else:
-                parts.append(tag + encode(value))
+            if value or (is_maybe and value is not None):
+                parts.append(encode(value))
         return b"".join(parts)
 
 
@@ -218,47 +266,77 @@ def _of(
     is_map: bool = False,
     is_maybe: bool = False,
 ) -> dict[str, _Field]:
-    tag = _varint(number << 3 | kind.wire)
-    return {"field": _Field(number, kind, tag, is_list, is_map, is_maybe)}
+    return {"field": _Field(number, kind, is_list, is_map, is_maybe)}
 
 
-_DECLARED: Final[dict[type, dict[int, tuple[str, _Field]]]] = {}
+_CODECS: Final[dict[type, _Codec]] = {}
 
 
-def _declared(cls: type[WireMessage]) -> dict[int, tuple[str, _Field]]:
-    """Return name and declaration of each field of a class by its number."""
-    known = _DECLARED.get(cls)
-    if known is None:
-        known = _DECLARED[cls] = _read_declared(cls)
-    return known
+def _new_codec(cls: type[WireMessage]) -> _Codec:
+    """Return the codec of a class that had none yet, and keep it."""
+    codec = _Codec({}, [])
+    for each in dataclasses.fields(cls):
+        name, field = each.name, each.metadata["field"]
+        tag, kind = field.number << 3 | field.kind.wire, field.kind
+        encode = _with_tag(_varint(tag), kind)
+        add: Callable[[dict[str, Any], str, Any], None] | None = None
+        if field.is_list:
+            add, encode = _append, _each(encode)
+            if kind.wire == VARINT:
+                # Numbers of a list may lie together in one field.
+                together = _Reader(name, _together(kind), _extend)
+                codec.readers[field.number << 3 | DELIMITED] = together
+        elif field.is_map:
+            add, encode = _put, _each_entry(encode)
+        codec.readers[tag] = _Reader(name, kind.decode, add)
+        codec.writers.append(_Writer(name, field.is_maybe, encode))
+    _CODECS[cls] = codec
+    return codec
 
 
-def _read_declared(cls: type[WireMessage]) -> dict[int, tuple[str, _Field]]:
-    found = ((each.name, each.metadata["field"]) for each in dataclasses.fields(cls))
-    return {field.number: (name, field) for name, field in found}
+# Reading.
 
 
-def _varint(value: int) -> bytes:
-    if 0 <= value < 0x80:
-        return _SHORT[value]
-    value &= _MASK
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+def _append(values: dict[str, Any], name: str, value: object) -> None:
+    values.setdefault(name, []).append(value)
 
 
-def _sized(data: bytes) -> bytes:
-    return _varint(len(data)) + data
+def _extend(values: dict[str, Any], name: str, value: list[Any]) -> None:
+    values.setdefault(name, []).extend(value)
+
+
+def _put(values: dict[str, Any], name: str, entry: "_Entry") -> None:
+    values.setdefault(name, {})[entry.key] = entry.value
+
+
+def _together(kind: _Kind) -> Callable[[bytes], list[Any]]:
+    def decode(raw: bytes) -> list[Any]:
+        numbers, at = [], 0
+        while at < len(raw):
+            number, at = _read_varint(raw, at)
+            numbers.append(_signed(number))
+        return numbers if kind.decode is None else [kind.decode(each) for each in numbers]
+
+    return decode
+
+
+def _size_of(tag: int) -> int:
+    size = _SIZES.get(tag & 7)
+    if size is None:
+        raise BadMessage(f"field {tag >> 3} has the unknown wire type {tag & 7}")
+    return size
+
+
+def _check_unknown(cls: type[WireMessage], tag: int) -> None:
+    """Refuse a field that the class declares with another wire type."""
+    if any(each >> 3 == tag >> 3 for each in _CODECS[cls].readers):
+        text = f"field {tag >> 3} of {cls.__name__} has the wire type {tag & 7}"
+        raise BadMessage(text)
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
     try:
-        if (byte := data[at]) < 0x80:
-            return byte, at + 1
         while True:
             byte = data[at]
             at += 1
@@ -272,37 +350,54 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
         raise BadMessage(f"the message ends in a number, at byte {at}") from None
 
 
-def _varints(data: bytes) -> Iterator[int]:
-    at = 0
-    while at < len(data):
-        value, at = _read_varint(data, at)
-        yield value
+def _signed(raw: int) -> int:
+    return raw if raw <= _NUMBER_MAX else raw - (1 << 64)
 
 
-def _fields(data: bytes) -> Iterator[tuple[int, int, Any]]:
-    """Yield number, wire type and raw value of each field."""
-    at, end = 0, len(data)
-    while at < end:
-        tag, at = _read_varint(data, at)
-        wire, start = tag & 7, at
-        raw: int | bytes
-        if wire == VARINT:
-            raw, at = _read_varint(data, at)
-        elif wire in _SIZED:
-            size = _SIZED[wire]
-            if wire == DELIMITED:
-                size, start = _read_varint(data, at)
-            at = start + size
-            if at > end:
-                raise BadMessage(f"field {tag >> 3} has {size} bytes, {end - start} are left")
-            raw = data[start:at]
-        else:
-            raise BadMessage(f"field {tag >> 3} has the unknown wire type {wire}")
-        yield tag >> 3, wire, raw
+# Writing.
 
 
-def _wrong(cls: type, number: int, wire: int) -> str:
-    return f"field {number} of {cls.__name__} has the wire type {wire}"
+def _with_tag(tag: bytes, kind: _Kind) -> Callable[[Any], bytes]:
+    """Return what writes a value behind its tag."""
+    encode = kind.encode
+    if kind.wire != DELIMITED:
+        return lambda value: tag + encode(value)
+
+    def encode_sized(value: Any) -> bytes:
+        data = encode(value)
+        size = len(data)
+        return tag + (_SHORT[size] if size <= _SHORT_MAX else _varint(size)) + data
+
+    return encode_sized
+
+
+def _each(encode: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
+    return lambda values: b"".join([encode(each) for each in values])
+
+
+def _each_entry(encode: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
+    return lambda values: b"".join(
+        [encode(_Entry(key=key, value=value)) for key, value in values.items()]
+    )
+
+
+def _varint(value: int) -> bytes:
+    if 0 <= value <= _SHORT_MAX:
+        return _SHORT[value]
+    value &= _MASK
+    out = b""
+    while value > _SHORT_MAX:
+        out += _MORE[value & 0x7F]
+        value >>= 7
+    return out + _SHORT[value]
+
+
+_SECONDS: Final = b"\x08"
+_NANOS: Final = (b"", *(b"\x10" + _varint(rest * _MS) for rest in range(1, 1000)))
+"""Tag and nanoseconds of a time or a duration, by its milliseconds beside whole seconds."""
+
+
+# Kinds of values.
 
 
 def _encode_real(value: float) -> bytes:
@@ -314,13 +409,11 @@ def _decode_real(raw: bytes) -> float:
     return found
 
 
-def _signed(raw: int) -> int:
-    return raw if raw <= _NUMBER_MAX else raw - (1 << 64)
-
-
 def _encode_millis(value: int) -> bytes:
+    # Written as a message of its own it would take four times as long, and a received message has
+    # two of them.
     seconds, rest = divmod(value, 1000)
-    return _sized(_Instant(seconds=seconds, nanos=rest * _MS).encode())
+    return _SECONDS + _varint(seconds) + _NANOS[rest] if seconds else _NANOS[rest]
 
 
 def _decode_millis(raw: bytes) -> int:
@@ -328,30 +421,23 @@ def _decode_millis(raw: bytes) -> int:
     return found.seconds * 1000 + found.nanos // _MS
 
 
-def _decode_text(raw: bytes) -> str:
-    try:
-        return raw.decode()
-    except UnicodeDecodeError as error:
-        raise BadMessage(f"a text is not UTF-8: {error.reason} at byte {error.start}") from None
-
-
 def _choice(members: type[IntEnum]) -> _Kind:
-    def read(raw: int) -> IntEnum:
-        try:
-            return members(_signed(raw))
-        except ValueError:
-            return members(0)
+    encoded = {member: _varint(member) for member in members}
+    known, first = {int(member): member for member in members}, members(0)
 
-    return _Kind(VARINT, _varint, read)
+    def decode(raw: int) -> IntEnum:
+        return known.get(raw, first)
+
+    return _Kind(VARINT, encoded.__getitem__, decode)
 
 
 def _message(kind: type[WireMessage]) -> _Kind:
-    return _Kind(DELIMITED, lambda value: _sized(value.encode()), kind.decode)
+    return _Kind(DELIMITED, kind.encode, kind.decode)
 
 
-_TEXT: Final = _Kind(DELIMITED, lambda value: _sized(value.encode()), _decode_text)
-_BYTES: Final = _Kind(DELIMITED, _sized, bytes)
-_NUMBER: Final = _Kind(VARINT, _varint, _signed)
+_TEXT: Final = _Kind(DELIMITED, str.encode, bytes.decode)
+_BYTES: Final = _Kind(DELIMITED, bytes, None)
+_NUMBER: Final = _Kind(VARINT, _varint, None)
 _FLAG: Final = _Kind(VARINT, _varint, bool)
 _REAL: Final = _Kind(FIXED32, _encode_real, _decode_real)
 
@@ -366,7 +452,7 @@ class _Entry(WireMessage):
 
 @dataclass(slots=True, kw_only=True)
 class _Instant(WireMessage):
-    """A time or a duration as it is written."""
+    """A time or a duration as it is read."""
 
     seconds: int = number(1)
     nanos: int = number(2)

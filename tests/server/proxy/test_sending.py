@@ -1,9 +1,73 @@
-"""Messages of one group go to the queue that Java's proxy chooses."""
+"""Sends of gRPC clients: the requests that brokers get, and the queues they go to."""
 
 import pytest
 
+from mqclient.client.instance import MQClient
+from remoting.codes import LanguageCode, RequestCode
+from remoting.headers import SendMessageResponse as Stored
+from server.proxy.cluster import Cluster
+from server.proxy.config import ProxyConfig
+from server.proxy.context import Account, Call
+from server.proxy.protocol.codes import Code
+from server.proxy.protocol.requests import SendMessageRequest, SendMessageResponse
 from server.proxy.sending import consistent_hash
+from server.proxy.service import Service
 from storefmt.formats.javahash import string_hash
+from tests.mqclient.fake import FakeServer, serving
+from tests.server.proxy.client import message
+
+CALL = Call("client", "GOLANG", "5.0.0", "127.0.0.1:5", None, None)
+SEND = RequestCode.SEND_MESSAGE_V2
+
+
+def served(fake: FakeServer, client: MQClient) -> Service:
+    """Return the methods in front of a broker that stores every message."""
+    fake.say(
+        SEND, header=Stored(msg_id="7F00000100002A9F0000000000000000", queue_id=0, queue_offset=5)
+    )
+    config = ProxyConfig(enable_topic_message_type_check=False)
+    return Service(config, Cluster(client), lambda: 0)
+
+
+async def send(service: Service, call: Call = CALL) -> SendMessageResponse:
+    request = SendMessageRequest(messages=[message("T", born_timestamp=7)])
+    data = await service.answer("SendMessage", request.encode(), lambda: call)
+    return SendMessageResponse.decode(data)
+
+
+async def test_requests_on_a_connection_are_those_that_open_it_and_that_are_signed() -> None:
+    signing = CALL._replace(account=Account("key", "secret"))
+    async with serving() as (fake, client):
+        fake.route("T", queues=1)
+        service = served(fake, client)
+        answers = [await send(service, call) for call in (CALL, CALL, signing, signing)]
+        opening, following, *signed = fake.asked_for(SEND)
+        await service.sessions.close()
+
+    assert [each.entries[0].offset for each in answers] == [5] * 4
+    assert opening.language == LanguageCode.GO
+    following.opaque = opening.opaque
+    assert following == opening
+    for each in signed:
+        assert each.ext.pop("AccessKey") == "key"
+        assert each.ext.pop("Signature")
+        each.opaque = opening.opaque
+        assert each == opening
+
+
+async def test_sends_go_to_the_queues_of_the_newest_route() -> None:
+    async with serving() as (fake, client):
+        fake.route("T", queues=1)
+        service = served(fake, client)
+        before = await send(service)
+        fake.route("T", queues=1, perm=4)
+        known = await send(service)
+        client.forget_route("T")
+        after = await send(service)
+        await service.sessions.close()
+
+    codes = [each.status.code for each in (before, known, after) if each.status is not None]
+    assert codes == [Code.OK, Code.OK, Code.FORBIDDEN]
 
 
 @pytest.mark.parametrize(
