@@ -8,8 +8,8 @@
     a stream:   open ── both sides sent END_STREAM ──> closed
                   └── RST_STREAM of either side, or the connection is lost ──> closed
 
-What a stream sends waits in it while the peer's windows are full. What it receives is bounded by our
-windows: that of the connection is filled up as bytes come, that of a stream as its taker says.
+What a stream sends waits in it while the peer's windows are full. What it receives is bounded by
+our windows: that of the connection is filled up as bytes come, that of a stream by its taker.
 
 Rule: a peer that breaks the protocol loses its connection, after a GOAWAY that says why. A peer
 that does not read is not read from either, so nothing can be made to grow by asking. Bytes that are
