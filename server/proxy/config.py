@@ -32,7 +32,8 @@ class ProxyConfig:
     enable_message_body_empty_check: bool = setting(True)
     max_message_size: int = setting(4 << 20, low=0)
     """The largest body, in bytes; 0 lets the broker decide."""
-    grpc_max_inbound_message_size: int = setting(130 << 20, low=1)
+    grpc_max_inbound_message_size: int = setting(16 << 20, low=1)
+    """Bytes of one request. Java's default is 130 MiB, but a broker takes frames of 16 MiB."""
     max_user_property_size: int = setting(16384, low=0)
     user_property_max_num: int = setting(128, low=0)
     max_message_group_size: int = setting(64, low=0)

@@ -12,6 +12,7 @@ Source: proxy/grpc/v2/producer/SendMessageActivity.java, transaction/EndTransact
 producer/RecallMessageActivity.java, proxy/processor/ProducerProcessor.java (5.4.0).
 """
 
+import asyncio
 import itertools
 import random
 from collections.abc import Sequence
@@ -58,6 +59,8 @@ from storefmt.formats.msgid import parse_offset_id
 from storefmt.formats.properties import TRANSFER_FLAG, UNIQUE_KEY, in_java_order
 from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
 
+PACKED_A_TURN: Final = 500
+"""The messages of a batch that are checked before others have their turn."""
 REMARK: Final = "end transaction from proxy"
 _MASK: Final = (1 << 64) - 1
 _LONG: Final = 1 << 63
@@ -102,7 +105,11 @@ class Sending:
         if not request.messages:
             raise Refused(Code.MESSAGE_CORRUPTED, "no message to send")
         topic = topic_of(request.messages[0].topic)
-        found = [self._packed(message, topic, request, call) for message in request.messages]
+        found: list[Packed] = []
+        for message in request.messages:
+            found.append(self._packed(message, topic, request, call))
+            if not len(found) % PACKED_A_TURN:
+                await asyncio.sleep(0)
         first = found[0]
         await self._check_type(topic, first, call)
         session = self._sessions.of(call)

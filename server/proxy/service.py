@@ -16,7 +16,7 @@ Source: proxy/grpc/v2/GrpcMessagingApplication.java, client/ClientActivity.java 
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from mqclient.errors import ClientError
 from server.proxy.checks import group_of, subscription_of, topic_of
@@ -59,9 +59,12 @@ NAME: Final = "apache.rocketmq.v2.MessagingService"
 RECEIVE: Final = "ReceiveMessage"
 TELEMETRY: Final = "Telemetry"
 NO_SETTINGS: Final = "cannot find client settings for this client"
+LARGE_SIZE: Final = 64 << 10
+"""A request of more bytes is decoded by a thread."""
 _CLIENT_FAULTS: Final = range(40_000, 50_000)
 _CONSUMERS: Final = (ClientType.PUSH_CONSUMER, ClientType.SIMPLE_CONSUMER)
 
+R = TypeVar("R", bound=WireMessage)
 CallOf = Callable[[], Call]
 """Returns what is known about a call; raises Refused when its metadata are not right."""
 Write = Callable[[bytes], Awaitable[None]]
@@ -141,7 +144,7 @@ class Service:
             BadMessage: the bytes are no request.
         """
         method = self.methods[name]
-        request = method.request.decode(data)
+        request = await _decoded(method.request, data)
         try:
             response = await method.answer(request, call_of())
         except Exception as error:
@@ -154,7 +157,7 @@ class Service:
         Raises:
             BadMessage: the bytes are no request.
         """
-        request = ReceiveMessageRequest.decode(data)
+        request = await _decoded(ReceiveMessageRequest, data)
         try:
             call = call_of()
         except Refused as error:
@@ -191,7 +194,8 @@ class Service:
             async for data in commands:
                 # The session may have ended with a goodbye, and begins again then.
                 session = self.sessions.of(call)
-                await self._take(TelemetryCommand.decode(data), session, send)
+                command = await _decoded(TelemetryCommand, data)
+                await self._take(command, session, send)
         finally:
             writing.cancel()
             if session.send is send:
@@ -249,6 +253,13 @@ class Service:
         finally:
             await self.sessions.end(call)
         return Response(status=ok())
+
+
+async def _decoded(kind: type[R], data: bytes) -> R:
+    if len(data) <= LARGE_SIZE:
+        return kind.decode(data)
+    # Many small fields take long, and others must not wait for them.
+    return await asyncio.to_thread(kind.decode, data)
 
 
 def _check_kind(

@@ -1,7 +1,7 @@
 """HTTP/2 and gRPC for the endpoint: from the bytes of a connection to calls and back.
 
     hpack ── names and values of a header block      frames ── kinds, settings, how each is written
-    connection ── one connection: frames, streams, flow control
+    connection, stream ── one connection, and its streams: flow control
     calls ── what gRPC makes of a stream: messages, deadlines, statuses
 
 Bytes enter ``Connection.data_received``; a ``Method`` gets a ``Call`` and returns its answer. Start

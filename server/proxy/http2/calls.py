@@ -25,9 +25,9 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from enum import Enum, IntEnum
 from typing import Any, Final, NamedTuple
 
-from server.proxy.http2.connection import Nobody, Stream, Taker
 from server.proxy.http2.frames import END_HEADERS, END_STREAM, Error, Kind, frame
 from server.proxy.http2.hpack import Field, encode
+from server.proxy.http2.stream import Nobody, Stream, Taker
 
 LOG = logging.getLogger(__name__)
 

@@ -5,12 +5,6 @@
                       ├── RST_STREAM ─────────────> Taker.cancelled
                       └── SETTINGS, PING, WINDOW_UPDATE, GOAWAY         answered or noted here
 
-    a stream:   open ── both sides sent END_STREAM ──> closed
-                  └── RST_STREAM of either side, or the connection is lost ──> closed
-
-What a stream sends waits in it while the peer's windows are full. What it receives is bounded by
-our windows: that of the connection is filled up as bytes come, that of a stream by its taker.
-
 Rule: a peer that breaks the protocol loses its connection, after a GOAWAY that says why. A peer
 that does not read is not read from either, so nothing can be made to grow by asking. Bytes that are
 held count against the budget that all ports of the process share.
@@ -21,7 +15,7 @@ Source: RFC 9113.
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Final, Protocol, cast
+from typing import Final, cast
 
 from remoting.aio.firstbyte import FirstByte
 from remoting.aio.resources import Budget
@@ -50,13 +44,15 @@ from server.proxy.http2.frames import (
     window_update,
 )
 from server.proxy.http2.hpack import LIST_SIZE_MAX, BadHeaders, Field, HeaderDecoder
+from server.proxy.http2.stream import STREAM_WINDOW, Stream, Taker
 
 LOG = logging.getLogger(__name__)
 
 STREAMS_MAX: Final = 4096
 """The most calls of one connection at a time; its client waits with further ones."""
-STREAM_WINDOW: Final = 1 << 20
 CONNECTION_WINDOW: Final = 16 << 20
+FRAMES_A_TURN: Final = 256
+"""The frames of one connection in a turn of the loop; the dearest of them are two for a call."""
 FLUSH_SIZE: Final = 256 << 10
 """So much goes to the transport at once, which then says whether the peer takes it."""
 _HEAD_SIZE: Final = HEAD.size
@@ -69,109 +65,12 @@ _GREETING: Final = settings(
 ) + window_update(0, CONNECTION_WINDOW - INITIAL_WINDOW)
 
 
-class Taker(Protocol):
-    """What takes the bytes of one stream."""
-
-    def received(self, data: bytes) -> None:
-        """Take bytes of the peer."""
-
-    def ended(self) -> None:
-        """Take note that the peer sends no more bytes."""
-
-    def cancelled(self) -> None:
-        """Take note that the stream is closed, and nothing can be sent any more."""
-
-
-class Nobody:
-    """Takes what comes for a stream that nobody reads."""
-
-    def received(self, data: bytes) -> None: ...
-
-    def ended(self) -> None: ...
-
-    def cancelled(self) -> None: ...
-
-
 class Fault(Exception):
     """The peer breaks the protocol, and the connection ends."""
 
     def __init__(self, error: Error, text: str) -> None:
         super().__init__(text)
         self.error = error
-
-
-class Stream:
-    """One stream.
-
-    Attributes:
-        id: its number.
-        taker: takes what the peer sends.
-        is_closed: whether nothing can be sent any more.
-    """
-
-    __slots__ = (
-        "_connection", "_consumed_size", "drained", "id", "is_closed", "is_ended", "last",
-        "room", "taker", "waiting", "window",
-    )  # fmt: skip
-
-    def __init__(self, connection: "Connection", stream_id: int, window: int) -> None:
-        self.id = stream_id
-        self.taker: Taker = Nobody()
-        self.is_closed = False
-        self.is_ended = False
-        """Whether the peer has sent END_STREAM."""
-        self.window = window
-        """The bytes that may be sent; below 0 after the peer made its windows smaller."""
-        self.room = STREAM_WINDOW
-        """The bytes that the peer may send."""
-        self.waiting = bytearray()
-        """What waits for a window."""
-        self.last: bytes | None = None
-        """The frame that ends the stream, behind what waits."""
-        self.drained: asyncio.Future[None] | None = None
-        self._connection = connection
-        self._consumed_size = 0
-
-    def send(self, before: bytes, data: bytes, last: bytes | None = None) -> None:
-        """Send bytes, as soon as the peer takes them.
-
-        Args:
-            before: frames that go before the bytes, or b"".
-            data: the payload of DATA frames, of any size.
-            last: a frame that ends our side of the stream; None when more will be sent.
-        """
-        if not self.is_closed:
-            self._connection.send(self, before, data, last)
-
-    async def drain(self) -> None:
-        """Wait until the peer takes more bytes of this stream, or the stream is closed."""
-        if (self.waiting or self._connection.is_full) and not self.is_closed:
-            self.drained = asyncio.get_running_loop().create_future()
-            await self.drained
-
-    def consumed(self, size: int) -> None:
-        """Let the peer send as many bytes again as were taken."""
-        self._consumed_size += size
-        if self._consumed_size >= STREAM_WINDOW // 2 and not self.is_ended and not self.is_closed:
-            self._connection.write(window_update(self.id, self._consumed_size))
-            self.room += self._consumed_size
-            self._consumed_size = 0
-
-    def hold(self, size: int) -> None:
-        """Note that the taker holds ``size`` bytes more, or less when it is negative."""
-        self._connection.hold(size)
-
-    def reset(self, error: Error) -> None:
-        """End the stream at once, and tell the peer why."""
-        if not self.is_closed:
-            self._connection.write(reset(self.id, error))
-            self._connection.close_stream(self)
-
-    def wake(self) -> None:
-        """Let who waits in ``drain`` go on."""
-        drained, self.drained = self.drained, None
-        if drained is not None and not drained.done():
-            drained.set_result(None)
 
 
 Opened = Callable[[Stream, list[Field]], Taker]
@@ -216,6 +115,7 @@ class Connection(asyncio.Protocol):
         self._is_gone = False
         self._is_greeted = False
         self._is_leaving = False
+        self._is_behind = False
         self._rest = b""
         self._decoder = HeaderDecoder()
         self._block: tuple[int, int, bytearray] | None = None
@@ -250,29 +150,49 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.active_s = self._loop.time()
-        if self._rest:
-            data = self._rest + data
+        self._rest = self._rest + data if self._rest else data
+        if not self._is_behind:
+            self._work()
+
+    def _work(self) -> None:
+        """Take frames for one turn of the loop, and go on in the next one if there are more."""
         try:
-            self._rest = self._frames(data)
+            self._rest, self._is_behind = self._frames(self._rest)
         except Fault as fault:
             self._fail(fault.error, str(fault))
         except BadHeaders as error:
             self._fail(Error.COMPRESSION_ERROR, str(error))
         self._charge()
+        if self._is_behind:
+            self._read_on()
+            self._loop.call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        self._is_behind = False
+        if not self._is_gone:
+            self._work()
+            self._read_on()
+
+    def _read_on(self) -> None:
+        """Read if the peer takes its answers, since what it asks for would have to be kept."""
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return
+        if self.is_full or self._is_behind:
+            transport.pause_reading()
+        else:
+            transport.resume_reading()
 
     def pause_writing(self) -> None:
         self.is_full = True
-        # What it asks for would have to be kept, too.
-        if self._transport is not None:
-            self._transport.pause_reading()
+        self._read_on()
 
     def resume_writing(self) -> None:
         self.is_full = False
         for stream in list(self.streams.values()):
             if not stream.waiting:
                 stream.wake()
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.resume_reading()
+        self._read_on()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._end()
@@ -322,7 +242,7 @@ class Connection(asyncio.Protocol):
 
     def _fail(self, error: Error, text: str) -> None:
         LOG.warning("%s breaks the protocol, it is closed: %s", self, text)
-        self._rest = b""
+        self._rest, self._is_behind = b"", False
         self.write(goaway(self._last_id, error, text))
         self.close()
 
@@ -410,18 +330,20 @@ class Connection(asyncio.Protocol):
 
     # What is received.
 
-    def _frames(self, data: bytes) -> bytes:
-        """Take whole frames, and return what is left."""
+    def _frames(self, data: bytes) -> tuple[bytes, bool]:
+        """Take whole frames; return what is left, and whether there may be more of them."""
         at, end = 0, len(data)
         if not self._is_greeted:
             if not PREFACE.startswith(data[: len(PREFACE)]):
                 raise Fault(Error.PROTOCOL_ERROR, "it does not begin as HTTP/2 does")
             if end < len(PREFACE):
-                return data
+                return data, False
             at = len(PREFACE)
             self._is_greeted = True
             self._patience.cancel()
-        while end - at >= _HEAD_SIZE:
+        for _ in range(FRAMES_A_TURN):
+            if end - at < _HEAD_SIZE:
+                break
             high, low, kind, flags, stream_id = HEAD.unpack_from(data, at)
             size = high << 8 | low
             if size > FRAME_SIZE_MAX:
@@ -434,7 +356,9 @@ class Connection(asyncio.Protocol):
                 raise Fault(Error.PROTOCOL_ERROR, "a header block is interrupted")
             if kind < len(self._takers):
                 self._takers[kind](flags, stream_id & STREAM_MASK, data[start:at])
-        return data[at:] if at else data
+        else:
+            return data[at:], True
+        return data[at:] if at else data, False
 
     def _data(self, flags: int, stream_id: int, payload: bytes) -> None:
         size = len(payload)

@@ -82,27 +82,30 @@ class HeaderDecoder:
             BadHeaders: the block is wrong, or its fields have more than LIST_SIZE_MAX bytes.
         """
         fields: list[Field] = []
-        at, end = 0, len(block)
+        at, end, size = 0, len(block), 0
         try:
             while at < end:
                 first = block[at]
                 if first & 0x80:
                     index, at = _integer(block, at, 0x7F)
-                    fields.append(self._field(index))
+                    field = self._field(index)
                 elif first & 0x40:
                     field, at = self._literal(block, at, 0x3F)
                     self._add(field)
-                    fields.append(field)
                 elif first & 0x20:
                     size_max, at = _integer(block, at, 0x1F)
                     self._resize(size_max, may_be=not fields)
+                    continue
                 else:
                     field, at = self._literal(block, at, 0x0F)
-                    fields.append(field)
+                fields.append(field)
+                # A short block may name one long field of the table many times.
+                size += len(field[0]) + len(field[1]) + _FIELD_SIZE
+                if size > LIST_SIZE_MAX:
+                    text = f"the headers of a request have more than {LIST_SIZE_MAX} bytes"
+                    raise BadHeaders(text)
         except IndexError:
             raise BadHeaders(f"the header block ends in a field, after {end} bytes") from None
-        if sum(map(_size_of, fields)) > LIST_SIZE_MAX:
-            raise BadHeaders(f"the headers of a request have more than {LIST_SIZE_MAX} bytes")
         return fields
 
     def _field(self, index: int) -> Field:

@@ -41,6 +41,9 @@ _MORE: Final = tuple(bytes((value | 0x80,)) for value in range(_SHORT_MAX + 1))
 _MS: Final = 1_000_000
 """Nanoseconds in a millisecond."""
 
+FIELDS_MAX: Final = 8_192
+"""The fields of one message, each item of a list counted: a few bytes make an object each."""
+
 M = TypeVar("M", bound="WireMessage")
 E = TypeVar("E", bound=IntEnum)
 
@@ -113,7 +116,9 @@ class WireMessage:
         at, end = 0, len(data)
         value: Any
         try:
-            while at < end:
+            for _ in range(FIELDS_MAX):
+                if at >= end:
+                    break
                 tag = data[at]
                 at += 1
                 if tag > _SHORT_MAX:
@@ -149,6 +154,9 @@ class WireMessage:
                     values[name] = value
                 else:
                     add(values, name, value)
+            else:
+                if at < end:
+                    raise BadMessage(f"a message has more than {FIELDS_MAX} fields")
         except IndexError:
             raise BadMessage(f"the message ends in a number, at byte {end}") from None
         except UnicodeDecodeError as error:

@@ -109,6 +109,22 @@ async def test_a_consumer_is_assigned_brokers(desk: Bench) -> None:
 
 
 @on_a_bench
+async def test_large_messages_and_batches_are_stored(desk: Bench) -> None:
+    await desk.topic("T")
+    client = desk.client()
+    batch = [message("T", b"%d" % number, message_id=f"id{number}") for number in range(1_200)]
+
+    large = await client.send(message("T", b"x" * 3_000_000))
+    many = await client.send(*batch)
+
+    assert status(large) == status(many) == (Code.OK, "OK")
+    assert (large.entries[0].offset, many.entries[0].offset) == (0, 1)
+    async with client.telemetry(consumer("G", "T")):
+        (found, *_) = messages_in(await client.receive("T", "G", batch_size=1))
+    assert found.body == b"x" * 3_000_000
+
+
+@on_a_bench
 async def test_settings_of_producer_and_consumer_come_back_completed(desk: Bench) -> None:
     await desk.topic("T")
     async with desk.client("p").telemetry(producer("T")) as telemetry:

@@ -10,7 +10,7 @@ from server.proxy.protocol.definitions import (
     Resource,
     SystemProperties,
 )
-from server.proxy.protocol.protobuf import BadMessage
+from server.proxy.protocol.protobuf import FIELDS_MAX, BadMessage
 
 DATA = bytes.fromhex(
     "0a0312015412060a01611201621a280a0012016b30023a1108feffffffffffffffff011080cab5ee017000b001"
@@ -90,3 +90,11 @@ def test_bytes_that_are_no_message_are_refused_with_a_reason(data: str, text: st
 def test_a_text_that_is_not_utf8_is_refused() -> None:
     with pytest.raises(BadMessage, match="UTF-8"):
         Resource.decode(bytes.fromhex("1201ff"))
+
+
+def test_a_message_has_a_limited_number_of_fields() -> None:
+    one = bytes.fromhex("2a0100")
+
+    assert len(MessageQueue.decode(one * FIELDS_MAX).accept_message_types) == FIELDS_MAX
+    with pytest.raises(BadMessage, match=f"more than {FIELDS_MAX} fields"):
+        MessageQueue.decode(one * (FIELDS_MAX + 1))

@@ -11,7 +11,7 @@ from server.proxy.http2.calls import Call, Method, Request
 from server.proxy.http2.connection import (
     CONNECTION_WINDOW,
     FLUSH_SIZE,
-    STREAM_WINDOW,
+    FRAMES_A_TURN,
     STREAMS_MAX,
 )
 from server.proxy.http2.frames import (
@@ -32,6 +32,7 @@ from server.proxy.http2.frames import (
     window_update,
 )
 from server.proxy.http2.hpack import LIST_SIZE_MAX, encode
+from server.proxy.http2.stream import STREAM_WINDOW
 from tests.server.proxy.http2.peer import REQUEST, Peer, messages_in, method
 
 OPEN = frame(Kind.HEADERS, END_HEADERS, 1, encode(*REQUEST))
@@ -212,6 +213,24 @@ async def test_much_goes_to_the_transport_at_once() -> None:
     await peer.heard()
 
     assert sizes[0] >= FLUSH_SIZE
+
+
+async def test_many_small_frames_take_several_turns() -> None:
+    peer = Peer()
+    await peer.heard()
+    pings = b"".join(frame(Kind.PING, 0, 0, struct.pack(">Q", n)) for n in range(1000))
+
+    peer.say(pings)
+    first = len(peer.connection._out)
+    reads = [peer.wire.reads]
+    # What comes meanwhile waits behind them.
+    peer.say(frame(Kind.PING, 0, 0, struct.pack(">Q", 1000)))
+    heard = await peer.heard()
+    reads.append(peer.wire.reads)
+
+    assert first == FRAMES_A_TURN
+    assert reads == [False, True]
+    assert [struct.unpack(">Q", each.payload)[0] for each in heard] == list(range(1001))
 
 
 async def test_too_many_calls_are_refused_one_by_one() -> None:

@@ -76,6 +76,15 @@ def test_a_written_block_is_read_by_any_table() -> None:
         decoder.decode(encode(*fields))
 
 
+def test_a_short_block_cannot_stand_for_many_bytes() -> None:
+    long_field = b"\x40\x01a" + b"\x7f\x81\x1e" + b"v" * 3_968
+    decoder = HeaderDecoder()
+
+    assert len(decoder.decode(long_field + b"\xbe" * 3)) == 4
+    with pytest.raises(BadHeaders, match=f"more than {LIST_SIZE_MAX} bytes"):
+        decoder.decode(b"\xbe" * 1000)
+
+
 def test_old_fields_leave_a_full_table() -> None:
     decoder = HeaderDecoder()
     count = TABLE_SIZE_MAX // (32 + 2)
