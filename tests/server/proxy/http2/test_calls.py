@@ -190,6 +190,7 @@ async def test_a_method_knows_how_long_its_client_waits() -> None:
 @pytest.mark.parametrize(
     ("name", "packed"),
     [("gzip", gzip.compress(b"m" * 5000)), ("deflate", zlib.compress(b"m" * 5000))],
+    ids=["gzip", "deflate"],
 )
 async def test_a_message_may_be_compressed(name: str, packed: bytes) -> None:
     peer = Peer()
@@ -211,6 +212,7 @@ async def test_a_message_may_be_compressed(name: str, packed: bytes) -> None:
         ("snappy", b"m", "12", "Can't find decompressor for snappy"),
         ("identity", b"m", "12", "Can't find decompressor for identity"),
     ],
+    ids=["bomb", "no gzip", "cut", "unknown", "none named"],
 )
 async def test_a_wrong_compression_is_refused(
     name: str, packed: bytes, status: str, text: str
