@@ -233,8 +233,10 @@ until an eighth is free |
 | time for a frame, or for the first byte of a connection if TLS is on | 30 s | closed |
 | time for a TLS handshake | 10 s | closed |
 | time without traffic | `serverChannelMaxIdleTimeSeconds`, 120 s | closed |
-| calls of a gRPC connection | 4,096 at a time | further ones are refused; clients wait and try again |
-| headers of a gRPC call; a request | 16 KiB; 16 MiB, with 8,192 fields in a message | the connection is closed; the call fails |
+| calls of a gRPC connection | 4,096 at a time | further ones are refused; clients \
+wait and try again |
+| headers of a gRPC call; a request | 16 KiB; 16 MiB, with 8,192 fields in a message | the \
+connection is closed; the call fails |
 
 The port of gRPC clients shares descriptors and bytes in flight with the others; `connectionsMax`
 does not count its connections. It reads 256 frames of a connection in a turn of the event loop, and
