@@ -178,7 +178,14 @@ class CommitLog:
 
     def _next_file(self, base: int) -> NextFile:
         path = self._directory / log_file_name(base)
-        return NextFile(self._disk, path, base=base, size=self.file_size, warm_size=self.warm_size)
+        return NextFile(
+            self._disk,
+            path,
+            base=base,
+            size=self.file_size,
+            warm_size=self.warm_size,
+            is_first=not self.bases,
+        )
 
     def begin_next(self) -> NextFile | None:
         """Return a job that creates the next file once three quarters of this one are full.

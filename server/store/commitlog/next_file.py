@@ -4,9 +4,11 @@
                              └─ take (loop): needed now; the rest of the warming is skipped
 
 Rule: the file is created once, by whichever of ``run`` and ``take`` comes first, and the other
-waits for it. If there is no space, nothing is left behind. Warming writes zeros over the
-zeros of the allocated file, because syncs of a block that was written before need no update
-of the file system's own tables.
+waits for it. If there is no space, nothing is left behind. The names of the files before it are
+durable first: a log whose first file is missing after a power cut, but not the second, would look
+like one whose first file was deleted by retention. Warming writes zeros over the zeros of the
+allocated file, because syncs of a block that was written before need no update of the file system's
+own tables.
 
 Source: store/AllocateMappedFileService.java, store/MappedFile.java#warmMappedFile.
 """
@@ -30,9 +32,12 @@ class NextFile:
         base: log offset at which it starts.
         size: bytes of the file.
         warm_size: bytes of zeros after which the file is synced; 0 for no warming.
+        is_first: whether the log has no other file.
     """
 
-    def __init__(self, disk: Disk, path: Path, *, base: int, size: int, warm_size: int) -> None:
+    def __init__(
+        self, disk: Disk, path: Path, *, base: int, size: int, warm_size: int, is_first: bool
+    ) -> None:
         self.base = base
         self.error: OSError | None = None
         """Why there is no file; None if there was no error."""
@@ -40,6 +45,7 @@ class NextFile:
         self._path = path
         self._size = size
         self._warm_size = warm_size
+        self._is_first = is_first
         self._lock = threading.Lock()
         self._needed = threading.Event()
         self._is_tried = False
@@ -55,6 +61,8 @@ class NextFile:
     def _make(self) -> None:
         try:
             self._disk.mkdir(self._path.parent)
+            if not self._is_first:
+                self._disk.fsync_dir(self._path.parent)
             self._file = self._disk.open(self._path, create=True)
             self._file.allocate(self._size)
             if self._warm_size:

@@ -130,7 +130,7 @@ def test_warming_writes_zeros_and_syncs_them() -> None:
     job.run()
     store.end_flush(job)
 
-    assert calls == ["create", "allocate", "pwrite"]
+    assert calls == ["fsync_dir", "create", "allocate", "pwrite"]
     assert disk.files()[str(SECOND)] == bytes(FILE_SIZE)
 
 
@@ -139,7 +139,7 @@ def test_warming_syncs_now_and_then_and_ends_when_the_file_is_needed() -> None:
     disk.mkdir(ROOT)
     calls: list[str] = []
     size, mib = 16 << 20, 1 << 20
-    job = NextFile(disk, ROOT / "next", base=0, size=size, warm_size=4 * mib)
+    job = NextFile(disk, ROOT / "next", base=0, size=size, warm_size=4 * mib, is_first=True)
     taken: list[threading.Thread] = []
 
     def look(name: str, path: Path) -> None:

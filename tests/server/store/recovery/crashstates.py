@@ -169,19 +169,30 @@ class Explorer:
         return store
 
 
-def send(store: MessageStore, promise: Promise, chance: random.Random, *, size: int = 0) -> None:
+def send(
+    store: MessageStore,
+    promise: Promise,
+    chance: random.Random,
+    *,
+    size: int = 0,
+    may_fail: bool = False,
+) -> None:
     """Put and write one message.
 
     Args:
         size: of its body, 0 for any.
+        may_fail: whether the disk may refuse the next file of the log, and so the message.
     """
     number = len(promise.sent)
     one = message(number, queue_id=chance.choice(QUEUES), topic=TOPIC)
     one.body = (b"%d:%x:" % (number, chance.randrange(1 << 30))).ljust(
         size or chance.randrange(20, 900), b"%c" % (65 + number % 26)
     )
+    status = store.put(one, START_MS + number).status
+    if may_fail and status is PutStatus.CREATE_MAPPED_FILE_FAILED:
+        return
+    assert status is PutStatus.PUT_OK
     promise.sent.append((one.queue_id, one.body))
-    assert store.put(one, START_MS + number).status is PutStatus.PUT_OK
     store.write(START_MS + number)
     promise.written = len(promise.sent)
 

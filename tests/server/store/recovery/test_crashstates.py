@@ -218,7 +218,7 @@ def failing(disk: SimDisk, explorer: Explorer, chance: random.Random) -> None:
         disk.on_call = fail
         with contextlib.suppress(StoreFailed):
             while len(promise.sent) < MESSAGES:
-                send(store, promise, chance)
+                send(store, promise, chance, may_fail=True)
                 flush(store, promise)
                 now_ms += chance.randrange(10)
                 upkeep(store, now_ms)
@@ -263,6 +263,11 @@ def test_every_state_that_a_power_cut_may_leave_keeps_the_promise(kind: str, see
 
     print(f"{count} states")
     assert count >= STATES_MIN[kind]
+
+
+def test_a_log_never_loses_the_name_of_its_first_file_alone() -> None:
+    """A state that soak found: the name of the second file was durable before that of the first."""
+    assert explore("async", 146) >= STATES_MIN["async"]
 
 
 @pytest.mark.soak
