@@ -168,7 +168,9 @@ cdef inline bint read_digits(Header *header, int first, Span *text) noexcept nog
     while header.at < header.end and c"0" <= header.at[0] <= c"9":
         header.at += 1
     text.size = header.at - text.at
-    if first == c"+" or not 0 < header.at - digits <= DIGITS_MAX:
+    if first != c"-" and not c"0" <= first <= c"9":
+        return False
+    if not 0 < header.at - digits <= DIGITS_MAX:
         return False
     # JSON has no leading zeros, and nobody writes -0.
     return digits[0] != c"0" or text.size == 1
