@@ -13,9 +13,9 @@ from tests.pipeline.livetopics import fill, make
 from tests.pipeline.webhdfs import WebHdfs
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def orders() -> Iterator[RocketMQ]:
-    """Yield a pair with the topics that ``everyjob`` reads and writes."""
+    """Yield a pair with the topics that ``everyjob`` reads and writes, for one run of it."""
     with running_pair() as started:
         make(started.namesrv, "Orders")
         fill(started.namesrv, "Orders", LIVE_COUNT)

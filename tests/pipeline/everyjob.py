@@ -41,8 +41,10 @@ def run(master: str, golden: Golden, pair: RocketMQ, *, packages: str = "") -> s
     assert done.returncode == 0, done.stderr[-4_000:]
     found = json.loads(done.stdout.splitlines()[-1])
     session: str = found.pop("session")
-    assert {name: found.pop(name) for name in COUNTS} == COUNTS
-    assert {name: told for name, told in found.items() if told is not True} == {}
+    counts = {name: found.pop(name) for name in COUNTS}
+    assert counts == COUNTS, counts
+    wrong = {name: told for name, told in found.items() if told is not True}
+    assert not wrong, wrong
     return session
 
 
