@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Protocol
 
 from benchmarks.loads import TITLES, Result, compile_load, drive, java_command
-from benchmarks.servers import CLOCK_TICKS, side
+from benchmarks.servers import CLOCK_TICKS, SYNC_MASTER, side
 from benchmarks.telling import tell
 
 LOADS = ["sync:1", "sync:16", "sync:64", "async:256", "batch:8", "push", "pull", "listen:5"]
@@ -60,7 +60,9 @@ class Round:
 
 def run_round(name: str, options: argparse.Namespace, scratch: Path) -> Round:
     """Start one side, put every load on it, and stop it."""
-    settings = {"flushDiskType": options.flush, "defaultTopicQueueNums": "8"}
+    settings = {
+        "flushDiskType": options.flush, "defaultTopicQueueNums": "8", "brokerRole": options.role,
+    }  # fmt: skip
     with side(name, scratch, settings=settings) as running:
         return loaded(running, java_command(running, options))
 
@@ -122,6 +124,12 @@ def table(rounds: dict[str, list[Round]], loads: Iterable[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def what_of(options: argparse.Namespace) -> str:
+    """Return what kind of broker was measured."""
+    is_pair = options.role == SYNC_MASTER
+    return f"{SYNC_MASTER} with a slave, {options.flush}" if is_pair else str(options.flush)
+
+
 def beside(rounds: dict[str, list[Round]]) -> tuple[str, list[Round], list[Round]]:
     """Return the name and the rounds of the other side, and our rounds."""
     (other,) = rounds.keys() - {"ours"}
@@ -165,6 +173,10 @@ def main() -> int:
     parser.add_argument("--warm", type=float, default=3.0)
     parser.add_argument("--body", type=int, default=1024)
     parser.add_argument("--messages", type=int, default=300_000, help="to consume and to pull")
+    parser.add_argument(
+        "--role", choices=["ASYNC_MASTER", SYNC_MASTER], default="ASYNC_MASTER",
+        help="SYNC_MASTER: with a slave",
+    )  # fmt: skip
     parser.add_argument("--flush", choices=["ASYNC_FLUSH", "SYNC_FLUSH"], default="ASYNC_FLUSH")
     parser.add_argument("--loads", nargs="+", default=LOADS)
     parser.add_argument("--sides", nargs="+", default=["java", "ours"], help="java, rust, ours")
@@ -181,7 +193,7 @@ def main() -> int:
         print(rounds)
         return 0
     tell(
-        f"{head(rounds, options, what=options.flush)}\n{table(rounds, options.loads)}",
+        f"{head(rounds, options, what=what_of(options))}\n{table(rounds, options.loads)}",
         options.write,
     )
     return 0

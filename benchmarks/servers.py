@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from tests.golden import REPOSITORY
 from tests.interop.kit.java_build import class_path
@@ -65,6 +66,9 @@ class Side:
         return heap_mb(self.broker_pid)
 
 
+SYNC_MASTER: Final = "SYNC_MASTER"
+
+
 @contextmanager
 def side(name: str, scratch: Path, *, settings: dict[str, str], jars: str = "") -> Iterator[Side]:
     """Run a name server and a broker of the side ``name`` (``java``, ``rust`` or ``ours``).
@@ -72,7 +76,7 @@ def side(name: str, scratch: Path, *, settings: dict[str, str], jars: str = "") 
     Args:
         name: of the side.
         scratch: where everything is written.
-        settings: keys of broker.conf.
+        settings: keys of broker.conf; a brokerRole of SYNC_MASTER brings a slave of the same kind.
         jars: the class path of another RocketMQ than 4.9.7.
     """
     # The broker's port has its fast port two below and its replication port behind it.
@@ -109,14 +113,39 @@ def side(name: str, scratch: Path, *, settings: dict[str, str], jars: str = "") 
         running.append(start(name, "broker", home, conf, jars))
         wait_for(broker_port, running[-1])
         started_s = time.monotonic() - begin
-        time.sleep(3)  # both register with their name server soon after they serve
+        broker_pid = running[-1].pid
+        if keys.get("brokerRole") == SYNC_MASTER:
+            running.append(start_slave(name, home / "slave", keys, jars))
+            time.sleep(10)  # a Java slave may wait for 5 s until it connects
+        time.sleep(3)  # all register with their name server soon after they serve
         namesrv = f"127.0.0.1:{namesrv_port}"
-        yield Side(name, namesrv, broker_port, running[-1].pid, started_s)
+        yield Side(name, namesrv, broker_port, broker_pid, started_s)
     finally:
         for process in reversed(running):
             process.send_signal(signal.SIGTERM)
             process.wait(60)
         shutil.rmtree(home)
+
+
+def start_slave(
+    name: str, home: Path, keys: dict[str, str], jars: str
+) -> "subprocess.Popen[bytes]":
+    """Start a slave of the broker with these settings, and wait until it serves."""
+    shutil.copytree(home.parent / "conf", home / "conf")
+    port = free_ports(4) + 2
+    own = {
+        "brokerId": "1",
+        "brokerRole": "SLAVE",
+        "listenPort": str(port),
+        "haListenPort": str(port + 1),
+        "storePathRootDir": str(home / "store"),
+        "storePathCommitLog": str(home / "store" / "commitlog"),
+    }
+    conf = home / "broker.conf"
+    conf.write_text("".join(f"{key}={value}\n" for key, value in (keys | own).items()))
+    process = start(name, "broker", home, conf, jars)
+    wait_for(port, process)
+    return process
 
 
 def start(name: str, role: str, home: Path, conf: Path, jars: str = "") -> subprocess.Popen[bytes]:
