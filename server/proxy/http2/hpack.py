@@ -71,8 +71,10 @@ class HeaderDecoder:
     """Reads the header blocks of one connection."""
 
     def __init__(self) -> None:
-        self._added: list[Field] = []
+        self._table = list(STATIC)
+        """The fields by index, which counts from 1."""
         self._size = 0
+        """Of the fields that were added."""
         self._size_max = TABLE_SIZE_MAX
 
     def decode(self, block: bytes) -> list[Field]:
@@ -87,7 +89,10 @@ class HeaderDecoder:
             while at < end:
                 first = block[at]
                 if first & 0x80:
-                    index, at = _integer(block, at, 0x7F)
+                    # Most fields of a call are these, most of them one byte.
+                    index, at = (
+                        (first & 0x7F, at + 1) if first < 0xFF else _integer(block, at, 0x7F)
+                    )
                     field = self._field(index)
                 elif first & 0x40:
                     field, at = self._literal(block, at, 0x3F)
@@ -109,12 +114,9 @@ class HeaderDecoder:
         return fields
 
     def _field(self, index: int) -> Field:
-        if 0 < index <= len(STATIC):
-            return STATIC[index - 1]
-        place = index - len(STATIC) - 1
-        if not 0 <= place < len(self._added):
+        if not 0 < index <= len(self._table):
             raise BadHeaders(f"there is no header field {index}")
-        return self._added[place]
+        return self._table[index - 1]
 
     def _literal(self, block: bytes, at: int, mask: int) -> tuple[Field, int]:
         index, at = _integer(block, at, mask)
@@ -127,7 +129,7 @@ class HeaderDecoder:
 
     def _add(self, field: Field) -> None:
         self._size += _size_of(field)
-        self._added.insert(0, field)
+        self._table.insert(len(STATIC), field)
         self._evict()
 
     def _resize(self, size_max: int, *, may_be: bool) -> None:
@@ -138,7 +140,7 @@ class HeaderDecoder:
 
     def _evict(self) -> None:
         while self._size > self._size_max:
-            self._size -= _size_of(self._added.pop())
+            self._size -= _size_of(self._table.pop())
 
 
 def encode(*fields: Field) -> bytes:
