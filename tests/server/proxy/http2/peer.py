@@ -197,3 +197,21 @@ def echo_methods() -> dict[str, Method]:
 def method(run: Callable[[Call], Coroutine[Any, Any, bytes | None]]) -> dict[str, Method]:
     """Return one method, ``Run``."""
     return {"Run": Method(Request.MESSAGE, run)}
+
+
+class Endless:
+    """A method that never ends by itself.
+
+    Attributes:
+        cancelled: is set when a call of it was cancelled.
+    """
+
+    def __init__(self) -> None:
+        self.cancelled = asyncio.Event()
+
+    async def run(self, call: Call) -> bytes:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.cancelled.set()
+        return b""

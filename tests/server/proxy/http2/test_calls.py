@@ -10,7 +10,7 @@ import pytest
 from server.proxy.http2.calls import Call, CallFailed, CallStatus, Method, Request, timeout_of
 from server.proxy.http2.frames import END_HEADERS, END_STREAM, Error, Kind, Setting, frame
 from server.proxy.http2.hpack import HeaderDecoder, encode
-from tests.server.proxy.http2.peer import REQUEST, Peer, method
+from tests.server.proxy.http2.peer import REQUEST, Endless, Peer, method
 
 
 async def test_an_answer_has_headers_a_message_and_a_status() -> None:
@@ -132,19 +132,11 @@ async def test_what_is_no_grpc_is_refused(fields: tuple[tuple[str, str], ...]) -
 
 
 async def test_the_deadline_of_the_client_ends_a_call() -> None:
-    cancelled = asyncio.Event()
-
-    async def wait(call: Call) -> bytes:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            cancelled.set()
-        return b""
-
-    peer = Peer(method(wait))
+    endless = Endless()
+    peer = Peer(method(endless.run))
 
     stream = peer.call("Run", b"", more=(("grpc-timeout", "1m"),))
-    await asyncio.wait_for(cancelled.wait(), 30)
+    await asyncio.wait_for(endless.cancelled.wait(), 30)
 
     assert (await peer.answer(stream))[1]["grpc-status"] == "4"
 

@@ -33,7 +33,7 @@ from server.proxy.http2.frames import (
 )
 from server.proxy.http2.hpack import LIST_SIZE_MAX, encode
 from server.proxy.http2.stream import STREAM_WINDOW
-from tests.server.proxy.http2.peer import REQUEST, Peer, messages_in, method
+from tests.server.proxy.http2.peer import REQUEST, Endless, Peer, messages_in, method
 
 OPEN = frame(Kind.HEADERS, END_HEADERS, 1, encode(*REQUEST))
 
@@ -234,11 +234,7 @@ async def test_many_small_frames_take_several_turns() -> None:
 
 
 async def test_too_many_calls_are_refused_one_by_one() -> None:
-    async def wait(call: object) -> bytes:
-        await asyncio.Event().wait()
-        return b""
-
-    peer = Peer(method(wait))
+    peer = Peer(method(Endless().run))
     for _ in range(STREAMS_MAX):
         peer.call("Run", b"")
     await peer.heard()
@@ -253,23 +249,15 @@ async def test_too_many_calls_are_refused_one_by_one() -> None:
 
 
 async def test_a_call_that_is_reset_is_cancelled() -> None:
-    cancelled = asyncio.Event()
-
-    async def wait(call: object) -> bytes:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            cancelled.set()
-        return b""
-
-    peer = Peer(method(wait))
+    endless = Endless()
+    peer = Peer(method(endless.run))
     stream = peer.call("Run", b"")
     await peer.heard()
 
     peer.say(reset(stream, Error.CANCEL))
 
     assert await peer.heard() == []
-    assert cancelled.is_set()
+    assert endless.cancelled.is_set()
     assert not peer.connection.streams
     # What was under way for it meanwhile is no fault.
     peer.say(window_update(stream, 10) + reset(stream, Error.CANCEL))
@@ -278,23 +266,15 @@ async def test_a_call_that_is_reset_is_cancelled() -> None:
 
 
 async def test_a_lost_connection_cancels_its_calls() -> None:
-    cancelled = asyncio.Event()
-
-    async def wait(call: object) -> bytes:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            cancelled.set()
-        return b""
-
-    peer = Peer(method(wait))
+    endless = Endless()
+    peer = Peer(method(endless.run))
     peer.call("Run", b"")
     await peer.heard()
 
     peer.connection.connection_lost(None)
     await peer.heard()
 
-    assert cancelled.is_set()
+    assert endless.cancelled.is_set()
     assert peer.is_gone
 
 
