@@ -24,6 +24,7 @@ from benchmarks.telling import tell
 from mqclient.client.instance import MQClient
 from mqclient.consumer.pull.pull_request import PullStatus
 from mqclient.consumer.pull_consumer import PullConsumer
+from mqclient.errors import NoRoute
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from storefmt.formats.properties import TIMER_DELAY_MS
@@ -43,6 +44,8 @@ async def lateness(namesrv: str, *, topic: str, given: argparse.Namespace) -> li
     """Send messages of each delay and return by how many ms each came too late."""
     count = given.count
     async with MQClient(namesrv, timeout_s=30) as client, Producer(client, "LATE") as producer:
+        # A broker of 5.4.0 tells its name server of itself some seconds after it serves.
+        await eventually(lambda: is_registered(client))
         for _ in range(given.pending // WINDOW):
             await asyncio.gather(*(producer.send(timed(topic, DAY_MS)) for _ in range(WINDOW)))
         for _ in range(count):
@@ -72,6 +75,15 @@ async def lateness(namesrv: str, *, topic: str, given: argparse.Namespace) -> li
                 ]
                 at = pulled.next_offset
         return late
+
+
+async def is_registered(client: MQClient) -> bool:
+    """Return whether the name server knows a broker that creates topics."""
+    try:
+        await client.route("TBW102")
+    except NoRoute:
+        return False
+    return True
 
 
 def timed(topic: str, delay_ms: int, *, tags: str | None = None) -> Message:
