@@ -163,6 +163,8 @@ def test_a_worker_ends_when_the_messages_in_its_hands_are_done(filled: RocketMQ)
     lines = [first.strip(), *out.splitlines()]
     begun = [line.removeprefix("begin ") for line in lines if line.startswith("begin ")]
     done = [line.removeprefix("done ") for line in lines if line.startswith("done ")]
-    assert (worker.returncode, err) == (0, "")
+    # On a busy machine the client may warn of a late answer.
+    assert worker.returncode == 0, err
+    assert "Traceback" not in err
     assert begun
-    assert sorted(begun) == sorted(done)
+    assert sorted(begun) == sorted(done), err
