@@ -32,10 +32,13 @@ check: $(VENV)/.dev
 
 # A good part of the suite waits for timers of Java: another process works meanwhile. 0 for none.
 TEST_PROCESSES ?= 2
+# The short tests wait for half of their time, on two processors with two processes.
+SHORT_PROCESSES ?= 3
 # How often a test that failed is tried again. The last lines name each such test (RERUN): it is to
 # be mended, but an hour of CI is not lost for it.
 RERUNS ?= 0
 PYTEST = $(BIN)/python -m pytest -n $(TEST_PROCESSES) --reruns $(RERUNS) -r fER
+short: TEST_PROCESSES = $(SHORT_PROCESSES)
 short: $(VENV)/.dev
 	$(PYTEST) -m "not full and not soak"
 

@@ -1,4 +1,4 @@
-"""Which tests stay together when the suite runs in two processes at once, as `make test` does.
+"""Which tests stay together when the suite runs in several processes at once, as `make test` does.
 
     tests/pipeline    one lane: its Spark starts once
     any other file    a lane of its own: the process that is free takes the next one
