@@ -15,7 +15,7 @@ from server.proxy.cluster import Cluster
 from server.proxy.config import ProxyConfig
 from server.proxy.context import SecretOf
 from server.proxy.http2.calls import Calls
-from server.proxy.methods import Methods
+from server.proxy.methods import methods_of
 from server.proxy.port import GrpcPort
 from server.proxy.service import Service
 from server.runtime.clock import Clock
@@ -48,7 +48,7 @@ class Endpoint:
         self._client = MQClient(config.namesrv_addr, clock_ms=clock.now_ms, tls=config.tls.client)
         self._cluster = Cluster(self._client, tls=broker_tls)
         self.service = Service(config, self._cluster, lambda: self._port.port)
-        methods = Methods(self.service, secret_of=secret_of).by_path()
+        methods = methods_of(self.service, secret_of=secret_of)
         self._port = GrpcPort(
             Calls(methods, size_max=config.grpc_max_inbound_message_size),
             tls=config.tls.server,

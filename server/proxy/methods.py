@@ -2,79 +2,64 @@
 
 import time
 from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from functools import partial
+from typing import Any
 
 from server.proxy.context import Call as Caller
 from server.proxy.context import SecretOf, call_of
 from server.proxy.http2.calls import Call, CallFailed, CallStatus, Method, Request
 from server.proxy.protocol.protobuf import BadMessage
-from server.proxy.service import NAME, RECEIVE, TELEMETRY, Service, StreamFailed
+from server.proxy.service import NAME, RECEIVE, TELEMETRY, CallOf, Service, StreamFailed
 
-Run = Callable[[Call], Coroutine[Any, Any, bytes | None]]
+_Run = Callable[[Call, CallOf], Coroutine[Any, Any, bytes | None]]
 
 
-class Methods:
-    """Runs the calls of one service.
+def methods_of(service: Service, *, secret_of: SecretOf | None) -> dict[str, Method]:
+    """Return each method of a service by the path of its calls.
 
     Args:
         service: the methods.
         secret_of: the accounts; None when nobody needs one.
     """
 
-    def __init__(self, service: Service, *, secret_of: SecretOf | None) -> None:
-        self._service = service
-        self._secret_of = secret_of
+    async def receive(call: Call, caller: CallOf) -> None:
+        async for part in service.receive(call.message, caller):
+            await call.write(part)
 
-    def by_path(self) -> dict[str, Method]:
-        """Return each method by the path of its calls."""
-        found = {
-            f"/{NAME}/{name}": Method(Request.MESSAGE, self._unary(name))
-            for name in self._service.methods
-        }
-        found[f"/{NAME}/{RECEIVE}"] = Method(Request.MESSAGE, self._receive)
-        found[f"/{NAME}/{TELEMETRY}"] = Method(Request.STREAM, self._telemetry)
-        return found
+    def answer(name: str) -> _Run:
+        return lambda call, caller: service.answer(name, call.message, caller)
 
-    def _unary(self, name: str) -> Run:
-        async def run(call: Call) -> bytes:
-            try:
-                return await self._service.answer(name, call.message, lambda: self._caller(call))
-            except BadMessage as error:
-                raise _no_message(error) from error
+    def method(request: Request, run: _Run) -> Method:
+        return Method(request, partial(_told, run, secret_of))
 
-        return run
-
-    async def _receive(self, call: Call) -> None:
-        try:
-            async for part in self._service.receive(call.message, lambda: self._caller(call)):
-                await call.write(part)
-        except BadMessage as error:
-            raise _no_message(error) from error
-
-    async def _telemetry(self, call: Call) -> None:
-        try:
-            commands = call.messages()
-            await self._service.telemetry(commands, lambda: self._caller(call), call.write)
-        except BadMessage as error:
-            raise _no_message(error) from error
-        except StreamFailed as error:
-            of_client = error.is_fault_of_client
-            status = CallStatus.INVALID_ARGUMENT if of_client else CallStatus.INTERNAL
-            raise CallFailed(status, str(error)) from error
-
-    def _caller(self, call: Call) -> Caller:
-        left_s = call.time_left_s
-        now_ms = time.time_ns() // 1_000_000
-        return call_of(
-            call.metadata,
-            address=call.address,
-            deadline_ms=None if left_s is None else now_ms + int(left_s * 1000),
-            secret_of=self._secret_of,
-        )
+    found = {name: method(Request.MESSAGE, answer(name)) for name in service.methods}
+    found[RECEIVE] = method(Request.MESSAGE, receive)
+    found[TELEMETRY] = method(
+        Request.STREAM,
+        lambda call, caller: service.telemetry(call.messages(), caller, call.write),
+    )
+    return {f"/{NAME}/{name}": found[name] for name in found}
 
 
-_NO_MESSAGE: Final = f"the request is no message of {NAME}"
+async def _told(run: _Run, secret_of: SecretOf | None, call: Call) -> bytes | None:
+    """Run a method; what it cannot tell in a response becomes the status of the call."""
+    try:
+        return await run(call, lambda: _caller(call, secret_of))
+    except BadMessage as error:
+        text = f"the request is no message of {NAME}: {error}"
+        raise CallFailed(CallStatus.INVALID_ARGUMENT, text) from error
+    except StreamFailed as error:
+        of_client = error.is_fault_of_client
+        status = CallStatus.INVALID_ARGUMENT if of_client else CallStatus.INTERNAL
+        raise CallFailed(status, str(error)) from error
 
 
-def _no_message(error: BadMessage) -> CallFailed:
-    return CallFailed(CallStatus.INVALID_ARGUMENT, f"{_NO_MESSAGE}: {error}")
+def _caller(call: Call, secret_of: SecretOf | None) -> Caller:
+    left_s = call.time_left_s
+    now_ms = time.time_ns() // 1_000_000
+    return call_of(
+        call.metadata,
+        address=call.address,
+        deadline_ms=None if left_s is None else now_ms + int(left_s * 1000),
+        secret_of=secret_of,
+    )

@@ -34,7 +34,10 @@ LOG = logging.getLogger(__name__)
 CONTENT_TYPE: Final = "application/grpc"
 _PREFIX_SIZE: Final = 5
 _UNITS_S: Final = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
+_TIMEOUT_DIGITS_MAX: Final = 8
 _TIMEOUT_S_MAX: Final = 365 * 86_400.0
+_TEXT_SIZE_MAX: Final = 1_000
+"""The characters of a status text; written as twelve bytes each, they still fit in any frame."""
 _WINDOW_BITS: Final = {"gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
 """How zlib reads the compressions that we take."""
 
@@ -127,13 +130,11 @@ class Call:
         metadata: the header fields of the request; names are in lower case.
         address: of the client, ``host:port``.
         message: the request of a method that takes one message.
-        timeout_s: how long the client waits; None when it does not say so.
     """
 
     __slots__ = (
-        "_arrived_s", "_calls", "_data", "_deadline", "_has_headers", "_held_size", "_is_complete",
+        "_calls", "_data", "_deadline", "_deadline_s", "_has_headers", "_held_size", "_is_complete",
         "_messages", "_method", "_stream", "_task", "_waiting", "address", "message", "metadata",
-        "timeout_s",
     )  # fmt: skip
 
     def __init__(
@@ -147,8 +148,9 @@ class Call:
         self.metadata = metadata
         self.address = address
         self.message = b""
-        self.timeout_s = timeout_of(metadata.get("grpc-timeout"))
-        self._arrived_s = time.monotonic()
+        timeout_s = timeout_of(metadata.get("grpc-timeout"))
+        self._deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
+        """When the client gives up, by the clock of the loop."""
         self._calls = calls
         self._stream = stream
         self._method = method
@@ -170,9 +172,7 @@ class Call:
     @property
     def time_left_s(self) -> float | None:
         """How long the client still waits; None when it waits for ever."""
-        if self.timeout_s is None:
-            return None
-        return self.timeout_s - (time.monotonic() - self._arrived_s)
+        return None if self._deadline_s is None else self._deadline_s - time.monotonic()
 
     async def messages(self) -> AsyncIterator[bytes]:
         """Yield the messages of the client until it sends no more."""
@@ -233,7 +233,7 @@ class Call:
 
     def fail(self, status: CallStatus, text: str) -> None:
         """End the call with an error."""
-        words = urllib.parse.quote(text, safe=_PLAIN)
+        words = urllib.parse.quote(text[:_TEXT_SIZE_MAX], safe=_PLAIN, errors="replace")
         fields = [("grpc-status", str(int(status))), ("grpc-message", words)]
         if status is CallStatus.UNIMPLEMENTED:
             fields.append(_COMPRESSIONS)
@@ -296,8 +296,8 @@ class Call:
         loop = asyncio.get_running_loop()
         self._task = loop.create_task(method.run(self))
         self._task.add_done_callback(self._done)
-        if self.timeout_s is not None:
-            self._deadline = loop.call_later(self.timeout_s, self._late)
+        if self._deadline_s is not None:
+            self._deadline = loop.call_at(self._deadline_s, self._late)
 
     def _done(self, task: asyncio.Task[bytes | None]) -> None:
         self._hold(-self._held_size)
@@ -342,9 +342,10 @@ class Call:
 
 def timeout_of(text: str | None) -> float | None:
     """Return the seconds that a header ``grpc-timeout`` tells; None without a usable one."""
-    if not text or text[-1] not in _UNITS_S or not text[:-1].isdecimal():
+    digits, unit = (text[:-1], text[-1]) if text else ("", "")
+    if len(digits) > _TIMEOUT_DIGITS_MAX or not digits.isdecimal() or unit not in _UNITS_S:
         return None
-    return min(int(text[:-1]) * _UNITS_S[text[-1]], _TIMEOUT_S_MAX)
+    return min(int(digits) * _UNITS_S[unit], _TIMEOUT_S_MAX)
 
 
 def _framed(message: bytes) -> bytes:

@@ -47,13 +47,11 @@ class Kind(IntEnum):
 
 
 class Error(IntEnum):
-    """Why a stream or a connection ends."""
+    """Why a stream or a connection ends; those that are told here."""
 
     NO_ERROR = 0
     PROTOCOL_ERROR = 1
-    INTERNAL_ERROR = 2
     FLOW_CONTROL_ERROR = 3
-    STREAM_CLOSED = 5
     FRAME_SIZE_ERROR = 6
     REFUSED_STREAM = 7
     CANCEL = 8
@@ -64,7 +62,6 @@ class Error(IntEnum):
 class Setting(IntEnum):
     """The settings that mean something here."""
 
-    ENABLE_PUSH = 2
     MAX_CONCURRENT_STREAMS = 3
     INITIAL_WINDOW_SIZE = 4
     MAX_FRAME_SIZE = 5

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import grpc.aio
 import pytest
@@ -45,6 +46,18 @@ async def served(resources: Resources | None = None) -> AsyncIterator[Served]:
         await found.port.stop()
 
 
+@asynccontextmanager
+async def calling() -> AsyncIterator[tuple[Served, Any]]:
+    """Yield a port, and a call of its method that has begun."""
+    async with (
+        served() as desk,
+        grpc.aio.insecure_channel(f"127.0.0.1:{desk.port.port}") as channel,
+    ):
+        call = channel.unary_unary("/Test/Run")(b"m")
+        await desk.has_begun.wait()
+        yield desk, call
+
+
 async def test_a_connection_without_calls_ends_after_a_while() -> None:
     async with served() as desk:
         reader, writer = await asyncio.open_connection("127.0.0.1", desk.port.port)
@@ -55,17 +68,12 @@ async def test_a_connection_without_calls_ends_after_a_while() -> None:
         desk.port.drop_idle(-1)
 
         await reader.read()
+        assert reader.at_eof()
         writer.close()
 
 
 async def test_a_connection_with_a_call_is_never_idle() -> None:
-    async with (
-        served() as desk,
-        grpc.aio.insecure_channel(f"127.0.0.1:{desk.port.port}") as channel,
-    ):
-        call = channel.unary_unary("/Test/Run")(b"m")
-        await desk.has_begun.wait()
-
+    async with calling() as (desk, call):
         desk.port.drop_idle(-1)
         desk.may_end.set()
 
@@ -73,13 +81,7 @@ async def test_a_connection_with_a_call_is_never_idle() -> None:
 
 
 async def test_a_stop_lets_calls_end_for_a_moment_and_no_longer() -> None:
-    async with (
-        served() as desk,
-        grpc.aio.insecure_channel(f"127.0.0.1:{desk.port.port}") as channel,
-    ):
-        call = channel.unary_unary("/Test/Run")(b"m")
-        await desk.has_begun.wait()
-
+    async with calling() as (desk, call):
         await desk.port.stop()
 
         with pytest.raises(grpc.aio.AioRpcError) as told:

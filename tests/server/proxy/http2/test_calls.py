@@ -8,7 +8,15 @@ import zlib
 import pytest
 
 from server.proxy.http2.calls import Call, CallFailed, CallStatus, Method, Request, timeout_of
-from server.proxy.http2.frames import END_HEADERS, END_STREAM, Error, Kind, Setting, frame
+from server.proxy.http2.frames import (
+    END_HEADERS,
+    END_STREAM,
+    FRAME_SIZE_MAX,
+    Error,
+    Kind,
+    Setting,
+    frame,
+)
 from server.proxy.http2.hpack import HeaderDecoder, encode
 from tests.server.proxy.http2.peer import REQUEST, Endless, Peer, method
 
@@ -113,6 +121,19 @@ async def test_an_unknown_method_is_unimplemented() -> None:
     assert not peer.wire.was_closed
 
 
+async def test_a_status_text_fits_in_a_frame() -> None:
+    async def fail(call: Call) -> bytes:
+        raise CallFailed(CallStatus.INTERNAL, "\U0001f600" * 10_000 + "\ud800")
+
+    peer = Peer(method(fail))
+    stream = peer.call("Run", b"")
+
+    told = [each for each in await peer.heard() if each.stream == stream]
+
+    assert [each.kind for each in told] == [Kind.HEADERS]
+    assert len(told[0].payload) < FRAME_SIZE_MAX
+
+
 @pytest.mark.parametrize(
     "fields",
     [
@@ -160,6 +181,7 @@ def test_a_timeout_has_one_of_six_units() -> None:
     ]  # fmt: skip
     assert [timeout_of(text) for text in (None, "", "5", "S", "-1S", "1.5S", "1x")] == [None] * 7
     assert timeout_of("99999999H") == 365 * 86_400
+    assert timeout_of("9" * 9 + "S") is timeout_of("9" * 10_000 + "S") is None
 
 
 async def test_a_method_knows_how_long_its_client_waits() -> None:
