@@ -19,6 +19,7 @@ from server.proxy.http2.frames import (
 )
 from server.proxy.http2.hpack import HeaderDecoder, encode
 from tests.server.proxy.http2.peer import REQUEST, Endless, Peer, method
+from tests.waiting import until
 
 
 async def test_an_answer_has_headers_a_message_and_a_status() -> None:
@@ -201,17 +202,19 @@ async def test_a_method_knows_how_long_its_client_waits() -> None:
     assert 3000 < told[1] <= 3600
 
 
+@pytest.mark.parametrize("called", ["Echo", "Each"])
 @pytest.mark.parametrize(
     ("name", "packed"),
     [("gzip", gzip.compress(b"m" * 5000)), ("deflate", zlib.compress(b"m" * 5000))],
     ids=["gzip", "deflate"],
 )
-async def test_a_message_may_be_compressed(name: str, packed: bytes) -> None:
+async def test_a_message_may_be_compressed(called: str, name: str, packed: bytes) -> None:
     peer = Peer()
-    stream = peer.call("Echo", ends=False, more=(("grpc-encoding", name),))
+    stream = peer.call(called, ends=False, more=(("grpc-encoding", name),))
 
     peer.say_message(stream, packed, flag=1)
     peer.say(frame(Kind.DATA, END_STREAM, stream))
+    await until(lambda: b"grpc-status" in peer.wire.sent)
 
     assert (await peer.answer(stream))[0] == [b"m" * 5000]
     assert peer.connection.held_size == 0
@@ -235,6 +238,8 @@ async def test_a_wrong_compression_is_refused(
     stream = peer.call("Echo", ends=False, more=(("grpc-encoding", name),))
 
     peer.say_message(stream, packed, flag=1)
+    peer.say(frame(Kind.DATA, END_STREAM, stream))
+    await until(lambda: b"grpc-status" in peer.wire.sent)
 
     _, fields = await peer.answer(stream)
     assert fields["grpc-status"] == status
