@@ -52,6 +52,8 @@ SECRET: Final = "secret-key"
 NAMES_SHOWN: Final = 6
 NAMES_WAIT_S: Final = 3.0
 """How long the first prompt waits for the cluster's name; typing never does."""
+REDRAW_S: Final = 1.0
+"""How soon the prompt shows that a server which was away answers again."""
 
 STYLE: Final = Style.from_dict(
     {
@@ -257,6 +259,7 @@ class Interactive:
             multiline=Condition(lambda: is_unfinished(get_app().current_buffer.text)),
             enable_history_search=False,
             reserve_space_for_menu=6,
+            refresh_interval=REDRAW_S,
         )
         while True:
             try:
@@ -301,6 +304,8 @@ class Interactive:
 
     def _prompt(self) -> StyleAndTextTuples:
         names = self._names.known
+        if names.cluster is None:
+            self._refresh()
         try:
             context = self._here().context()
             workplace = self._call.workplace

@@ -2,6 +2,7 @@
 
     a key press --> what is known now (never waits)
                 \\-> when older than 10 s: a task in the loop thread asks the servers
+                    (1 s while no broker is known)
 
 Rule: completion is a convenience: a server that is away leaves the names as they were, and
 the prompt says so. Nothing here is read by a command.
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
 
 FRESH_S = 10.0
+AWAY_S = 1.0
+"""How soon a server is asked again that did not answer, or knew no broker."""
 CLIENT_GROUPS_MAX = 200
 """Groups whose members are asked for; each costs a request."""
 
@@ -55,7 +58,8 @@ class LiveNames:
         """Start to fetch names unless they are fresh or a fetch is on its way."""
         if self._task is not None and not self._task.done():
             return self._task
-        if not at_once and time.monotonic() - self._asked_s < FRESH_S:
+        fresh_s = AWAY_S if self.known.cluster is None else FRESH_S
+        if not at_once and time.monotonic() - self._asked_s < fresh_s:
             return self._task
         self._asked_s = time.monotonic()
         self._task = call.workplace.link.submit(self._fetch(call))

@@ -10,9 +10,10 @@ import pexpect
 import pyte
 import pytest
 
-from mqadmin.shell.server import Addresses
+from mqadmin.shell.server import Addresses, EmbeddedServer
 from tests.mqadmin.conftest import Result
 from tests.mqadmin.typed import end_of, kill
+from tests.ports import free_ports
 
 WAIT_S = 60.0
 CURSOR_QUERY = b"\x1b[6n"
@@ -83,9 +84,15 @@ def start(env: dict[str, str], servers: Addresses, tmp_path: Path) -> Iterator[S
     env["XDG_STATE_HOME"] = str(tmp_path / "state")
     started: list[Screen] = []
 
-    def start_shell(*, columns: int = 100, lines: int = 24, plain: bool = False) -> Screen:
+    def start_shell(
+        *,
+        columns: int = 100,
+        lines: int = 24,
+        plain: bool = False,
+        namesrv: str = servers.namesrv,
+    ) -> Screen:
         more = {"NO_COLOR": "1"} if plain else {}
-        made = Screen({**env, **more}, columns=columns, lines=lines, words=["-n", servers.namesrv])
+        made = Screen({**env, **more}, columns=columns, lines=lines, words=["-n", namesrv])
         started.append(made)
         return made
 
@@ -104,6 +111,15 @@ def test_the_menu_opens_while_typing_and_the_hint_shows_the_syntax(start: Start)
     assert any("topic s" in line for line in lines)
     shell.child.send("how ")
     shell.shows("topic show TOPIC")
+
+
+def test_a_server_that_answers_again_is_seen_without_a_key(start: Start) -> None:
+    port = free_ports(1)
+    shell = start(namesrv=f"127.0.0.1:{port}")
+    shell.shows(f"127.0.0.1:{port} (away)>")
+
+    with EmbeddedServer(namesrv_port=port):
+        shell.shows("DefaultCluster>")
 
 
 def test_an_unknown_topic_is_told_before_enter(at: Callable[..., Result], start: Start) -> None:
