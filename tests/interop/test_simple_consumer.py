@@ -1,8 +1,6 @@
 """Our simple consumer on the real 5.4.0 broker and on ours, and on one that does not know POP."""
 
 import asyncio
-import subprocess
-import sys
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,10 +20,10 @@ from remoting.bodies import ConsumeFromWhere, MessageQueue
 from remoting.codes import LaterCode
 from remoting.headers.pop import PollingInfo, PollingInfoResponse
 from remoting.receipt import NORMAL, RETRY_V1, decode_receipt
-from tests.golden import REPOSITORY
 from tests.interop.kit.our_clients import await_registered, blocking, connected, make_topic
 from tests.interop.kit.servers import Broker, Namesrv, Servers
 from tests.mqadmin.commands.offline import run as run_store
+from tests.programs import python
 from tests.waiting import TIMEOUT_S, eventually
 
 FIRST = ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
@@ -322,10 +320,7 @@ def test_the_example_prints_what_was_sent(pair: Servers) -> None:
         for number in range(3):
             client.send(Message(TOPIC, b"order %d" % number, tags="new"))
 
-    command = [sys.executable, "-m", "examples.simple_consumer", pair.namesrv.address, "3"]
-    done = subprocess.run(
-        command, cwd=REPOSITORY, capture_output=True, text=True, timeout=200, check=True
-    )
+    done = python("-m", "examples.simple_consumer", pair.namesrv.address, "3")
 
     assert sorted(done.stdout.splitlines()) == ["order 0", "order 1", "order 2"]
 
