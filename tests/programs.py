@@ -1,4 +1,4 @@
-"""Programs that a test runs to their end, from the root of this tree.
+"""Programs that a test runs to their end, from the root of this tree, and those that are missing.
 
     python("-m", "mqadmin", "store", "info", path).stdout    the Python of the tests
     ran("systemd-analyze", "verify", unit, code=None)        any program, with any exit code
@@ -6,11 +6,16 @@
 Rule: a program that ends otherwise than the test expects is named with all that it said.
 """
 
+import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
+from typing import NoReturn
+
+import pytest
 
 from tests.golden import REPOSITORY
 
@@ -57,3 +62,24 @@ def python(
 ) -> subprocess.CompletedProcess[str]:
     """Run the Python of the tests to its end, as ``ran`` runs a program."""
     return ran(sys.executable, *words, code=code, env=env, cwd=cwd, input=input)
+
+
+@contextmanager
+def serving(module: str, conf: Path, *flags: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a server of ours; it is killed at the end where it still runs."""
+    with subprocess.Popen(
+        [sys.executable, "-m", module, "-c", conf, *flags],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        yield process
+        if process.poll() is None:
+            process.kill()
+
+
+def absent(reason: str) -> NoReturn:
+    """Skip a test for want of a program; under CI, where none is missing, fail it."""
+    if os.environ.get("CI", "").lower() == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)

@@ -23,7 +23,7 @@ from packaging.utils import canonicalize_name
 
 from storefmt.formats.kernels import PURE
 from tests.golden import REPOSITORY
-from tests.programs import ran
+from tests.programs import absent, ran
 
 DISTRIBUTION = "mqadmin"
 KERNELS = {
@@ -98,12 +98,6 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> str:
     """Return what a program printed; neither this checkout nor its settings reach it."""
     kept = {name: text for name, text in os.environ.items() if name not in (PURE, "PYTHONPATH")}
     return ran(*command, cwd=cwd, env=kept | environment).stdout
-
-
-def absent(reason: str) -> None:
-    """Skip a test for want of something that CI has."""
-    assert os.environ.get("CI") != "true", reason
-    pytest.skip(reason)
 
 
 @pytest.fixture(scope="module")
