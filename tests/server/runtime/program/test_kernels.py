@@ -34,9 +34,7 @@ def built(package: str) -> set[str]:
     }
 
 
-def test_a_broker_names_every_kernel_that_was_built_for_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_broker_names_every_kernel_that_was_built_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(PURE, raising=False)
     names = sorted((built("storefmt") | built("server") | built("remoting")) - OFFLINE)
 
