@@ -263,14 +263,9 @@ async def test_a_message_that_came_too_often_goes_to_the_dead_letter_queue(
 async def test_a_second_broker_is_received_from_and_a_lost_one_does_not_stop_the_other(
     pair: Servers, topic: str, tmp_path: Path
 ) -> None:
-    second = Broker(
-        pair.broker.side,
-        store=tmp_path / "second",
-        namesrv=pair.namesrv.address,
-        settings={"brokerName": "broker-b"},
-    )
-    try:
-        both = pair._replace(broker=second.await_ready())
+    side, namesrv, own = pair.broker.side, pair.namesrv.address, {"brokerName": "broker-b"}
+    with Broker(side, store=tmp_path / "second", namesrv=namesrv, settings=own) as second:
+        both = pair._replace(broker=second)
         # The calls of the blocking client wait, which the loop of this test may not.
         await asyncio.to_thread(await_registered, both)
         await asyncio.to_thread(make_topic, both, topic, 2)
@@ -287,8 +282,6 @@ async def test_a_second_broker_is_received_from_and_a_lost_one_does_not_stop_the
                 Message(topic, b"last"), queue=MessageQueue(topic, "broker-a", 1)
             )
             last = await receive(consumer, 1)
-    finally:
-        second.kill()
 
     assert sorted((message.body, message.broker_name) for message in found) == [
         (b"broker-a", "broker-a"),
