@@ -2,10 +2,11 @@
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+
+from tests.programs import ran
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
@@ -25,15 +26,9 @@ def drawn(page: Path, directory: Path, *, dark: bool = False, height: int = 2400
         *(["--blink-settings=preferredColorScheme=0"] if dark else []),
     ]  # fmt: skip
 
-    dump = subprocess.run(
-        [*command, "--dump-dom", page.as_uri()],
-        capture_output=True, text=True, timeout=200, check=True,
-    )  # fmt: skip
+    dump = ran(*command, "--dump-dom", page.as_uri())
     shot = directory / "page.png"
-    subprocess.run(
-        [*command, f"--screenshot={shot}", page.as_uri()],
-        capture_output=True, timeout=200, check=True,
-    )  # fmt: skip
+    ran(*command, f"--screenshot={shot}", page.as_uri())
     assert not re.findall(r".*CONSOLE.*", dump.stderr)
     assert shot.read_bytes().startswith(b"\x89PNG")
     return dump.stdout

@@ -8,20 +8,19 @@ import json
 import socket
 import struct
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from server.pytest_plugin import RocketMQ
+from tests.programs import python
 
 BODY_SIZE_MAX = 4 << 20
 
 
 def mqadmin(*words: str) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "mqadmin", *words]
-    return subprocess.run(line, capture_output=True, text=True, check=False)
+    return python("-m", "mqadmin", *words, code=None)
 
 
 @pytest.fixture
@@ -163,26 +162,11 @@ def test_a_broker_starts_from_the_good_backup_and_not_from_two_bad_files(basic: 
 
     topics.write_text("{")
     topics.with_name("topics.json.bak").write_text("")
-    refused = subprocess.run(
-        [sys.executable, "-m", "server.embedded", "--store", str(basic), "--namesrv-port", "0"],
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
-    assert refused.returncode == 1
+    refused = python("-m", "server.embedded", "--store", str(basic), "--namesrv-port", "0", code=1)
     assert "topics.json" in refused.stderr
     assert "Traceback" not in refused.stderr
 
 
 def topics_served_from(store: Path) -> str:
-    line = "topic list -o name\n"
-    words = ["shell", "--embedded", "--store", str(store)]
-    return subprocess.run(
-        [sys.executable, "-m", "mqadmin", *words],
-        input=line,
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=True,
-    ).stdout
+    words = ("shell", "--embedded", "--store", store)
+    return python("-m", "mqadmin", *words, input="topic list -o name\n").stdout

@@ -3,13 +3,12 @@
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.golden import REPOSITORY, shared_directory
+from tests.programs import python
 
 TEXT = (REPOSITORY / "CONTRIBUTING.md").read_text()
 BLOCK = re.compile(r"^```python\n# ([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -53,12 +52,7 @@ def tree(tmp_path: Path) -> Path:
 def run(tree: Path, *words: str) -> str:
     """Return what a program printed that sees the copy and not this checkout."""
     environment = os.environ | {"PYTHONPATH": str(tree), "MQ_SHARED": str(shared_directory())}
-    done = subprocess.run(
-        [sys.executable, "-m", *words],
-        cwd=tree, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return python("-m", *words, cwd=tree, env=environment).stdout
 
 
 def test_there_is_an_example_of_each_kind() -> None:

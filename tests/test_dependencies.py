@@ -9,6 +9,7 @@ import pytest
 
 from docs.licences import EXCUSED, STATED, declared, fits, rows
 from tests.golden import REPOSITORY
+from tests.programs import ran
 
 VULNERABLE = "jinja2==2.4.1"
 """Advisories of years ago name it: whoever does not find them has not been able to ask."""
@@ -46,11 +47,11 @@ def test_a_declared_licence_is_read_from_either_place() -> None:
 
 def audited(audit: Path, requirements: Path) -> dict[str, list[str]]:
     """Return the vulnerabilities of each requirement; empty if nobody could be asked."""
-    done = subprocess.run(
-        [audit, "--disable-pip", "--no-deps", "--progress-spinner", "off", "-f", "json",
-         "-r", requirements],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = ran(
+        *(audit, "--disable-pip", "--no-deps", "--progress-spinner", "off", "-f", "json"),
+        *("-r", requirements),
+        code=None,
+    )
     if not done.stdout:
         return {}
     return {
@@ -63,10 +64,7 @@ def audited(audit: Path, requirements: Path) -> dict[str, list[str]]:
 def test_no_locked_version_has_a_known_vulnerability(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     programs = tmp_path / "venv" / "bin"
-    done = subprocess.run(
-        [programs / "python", "-m", "pip", "install", "-q", "pip-audit>=2.7,<3"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = ran(programs / "python", "-m", "pip", "install", "-q", "pip-audit>=2.7,<3", code=None)
     if done.returncode:
         pytest.skip(f"pip-audit cannot be installed: {done.stderr.strip().splitlines()[-1]}")
     (tmp_path / "known.txt").write_text(f"{VULNERABLE}\n")

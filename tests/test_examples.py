@@ -19,6 +19,7 @@ from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from server.pytest_plugin import RocketMQ
 from storefmt.config.tables import TopicConfig
+from tests.programs import python
 from tests.waiting import eventually
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -26,16 +27,8 @@ CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
 def run(*words: str) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, *words],
-        cwd=REPOSITORY,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    done = python(*words, env={**os.environ, "PYTHONPATH": str(REPOSITORY)})
+    assert done.stderr == ""
     return done.stdout.splitlines()
 
 
@@ -81,10 +74,7 @@ def test_broadcast_consumer_keeps_its_positions(filled: RocketMQ, tmp_path: Path
 
 def test_outbox_writes_and_sends_both_or_neither(rocketmq: RocketMQ, tmp_path: Path) -> None:
     path = tmp_path / "orders.db"
-    command = [sys.executable, "-m", "examples.transactional_outbox", rocketmq.namesrv, str(path)]
-    done = subprocess.run(
-        command, cwd=REPOSITORY, capture_output=True, text=True, timeout=200, check=True
-    )
+    done = python("-m", "examples.transactional_outbox", rocketmq.namesrv, str(path))
 
     assert done.stdout.splitlines() == ["paid-1 COMMIT_MESSAGE", "paid-1-again UNKNOW"]
     assert "UNIQUE constraint failed: orders.id" in done.stderr

@@ -1,7 +1,5 @@
 """Tests that share servers stay in one process and in their order; everything runs once."""
 
-import subprocess
-import sys
 from itertools import groupby
 from pathlib import Path
 
@@ -9,6 +7,7 @@ import pytest
 
 from tests.golden import REPOSITORY
 from tests.lanes import lane_of
+from tests.programs import python
 
 FILES = (
     "interop/test_a.py",
@@ -46,25 +45,17 @@ def test_lane_is_a_directory_that_shares_servers_or_a_file(node_id: str, lane: s
 
 
 def test_two_processes_share_the_lanes_and_keep_the_order_in_each(tmp_path: Path) -> None:
-    ran = tmp_path / "ran"
+    notes = tmp_path / "ran"
     for file in FILES:
         path = tmp_path / "tests" / file
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(CONTENT.format(ran=str(ran), file=file))
-    words = [sys.executable, "-m", "pytest", "-n", "2", "-p", "tests.conftest"]
-    words += ["-p", "no:cacheprovider", f"--rootdir={tmp_path}", "tests"]
+        path.write_text(CONTENT.format(ran=str(notes), file=file))
+    words = ["-m", "pytest", "-n", "2", "-p", "tests.conftest", "-p", "no:cacheprovider"]
+    env = {"PYTHONPATH": str(REPOSITORY), "PATH": "/usr/bin:/bin"}
 
-    done = subprocess.run(
-        words,
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(REPOSITORY), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    python(*words, f"--rootdir={tmp_path}", "tests", cwd=tmp_path, env=env)
 
-    assert done.returncode == 0, done.stdout + done.stderr
-    lines = [line.split() for line in ran.read_text().splitlines()]
+    lines = [line.split() for line in notes.read_text().splitlines()]
     assert sorted((file, number) for _, file, number in lines) == [
         (file, str(number)) for file in FILES for number in range(3)
     ]

@@ -19,6 +19,7 @@ from mqclient import BlockingClient, Message
 from storefmt.formats.kernels import PURE
 from tests.golden import REPOSITORY
 from tests.ports import HOST, free_ports
+from tests.programs import ran
 
 PACKAGING = REPOSITORY / "packaging"
 UNITS = sorted((PACKAGING / "systemd").glob("*.service"))
@@ -49,16 +50,10 @@ def settings_of(unit: Path, key: str) -> list[str]:
 def test_systemd_takes_the_unit_and_finds_little_exposed(unit: Path, tmp_path: Path) -> None:
     copy = unit_here(unit, tmp_path)
 
-    verified = subprocess.run(
-        ["systemd-analyze", "verify", copy], capture_output=True, text=True, check=False
-    )
-    judged = subprocess.run(
-        ["systemd-analyze", "security", "--offline=true", f"--threshold={EXPOSURE_MAX}", copy],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    verified = ran("systemd-analyze", "verify", copy)
+    ran("systemd-analyze", "security", "--offline=true", f"--threshold={EXPOSURE_MAX}", copy)
 
-    assert (verified.returncode, verified.stdout + verified.stderr) == (0, "")
-    assert judged.returncode == 0, judged.stdout
+    assert verified.stdout + verified.stderr == ""
 
 
 def test_both_units_limit_the_process_alike() -> None:
@@ -70,9 +65,7 @@ def test_both_units_limit_the_process_alike() -> None:
 
 def calls_of(name: str) -> set[str]:
     """Return the system calls of a group of systemd."""
-    told = subprocess.run(
-        ["systemd-analyze", "syscall-filter", name], capture_output=True, text=True, check=True
-    )
+    told = ran("systemd-analyze", "syscall-filter", name)
     words = [line.strip() for line in told.stdout.splitlines()[1:]]
     nested = [calls_of(word) for word in words if word.startswith("@")]
     return {word for word in words if word[:1].isalpha()}.union(*nested)
@@ -190,15 +183,10 @@ def test_what_the_image_copies_is_enough_to_build(tmp_path: Path) -> None:
 def test_hadolint_finds_nothing_in_the_containerfile(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     programs = tmp_path / "venv" / "bin"
-    done = subprocess.run(
-        [programs / "python", "-m", "pip", "install", "-q", HADOLINT],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = ran(programs / "python", "-m", "pip", "install", "-q", HADOLINT, code=None)
     if done.returncode:
         pytest.skip(f"hadolint cannot be installed: {done.stderr.strip().splitlines()[-1]}")
 
-    linted = subprocess.run(
-        [programs / "hadolint", CONTAINERFILE], capture_output=True, text=True, check=False
-    )
+    linted = ran(programs / "hadolint", CONTAINERFILE)
 
-    assert (linted.returncode, linted.stdout) == (0, "")
+    assert linted.stdout == ""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from server.pytest_plugin import RocketMQ
+from tests.programs import ran
 from tests.test_howtos import clean_environment
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -64,17 +65,9 @@ def test_the_commands_run_from_top_to_bottom(
         assert words in script, words
         script = script.replace(words, instead)
 
-    done = subprocess.run(
-        ["bash", "-e", "-x", "-c", script],
-        cwd=directory,
-        env={**clean_environment(tmp_path), "NAMESRV_ADDR": namesrv},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    env = {**clean_environment(tmp_path), "NAMESRV_ADDR": namesrv}
 
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    ran("bash", "-e", "-x", "-c", script, cwd=directory, env=env)
 
 
 @pytest.mark.parametrize("row", MEASURED.findall(README), ids=lambda row: f"{row[0]}-{row[1]}")

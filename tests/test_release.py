@@ -11,6 +11,7 @@ import yaml
 from docs.release import findings
 from mqadmin import VERSION
 from tests.golden import REPOSITORY
+from tests.programs import ran
 from tests.tiers import Tier
 
 CHANGELOG = "# Changelog\n\n## 1.2.3 (2026-11-23)\n\n## 1.2.2 (2026-10-01)\n"
@@ -81,9 +82,7 @@ def test_the_changelog_begins_with_the_version_of_the_code() -> None:
 
 
 def test_make_release_builds_and_checks_and_uploads_nothing() -> None:
-    done = subprocess.run(
-        ["make", "--dry-run", "release"], cwd=REPOSITORY, capture_output=True, text=True, check=True
-    )
+    done = ran("make", "--dry-run", "release")
 
     steps = ["docs.generate", "build_sdist", "twine check", "docs.release"]
     places = [done.stdout.index(step) for step in steps]

@@ -1,13 +1,13 @@
 """The documents as a site: `make site` builds it, and it fetches nothing from elsewhere."""
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.browser import drawn
+from tests.programs import ran
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 FETCHED = re.compile(
@@ -22,9 +22,7 @@ PAGES = ("index", "tour/index", "zh/index", "howto/index", "cli/index", "api/ind
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the site. With --strict a missing page, link or heading is an error."""
     made = tmp_path_factory.mktemp("site") / "site"
-    command = ["make", "-s", "site", f"SITE={made}", f"PYTHON={sys.executable}"]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    ran("make", "-s", "site", f"SITE={made}", f"PYTHON={sys.executable}")
     return made
 
 

@@ -1,7 +1,6 @@
 """Every test is in one tier, and a run says what it left out."""
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from _pytest.mark.expression import Expression
 
 from tests.conftest import MARKS
 from tests.golden import REPOSITORY
+from tests.programs import ran
 from tests.tiers import LONG, Tier, is_below, place_of, summary
 
 CONTENT = """
@@ -119,17 +119,10 @@ def test_a_run_of_a_tier_says_what_it_left_out(
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = full\n    soak\n    spark\n")
     words = [sys.executable, "-m", "pytest", "-q", "-n", processes, "-p", "tests.conftest"]
     words += ["-p", "no:cacheprovider", f"--rootdir={tmp_path}", "-m", Tier.SHORT.expression]
+    env = {"PYTHONPATH": str(REPOSITORY), "PATH": "/usr/bin:/bin"}
 
-    done = subprocess.run(
-        [*words, "tests"],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(REPOSITORY), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran(*words, "tests", code=int(bool(failing)), cwd=tmp_path, env=env)
 
-    assert done.returncode == int(bool(failing)), done.stdout + done.stderr
     left_out = """\
 left out, run by `make test-full`: 3 tests
        3  further seeds of random tests

@@ -68,11 +68,8 @@ def toolbox(java_side: JavaSide) -> Iterator[Toolbox]:
 @pytest.fixture(scope="session")
 def java_namesrv(java_side: JavaSide) -> Iterator[Namesrv]:
     """Yield a real name server."""
-    running = Namesrv(java_side)
-    try:
-        yield running.await_ready()
-    finally:
-        running.stop()
+    with Namesrv(java_side) as namesrv:
+        yield namesrv
 
 
 @pytest.fixture(scope="session")
@@ -81,20 +78,15 @@ def java_broker(
 ) -> Iterator[Broker]:
     """Yield a real broker, registered with ``java_namesrv``."""
     store: Path = tmp_path_factory.mktemp("java") / "store"
-    running = Broker(java_side, store=store, namesrv=java_namesrv.address)
-    try:
-        yield running.await_ready()
-    finally:
-        # Nobody reads this store again, and an orderly stop takes the broker nine seconds.
-        running.kill()
+    # Nobody reads this store again, and an orderly stop takes the broker nine seconds.
+    with Broker(java_side, store=store, namesrv=java_namesrv.address) as broker:
+        yield broker
 
 
 def _our_namesrv(our_side: OurSide) -> Iterator[Namesrv]:
-    running = Namesrv(our_side)
-    try:
-        yield running.await_ready()
-    finally:
-        assert running.stop() == 0
+    with Namesrv(our_side) as namesrv:
+        yield namesrv
+        assert namesrv.stop() == 0
 
 
 @pytest.fixture(scope="session")
@@ -115,11 +107,9 @@ def our_broker(
 ) -> Iterator[Broker]:
     """Yield our broker, registered with ``our_namesrv``."""
     store: Path = tmp_path_factory.mktemp("ours") / "store"
-    running = Broker(our_side, store=store, namesrv=our_namesrv.address)
-    try:
-        yield running.await_ready()
-    finally:
-        assert running.stop() == 0
+    with Broker(our_side, store=store, namesrv=our_namesrv.address) as broker:
+        yield broker
+        assert broker.stop() == 0
 
 
 @pytest.fixture(scope="session", params=["java", "ours"])

@@ -4,27 +4,15 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from mqadmin.cli.run import run_line
-from mqadmin.session.call import Workplace
-from tests.mqadmin.conftest import console_of
+from tests.interop.kit.our_mqadmin import OurMqadmin, Row
 
-Row = dict[str, Any]
 Facts = set[tuple[str, ...]]
 
 
 def our_rows(namesrv: str, home: Path, *words: str, **env: str) -> list[Row]:
     """Run our command, which must end well, and return its rows."""
-    workplace = Workplace()
-    console, out, err = console_of({"HOME": str(home), **env})
-    where = ("--namesrv", namesrv, "--timeout", "20", "--output", "json")
-    done = run_line([*words, *where, "--yes"], console, workplace)
-    console.out.flush()
-    workplace.link.close()
-    assert done == 0, (words, err.getvalue(), out.getvalue())
-    made: Any = json.loads(out.getvalue() or b"[]")
-    return made if isinstance(made, list) else [made]
+    return OurMqadmin(namesrv, {"HOME": str(home), **env})(*words, "--yes")
 
 
 def columns(*spots: int, start: str = "") -> Callable[[str], Facts]:

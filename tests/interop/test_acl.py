@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +22,7 @@ from remoting.codes import RequestCode
 from remoting.command import Command
 from storefmt.config.tables import TopicConfig
 from tests.interop.kit.our_clients import read_queue
-from tests.interop.kit.servers import Broker, JavaSide, OurSide, Servers
+from tests.interop.kit.servers import Broker, JavaSide, OurSide, Servers, guarded_broker
 from tests.interop.kit.toolbox import Toolbox
 from tests.waiting import eventually
 
@@ -67,19 +66,9 @@ def guarded(
 ) -> Iterator[Guarded]:
     """Yield a broker with accounts, the real one and then ours."""
     side = our_side if servers.are_ours else java_side
-    home = side.directory
-    (home / "conf").mkdir(exist_ok=True)
-    (home / "conf" / "plain_acl.yml").write_text(yaml.safe_dump(ACCOUNTS))
-    settings = {"aclEnable": "true", "brokerName": "guarded", "brokerClusterName": "Guarded"}
-    if servers.are_ours:
-        settings["rocketmqHome"] = str(home)
-    store: Path = tmp_path_factory.mktemp("acl") / "store"
-    running = Broker(side, store=store, namesrv=servers.namesrv.address, settings=settings)
-    try:
-        yield Guarded(servers.side, running.await_ready(), servers.namesrv.address, home)
-    finally:
-        running.kill()
-        shutil.rmtree(home / "conf" / "acl", ignore_errors=True)
+    namesrv, store = servers.namesrv.address, tmp_path_factory.mktemp("acl") / "store"
+    with guarded_broker(side, ACCOUNTS, name="guarded", namesrv=namesrv, store=store) as broker:
+        yield Guarded(servers.side, broker, namesrv, side.directory)
 
 
 @pytest.fixture

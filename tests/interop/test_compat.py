@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from mqadmin.cli.run import run_line
-from mqadmin.session.call import Workplace
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
+from tests.interop.kit.our_mqadmin import OurMqadmin
 from tests.interop.kit.scene import OFFLINE, ONLINE, TOPIC, Scene, Words, without_nature
-from tests.mqadmin.conftest import console_of
 from tests.waiting import eventually
 
 COMMANDS: dict[str, Words] = {
@@ -221,14 +219,8 @@ def prepare(scene: Scene, name: str) -> None:
 
 def run_ours(scene: Scene, *words: str, exit_code: int = 0) -> str:
     """Run a line of our mqadmin with ``--compat`` and return what it printed."""
-    console, out, err = console_of({"HOME": str(Path.cwd())})
-    workplace = Workplace()
-    where = ("--namesrv", scene.servers.namesrv.address, "--compat", "--timeout", "20", "-y")
-    done = run_line([*words, *where], console, workplace)
-    console.out.flush()
-    workplace.link.close()
-    assert done == exit_code, err.getvalue()
-    return out.getvalue().decode()
+    ours = OurMqadmin(scene.servers.namesrv.address, {"HOME": str(Path.cwd())})
+    return ours.text(*words, "--compat", "-y", exit_code=exit_code)
 
 
 def test_traces_are_printed_as_java_prints_them(

@@ -12,8 +12,9 @@ from remoting.header import Header
 from remoting.headers import PullMessage, SendMessageV2
 from storefmt.formats.message import decode_records
 from tests.interop.conftest import Servers
+from tests.interop.kit.our_clients import make_topic
 from tests.interop.kit.servers import JavaSide, OurSide, Side, running_pair
-from tests.interop.test_filters import make_topic
+from tests.server.broker.desk import pull, send
 from tests.waiting import eventually
 
 TOPIC, GROUP = "filter_rules", "RulesGroup"
@@ -33,7 +34,7 @@ def rules(
     with running_pair(
         side, tmp_path_factory.mktemp("rules") / "store", settings=settings
     ) as servers:
-        make_topic(servers, TOPIC)
+        make_topic(servers, TOPIC, 2)
         yield servers
 
 
@@ -57,35 +58,14 @@ def heartbeat(expression: str, version: int) -> bytes:
     ).encode()
 
 
-def pull(topic: str, version: int) -> PullMessage:
-    return PullMessage(
-        consumer_group=GROUP,
-        topic=topic,
-        queue_id=0,
-        queue_offset=0,
-        max_msg_nums=32,
-        sys_flag=0,
-        commit_offset=0,
-        suspend_timeout_millis=0,
-        sub_version=version,
-    )
+def pulling(topic: str, version: int) -> PullMessage:
+    """Return a pull without a subscription: that of the heartbeat counts."""
+    own = {"sys_flag": 0, "subscription": None, "expression_type": None}
+    return pull(consumer_group=GROUP, topic=topic, sub_version=version, **own)
 
 
 def retried(number: int) -> SendMessageV2:
-    return SendMessageV2(
-        producer_group="P",
-        topic=RETRY,
-        default_topic="TBW102",
-        default_topic_queue_nums=1,
-        queue_id=0,
-        sys_flag=0,
-        born_timestamp=1_700_000_000_000,
-        flag=0,
-        properties=f"RETRY_TOPIC\1{TOPIC}\2n\1{number}",
-        reconsume_times=0,
-        unit_mode=False,
-        batch=False,
-    )
+    return send(topic=RETRY, properties=f"RETRY_TOPIC\1{TOPIC}\2n\1{number}")
 
 
 async def ask(
@@ -103,7 +83,7 @@ async def test_filters_are_refused_and_retries_are_filtered(rules: Servers) -> N
         ("n >", 4, 4),
     ):
         await ask(client, broker, beat, body=heartbeat(expression, version))
-        answer = await ask(client, broker, RequestCode.PULL_MESSAGE, pull(TOPIC, asked))
+        answer = await ask(client, broker, RequestCode.PULL_MESSAGE, pulling(TOPIC, asked))
         told.append((answer.code, answer.remark))
     await ask(client, broker, beat, body=heartbeat("n < 3", 5))
     for number in range(6):
@@ -112,7 +92,7 @@ async def test_filters_are_refused_and_retries_are_filtered(rules: Servers) -> N
         )
         assert sent.code == 0, sent
     answer = await eventually(
-        lambda: ask(client, broker, RequestCode.PULL_MESSAGE, pull(RETRY, 5)),
+        lambda: ask(client, broker, RequestCode.PULL_MESSAGE, pulling(RETRY, 5)),
         lambda answer: answer.code == 0 and int(answer.ext["nextBeginOffset"]) == 6,
     )
     await client.close()

@@ -1,39 +1,21 @@
 """Filters through the real Java client: SQL92 and tags, the real broker's answers and ours."""
 
-import asyncio
 import re
 import uuid
 
 import pytest
 
-from mqclient.admin.admin import Admin
-from mqclient.client.instance import MQClient
-from storefmt.config.tables import TopicConfig
 from tests.interop.conftest import Servers
-from tests.interop.kit.our_clients import text_of
-from tests.interop.kit.toolbox import Job, Toolbox
+from tests.interop.kit.our_clients import make_topic, text_of
+from tests.interop.kit.toolbox import Job, Toolbox, spec_of
 from tests.waiting import wait
 
 MESSAGE_COUNT = 60
 
 
-def make_topic(servers: Servers, topic: str) -> None:
-    async def go() -> None:
-        async with MQClient(servers.namesrv.address, timeout_s=60) as client:
-            config = TopicConfig(topic, read_queue_nums=2, write_queue_nums=2)
-            await Admin(client).create_topic(servers.broker.address, config)
-
-    asyncio.run(go())
-
-
-def spec_of(servers: Servers, topic: str, **more: object) -> dict[str, object]:
-    return {
-        "namesrv": servers.namesrv.address,
-        "topic": topic,
-        "group": f"G_{topic}_{uuid.uuid4().hex[:4]}",
-        "timeoutMs": 60_000,
-        **more,
-    }
+def spec_for(servers: Servers, topic: str, **more: object) -> dict[str, object]:
+    group = f"G_{topic}_{uuid.uuid4().hex[:4]}"
+    return spec_of(servers, topic, group=group, timeoutMs=60_000, **more)
 
 
 def send(toolbox: Toolbox, servers: Servers, topic: str) -> None:
@@ -45,7 +27,7 @@ def send(toolbox: Toolbox, servers: Servers, topic: str) -> None:
         }
         for n in range(MESSAGE_COUNT)
     ]
-    sent = toolbox.run("Producer", spec_of(servers, topic, mode="sync", messages=messages))
+    sent = toolbox.run("Producer", spec_for(servers, topic, mode="sync", messages=messages))
     assert {line["event"] for line in sent} == {"sent"}
 
 
@@ -64,14 +46,14 @@ EXPRESSIONS = {
 def consume(toolbox: Toolbox, servers: Servers, topic: str, **how: object) -> tuple[Job, set[int]]:
     """Start a consumer, return its job and the numbers that came until it was quiet."""
     count = int(str(how.pop("count")))
-    job = toolbox.start("PushConsumer", spec_of(servers, topic, count=count, linger=True, **how))
+    job = toolbox.start("PushConsumer", spec_for(servers, topic, count=count, linger=True, **how))
     job.until("started")
     return job, {int(line["properties"]["n"]) for line in job.messages(count)}
 
 
 def test_sql_push_consumers_get_what_matches(toolbox: Toolbox, servers: Servers) -> None:
     topic = f"sql_{uuid.uuid4().hex[:6]}"
-    make_topic(servers, topic)
+    make_topic(servers, topic, 2)
     send(toolbox, servers, topic)
 
     jobs = [
@@ -87,8 +69,8 @@ def test_sql_push_consumers_get_what_matches(toolbox: Toolbox, servers: Servers)
 
 def test_a_waiting_sql_consumer_gets_new_messages(toolbox: Toolbox, servers: Servers) -> None:
     topic = f"live_{uuid.uuid4().hex[:6]}"
-    make_topic(servers, topic)
-    spec = spec_of(servers, topic, sql="n > 57", count=2, linger=True)
+    make_topic(servers, topic, 2)
+    spec = spec_for(servers, topic, sql="n > 57", count=2, linger=True)
     job = toolbox.start("PushConsumer", spec)
     job.until("started")
 
@@ -103,7 +85,7 @@ def test_tag_push_consumers_get_their_tags(
     toolbox: Toolbox, servers: Servers, tags: str, wanted: set[int]
 ) -> None:
     topic = f"tag_{uuid.uuid4().hex[:6]}"
-    make_topic(servers, topic)
+    make_topic(servers, topic, 2)
     send(toolbox, servers, topic)
 
     numbers = {n for n in range(MESSAGE_COUNT) if n % 3 in wanted}
@@ -115,8 +97,8 @@ def test_tag_push_consumers_get_their_tags(
 
 def test_a_bad_expression_is_refused_at_the_start(toolbox: Toolbox, servers: Servers) -> None:
     topic = f"bad_{uuid.uuid4().hex[:6]}"
-    make_topic(servers, topic)
-    job = toolbox.start("PushConsumer", spec_of(servers, topic, sql="n > 'x'", count=1))
+    make_topic(servers, topic, 2)
+    job = toolbox.start("PushConsumer", spec_for(servers, topic, sql="n > 'x'", count=1))
 
     with pytest.raises(Exception, match="Value ''x'' cannot be compared"):
         job.until("started")
@@ -145,8 +127,8 @@ FILE = """{
 
 def test_the_filter_file_is_written_alike(toolbox: Toolbox, servers: Servers) -> None:
     topic = "filter_file"
-    make_topic(servers, topic)
-    spec = {**spec_of(servers, topic), "group": f"G_{topic}", "linger": True, "count": 1}
+    make_topic(servers, topic, 2)
+    spec = {**spec_for(servers, topic), "group": f"G_{topic}", "linger": True, "count": 1}
     job = toolbox.start("PushConsumer", {**spec, "sql": "n > 1 AND s = 'ä\t\"'"})
     job.until("started")
     path = servers.broker.store / "config" / "consumerFilter.json"

@@ -130,33 +130,24 @@ async def _make_topic(address: str, topic: str, kind: str) -> None:
 @pytest.fixture(scope="module")
 def real(five: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
     """Yield the real proxy, with its broker and its name server."""
-    namesrv = Namesrv(five).await_ready()
     store = tmp_path_factory.mktemp("five") / "store"
-    proxy = Proxy(five, store=store, namesrv=namesrv.address, settings=SETTINGS_OF_REAL)
-    try:
-        proxy.await_ready()
+    with (
+        Namesrv(five) as namesrv,
+        Proxy(five, store=store, namesrv=namesrv.address, settings=SETTINGS_OF_REAL) as proxy,
+    ):
         yield Endpoint("real", proxy.address, proxy.broker_address, namesrv.address)
-    finally:
-        proxy.kill()
-        namesrv.stop()
 
 
 @pytest.fixture(scope="module")
 def ours(our_side: OurSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
     """Yield the endpoint in our broker, with our name server."""
-    namesrv, grpc = Namesrv(our_side).await_ready(), free_ports(1)
-    broker = Broker(
-        our_side,
-        store=tmp_path_factory.mktemp("ours5") / "store",
-        namesrv=namesrv.address,
-        settings={**SETTINGS, "grpcServerPort": str(grpc)},
-    )
-    try:
-        broker.await_ready()
+    store, grpc = tmp_path_factory.mktemp("ours5") / "store", free_ports(1)
+    settings = {**SETTINGS, "grpcServerPort": str(grpc)}
+    with (
+        Namesrv(our_side) as namesrv,
+        Broker(our_side, store=store, namesrv=namesrv.address, settings=settings) as broker,
+    ):
         yield Endpoint("ours", f"127.0.0.1:{grpc}", broker.address, namesrv.address)
-    finally:
-        broker.kill()
-        namesrv.stop()
 
 
 @pytest.fixture(scope="module", params=[pytest.param("real", marks=pytest.mark.soak), "ours"])

@@ -8,17 +8,12 @@ import json
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mqadmin.cli.run import run_line
-from mqadmin.session.call import Workplace
 from mqclient.admin.admin import Admin
-from mqclient.consumer.listener.listeners import (
-    ConsumeConcurrentlyContext,
-    ConsumeConcurrentlyStatus,
-)
+from mqclient.consumer.listener.listeners import ConsumeConcurrentlyContext
+from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus as Status
 from mqclient.consumer.settings import LitePullSettings
 from mqclient.consumer.subscription import MessageSelector
 from mqclient.message import Message, MessageExt
@@ -30,16 +25,15 @@ from remoting.bodies import ConsumeFromWhere
 from storefmt.config.tables import SubscriptionGroup
 from storefmt.formats.sysflag import Compression
 from tests.interop.kit.our_clients import FROM_FIRST, blocking, listening, make_topic, read_topic
+from tests.interop.kit.our_mqadmin import OurMqadmin
 from tests.interop.kit.servers import JavaSide, OurSide, Servers, running_pair
 from tests.interop.kit.toolbox import alone, body_of
-from tests.mqadmin.conftest import console_of
 from tests.waiting import eventually, wait
 
 BODY = "Zürich 中文 ".encode() * 700
 PROPERTIES = {"age": "30", "Zürich": "中文"}
 LITE = LitePullSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
-OK = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
-Row = dict[str, Any]
+OK = Status.CONSUME_SUCCESS
 
 
 @pytest.fixture(scope="module")
@@ -127,12 +121,10 @@ def test_bodies_of_every_compression_cross_both_ways(
 def test_push_by_tag_and_by_sql_with_delay_and_retry(pair: Servers, topic: str) -> None:
     got: list[tuple[bytes, int]] = []
 
-    def fails_once(
-        messages: list[MessageExt], context: ConsumeConcurrentlyContext
-    ) -> ConsumeConcurrentlyStatus:
+    def fails_once(messages: list[MessageExt], context: ConsumeConcurrentlyContext) -> Status:
         got.extend((message.body, message.reconsume_times) for message in messages)
         context.delay_level = 1
-        return ConsumeConcurrentlyStatus.RECONSUME_LATER if len(got) == 1 else OK
+        return Status.RECONSUME_LATER if len(got) == 1 else OK
 
     with blocking(pair) as client:
         client.send(Message(topic, b"late", tags="A", delay_level=1))
@@ -212,9 +204,7 @@ def test_polled_messages_are_committed(pair: Servers, topic: str) -> None:
 def test_a_question_is_answered(pair: Servers, topic: str) -> None:
     with blocking(pair) as client:
 
-        def answer(
-            messages: list[MessageExt], context: ConsumeConcurrentlyContext
-        ) -> ConsumeConcurrentlyStatus:
+        def answer(messages: list[MessageExt], context: ConsumeConcurrentlyContext) -> Status:
             client.producer.reply(messages[0], messages[0].body.upper())
             return OK
 
@@ -254,34 +244,16 @@ def test_admin_calls_are_answered(pair: Servers, topic: str) -> None:
     assert locks is not None
 
 
-class Ask:
-    """Runs one line of mqadmin on a pair and returns its rows; ``err`` is what else it said."""
-
-    def __init__(self, pair: Servers, home: Path) -> None:
-        self._where = ("--namesrv", pair.namesrv.address, "--timeout", "20", "--output", "json")
-        self._home = home
-        self.err = ""
-
-    def __call__(self, *words: str) -> list[Row]:
-        workplace = Workplace()
-        console, out, err = console_of({"HOME": str(self._home)})
-        done = run_line([*words, *self._where], console, workplace)
-        console.out.flush()
-        workplace.link.close()
-        self.err = err.getvalue()
-        assert done == 0, (words, self.err)
-        made = json.loads(out.getvalue() or b"[]")
-        return made if isinstance(made, list) else [made]
-
-
 @pytest.fixture
-def ask(pair: Servers, tmp_path: Path) -> Ask:
-    """Return what runs mqadmin on the pair."""
-    return Ask(pair, tmp_path)
+def ask(pair: Servers, tmp_path: Path) -> OurMqadmin:
+    """Return our mqadmin on the pair."""
+    return OurMqadmin(pair.namesrv.address, {"HOME": str(tmp_path)})
 
 
 @both
-def test_the_message_type_of_a_topic_is_set_shown_and_undone(pair: Servers, ask: Ask) -> None:
+def test_the_message_type_of_a_topic_is_set_shown_and_undone(
+    pair: Servers, ask: OurMqadmin
+) -> None:
     topic = f"Typed_{uuid.uuid4().hex[:6]}"
     (made,) = ask("topic", "create", topic, "-q", "2", "--message-type", "fifo")
     shown = ask("topic", "show", topic)
@@ -307,7 +279,7 @@ def test_the_message_type_of_a_topic_is_set_shown_and_undone(pair: Servers, ask:
 
 
 @both
-def test_consume_modes_are_set_shown_and_undone(pair: Servers, topic: str, ask: Ask) -> None:
+def test_consume_modes_are_set_shown_and_undone(pair: Servers, topic: str, ask: OurMqadmin) -> None:
     group = f"G_{topic}"
     (set_,) = ask("group", "consume-mode", "set", group, topic, "pop", "--share-queues", "2")
     (shown,) = ask("group", "consume-mode", "get", group)
@@ -323,7 +295,7 @@ def test_consume_modes_are_set_shown_and_undone(pair: Servers, topic: str, ask: 
 
 @both
 def test_a_timer_message_waits_in_the_list_and_is_recalled(
-    pair: Servers, topic: str, ask: Ask
+    pair: Servers, topic: str, ask: OurMqadmin
 ) -> None:
     def waiting() -> list[int]:
         rows = ask("delay", "list", "--waiting")
@@ -343,7 +315,7 @@ def test_a_timer_message_waits_in_the_list_and_is_recalled(
 
 
 @both
-def test_a_recalled_message_is_not_delivered(pair: Servers, topic: str, ask: Ask) -> None:
+def test_a_recalled_message_is_not_delivered(pair: Servers, topic: str, ask: OurMqadmin) -> None:
     with listening(pair, f"G_{topic}", topic) as ours:
         (gone,) = ask("message", "send", topic, "gone", "-p", "TIMER_DELAY_SEC=8")
         ask("message", "send", topic, "kept", "-p", "TIMER_DELAY_SEC=8")
@@ -354,7 +326,7 @@ def test_a_recalled_message_is_not_delivered(pair: Servers, topic: str, ask: Ask
     assert sorted(message.body for message in ours.got) == [b"kept", b"last"]
 
 
-def test_main_commands_of_mqadmin(pair: Servers, ask: Ask) -> None:
+def test_main_commands_of_mqadmin(pair: Servers, ask: OurMqadmin) -> None:
     topic, group = f"Commands_{uuid.uuid4().hex[:6]}", "CommandsGroup"
     assert ask("topic", "create", topic, "-q", "2")[0]["result"] == "changed"
     sent = [ask("message", "send", topic, f"m{i}", "-k", f"k{i}")[0] for i in range(2)]
@@ -380,7 +352,7 @@ def test_main_commands_of_mqadmin(pair: Servers, ask: Ask) -> None:
 
 @both
 def test_a_group_that_pops_is_told_and_its_messages_are_in_flight_on_our_broker(
-    pair: Servers, topic: str, ask: Ask
+    pair: Servers, topic: str, ask: OurMqadmin
 ) -> None:
     group = f"G_{topic}"
     ask("group", "create", group)

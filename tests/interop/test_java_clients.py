@@ -12,21 +12,12 @@ from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import BrokerRefused
-from storefmt.config.tables import TopicConfig
-from tests.interop.kit.our_clients import run
+from tests.interop.kit.our_clients import make_topic, run
 from tests.interop.kit.servers import JavaSide, Servers
-from tests.interop.kit.toolbox import Line, Toolbox, alone, body_of
+from tests.interop.kit.toolbox import Line, Toolbox, alone, body_of, spec_of
 from tests.waiting import eventually
 
 Spec = dict[str, object]
-
-
-def make_topic(servers: Servers, topic: str, queues: int) -> None:
-    config = TopicConfig(topic, read_queue_nums=queues, write_queue_nums=queues)
-    run(
-        servers.namesrv.address,
-        lambda client: Admin(client).create_topic(servers.broker.address, config),
-    )
 
 
 def committed(servers: Servers, topic: str, group: str) -> dict[int, int]:
@@ -42,17 +33,6 @@ def committed(servers: Servers, topic: str, group: str) -> dict[int, int]:
 def topic(request: pytest.FixtureRequest) -> str:
     """Return a topic of this test alone."""
     return f"{request.function.__name__[5:40]}_{uuid.uuid4().hex[:6]}"
-
-
-def spec_of(servers: Servers, topic: str, **more: object) -> Spec:
-    return {
-        "namesrv": servers.namesrv.address,
-        "topic": topic,
-        "group": f"G_{topic}",
-        "subscription": "*",
-        "timeoutMs": 120_000,
-        **more,
-    }
 
 
 def sizes() -> Iterator[int]:

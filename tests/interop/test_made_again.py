@@ -56,12 +56,9 @@ def test_store_of_the_real_broker_with_topics_made_again_has_no_damage(
     java_side: JavaSide, namesrv: Namesrv, tmp_path: Path
 ) -> None:
     root = tmp_path / "store"
-    broker = Broker(java_side, store=root, namesrv=namesrv.address).await_ready()
-    try:
+    with Broker(java_side, store=root, namesrv=namesrv.address) as broker:
         run(namesrv.address, lambda client: play(client, broker))
         assert broker.stop() in (0, 143)
-    finally:
-        broker.kill()
 
     assert worse_than_info(root) == []
     names = {str(path.relative_to(root)) for path in (root / "consumequeue").glob("*/*")}

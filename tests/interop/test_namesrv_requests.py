@@ -69,12 +69,8 @@ class Pair(NamedTuple):
 @pytest.fixture(scope="module")
 def pair(java_side: JavaSide, our_side: OurSide, tmp_path_factory) -> Iterator[Pair]:
     """Yield two name servers that nobody else registers with."""
-    started = [Namesrv(java_side), Namesrv(our_side)]
-    try:
-        yield Pair(*(one.await_ready() for one in started))
-    finally:
-        for one in started:
-            one.stop()
+    with Namesrv(java_side) as java, Namesrv(our_side) as ours:
+        yield Pair(java, ours)
 
 
 def topics(*configs: TopicConfig, counter: int = 1) -> TopicConfigSerializeWrapper:

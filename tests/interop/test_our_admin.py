@@ -14,7 +14,7 @@ from remoting.bodies import ConsumeType, MessageModel, MessageQueue
 from storefmt.config.tables import SubscriptionGroup, TopicConfig
 from tests.interop.kit.our_clients import connected, dispatched, read_topic
 from tests.interop.kit.servers import Broker, Servers
-from tests.interop.kit.toolbox import Toolbox
+from tests.interop.kit.toolbox import Toolbox, spec_of
 from tests.waiting import eventually
 
 
@@ -31,17 +31,6 @@ async def fill(
             await Producer(client).send(message, queue=queue)
     await dispatched(client, broker.address)
     return made
-
-
-def consumer_spec(servers: Servers, topic: str, group: str, **more: object) -> dict[str, object]:
-    return {
-        "namesrv": servers.namesrv.address,
-        "topic": topic,
-        "group": group,
-        "subscription": "*",
-        "linger": True,
-        **more,
-    }
 
 
 async def test_cluster_topics_and_settings(servers: Servers) -> None:
@@ -194,7 +183,8 @@ async def test_online_group_is_seen_and_reset_by_time(toolbox: Toolbox, servers:
     async with connected(servers.namesrv.address) as client:
         admin, address = Admin(client), servers.broker.address
         queues = await fill(client, servers.broker, topic, 4)
-        job = toolbox.start("PushConsumer", consumer_spec(servers, topic, group, count=8))
+        spec = spec_of(servers, topic, group=group, linger=True, count=8)
+        job = toolbox.start("PushConsumer", spec)
         client_id = (await asyncio.to_thread(job.until, "started"))[-1]["clientId"]
         first = await asyncio.to_thread(job.messages, 8)
 
@@ -243,7 +233,7 @@ async def test_locks_of_an_orderly_consumer(toolbox: Toolbox, servers: Servers) 
     async with connected(servers.namesrv.address) as client:
         admin, address = Admin(client), servers.broker.address
         queues = await fill(client, servers.broker, topic, 3)
-        spec = consumer_spec(servers, topic, group, count=6, mode="orderly")
+        spec = spec_of(servers, topic, group=group, linger=True, count=6, mode="orderly")
         job = toolbox.start("PushConsumer", spec)
         client_id = (await asyncio.to_thread(job.until, "started"))[-1]["clientId"]
         got = await asyncio.to_thread(job.messages, 6)

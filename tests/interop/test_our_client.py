@@ -17,7 +17,7 @@ from remoting.bodies import MessageQueue
 from storefmt.config.tables import TopicConfig
 from tests.interop.kit.our_clients import connected, read_queue, read_topic
 from tests.interop.kit.servers import Broker, Servers
-from tests.interop.kit.toolbox import Toolbox, body_of
+from tests.interop.kit.toolbox import Toolbox, body_of, spec_of
 from tests.ports import free_ports
 from tests.waiting import eventually
 
@@ -38,24 +38,19 @@ async def test_what_we_send_is_stored_as_what_java_sends(
         Message(topic, body, tags="TagA", keys=["k1", "k2"], flag=7, properties=OURS)
         for body in bodies
     ]
-    spec = {
-        "namesrv": servers.namesrv.address,
-        "group": "PG",
-        "topic": topic,
-        "mode": "sync",
-        "messages": [
-            {
-                "bodyBase64": base64.b64encode(body).decode(),
-                "tags": "TagA",
-                "keys": "k1 k2",
-                "flag": 7,
-                "properties": OURS,
-                "broker": servers.broker.name,
-                "queue": 0,
-            }
-            for body in bodies
-        ],
-    }
+    words = [
+        {
+            "bodyBase64": base64.b64encode(body).decode(),
+            "tags": "TagA",
+            "keys": "k1 k2",
+            "flag": 7,
+            "properties": OURS,
+            "broker": servers.broker.name,
+            "queue": 0,
+        }
+        for body in bodies
+    ]
+    spec = spec_of(servers, topic, mode="sync", messages=words)
 
     async with connected(servers.namesrv.address) as client:
         await make_topic(client, servers.broker, topic)
@@ -89,13 +84,7 @@ async def test_batch_gets_neighbouring_offsets_and_java_bytes(
 ) -> None:
     topic = "BatchBytes"
     words = [{"body": f"b{i}", "tags": "T", "keys": f"k{i}"} for i in range(5)]
-    spec = {
-        "namesrv": servers.namesrv.address,
-        "group": "PG",
-        "topic": topic,
-        "mode": "batch",
-        "messages": words,
-    }
+    spec = spec_of(servers, topic, mode="batch", messages=words)
 
     async with connected(servers.namesrv.address) as client:
         await make_topic(client, servers.broker, topic)
@@ -135,14 +124,7 @@ async def test_oneway_messages_arrive_and_a_missing_topic_is_made(servers: Serve
 
 async def test_java_consumers_receive_what_we_send(toolbox: Toolbox, servers: Servers) -> None:
     topic = "ToJava"
-    spec = {
-        "namesrv": servers.namesrv.address,
-        "group": "ToJavaGroup",
-        "topic": topic,
-        "subscription": "TagA || TagB",
-        "count": 20,
-        "timeoutMs": 120_000,
-    }
+    spec = spec_of(servers, topic, group="ToJavaGroup", subscription="TagA || TagB", count=20)
 
     async with connected(servers.namesrv.address) as client:
         await make_topic(client, servers.broker, topic, 4)

@@ -2,6 +2,7 @@
 
 import collections
 import uuid
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,12 @@ from mqclient.message import Message
 from remoting.bodies import ConsumeFromWhere, MessageModel, MessageQueue
 from tests.interop.kit.our_clients import blocking, listening, make_topic
 from tests.interop.kit.servers import JavaSide, Servers
-from tests.interop.kit.toolbox import Toolbox, body_of
+from tests.interop.kit.toolbox import Toolbox, body_of, spec_of
 from tests.waiting import wait
 
 QUEUES = 8
+staying = partial(spec_of, linger=True)
+"""A member that stays until it is told to go."""
 
 
 @pytest.fixture
@@ -30,24 +33,13 @@ def topic(request: pytest.FixtureRequest, servers: Servers) -> str:
     return name
 
 
-def spec_of(servers: Servers, topic: str, **more: object) -> dict[str, object]:
-    return {
-        "namesrv": servers.namesrv.address,
-        "topic": topic,
-        "group": f"G_{topic}",
-        "subscription": "*",
-        "linger": True,
-        **more,
-    }
-
-
 @pytest.mark.parametrize("orderly", [False, True])
 def test_java_and_python_members_share_the_queues(
     toolbox: Toolbox, servers: Servers, topic: str, orderly: bool
 ) -> None:
     group = f"G_{topic}"
     mode = "orderly" if orderly else "concurrent"
-    job = toolbox.start("PushConsumer", spec_of(servers, topic, mode=mode, count=10**6))
+    job = toolbox.start("PushConsumer", staying(servers, topic, mode=mode, count=10**6))
     java_id = job.until("started")[-1]["clientId"]
     with (
         listening(servers, group, topic, orderly=orderly) as one,
@@ -112,7 +104,7 @@ def test_java_goes_on_where_python_ended_and_back(
         wait(lambda: len(ours.got) == 10, what="the first ten")
     wait(kept, lambda total: total == 10)
     send(10)
-    job = toolbox.start("PushConsumer", spec_of(servers, topic, count=10))
+    job = toolbox.start("PushConsumer", staying(servers, topic, count=10))
     java = sorted(int(body_of(line)) for line in job.messages(10))
     assert all(line["event"] != "message" for line in job.stop())
     wait(kept, lambda total: total == 20)
@@ -131,7 +123,7 @@ def test_offset_file_of_a_java_broadcast_member_is_ours_byte_for_byte(
         for i in range(40):
             sender.send(Message(topic, b"%d" % i))
     more = {"model": "broadcasting", "instance": f"cast-{topic}", "count": 40}
-    job = toolbox.start("PushConsumer", spec_of(servers, topic, **more))
+    job = toolbox.start("PushConsumer", staying(servers, topic, **more))
     client_id = job.until("started")[-1]["clientId"]
     job.messages(40)
     job.stop()
@@ -169,7 +161,7 @@ def test_python_broadcast_member_goes_on_from_the_file_of_a_java_one(
                 sender.send(Message(topic, b"%d" % i))
 
     send(0, 16)
-    job = toolbox.start("PushConsumer", spec_of(servers, topic, model="broadcasting", count=16))
+    job = toolbox.start("PushConsumer", staying(servers, topic, model="broadcasting", count=16))
     client_id = job.until("started")[-1]["clientId"]
     job.messages(16)
     job.stop()
@@ -236,7 +228,7 @@ def test_java_and_python_of_one_namespace_exchange_messages_and_share_the_queues
     group, travels = f"G_{topic}", f"Tenant%{topic}"
     make_topic(servers, travels, QUEUES)
     more = {"namespace": "Tenant", "count": 10**6}
-    job = toolbox.start("PushConsumer", spec_of(servers, topic, **more))
+    job = toolbox.start("PushConsumer", staying(servers, topic, **more))
     java_id = job.until("started")[-1]["clientId"]
     with (
         blocking(servers) as nobody,
@@ -257,7 +249,7 @@ def test_java_and_python_of_one_namespace_exchange_messages_and_share_the_queues
         results = [sender.send(Message(topic, b"%d" % i)) for i in range(16)]
         sent = {result.unique_key: result.queue.queue_id for result in results}
         messages = [{"body": f"java {i}"} for i in range(16)]
-        spec = spec_of(servers, topic, namespace="Tenant", mode="sync", messages=messages)
+        spec = staying(servers, topic, namespace="Tenant", mode="sync", messages=messages)
         sent |= {line["msgId"]: line["queueId"] for line in toolbox.run("Producer", spec)}
         lines = job.every("msgId", [key for key, queue_id in sent.items() if queue_id in its])
         mine = {key for key, queue_id in sent.items() if queue_id not in its}

@@ -19,7 +19,7 @@ from mqclient.producer.transaction_producer import LocalTransactionState
 from storefmt.formats.sysflag import Compression
 from tests.interop.kit.our_clients import FROM_FIRST, blocking, listening, make_topic
 from tests.interop.kit.servers import JavaSide, OurSide, Servers, Side, running_pair
-from tests.interop.kit.toolbox import Toolbox, body_of
+from tests.interop.kit.toolbox import Toolbox, body_of, spec_of
 from tests.waiting import wait
 
 BODY = "Zürich 中文 ".encode() * 700
@@ -35,20 +35,14 @@ def topic(request: pytest.FixtureRequest, servers: Servers) -> str:
     return name
 
 
-def spec_of(servers: Servers, topic: str, **more: object) -> dict[str, object]:
-    return {
-        "namesrv": servers.namesrv.address,
-        "topic": topic,
-        "group": f"J_{topic}",
-        "timeoutMs": 60_000,
-        **more,
-    }
+def spec_for(servers: Servers, topic: str, **more: object) -> dict[str, object]:
+    return spec_of(servers, topic, **{"group": f"J_{topic}", **more})
 
 
 def test_java_reads_our_messages_of_every_kind(
     toolbox: Toolbox, servers: Servers, topic: str
 ) -> None:
-    spec = spec_of(servers, topic, subscription="*", count=7)
+    spec = spec_for(servers, topic, subscription="*", count=7)
     with blocking(servers) as client:
         for kind in Compression:
             producer = Producer(client.mq, "P", ProducerSettings(compress_type=kind))
@@ -87,13 +81,13 @@ def test_we_read_java_messages_of_every_kind(
         {"body": "small", "tags": "small"},
     ]
     with listening(servers, f"G_{topic}", topic, "big || late || small") as ours:
-        toolbox.run("Producer", spec_of(servers, topic, mode="sync", messages=words))
+        toolbox.run("Producer", spec_for(servers, topic, mode="sync", messages=words))
         toolbox.run(
-            "Producer", spec_of(servers, topic, mode="batch", messages=[words[2], words[2]])
+            "Producer", spec_for(servers, topic, mode="batch", messages=[words[2], words[2]])
         )
         toolbox.run(
             "Producer",
-            spec_of(servers, topic, mode="sync", messages=[{"body": "no", "tags": "other"}]),
+            spec_for(servers, topic, mode="sync", messages=[{"body": "no", "tags": "other"}]),
         )
         wait(lambda: len(ours.got) == 5, what="five messages")
         by_tag = {message.tags: message for message in ours.got}
@@ -112,7 +106,7 @@ def test_java_bodies_of_every_compression_are_read(
     with listening(servers, f"G_{topic}", topic) as ours:
         for kind in Compression:
             messages = [{**words, "tags": kind.name}]
-            spec = spec_of(servers, topic, mode="sync", messages=messages, compress=kind.name)
+            spec = spec_for(servers, topic, mode="sync", messages=messages, compress=kind.name)
             toolbox.run("Producer", spec)
         wait(lambda: len(ours.got) == len(Compression), what="a message of each kind")
 
@@ -128,7 +122,7 @@ def test_a_sharding_key_goes_to_the_queue_java_chooses(
 ) -> None:
     keys = ["order-1", "order-2", "中文", "", "a", "polygenelubricants", "x" * 50, "zz"]
     words = [{"body": key or "-", "shard": key} for key in keys]
-    java = toolbox.run("Producer", spec_of(servers, topic, mode="sync", messages=words))
+    java = toolbox.run("Producer", spec_for(servers, topic, mode="sync", messages=words))
     with blocking(servers) as client:
         producer = Producer(client.mq)
         ours = [
@@ -142,7 +136,7 @@ def test_a_sharding_key_goes_to_the_queue_java_chooses(
 def test_questions_and_replies_cross_both_ways(
     toolbox: Toolbox, servers: Servers, topic: str
 ) -> None:
-    replier = toolbox.start("Replier", spec_of(servers, topic))
+    replier = toolbox.start("Replier", spec_for(servers, topic))
     replier.until("started")
     with blocking(servers) as client:
         reply = client.request(Message(topic, b"from python"), timeout_s=60)
@@ -160,7 +154,7 @@ def test_questions_and_replies_cross_both_ways(
             return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
         with client.push_consumer(f"R_{topic}", answer, {other: "*"}, settings=FROM_FIRST):
-            spec = spec_of(servers, other, mode="sync", timeoutMs=60_000, bodies=["from java"])
+            spec = spec_for(servers, other, mode="sync", timeoutMs=60_000, bodies=["from java"])
             (line,) = toolbox.run("Requester", spec, timeout_s=90)
     assert body_of(line) == b"FROM JAVA"
 
@@ -191,7 +185,7 @@ def test_java_sees_what_our_transactions_commit(toolbox: Toolbox, quick: Servers
     with blocking(quick) as client, client.transaction_producer("OurTx", Decides()) as producer:
         for arg in ("COMMIT_MESSAGE", "ROLLBACK_MESSAGE", "UNKNOW"):
             producer.send_message_in_transaction(Message(topic, arg.encode()), arg)
-        job = toolbox.start("PushConsumer", spec_of(quick, topic, subscription="*", linger=True))
+        job = toolbox.start("PushConsumer", spec_for(quick, topic, subscription="*", linger=True))
         wanted = {base64.b64encode(body).decode() for body in (b"COMMIT_MESSAGE", b"UNKNOW")}
         lines = job.every("body", wanted) + job.stop()
 

@@ -5,7 +5,7 @@ import uuid
 from mqclient.message import Message, MessageExt
 from tests.interop.kit.our_clients import blocking, listening, make_topic, read_topic
 from tests.interop.kit.servers import Servers
-from tests.interop.kit.toolbox import Toolbox, body_of
+from tests.interop.kit.toolbox import Toolbox, body_of, spec_of
 from tests.waiting import wait
 
 BODY = "Zürich 中文 ".encode() * 700
@@ -36,16 +36,7 @@ def test_a_message_nobody_takes_back_comes_again_by_the_retry_topic(
     with blocking(servers) as client:
         for topic in names.values():
             client.send(Message(topic, BODY, tags="A", keys=["k"], flag=7, properties={"own": "x"}))
-        spec = {
-            "namesrv": servers.namesrv.address,
-            "topic": names["java"],
-            "group": f"G_{names['java']}",
-            "subscription": "*",
-            "timeoutMs": 90_000,
-            "count": 2,
-            "backTo": "gone",
-        }
-        job = toolbox.start("PushConsumer", spec)
+        job = toolbox.start("PushConsumer", spec_of(servers, names["java"], count=2, backTo="gone"))
         with listening(servers, f"G_{names['ours']}", names["ours"]) as ours:
             wait(lambda: len(ours.got) == 1, what="the first delivery")
             first = ours.got[0]

@@ -1,54 +1,29 @@
 """Our mqadmin commands against the real servers and ours, with live Java consumers."""
 
 import asyncio
-import json
-from collections.abc import Callable
-from typing import Any
+from pathlib import Path
 
 import pytest
 
-from mqadmin.cli.run import run_line
-from mqadmin.session.call import Workplace
 from tests.interop.kit.our_clients import await_dispatched
+from tests.interop.kit.our_mqadmin import OurMqadmin, Row
 from tests.interop.kit.servers import Servers
-from tests.interop.kit.toolbox import Job, Toolbox
-from tests.mqadmin.conftest import console_of
+from tests.interop.kit.toolbox import Job, Toolbox, spec_of
 from tests.waiting import eventually
-
-Row = dict[str, Any]
-Ask = Callable[..., list[Row]]
 
 
 @pytest.fixture
-def ask(servers: Servers, tmp_path: object) -> Ask:
-    """Return a function that runs one line on the servers and returns its rows."""
-
-    def run(*words: str, exit_code: int = 0) -> list[Row]:
-        workplace = Workplace()
-        console, out, err = console_of({"HOME": str(tmp_path)})
-        where = ("--namesrv", servers.namesrv.address, "--timeout", "20", "--output", "json")
-        done = run_line([*words, *where], console, workplace)
-        console.out.flush()
-        workplace.link.close()
-        assert done == exit_code, err.getvalue()
-        made = json.loads(out.getvalue() or b"[]")
-        return made if isinstance(made, list) else [made]
-
-    return run
+def ask(servers: Servers, tmp_path: Path) -> OurMqadmin:
+    """Return our mqadmin on the servers."""
+    return OurMqadmin(servers.namesrv.address, {"HOME": str(tmp_path)})
 
 
 def consumer(toolbox: Toolbox, servers: Servers, topic: str, **more: object) -> Job:
-    spec = {
-        "namesrv": servers.namesrv.address,
-        "topic": topic,
-        "group": f"{topic}_GROUP",
-        "subscription": "*",
-        "linger": True,
-    }
-    return toolbox.start("PushConsumer", spec | more)
+    spec = spec_of(servers, topic, group=f"{topic}_GROUP", linger=True, **more)
+    return toolbox.start("PushConsumer", spec)
 
 
-def filled(ask: Ask, servers: Servers, topic: str) -> list[Row]:
+def filled(ask: OurMqadmin, servers: Servers, topic: str) -> list[Row]:
     """Make a topic with two queues, send two messages to each, return what was sent."""
     assert ask("topic", "create", topic, "-q", "2")[0]["result"] == "changed"
     sent = [
@@ -59,7 +34,7 @@ def filled(ask: Ask, servers: Servers, topic: str) -> list[Row]:
     return sent
 
 
-def test_topics_and_messages(ask: Ask, servers: Servers) -> None:
+def test_topics_and_messages(ask: OurMqadmin, servers: Servers) -> None:
     topic = "CliTopic"
     sent = filled(ask, servers, topic)
 
@@ -93,7 +68,7 @@ def test_topics_and_messages(ask: Ask, servers: Servers) -> None:
     ask("topic", "show", topic, exit_code=3)
 
 
-def test_cluster_and_broker(ask: Ask, servers: Servers) -> None:
+def test_cluster_and_broker(ask: OurMqadmin, servers: Servers) -> None:
     async def version() -> str | None:
         try:
             return str(ask("cluster", "list")[0]["version"])
@@ -109,7 +84,7 @@ def test_cluster_and_broker(ask: Ask, servers: Servers) -> None:
     assert ask("broker", "config", "get", "brokerName")[0]["value"] == servers.broker.name
 
 
-def test_offsets_of_a_group_that_was_never_online(ask: Ask, servers: Servers) -> None:
+def test_offsets_of_a_group_that_was_never_online(ask: OurMqadmin, servers: Servers) -> None:
     topic, group = "CliOffline", "CliOfflineGroup"
     filled(ask, servers, topic)
 
@@ -126,7 +101,9 @@ def test_offsets_of_a_group_that_was_never_online(ask: Ask, servers: Servers) ->
     assert group in [row["group"] for row in ask("group", "list")]
 
 
-def test_a_java_group_is_seen_and_sent_back(ask: Ask, servers: Servers, toolbox: Toolbox) -> None:
+def test_a_java_group_is_seen_and_sent_back(
+    ask: OurMqadmin, servers: Servers, toolbox: Toolbox
+) -> None:
     topic = "CliOnline"
     filled(ask, servers, topic)
     job = consumer(toolbox, servers, topic, count=4)
@@ -158,7 +135,9 @@ def job_group(topic: str) -> str:
     return f"{topic}_GROUP"
 
 
-def test_locks_of_a_java_orderly_consumer(ask: Ask, servers: Servers, toolbox: Toolbox) -> None:
+def test_locks_of_a_java_orderly_consumer(
+    ask: OurMqadmin, servers: Servers, toolbox: Toolbox
+) -> None:
     topic = "CliLocks"
     filled(ask, servers, topic)
     job = consumer(toolbox, servers, topic, count=4, mode="orderly")

@@ -2,58 +2,43 @@
 
 import asyncio
 import json
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from mqadmin.cli.run import run_line
-from mqadmin.session.call import Workplace
 from tests.interop.kit.our_clients import await_dispatched
-from tests.interop.kit.servers import Broker, JavaSide, OurSide, Servers
-from tests.interop.kit.toolbox import Toolbox
-from tests.mqadmin.conftest import console_of
+from tests.interop.kit.our_mqadmin import OurMqadmin, Row
+from tests.interop.kit.servers import Broker, JavaSide, OurSide, Servers, guarded_broker
+from tests.interop.kit.toolbox import Toolbox, spec_of
 from tests.waiting import eventually, wait
 
-Row = dict[str, Any]
-Ask = Callable[..., list[Row]]
 ADMIN, SECRET, NEW = "interopAdmin", "adminSecret", "brandNewSecret"
 
 
-def asker(namesrv: str, env: dict[str, str]) -> Ask:
-    """Return a function that runs one line and returns its rows."""
+class Discreet(OurMqadmin):
+    """Our mqadmin that is not asked back, and tells no secret."""
 
-    def run(*words: str, exit_code: int = 0) -> list[Row]:
-        workplace = Workplace()
-        console, out, err = console_of(env)
-        where = ("--namesrv", namesrv, "--timeout", "20", "--output", "json", "-y")
-        done = run_line([*words, *where], console, workplace)
-        console.out.flush()
-        workplace.link.close()
-        said = out.getvalue().decode()
-        assert done == exit_code, said + err.getvalue()
-        assert SECRET not in said + err.getvalue()
-        assert NEW not in said + err.getvalue()
-        made = json.loads(said or "[]")
-        return made if isinstance(made, list) else [made]
-
-    return run
+    def text(self, *words: str, exit_code: int = 0, stdin: str = "") -> str:
+        said = super().text(*words, "-y", exit_code=exit_code, stdin=stdin)
+        assert SECRET not in said + self.err
+        assert NEW not in said + self.err
+        return said
 
 
 @pytest.fixture
-def ask(servers: Servers, tmp_path: Path) -> Ask:
+def ask(servers: Servers, tmp_path: Path) -> Discreet:
     """Return a function that runs one line on the servers, with a journal of its own."""
-    return asker(servers.namesrv.address, {"HOME": str(tmp_path)})
+    return Discreet(servers.namesrv.address, {"HOME": str(tmp_path)})
 
 
 def results(rows: list[Row]) -> set[str]:
     return {row["result"] for row in rows}
 
 
-def test_topics_are_changed_and_come_back(ask: Ask, servers: Servers) -> None:
+def test_topics_are_changed_and_come_back(ask: Discreet, servers: Servers) -> None:
     topic, broker = "AdmTopic", servers.broker.address
     where = ("--broker", broker)
     ask("topic", "create", topic, "-q", "2", *where)
@@ -75,7 +60,7 @@ def test_topics_are_changed_and_come_back(ask: Ask, servers: Servers) -> None:
 
 
 def test_an_ordered_topic_is_applied_exported_and_learnt_by_the_broker(
-    ask: Ask, servers: Servers, tmp_path: Path
+    ask: Discreet, servers: Servers, tmp_path: Path
 ) -> None:
     topic, broker = "AdmApplied", servers.broker.name
     file = tmp_path / "cluster.yaml"
@@ -107,7 +92,7 @@ def test_an_ordered_topic_is_applied_exported_and_learnt_by_the_broker(
     ask("topic", "order-conf", topic, exit_code=3)
 
 
-def test_groups_are_changed_deleted_and_come_back(ask: Ask, servers: Servers) -> None:
+def test_groups_are_changed_deleted_and_come_back(ask: Discreet, servers: Servers) -> None:
     topic, group, where = "AdmGroupTopic", "AdmGroup", ("--broker", servers.broker.address)
     ask("topic", "create", topic, "-q", "1", *where)
     ask("message", "send", topic, "m")
@@ -131,7 +116,7 @@ def test_groups_are_changed_deleted_and_come_back(ask: Ask, servers: Servers) ->
     assert [(row["group"], row["lag"]) for row in paces] == [(group, 0)]
 
 
-def test_settings_of_servers_are_changed_and_come_back(ask: Ask, servers: Servers) -> None:
+def test_settings_of_servers_are_changed_and_come_back(ask: Discreet, servers: Servers) -> None:
     where = ("-b", servers.broker.address)
     (before,) = ask("broker", "config", "get", "shortPollingTimeMills", *where)
     (made,) = ask("broker", "config", "set", "shortPollingTimeMills", "1234", *where)
@@ -156,7 +141,7 @@ def test_settings_of_servers_are_changed_and_come_back(ask: Ask, servers: Server
     assert ask("namesrv", "kv", "get", "adm")[0]["value"] == "v"
 
 
-def test_write_permission_is_wiped_and_given_back(ask: Ask, servers: Servers) -> None:
+def test_write_permission_is_wiped_and_given_back(ask: Discreet, servers: Servers) -> None:
     name = servers.broker.name
 
     wiped = ask("broker", "write-perm", "wipe", name)
@@ -170,7 +155,7 @@ def test_write_permission_is_wiped_and_given_back(ask: Ask, servers: Servers) ->
     ask("broker", "write-perm", "wipe", "no-such-broker", exit_code=3)
 
 
-def test_brokers_are_cleaned_and_tell_their_numbers(ask: Ask, servers: Servers) -> None:
+def test_brokers_are_cleaned_and_tell_their_numbers(ask: Discreet, servers: Servers) -> None:
     where = ("-b", servers.broker.address)
     for verb in ("expired-queues", "unused-topics", "expired-log"):
         assert results(ask("broker", "clean", verb, *where)) == {"done"}, verb
@@ -199,19 +184,12 @@ def test_brokers_are_cleaned_and_tell_their_numbers(ask: Ask, servers: Servers) 
 
 
 def test_a_java_client_is_seen_and_tells_its_inside(
-    ask: Ask, servers: Servers, toolbox: Toolbox
+    ask: Discreet, servers: Servers, toolbox: Toolbox
 ) -> None:
     topic, group = "AdmRunning", "AdmRunningGroup"
     ask("topic", "create", topic, "-q", "2", "--broker", servers.broker.address)
     ask("message", "send", topic, "m", "--queue", "0")
-    spec = {
-        "namesrv": servers.namesrv.address,
-        "topic": topic,
-        "group": group,
-        "subscription": "*",
-        "linger": True,
-        "count": 1,
-    }
+    spec = spec_of(servers, topic, group=group, linger=True, count=1)
     job = toolbox.start("PushConsumer", spec)
     client_id = job.until("started")[-1]["clientId"]
     job.messages(1)
@@ -234,27 +212,17 @@ def accounts(
 ) -> Iterator[Broker]:
     """Yield a broker with accounts, the real one and then ours."""
     side = our_side if servers.are_ours else java_side
-    conf = side.directory / "conf"
-    conf.mkdir(exist_ok=True)
-    admin = {"accessKey": ADMIN, "secretKey": SECRET, "admin": True}
-    (conf / "plain_acl.yml").write_text(yaml.safe_dump({"accounts": [admin]}))
-    settings = {"aclEnable": "true", "brokerName": "accounts", "brokerClusterName": "Accounts"}
-    if servers.are_ours:
-        settings["rocketmqHome"] = str(side.directory)
-    store: Path = tmp_path_factory.mktemp("accounts") / "store"
-    running = Broker(side, store=store, namesrv=servers.namesrv.address, settings=settings)
-    try:
-        yield running.await_ready()
-    finally:
-        running.kill()
-        shutil.rmtree(conf / "acl", ignore_errors=True)
+    accounts = {"accounts": [{"accessKey": ADMIN, "secretKey": SECRET, "admin": True}]}
+    namesrv, store = servers.namesrv.address, tmp_path_factory.mktemp("accounts") / "store"
+    with guarded_broker(side, accounts, name="accounts", namesrv=namesrv, store=store) as broker:
+        yield broker
 
 
 def test_accounts_are_changed_and_come_back(
     servers: Servers, accounts: Broker, tmp_path: Path
 ) -> None:
     keys = {"MQADMIN_ACCESS_KEY": ADMIN, "MQADMIN_SECRET_KEY": SECRET}
-    ask = asker(servers.namesrv.address, {"HOME": str(tmp_path), **keys})
+    ask = Discreet(servers.namesrv.address, {"HOME": str(tmp_path), **keys})
     where = ("-b", accounts.address)
 
     made = ask("acl", "set", "admAccount", "--secret", NEW, "--topic-perm", "T=PUB|SUB", *where)

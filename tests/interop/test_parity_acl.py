@@ -6,15 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from mqadmin.cli.run import run_line
-from mqadmin.session.call import Workplace
-from tests.interop.kit.servers import Broker, JavaSide, Namesrv
+from tests.interop.kit.our_mqadmin import OurMqadmin
+from tests.interop.kit.servers import Broker, JavaSide, Namesrv, guarded_broker
 from tests.interop.kit.toolbox import Toolbox
 from tests.interop.parityfacts import Row, our_rows
 from tests.interop.test_acl import ACCOUNTS, ADMIN, SECRETS
-from tests.mqadmin.conftest import console_of
 
 Java = Callable[..., str]
 Ours = Callable[..., list[Row]]
@@ -35,18 +32,12 @@ def broker(
     java_side: JavaSide, java_namesrv: Namesrv, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Broker]:
     """Yield a real broker with accounts, which the real mqadmin has the keys of."""
-    conf = java_side.directory / "conf"
-    (conf / "plain_acl.yml").write_text(yaml.safe_dump(ACCOUNTS))
-    tools = conf / "tools.yml"
+    tools = java_side.directory / "conf" / "tools.yml"
     tools.write_text(f"accessKey: {ADMIN}\nsecretKey: {SECRETS[ADMIN]}\n")
-    settings = {"aclEnable": "true", "brokerName": "parity", "brokerClusterName": "Parity"}
-    store = tmp_path_factory.mktemp("acl") / "store"
-    running = Broker(java_side, store=store, namesrv=java_namesrv.address, settings=settings)
-    try:
-        yield running.await_ready()
-    finally:
-        running.kill()
-        tools.unlink()
+    namesrv, store = java_namesrv.address, tmp_path_factory.mktemp("acl") / "store"
+    with guarded_broker(java_side, ACCOUNTS, name="parity", namesrv=namesrv, store=store) as broker:
+        yield broker
+    tools.unlink()
 
 
 @pytest.fixture
@@ -165,20 +156,14 @@ def test_layout_is_that_of_java(
 ) -> None:
     there = (place, broker.address if place == "-b" else "Parity", "-n", java_namesrv.address)
     keys = {"MQADMIN_ACCESS_KEY": ADMIN, "MQADMIN_SECRET_KEY": SECRETS[ADMIN]}
-    console, out, err = console_of({"HOME": str(tmp_path), **keys})
-    workplace = Workplace()
+    ours = OurMqadmin(java_namesrv.address, {"HOME": str(tmp_path), **keys})
 
     if before:
         toolbox.mqadmin(*before, *there)
     java = toolbox.mqadmin(*words, *there).stdout
     if before:
         toolbox.mqadmin(*before, *there)
-    done = run_line([*words, *there, "--compat", "-y", "--timeout", "20"], console, workplace)
-    console.out.flush()
-    workplace.link.close()
-
-    assert done == 0, err.getvalue()
-    assert out.getvalue().decode() == without_secrets(java)
+    assert ours.text(*words, *there[:2], "--compat", "-y") == without_secrets(java)
 
 
 def without_secrets(text: str) -> str:

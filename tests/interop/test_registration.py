@@ -38,24 +38,12 @@ def mixed(
     request: pytest.FixtureRequest, java_side: JavaSide, our_side: OurSide, tmp_path: Path
 ) -> Iterator[Mixed]:
     """Yield the real broker, then ours, registered at a name server of each side."""
-    java, ours = Namesrv(java_side), Namesrv(our_side)
-    try:
-        java.await_ready()
-        ours.await_ready()
-        side = {"java": java_side, "ours": our_side}[request.param]
-        broker = Broker(
-            side,
-            store=tmp_path / "store",
-            namesrv=f"{java.address};{ours.address}",
-            settings={"brokerName": "mixed", "compressedRegister": "true"},
-        )
-        try:
-            yield Mixed(broker.await_ready(), java, ours)
-        finally:
-            broker.kill()
-    finally:
-        java.stop()
-        ours.stop()
+    side = {"java": java_side, "ours": our_side}[request.param]
+    settings = {"brokerName": "mixed", "compressedRegister": "true"}
+    with Namesrv(java_side) as java, Namesrv(our_side) as ours:
+        both = f"{java.address};{ours.address}"
+        with Broker(side, store=tmp_path / "store", namesrv=both, settings=settings) as broker:
+            yield Mixed(broker, java, ours)
 
 
 async def brokers(namesrv: Namesrv) -> set[str]:

@@ -257,27 +257,20 @@ def test_slave_of_a_master_with_accounts_copies_log_and_tables(
     # Of the two only ours has to be told by a setting.
     own = {"ours": {"rocketmqHome": str(homes["ours"])}, "java": {}}
     name = f"accounts-{of_master}"
-    master = Broker(
-        sides[of_master],
-        store=tmp_path / "m",
-        namesrv=namesrv.address,
-        settings=settings(name, aclEnable="true", brokerRole="SYNC_MASTER", **own[of_master]),
-    ).await_ready()
-    slave = Broker(
-        sides[of_slave],
-        store=tmp_path / "s",
-        namesrv=namesrv.address,
-        settings=settings(name, brokerRole="SLAVE", brokerId="1", **own[of_slave]),
-    ).await_ready()
-    try:
+    accounts = settings(name, aclEnable="true", brokerRole="SYNC_MASTER", **own[of_master])
+    follows = settings(name, brokerRole="SLAVE", brokerId="1", **own[of_slave])
+    address = namesrv.address
+    with (
+        Broker(
+            sides[of_master], store=tmp_path / "m", namesrv=address, settings=accounts
+        ) as master,
+        Broker(sides[of_slave], store=tmp_path / "s", namesrv=address, settings=follows) as slave,
+    ):
         send(namesrv, master, seed=0, count=3, batches=0)
         tables_are_copied(namesrv, master, slave, position=3)
         assert catch_up(namesrv, master, slave) > 0
         slave_counts_what_it_copies(namesrv, master, slave)
         slave_acknowledges(namesrv, master)
-    finally:
-        master.kill()
-        slave.kill()
 
 
 def slave_counts_what_it_copies(namesrv: Namesrv, master: Broker, slave: Broker) -> None:

@@ -37,10 +37,7 @@ def texts(lines: list[Line]) -> list[str]:
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_every_request_gets_its_reply(
-    toolbox: Toolbox,
-    servers: Servers,
-    replier: tuple[dict[str, object], Job],
-    mode: str,
+    toolbox: Toolbox, servers: Servers, replier: tuple[dict[str, object], Job], mode: str
 ) -> None:
     spec, job = replier
     bodies = [f"request {i}" for i in range(5)]

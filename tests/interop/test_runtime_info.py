@@ -82,15 +82,12 @@ def brokers(
 ) -> Iterator[list[Broker]]:
     """Yield the real broker and ours, both new and without a name server."""
     settings = {"maxMessageSize": "4096"}
-    started = [
-        Broker(side, store=tmp_path_factory.mktemp("runtime") / "store", settings=settings)
-        for side in (java_side, our_side)
-    ]
-    try:
-        yield [broker.await_ready() for broker in started]
-    finally:
-        for broker in started:
-            broker.kill()
+    stores = [tmp_path_factory.mktemp("runtime") / "store" for _ in range(2)]
+    with (
+        Broker(java_side, store=stores[0], settings=settings) as java,
+        Broker(our_side, store=stores[1], settings=settings) as ours,
+    ):
+        yield [java, ours]
 
 
 async def play(broker: Broker) -> None:

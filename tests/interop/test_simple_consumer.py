@@ -1,8 +1,6 @@
 """Our simple consumer on the real 5.4.0 broker and on ours, and on one that does not know POP."""
 
 import asyncio
-import subprocess
-import sys
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,10 +20,10 @@ from remoting.bodies import ConsumeFromWhere, MessageQueue
 from remoting.codes import LaterCode
 from remoting.headers.pop import PollingInfo, PollingInfoResponse
 from remoting.receipt import NORMAL, RETRY_V1, decode_receipt
-from tests.golden import REPOSITORY
 from tests.interop.kit.our_clients import await_registered, blocking, connected, make_topic
 from tests.interop.kit.servers import Broker, Namesrv, Servers
 from tests.mqadmin.commands.offline import run as run_store
+from tests.programs import python
 from tests.waiting import TIMEOUT_S, eventually
 
 FIRST = ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
@@ -265,14 +263,9 @@ async def test_a_message_that_came_too_often_goes_to_the_dead_letter_queue(
 async def test_a_second_broker_is_received_from_and_a_lost_one_does_not_stop_the_other(
     pair: Servers, topic: str, tmp_path: Path
 ) -> None:
-    second = Broker(
-        pair.broker.side,
-        store=tmp_path / "second",
-        namesrv=pair.namesrv.address,
-        settings={"brokerName": "broker-b"},
-    )
-    try:
-        both = pair._replace(broker=second.await_ready())
+    side, namesrv, own = pair.broker.side, pair.namesrv.address, {"brokerName": "broker-b"}
+    with Broker(side, store=tmp_path / "second", namesrv=namesrv, settings=own) as second:
+        both = pair._replace(broker=second)
         # The calls of the blocking client wait, which the loop of this test may not.
         await asyncio.to_thread(await_registered, both)
         await asyncio.to_thread(make_topic, both, topic, 2)
@@ -289,8 +282,6 @@ async def test_a_second_broker_is_received_from_and_a_lost_one_does_not_stop_the
                 Message(topic, b"last"), queue=MessageQueue(topic, "broker-a", 1)
             )
             last = await receive(consumer, 1)
-    finally:
-        second.kill()
 
     assert sorted((message.body, message.broker_name) for message in found) == [
         (b"broker-a", "broker-a"),
@@ -322,10 +313,7 @@ def test_the_example_prints_what_was_sent(pair: Servers) -> None:
         for number in range(3):
             client.send(Message(TOPIC, b"order %d" % number, tags="new"))
 
-    command = [sys.executable, "-m", "examples.simple_consumer", pair.namesrv.address, "3"]
-    done = subprocess.run(
-        command, cwd=REPOSITORY, capture_output=True, text=True, timeout=200, check=True
-    )
+    done = python("-m", "examples.simple_consumer", pair.namesrv.address, "3")
 
     assert sorted(done.stdout.splitlines()) == ["order 0", "order 1", "order 2"]
 

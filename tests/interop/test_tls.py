@@ -20,7 +20,7 @@ from remoting.bodies import ClusterInfo
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.errors import RemotingError
-from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide
+from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Servers
 from tests.interop.kit.toolbox import alone
 from tests.waiting import eventually
 
@@ -38,39 +38,22 @@ class EnforcingJavaSide(JavaSide):
         return [java, "-Dtls.server.mode=enforcing", "-Dtls.enable=true", *words]
 
 
-class Pair:
-    """A name server and a broker that both take TLS only."""
-
-    def __init__(self, side: JavaSide | OurSide, store: Path) -> None:
-        settings = {"brokerName": "secured", "brokerClusterName": "Secured"}
-        tls = {"tls.server.mode": "enforcing", "tls.enable": "true"}
-        ours = isinstance(side, OurSide)
-        self.namesrv = Namesrv(side, settings=tls if ours else {}).await_ready()
-        self.broker = Broker(
-            side,
-            store=store,
-            namesrv=self.namesrv.address,
-            settings={**settings, **(tls if ours else {})},
-        ).await_ready()
-
-    def stop(self) -> None:
-        """Stop both."""
-        self.broker.kill()
-        self.namesrv.stop()
-
-
 @pytest.fixture(scope="module", params=["java", "ours"])
 def pair(
     request: pytest.FixtureRequest, java_side: JavaSide, our_side: OurSide, tmp_path_factory
-) -> Iterator[Pair]:
+) -> Iterator[Servers]:
     """Yield two enforcing servers, the real ones and then ours."""
     secured = EnforcingJavaSide(java_side.directory, java_side.class_path)
-    side = our_side if request.param == "ours" else secured
-    running = Pair(side, tmp_path_factory.mktemp("tls") / "store")
-    try:
-        yield running
-    finally:
-        running.stop()
+    side, tls = secured, {}
+    if request.param == "ours":
+        side, tls = our_side, {"tls.server.mode": "enforcing", "tls.enable": "true"}
+    settings = {"brokerName": "secured", "brokerClusterName": "Secured", **tls}
+    store = tmp_path_factory.mktemp("tls") / "store"
+    with (
+        Namesrv(side, settings=tls) as namesrv,
+        Broker(side, store=store, namesrv=namesrv.address, settings=settings) as broker,
+    ):
+        yield Servers(side.name, namesrv, broker)
 
 
 async def ask(address: str, command: Command, *, tls: ClientTls | None) -> Command:
@@ -81,7 +64,7 @@ async def ask(address: str, command: Command, *, tls: ClientTls | None) -> Comma
         await client.close()
 
 
-async def test_our_client_speaks_tls_to_both_servers(pair: Pair) -> None:
+async def test_our_client_speaks_tls_to_both_servers(pair: Servers) -> None:
     send = Command.request(RequestCode.SEND_MESSAGE_V2, body=b"x" * 100_000)
     send.ext = dict(SEND)
     stored = await ask(pair.broker.address, send, tls=ClientTls())
@@ -91,7 +74,7 @@ async def test_our_client_speaks_tls_to_both_servers(pair: Pair) -> None:
     assert (stored.code, "secured" in cluster.broker_addr_table) == (0, True)
 
 
-def test_our_producer_speaks_tls_to_both_servers(pair: Pair) -> None:
+def test_our_producer_speaks_tls_to_both_servers(pair: Servers) -> None:
     async def go() -> str:
         async with MQClient(pair.namesrv.address, timeout_s=60, tls=ClientTls()) as client:
             message = Message("SecuredOurs", b"x" * 200_000)
@@ -100,7 +83,7 @@ def test_our_producer_speaks_tls_to_both_servers(pair: Pair) -> None:
     assert len(asyncio.run(go())) in (32, 56)
 
 
-def test_archives_and_restores_speak_tls_to_both_servers(pair: Pair, tmp_path: Path) -> None:
+def test_archives_and_restores_speak_tls_to_both_servers(pair: Servers, tmp_path: Path) -> None:
     given = {"namesrv": pair.namesrv.address, "tls": "true", "timeoutMs": "30000"}
     uri = str(tmp_path / "archive")
 
@@ -125,14 +108,16 @@ def test_archives_and_restores_speak_tls_to_both_servers(pair: Pair, tmp_path: P
         archive_local(uri, namesrv=pair.namesrv.address, subscribe="SecuredArchive")
 
 
-def test_plain_connections_are_closed(pair: Pair) -> None:
+def test_plain_connections_are_closed(pair: Servers) -> None:
     for address in (pair.broker.address, pair.namesrv.address):
         with pytest.raises(RemotingError, match="ended before the answer"):
             asyncio.run(ask(address, Command.request(28), tls=None))
 
 
 @pytest.mark.parametrize("program", ["Producer", "PushConsumer"])
-def test_the_java_client_speaks_tls_to_both(pair: Pair, java_side: JavaSide, program: str) -> None:
+def test_the_java_client_speaks_tls_to_both(
+    pair: Servers, java_side: JavaSide, program: str
+) -> None:
     spec = {
         "namesrv": pair.namesrv.address,
         "topic": "SecuredJava",

@@ -30,12 +30,9 @@ GIVEN_UP = "TRANS_CHECK_MAX_TIME_TOPIC"
 @contextmanager
 def broker(side: Side, store: Path, namesrv: Namesrv, settings: dict[str, str]) -> Iterator[Broker]:
     """Run a broker on a store; it is stopped in order."""
-    running = Broker(side, store=store, namesrv=namesrv.address, settings=settings)
-    try:
-        yield running.await_ready()
+    with Broker(side, store=store, namesrv=namesrv.address, settings=settings) as running:
+        yield running
         running.stop()
-    finally:
-        running.kill()
 
 
 def producer(toolbox: Toolbox, namesrv: Namesrv, *messages: dict[str, object]) -> Job:

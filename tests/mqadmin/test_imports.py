@@ -1,13 +1,12 @@
 """What one-shot commands import: nothing that is slow and not needed."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from mqadmin.shell.server import Addresses
+from tests.programs import python
 
 HEAVY = {"prompt_toolkit", "yaml", "msgpack", "numpy", "pyarrow", "pandas", "pyspark", "argparse"}
 ELSEWHERE = {"difflib", "csv", "rich"}
@@ -25,9 +24,7 @@ print(exit_code, *sorted(name for name in sys.modules), file=sys.stderr)
 
 def imported(*words: str) -> tuple[str, set[str]]:
     """Return the exit code of a command and the modules that its process imported."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROBE, *words], capture_output=True, text=True, check=True
-    )
+    done = python("-c", PROBE, *words)
     exit_code, *names = done.stderr.splitlines()[-1].split()
     return exit_code, set(names)
 
@@ -119,13 +116,7 @@ def test_a_tab_imports_one_command_at_most(line: str, expected: set[str], tmp_pa
     }
     program = PROBE.replace("main(sys.argv[1:])", "main()")
 
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, **asked},
-    )
+    done = python("-c", program, env={**os.environ, **asked})
 
     names = set(done.stderr.splitlines()[-1].split()[1:])
     assert commands_in(names) == expected

@@ -3,7 +3,6 @@
 import platform
 import re
 import shutil
-import subprocess
 import sys
 import sysconfig
 from importlib import metadata
@@ -17,7 +16,7 @@ from packaging.utils import canonicalize_name
 from mqadmin import VERSION, installation
 from mqadmin.installation import EXTRAS, HOME, PACKAGES, shared_directories, version_text
 from storefmt.formats.kernels import PURE
-from tests.golden import REPOSITORY
+from tests.programs import ran
 
 TIMES_OF_PYTHON = 5
 """What the version may cost, in instructions of a Python that does nothing."""
@@ -33,9 +32,7 @@ main(["--version"])
 def instructions(*words: str) -> int:
     """Return how many instructions Python takes, counted by valgrind."""
     tool = ("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
-    done = subprocess.run(
-        [*tool, sys.executable, *words], cwd=REPOSITORY, capture_output=True, text=True, check=True
-    )
+    done = ran(*tool, sys.executable, *words)
     found = re.search(r"I\s+refs:\s+([0-9,]+)", done.stderr)
     assert found is not None, done.stderr
     return int(found[1].replace(",", ""))

@@ -1,11 +1,9 @@
 """The package gives its public names, and loads only what is asked for."""
 
-import subprocess
-import sys
-
 import pytest
 
 import mqclient
+from tests.programs import python
 
 
 def test_every_public_name_is_there() -> None:
@@ -21,8 +19,6 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 def test_importing_the_package_loads_nothing_of_it() -> None:
     probe = "import mqclient, sys; print(sorted(n for n in sys.modules if n.startswith('mqcl')))"
 
-    shown = subprocess.run(
-        [sys.executable, "-c", probe], capture_output=True, text=True, check=True
-    )
+    shown = python("-c", probe)
 
     assert shown.stdout.strip() == "['mqclient']"

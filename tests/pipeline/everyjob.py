@@ -9,7 +9,6 @@ first.
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -20,6 +19,7 @@ from pipeline.cli.registry import JOBS, as_plain, options_of
 from pipeline.sources.store.tables import table_names
 from server.pytest_plugin import RocketMQ
 from tests.golden import REPOSITORY, Golden
+from tests.programs import ran
 
 LIVE_COUNT = 40
 """The messages of ``Orders``."""
@@ -37,8 +37,7 @@ def run(master: str, golden: Golden, pair: RocketMQ, *, packages: str = "") -> s
     line = [sys.executable, "-m", "tests.pipeline.everyjob", master, *stores, pair.namesrv]
     path = os.pathsep.join(filter(None, [packages, str(REPOSITORY)]))
     env = {**os.environ, "PYTHONPATH": path}
-    done = subprocess.run(line, capture_output=True, text=True, check=False, env=env)
-    assert done.returncode == 0, done.stderr[-4_000:]
+    done = ran(*line, env=env, timeout_s=2_400)
     found = json.loads(done.stdout.splitlines()[-1])
     session: str = found.pop("session")
     counts = {name: found.pop(name) for name in COUNTS}

@@ -1,6 +1,9 @@
 """Topics with messages of every kind on a running broker, for the tests of the live source."""
 
 import random
+from collections.abc import Callable, Iterator
+
+import pytest
 
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
@@ -9,6 +12,7 @@ from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from mqclient.producer.settings import ProducerSettings
 from pipeline.sources.live.options import Live, Use, live_of
+from server.pytest_plugin import RocketMQ, running_pair
 from storefmt.config.tables import TopicConfig
 from storefmt.formats.message import Record
 from tests.interop.kit.our_clients import run
@@ -58,6 +62,19 @@ def fill(
         await eventually(total, lambda found: found == before + count)
 
     run(namesrv, act)
+
+
+def filled_pair(topic: str, count: int) -> Callable[[], Iterator[RocketMQ]]:
+    """Return the fixture of a module: a pair with one topic of ``count`` messages."""
+
+    @pytest.fixture(scope="module")
+    def pair() -> Iterator[RocketMQ]:
+        with running_pair() as started:
+            make(started.namesrv, topic)
+            fill(started.namesrv, topic, count)
+            yield started
+
+    return pair
 
 
 def live(namesrv: str, **options: str) -> Live:

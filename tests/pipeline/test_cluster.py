@@ -16,6 +16,7 @@ from storefmt.arrow.columns import has_kernel
 from tests.golden import REPOSITORY, Golden
 from tests.pipeline.cluster import READY_S, Cluster, environment, running_cluster
 from tests.pipeline.kills import kill_tree
+from tests.programs import python
 from tests.waiting import wait
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(2_400)]
@@ -110,12 +111,10 @@ def test_a_job_says_that_no_worker_offers_enough(cluster: Cluster, golden: Golde
 
 @pytest.mark.soak
 def test_the_command_line_ships_its_own_code(cluster: Cluster, golden: Golden) -> None:
-    line = [sys.executable, "-m", "pipeline", "stats", str(golden.store("basic"))]
-    line += ["--master", cluster.url]
+    line = ("-m", "pipeline", "stats", golden.store("basic"), "--master", cluster.url)
     env = {**environment(), "PYTHONPATH": str(REPOSITORY)}
 
-    done = subprocess.run(line, capture_output=True, text=True, env=env, check=False)
+    done = python(*line, env=env)
 
-    assert done.returncode == 0, done.stderr[-4_000:]
     rows = [json.loads(text) for text in done.stdout.splitlines()]
     assert sum(row["messages"] for row in rows) == COUNT

@@ -1,7 +1,5 @@
 """Which Java Spark gets."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,6 +7,7 @@ import pytest
 from pipeline import javahome
 from pipeline.errors import NoJava
 from pipeline.javahome import java_home, shim_of, version_of
+from tests.programs import ran
 
 
 def runtime(path: Path, version: str) -> Path:
@@ -36,9 +35,7 @@ def test_the_package_is_the_last_resort_and_takes_sparks_arguments(
     home = java_home({"PATH": ""}, installed=tmp_path / "none")
 
     assert home is not None
-    line = [home / "bin" / "java", "--add-modules=jdk.incubator.vector", "-version"]
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = ran(home / "bin" / "java", "--add-modules=jdk.incubator.vector", "-version")
     assert 'version "17' in done.stderr
 
 
@@ -80,8 +77,6 @@ def test_the_shim_drops_one_argument_and_keeps_the_others(tmp_path: Path) -> Non
 
     home = shim_of(echo)
     words = ["-cp", "a b", "--add-modules=jdk.incubator.vector", "Main", ""]
-    done = subprocess.run(
-        [home / "bin" / "java", *words], capture_output=True, text=True, check=True, env=os.environ
-    )
+    done = ran(home / "bin" / "java", *words)
 
     assert done.stdout.split("\n")[:-1] == ["<-cp>", "<a b>", "<Main>", "<>"]

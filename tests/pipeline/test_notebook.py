@@ -2,14 +2,13 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from tests.golden import REPOSITORY, Golden
+from tests.programs import python
 
 pytestmark = pytest.mark.spark
 NOTEBOOK = REPOSITORY / "examples" / "pipeline.ipynb"
@@ -26,10 +25,8 @@ def test_a_broken_store_becomes_a_picture(golden: Golden, tmp_path: Path) -> Non
         "PYTHONPATH": str(REPOSITORY),
     }
 
-    line = [sys.executable, "-c", code]
-    done = subprocess.run(line, capture_output=True, text=True, env=env, cwd=tmp_path, check=False)
+    done = python("-c", code, cwd=tmp_path, env=env)
 
-    assert done.returncode == 0, done.stderr[-4_000:]
     assert "bad_magic" in done.stdout
     assert "1419 messages can be read, 1 places cannot" in done.stdout
     bars = ElementTree.parse(picture).getroot()

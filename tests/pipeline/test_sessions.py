@@ -1,8 +1,6 @@
 """The entrance: an import, and sessions that keep what their user has set."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pyspark
@@ -12,6 +10,7 @@ from pipeline.errors import NoSpark
 from pipeline.sessions import session
 from tests.golden import REPOSITORY, Golden
 from tests.pipeline.cluster import environment
+from tests.programs import python
 
 pytestmark = pytest.mark.spark
 COUNT = 1_420
@@ -47,9 +46,7 @@ print(json.dumps({name: spark.conf.get(name, None) for name in names}))
 def run(code: str, *words: str, cwd: Path, **env: str) -> object:
     known = {**environment(), "PYTHONPATH": str(REPOSITORY), **env}
     del known["SPARK_EXECUTOR_MEMORY"]
-    line = [sys.executable, "-c", code, *words]
-    done = subprocess.run(line, cwd=cwd, env=known, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-4_000:]
+    done = python("-c", code, *words, cwd=cwd, env=known)
     return json.loads(done.stdout.splitlines()[-1])
 
 

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +14,7 @@ from pipeline.sources.store import spread
 from storefmt.arrow import columns
 from storefmt.formats import scan
 from tests.golden import Golden
+from tests.programs import python
 
 ASK = """
 import json
@@ -31,10 +30,8 @@ def test_kernels_are_unpacked_beside_the_zip_file(tmp_path: Path) -> None:
 
     # The first unpacks them, the second finds them.
     for _ in range(2):
-        line = [sys.executable, "-c", ASK]
-        done = subprocess.run(line, capture_output=True, text=True, env=env, cwd=tmp_path)
+        done = python("-c", ASK, cwd=tmp_path, env=env)
 
-        assert done.returncode == 0, done.stderr
         file, has_kernel, scan_name = json.loads(done.stdout)
         assert file.startswith(str(code))
         assert (has_kernel, scan_name) == (columns.has_kernel(), scan._scan.__name__)

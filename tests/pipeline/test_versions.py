@@ -13,6 +13,7 @@ import pytest
 from server.pytest_plugin import RocketMQ
 from tests.golden import REPOSITORY, Golden
 from tests.pipeline import everyjob
+from tests.programs import python
 
 pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.timeout(2_400)]
 
@@ -39,12 +40,9 @@ def test_every_source_and_job_is_that_of_the_local_engine(
 
 def test_an_older_one_is_refused_in_a_sentence(golden: Golden, tmp_path: Path) -> None:
     path = os.pathsep.join([fetched("4.0.5"), str(REPOSITORY)])
-    line = [sys.executable, "-m", "pipeline", "stats", str(golden.store("basic"))]
+    line = ("-m", "pipeline", "stats", golden.store("basic"))
 
-    done = subprocess.run(
-        line, capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}
-    )
+    done = python(*line, code=1, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path})
 
-    assert done.returncode == 1
     assert "PySpark 4.0.5 cannot run the sources, which need 4.1 or later" in done.stderr
     assert "Traceback" not in done.stderr

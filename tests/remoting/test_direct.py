@@ -14,13 +14,7 @@ from remoting.aio.server import ServerConn
 from remoting.aio.tls import ClientTls
 from remoting.command import Command
 from remoting.direct import DirectClient, drive
-from remoting.errors import (
-    BadCall,
-    ConnectFailed,
-    ConnectionLost,
-    RemotingError,
-    RequestTimedOut,
-)
+from remoting.errors import BadCall, ConnectFailed, ConnectionLost, RemotingError, RequestTimedOut
 from tests.remoting.aio.certificates import server_tls, write
 from tests.remoting.aio.peers import Desk, echo
 

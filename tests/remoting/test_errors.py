@@ -2,13 +2,7 @@
 
 import pytest
 
-from remoting.errors import (
-    BadFrame,
-    ConnectFailed,
-    ConnectionLost,
-    RemotingError,
-    RequestTimedOut,
-)
+from remoting.errors import BadFrame, ConnectFailed, ConnectionLost, RemotingError, RequestTimedOut
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from remoting.codes import RequestCode, ResponseCode
-from remoting.headers import QueryConsumerOffset, UpdateConsumerOffset
+from remoting.headers import QueryConsumerOffset
 from server.broker import app
 from server.broker.config import BrokerConfig
 from server.broker.files import saves
@@ -137,10 +137,7 @@ async def send_all(desk: Desk, left: list[int], said: memoryview) -> bool:
 
 
 async def commit(desk: Desk, queue_offset: int, said: memoryview) -> None:
-    header = UpdateConsumerOffset(
-        consumer_group=GROUP, topic=TOPIC, queue_id=0, commit_offset=queue_offset
-    )
-    await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+    await desk.commit(queue_offset)
     said[COMMITTED : COMMITTED + 2] = queue_offset.to_bytes(2, "big")
 
 

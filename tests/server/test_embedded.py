@@ -16,9 +16,10 @@ from remoting.aio.client import RemotingClient
 from remoting.bodies import TopicRouteData
 from remoting.codes import RequestCode
 from remoting.command import Command
-from remoting.headers import GetRouteInfo, SendMessageV2
+from remoting.headers import GetRouteInfo
 from server.embedded import GRPC_PORT, main
 from tests.ports import free_ports
+from tests.server.broker.desk import send as send_header
 
 Start = Callable[..., subprocess.Popen[str]]
 
@@ -67,17 +68,7 @@ def ask(address: str, command: Command) -> Command:
 
 
 def send(address: str, body: bytes) -> Command:
-    header = SendMessageV2(
-        producer_group="G",
-        topic="T",
-        default_topic="TBW102",
-        default_topic_queue_nums=4,
-        queue_id=0,
-        sys_flag=0,
-        born_timestamp=1,
-        flag=0,
-        properties="",
-    )
+    header = send_header(topic="T")
     return ask(address, Command.request(RequestCode.SEND_MESSAGE_V2, header, body=body))
 
 

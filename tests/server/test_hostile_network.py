@@ -6,8 +6,6 @@ import random
 import resource
 import struct
 import zlib
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -18,11 +16,9 @@ from remoting.aio.server import RemotingServer, ServerConn
 from remoting.codes import RequestCode, SerializeType
 from remoting.command import Command
 from remoting.frame import RawFrame, encode_frame
-from server.namesrv.app import NamesrvApp
-from server.namesrv.config import NamesrvConfig
-from server.runtime.clock import SystemClock
 from tests.server.broker.acl.homes import ADMIN, SECRETS, write_home
 from tests.server.broker.desk import heartbeat, pull, running
+from tests.server.namesrv.desk import serving
 from tests.waiting import until
 
 SEED = 20_261_121
@@ -146,21 +142,9 @@ async def test_a_broker_serves_on_under_ten_thousand_hostile_frames(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["home", "store"]
 
 
-@asynccontextmanager
-async def name_server(root: Path) -> AsyncIterator[tuple[NamesrvApp, int]]:
-    config = NamesrvConfig(
-        listen_port=0, bind_address="127.0.0.1", kv_config_path=str(root / "kv.json")
-    )
-    app = NamesrvApp(config, SystemClock())
-    port = await app.start()
-    try:
-        yield app, port
-    finally:
-        await app.stop()
-
-
 async def test_a_name_server_serves_on_under_ten_thousand_hostile_frames(tmp_path: Path) -> None:
-    async with name_server(tmp_path) as (app, port):
+    async with serving(tmp_path) as (app, address):
+        port = int(address.rpartition(":")[2])
         before = rss()
         seen = await attack(app._server, port, random.Random(SEED + 1))
         assert seen >= FRAMES // 2

@@ -3,8 +3,8 @@
 import asyncio
 import json
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from remoting.bodies import ClusterInfo, TopicRouteData
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import GetRouteInfo
+from tests.programs import serving
 from tests.waiting import eventually
 
 Run = Callable[..., subprocess.Popen[str]]
@@ -28,23 +29,8 @@ SMALL = (
 @pytest.fixture
 def run() -> Iterator[Run]:
     """Return a function that runs a module with a file and flags; all end with the test."""
-    running: list[subprocess.Popen[str]] = []
-
-    def run_server(module: str, conf: Path, *flags: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-m", module, "-c", str(conf), *flags],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        running.append(process)
-        return process
-
-    yield run_server
-    for process in running:
-        with process:
-            if process.poll() is None:
-                process.kill()
+    with ExitStack() as running:
+        yield lambda module, conf, *flags: running.enter_context(serving(module, conf, *flags))
 
 
 def address_of(process: subprocess.Popen[str]) -> str:

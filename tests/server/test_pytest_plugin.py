@@ -2,9 +2,10 @@
 
 import os
 import socket
-import subprocess
 import sys
 from pathlib import Path
+
+from tests.programs import ran
 
 TEST = """
 import socket
@@ -42,18 +43,13 @@ def test_a_session_gets_one_pair_and_leaves_none(tmp_path: Path) -> None:
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }
 
-    done = subprocess.run(
+    done = ran(
         # No configuration that may lie in a directory above.
-        [
-            *(sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", str(tmp_path)),
-            *("-p", "server.pytest_plugin", "test_it.py"),
-        ],
+        *(sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", str(tmp_path)),
+        *("-p", "server.pytest_plugin", "test_it.py"),
+        code=None,
         cwd=tmp_path,
         env=environment,
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
     )
 
     assert "3 passed" in done.stdout, done.stdout + done.stderr

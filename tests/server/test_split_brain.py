@@ -28,6 +28,7 @@ from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from storefmt.config.tables import TopicConfig
 from tests.ports import free_ports
+from tests.programs import ran
 from tests.server.broker.desk import send
 from tests.waiting import wait
 
@@ -134,9 +135,7 @@ class Cluster:
         command = [sys.executable, "-m", "mqadmin", *words, "-o", "json"]
         if words[0] != "store":
             command += ["-n", self.namesrv]
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=120, cwd=self.root
-        )
+        done = ran(*command, code=None, cwd=self.root)
         rows = json.loads(done.stdout or "[]")
         return done.returncode, rows if isinstance(rows, list) else [rows], done.stderr
 

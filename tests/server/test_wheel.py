@@ -11,7 +11,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
@@ -24,6 +23,7 @@ from packaging.utils import canonicalize_name
 
 from storefmt.formats.kernels import PURE
 from tests.golden import REPOSITORY
+from tests.programs import absent, ran
 
 DISTRIBUTION = "mqadmin"
 KERNELS = {
@@ -97,17 +97,7 @@ print(json.dumps(sorted(set(missing))))
 def run(*command: str | Path, cwd: Path, **environment: str) -> str:
     """Return what a program printed; neither this checkout nor its settings reach it."""
     kept = {name: text for name, text in os.environ.items() if name not in (PURE, "PYTHONPATH")}
-    done = subprocess.run(
-        command, cwd=cwd, env=kept | environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def absent(reason: str) -> None:
-    """Skip a test for want of something that CI has."""
-    assert os.environ.get("CI") != "true", reason
-    pytest.skip(reason)
+    return ran(*command, cwd=cwd, env=kept | environment).stdout
 
 
 @pytest.fixture(scope="module")
@@ -283,7 +273,7 @@ def pythons() -> dict[tuple[int, ...], Path]:
     candidates += sorted(Path.home().glob(".pyenv/versions/3.*/bin/python3"))
     found: dict[tuple[int, ...], Path] = {}
     for path in candidates:
-        told = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+        told = ran(path, "--version", code=None)
         version = re.fullmatch(r"Python (3)\.(\d+)\.(\d+)\n", told.stdout)
         if version and int(version[2]) >= 11:
             found.setdefault(tuple(map(int, version.groups())), path)
@@ -314,10 +304,7 @@ def wheelhouse(newest: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def fetch(python: Path, *line: str | Path, cwd: Path) -> None:
     """Run pip with the package index; where it cannot be reached, the test is skipped."""
-    done = subprocess.run(
-        [python, "-m", "pip", "--disable-pip-version-check", *line],
-        cwd=cwd, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = ran(python, "-m", "pip", "--disable-pip-version-check", *line, code=None, cwd=cwd)
     if done.returncode and "connection" in done.stderr.lower():
         absent(f"the package index cannot be reached: {done.stderr.splitlines()[-1]}")
     assert done.returncode == 0, done.stderr

@@ -1,11 +1,10 @@
 """The package works with the standard library alone; only the columns need more."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import storefmt
 from tests.golden import REPOSITORY
+from tests.programs import python
 
 PROGRAM = """
 import importlib, sys
@@ -26,9 +25,7 @@ def test_everything_but_the_columns_imports_without_third_parties() -> None:
         if path.stem != "__init__"
     ]
     # -S: without site-packages nothing but the standard library can be found.
-    command = [sys.executable, "-S", "-c", PROGRAM, str(REPOSITORY), *sorted(names)]
-
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = python("-S", "-c", PROGRAM, str(REPOSITORY), *sorted(names), code=None)
 
     assert done.stderr == ""
     assert done.stdout == f"zlib {0xCBF43926 & 0x7FFFFFFF}\n"

@@ -5,14 +5,7 @@ import json
 import pytest
 
 from storefmt.errors import BadCall
-from storefmt.names import (
-    DELAYS_MS,
-    TopicKind,
-    group_of,
-    is_light,
-    kind_of,
-    parse_delay_levels,
-)
+from storefmt.names import DELAYS_MS, TopicKind, group_of, is_light, kind_of, parse_delay_levels
 
 
 @pytest.mark.parametrize(

@@ -142,13 +142,7 @@ class FiveClient:
         self.ask("consume", group=group, topic=topic, filter=expression, sql=sql)
 
     def listen(
-        self,
-        group: str,
-        topic: str,
-        expression: str = "*",
-        *,
-        sql: bool = False,
-        failures: int = 0,
+        self, group: str, topic: str, expression: str = "*", *, sql: bool = False, failures: int = 0
     ) -> None:
         """Start a push consumer that refuses the first ``failures`` deliveries of a message."""
         self._listens = True

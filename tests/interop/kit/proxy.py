@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.interop.kit.process import Child
-from tests.interop.kit.servers import START_TIMEOUT_S, JavaSide, broker_settings, write_properties
+from tests.interop.kit.servers import JavaSide, Program, broker_settings, write_properties
 from tests.ports import free_ports
 
 
-class Proxy:
+class Proxy(Program):
     """A running proxy in local mode.
 
     Args:
@@ -26,6 +26,8 @@ class Proxy:
         namesrv: address of the name server.
         settings: broker.conf keys that differ from the test defaults.
     """
+
+    ready = "startup success"
 
     def __init__(
         self, side: JavaSide, *, store: Path, namesrv: str, settings: Mapping[str, str]
@@ -50,12 +52,3 @@ class Proxy:
             log=side.logs / "proxy.err",
             directory=side.directory,
         )
-
-    def await_ready(self) -> "Proxy":
-        """Return self once it serves."""
-        self._child.await_line(lambda line: "startup success" in line, timeout_s=START_TIMEOUT_S)
-        return self
-
-    def kill(self) -> int:
-        """Stop it as a power cut would."""
-        return self._child.kill()

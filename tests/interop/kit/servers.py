@@ -12,12 +12,15 @@ user's home; servers are stopped by SIGTERM, a broker also by SIGKILL where a te
 Source: broker/BrokerStartup.java, namesrv/NamesrvStartup.java.
 """
 
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol, Self
+
+import yaml
 
 from tests.golden import REPOSITORY
 from tests.interop.kit.process import Child
@@ -167,7 +170,38 @@ class OurSide:
         return [sys.executable, "-c", start]
 
 
-class Namesrv:
+class Program:
+    """A server in a process of its own; ``with`` waits until it serves, and ends it by a kill."""
+
+    ready = "boot success"
+    """What it prints once it serves; a broker has registered then."""
+    _child: Child
+
+    def __enter__(self) -> Self:
+        try:
+            return self.await_ready()
+        except BaseException:
+            self.kill()
+            raise
+
+    def __exit__(self, *error: object) -> None:
+        self.kill()
+
+    def await_ready(self) -> Self:
+        """Return self once it serves."""
+        self._child.await_line(lambda line: self.ready in line, timeout_s=START_TIMEOUT_S)
+        return self
+
+    def stop(self) -> int:
+        """Stop it in order: a broker flushes everything, and its abort file goes."""
+        return self._child.stop()
+
+    def kill(self) -> int:
+        """Stop it as a power cut would."""
+        return self._child.kill()
+
+
+class Namesrv(Program):
     """A running name server; ``address`` is where it listens.
 
     Args:
@@ -185,17 +219,8 @@ class Namesrv:
             side.namesrv(conf), log=side.logs / "namesrv.err", directory=side.directory
         )
 
-    def await_ready(self) -> "Namesrv":
-        """Return self once it serves."""
-        self._child.await_line(lambda line: "boot success" in line, timeout_s=START_TIMEOUT_S)
-        return self
 
-    def stop(self) -> int:
-        """Stop it in order."""
-        return self._child.stop()
-
-
-class Broker:
+class Broker(Program):
     """A running master broker on a store directory.
 
     Args:
@@ -233,18 +258,23 @@ class Broker:
         """The process."""
         return self._child.pid
 
-    def await_ready(self) -> "Broker":
-        """Return self once it serves and has registered."""
-        self._child.await_line(lambda line: "boot success" in line, timeout_s=START_TIMEOUT_S)
-        return self
 
-    def stop(self) -> int:
-        """Stop it in order: everything is flushed, the abort file goes."""
-        return self._child.stop()
-
-    def kill(self) -> int:
-        """Stop it as a power cut would."""
-        return self._child.kill()
+@contextmanager
+def guarded_broker(
+    side: Side, accounts: Mapping[str, object], *, name: str, namesrv: str, store: Path
+) -> Iterator[Broker]:
+    """Yield a broker whose accounts are those of a file in ``conf`` of its side."""
+    conf = side.directory / "conf"
+    conf.mkdir(exist_ok=True)
+    (conf / "plain_acl.yml").write_text(yaml.safe_dump(dict(accounts)))
+    settings = {"aclEnable": "true", "brokerName": name, "brokerClusterName": name.capitalize()}
+    if isinstance(side, OurSide):
+        settings["rocketmqHome"] = str(side.directory)
+    try:
+        with Broker(side, store=store, namesrv=namesrv, settings=settings) as broker:
+            yield broker
+    finally:
+        shutil.rmtree(conf / "acl", ignore_errors=True)
 
 
 class Servers(NamedTuple):

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tests.interop.kit.process import Child, Ended
-from tests.interop.kit.servers import START_TIMEOUT_S, JavaSide
+from tests.interop.kit.servers import START_TIMEOUT_S, JavaSide, Servers
 
 LINE_TIMEOUT_S = 120.0
 RESET_TIMEOUT_S = 30.0
@@ -130,6 +130,18 @@ class Job:
         """Ask the program to end, return the lines not read so far."""
         self._toolbox.tell({"id": self._number, "stop": True})
         return self.rest()
+
+
+def spec_of(servers: Servers, topic: str, **more: object) -> dict[str, object]:
+    """Return what a Java client has to know; ``more`` is what a test is about."""
+    return {
+        "namesrv": servers.namesrv.address,
+        "topic": topic,
+        "group": f"G_{topic}",
+        "subscription": "*",
+        "timeoutMs": 120_000,
+        **more,
+    }
 
 
 class Toolbox:

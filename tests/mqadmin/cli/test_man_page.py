@@ -1,13 +1,13 @@
 """Man pages: what they hold, and that man reads them."""
 
 import shutil
-import subprocess
 
 import pytest
 
 from mqadmin.cli import man_page
 from mqadmin.cli.parse import everything
 from mqadmin.errors import CODE_OF_EXIT
+from tests.programs import ran
 
 
 def test_every_command_has_a_page_with_its_usage_and_every_exit_code() -> None:
@@ -39,11 +39,5 @@ def test_groff_reads_the_pages_without_a_complaint() -> None:
     if groff is None:
         pytest.skip("groff is not installed (Debian: apt-get install groff-base)")
     for page in man_page.pages().values():
-        done = subprocess.run(
-            [groff, "-man", "-Tutf8", "-ww", "-z"],
-            input=page,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        done = ran(groff, "-man", "-Tutf8", "-ww", "-z", input=page)
         assert done.stderr == ""

@@ -27,11 +27,7 @@ NAMES = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_broker_is_asked_by_its_address_alone(
-    run: Run,
-    servers: Addresses,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
+    run: Run, servers: Addresses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
 

@@ -3,7 +3,6 @@
 import csv
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,11 +11,11 @@ import pytest
 
 from tests.golden import Golden
 from tests.mqadmin.conftest import Result
+from tests.programs import python
 
 
 def mqadmin(*words: str) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "mqadmin", *words]
-    return subprocess.run(line, capture_output=True, text=True, check=False)
+    return python("-m", "mqadmin", *words, code=None)
 
 
 def test_local_engine_prints_a_row_a_topic_and_hour(basic: Path) -> None:

@@ -2,16 +2,15 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 from server.pytest_plugin import RocketMQ
 from tests.pipeline.livetopics import fill, make, read_queues
+from tests.programs import python
 
 
 def mqadmin(*words: str) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "mqadmin", "pipeline", *words, "--engine", "local"]
-    return subprocess.run(line, capture_output=True, text=True, check=False)
+    return python("-m", "mqadmin", "pipeline", *words, "--engine", "local", code=None)
 
 
 def test_topics_go_to_an_archive_and_back(rocketmq: RocketMQ, tmp_path: Path) -> None:
@@ -61,8 +60,7 @@ def test_the_upkeep_of_an_archive(rocketmq: RocketMQ, tmp_path: Path) -> None:
     assert mqadmin(*words, "-n", rocketmq.namesrv).returncode == 0
 
     def upkeep(*words: str) -> tuple[int, list[dict], str]:
-        line = [sys.executable, "-m", "mqadmin", "pipeline", "archive", *words, "-y", "-o", "json"]
-        done = subprocess.run(line, capture_output=True, text=True, check=False)
+        done = python("-m", "mqadmin", "pipeline", "archive", *words, "-y", "-o", "json", code=None)
         return done.returncode, json.loads(done.stdout or "[]"), done.stderr
 
     plan = upkeep("compact", uri, "--engine", "local", "--dry-run")

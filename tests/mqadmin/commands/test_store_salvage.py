@@ -11,6 +11,7 @@ import pytest
 
 from tests.golden import Golden
 from tests.mqadmin.commands.offline import run
+from tests.programs import ran
 from tests.storefmt.offline.stores import state_of
 
 
@@ -147,19 +148,12 @@ def test_the_store_is_only_read(verb: str, golden: Golden, tmp_path: Path) -> No
     }.get(verb, [])
     before = state_of(path)
 
-    done = subprocess.run(
-        [
-            *("strace", "-f", "-qq", "-e", "trace=file,ftruncate,fallocate", "-s", "300"),
-            *("-o", str(trace), sys.executable, "-m", "mqadmin", "store", verb, str(path), *more),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=Path(__file__).parents[3],
+    ran(
+        *("strace", "-f", "-qq", "-e", "trace=file,ftruncate,fallocate", "-s", "300"),
+        *("-o", str(trace), sys.executable, "-m", "mqadmin", "store", verb, str(path), *more),
         env={**os.environ, "HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"},
     )
 
-    assert done.returncode == 0, done.stderr
     calls = [line for line in trace.read_text().splitlines() if f'"{path}' in line]
     opened = [line for line in calls if "commitlog/0" in line and "openat(" in line]
     assert opened, "the trace must show the store being read"

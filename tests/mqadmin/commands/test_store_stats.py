@@ -1,13 +1,12 @@
 """``store stats`` and ``store timeline``: counts, and bars where a person looks."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.golden import Golden
 from tests.mqadmin.commands.offline import run
+from tests.programs import python
 
 
 def test_stats_by_topic_are_largest_first(golden: Golden) -> None:
@@ -96,9 +95,4 @@ def test_no_command_loads_numpy_for_a_small_store(golden: Golden) -> None:
     )
     path = str(golden.store("ipv6"))
     for words in (("stats", path), ("verify", path), ("trace", path, "x"), ("info", path)):
-        made = subprocess.run(
-            [sys.executable, "-c", script, "store", *words],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-
-        assert made.returncode == 0, made.stderr
+        python("-c", script, "store", *words)

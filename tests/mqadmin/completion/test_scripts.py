@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from mqadmin.shell.server import Addresses
 from tests.mqadmin.conftest import Result
+from tests.programs import ran
 
 COMPLETIONS = Path(__file__).resolve().parents[3] / "completions"
 
@@ -64,22 +64,11 @@ def offer(
         "zsh": lambda words: ["-f", "-c", text, "zsh", *words],
         "fish": lambda words: ["--no-config", "-c", text, "--", " ".join(words)],
     }[name]
+    addresses = {"PYTHONPATH": os.getcwd(), "NAMESRV_ADDR": servers.namesrv}
+    variables = {**os.environ, **env, "PATH": path, **addresses}
 
     def offered(*words: str) -> set[str]:
-        done = subprocess.run(
-            [program, *words_of(words)],
-            env={
-                **os.environ,
-                **env,
-                "PATH": path,
-                "PYTHONPATH": os.getcwd(),
-                "NAMESRV_ADDR": servers.namesrv,
-            },
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=200,
-        )
+        done = ran(program, *words_of(words), env=variables)
         assert done.stderr == ""
         return {line.split("\t")[0] for line in done.stdout.splitlines() if line}
 

@@ -46,9 +46,7 @@ def test_names_of_topics_groups_and_brokers_are_fetched(
     assert names.known.of(Kind.BROKER) == ["broker-a"]
 
 
-def test_a_server_that_does_not_answer_holds_up_nobody(
-    call_to: Callable[[str], Call],
-) -> None:
+def test_a_server_that_does_not_answer_holds_up_nobody(call_to: Callable[[str], Call]) -> None:
     names = LiveNames()
 
     first = names.refresh(call_to(SILENT))

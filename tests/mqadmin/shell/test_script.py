@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ from mqadmin.session.call import Workplace
 from mqadmin.shell.engine import Shell
 from mqadmin.shell.server import Addresses
 from tests.mqadmin.conftest import Run, console_of
+from tests.programs import python
 
 
 def test_a_script_stops_at_the_first_line_that_fails(run: Run) -> None:
@@ -131,29 +130,25 @@ def test_connect_and_use_choose_the_servers(run: Run, servers: Addresses) -> Non
 
 
 def test_the_embedded_servers_run_a_piped_script_and_keep_their_store(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "mqadmin", "shell", "--embedded", "--store", str(tmp_path)]
+    command = ("-m", "mqadmin", "shell", "--embedded", "--store", tmp_path)
     first = "topic create T -q 1\nmessage send T hello --key k1\nmessage query key T k1 -o json\n"
 
-    wrote = subprocess.run(command, input=first, capture_output=True, text=True, check=True)
-    read = subprocess.run(
-        command, input="message query key T k1 -o name\nmessage query key T k2\n",
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    second = "message query key T k1 -o name\nmessage query key T k2\n"
+
+    wrote = python(*command, input=first)
+    read = python(*command, code=3, input=second)
 
     assert '"body": "hello"' in wrote.stdout
     assert wrote.stderr == ""
-    assert (read.stdout, read.returncode) == ("T\n", 3)
+    assert read.stdout == "T\n"
 
 
 def test_servers_that_cannot_start_say_why(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no directory")
-    command = [sys.executable, "-m", "mqadmin", "shell", "--embedded", "-c", "help"]
+    words = ("shell", "--embedded", "-c", "help", "--store", tmp_path / "file")
 
-    done = subprocess.run(
-        [*command, "--store", str(tmp_path / "file")], capture_output=True, text=True, check=False
-    )
+    done = python("-m", "mqadmin", *words, code=1)
 
-    assert done.returncode == 1
     assert "did not start" in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -172,14 +167,8 @@ def test_a_line_of_the_machines_shell_runs_and_its_code_is_kept(env: dict[str, s
 def test_the_machines_shell_leaves_the_rest_of_a_script_alone(env: dict[str, str]) -> None:
     longer_than_a_buffer = "# nothing\n" * 10_000
 
-    done = subprocess.run(
-        [sys.executable, "-m", "mqadmin", "shell"],
-        input=f"!cat\n{longer_than_a_buffer}context add a h:1\ncontext list -o name\n",
-        env={**os.environ, **env},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    script = f"!cat\n{longer_than_a_buffer}context add a h:1\ncontext list -o name\n"
+    done = python("-m", "mqadmin", "shell", env={**os.environ, **env}, input=script)
 
     assert done.stdout.splitlines()[-1:] == ["a"]
     assert "nothing" not in done.stdout

@@ -16,11 +16,8 @@ from mqclient.blocking.admin import BlockingAdmin
 from mqclient.blocking.client import BlockingClient
 from mqclient.client.instance import MQClient
 from mqclient.client.settings import ClientSettings
-from mqclient.consumer.listener.listeners import (
-    ConcurrentListener,
-    ConsumeConcurrentlyContext,
-    ConsumeConcurrentlyStatus,
-)
+from mqclient.consumer.listener.listeners import ConcurrentListener, ConsumeConcurrentlyContext
+from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus as Status
 from mqclient.consumer.settings import LitePullSettings, PushSettings
 from mqclient.errors import BadRequest, ClientError, NoRoute
 from mqclient.message import Message, MessageExt
@@ -185,11 +182,9 @@ def test_a_client_whose_event_loop_has_ended_says_so(fake: FakeServer) -> None:
 def putting(got: "queue.SimpleQueue[bytes]") -> ConcurrentListener:
     """Return a plain listener that gives on the body of each message."""
 
-    def listen(
-        messages: list[MessageExt], context: ConsumeConcurrentlyContext
-    ) -> ConsumeConcurrentlyStatus:
+    def listen(messages: list[MessageExt], context: ConsumeConcurrentlyContext) -> Status:
         got.put(messages[0].body)
-        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+        return Status.CONSUME_SUCCESS
 
     return listen
 
@@ -262,12 +257,10 @@ def test_a_request_waits_for_its_reply(rocketmq: RocketMQ) -> None:
     ):
         client.send(Message("BlockAsk", b"makes the topic"))
 
-        def reply(
-            messages: list[MessageExt], context: ConsumeConcurrentlyContext
-        ) -> ConsumeConcurrentlyStatus:
+        def reply(messages: list[MessageExt], context: ConsumeConcurrentlyContext) -> Status:
             if "CORRELATION_ID" in messages[0].properties:
                 other.producer.reply(messages[0], messages[0].body.upper())
-            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+            return Status.CONSUME_SUCCESS
 
         with other.push_consumer("block-reply", reply, {"BlockAsk": "*"}):
             answer = client.request(Message("BlockAsk", b"loud"), timeout_s=30)
@@ -279,13 +272,11 @@ def test_a_running_consumer_is_changed_from_a_thread_that_does_not_await(
 ) -> None:
     got: queue.SimpleQueue[str] = queue.SimpleQueue()
 
-    def listen(
-        messages: list[MessageExt], context: ConsumeConcurrentlyContext
-    ) -> ConsumeConcurrentlyStatus:
+    def listen(messages: list[MessageExt], context: ConsumeConcurrentlyContext) -> Status:
         # Listeners, too, run outside of the loop.
         consumer.update_core_pool_size(2)
         got.put(messages[0].topic)
-        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+        return Status.CONSUME_SUCCESS
 
     settings = PushSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
     with BlockingClient(rocketmq.namesrv, timeout_s=60) as client:

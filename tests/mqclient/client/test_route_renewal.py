@@ -47,9 +47,12 @@ class PullRequest:
         return answer
 
 
-def test_a_topic_without_a_route_is_not_renewed() -> None:
-    asked = PullRequest()
+@pytest.fixture
+def asked() -> PullRequest:
+    return PullRequest()
 
+
+def test_a_topic_without_a_route_is_not_renewed(asked: PullRequest) -> None:
     async def go() -> None:
         assert await asked.renewal.route("Other") is None
 
@@ -57,9 +60,7 @@ def test_a_topic_without_a_route_is_not_renewed() -> None:
     assert asked.count == 0
 
 
-def test_a_route_in_use_is_asked_for_meanwhile_and_once() -> None:
-    asked = PullRequest()
-
+def test_a_route_in_use_is_asked_for_meanwhile_and_once(asked: PullRequest) -> None:
     async def go() -> None:
         await asyncio.sleep(ROUTE_LIFE_MS / 1000)
         assert asked.known.get("T", now_ms=asked.loop.now_ms()) is None
@@ -74,9 +75,7 @@ def test_a_route_in_use_is_asked_for_meanwhile_and_once() -> None:
 
 
 @pytest.mark.parametrize("doubted", [True, False], ids=["doubted", "forgotten for long"])
-def test_a_doubtful_route_is_waited_for(doubted: bool) -> None:
-    asked = PullRequest()
-
+def test_a_doubtful_route_is_waited_for(asked: PullRequest, doubted: bool) -> None:
     async def go() -> None:
         if doubted:
             asked.known.doubt("T")
@@ -88,8 +87,7 @@ def test_a_doubtful_route_is_waited_for(doubted: bool) -> None:
     assert asked.count == 1
 
 
-def test_what_does_not_come_soon_is_not_waited_for() -> None:
-    asked = PullRequest()
+def test_what_does_not_come_soon_is_not_waited_for(asked: PullRequest) -> None:
     asked.late_s = 5 * WAIT_S
 
     async def go() -> None:
@@ -109,9 +107,8 @@ def test_what_does_not_come_soon_is_not_waited_for() -> None:
     "error", [Unreachable("no connection"), NoRoute("T", address="ns")], ids=["away", "empty"]
 )
 def test_without_a_newer_route_the_old_one_stays_and_a_warning_comes_now_and_then(
-    error: ClientError, caplog: pytest.LogCaptureFixture
+    asked: PullRequest, error: ClientError, caplog: pytest.LogCaptureFixture
 ) -> None:
-    asked = PullRequest()
     asked.answer = error
     times = 2 * QUIET_MS // ROUTE_LIFE_MS
 
@@ -130,9 +127,7 @@ def test_without_a_newer_route_the_old_one_stays_and_a_warning_comes_now_and_the
     assert "topic T" in caplog.messages[0]
 
 
-def test_a_forgotten_route_does_not_come_back_with_an_answer_on_its_way() -> None:
-    asked = PullRequest()
-
+def test_a_forgotten_route_does_not_come_back_with_an_answer_on_its_way(asked: PullRequest) -> None:
     async def go() -> None:
         asked.known.doubt("T")
         waiting = asyncio.ensure_future(asked.renewal.route("T"))
@@ -146,9 +141,7 @@ def test_a_forgotten_route_does_not_come_back_with_an_answer_on_its_way() -> Non
     asked.run(go())
 
 
-def test_a_closed_renewal_asks_for_nothing() -> None:
-    asked = PullRequest()
-
+def test_a_closed_renewal_asks_for_nothing(asked: PullRequest) -> None:
     async def go() -> None:
         await asyncio.sleep(ROUTE_LIFE_MS / 1000)
         await asked.renewal.route("T")

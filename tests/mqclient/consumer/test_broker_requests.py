@@ -22,14 +22,8 @@ from remoting.bodies.tables import GetConsumerListByGroupResponseBody
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.header import Header
-from remoting.headers import (
-    ConsumeMessageDirectlyResult as ConsumeDirectly,
-)
-from remoting.headers import (
-    GetConsumerRunningInfo,
-    GetConsumerStatus,
-    ResetOffset,
-)
+from remoting.headers import ConsumeMessageDirectlyResult as ConsumeDirectly
+from remoting.headers import GetConsumerRunningInfo, GetConsumerStatus, ResetOffset
 from tests.mqclient.fake import FakeServer, record, serving
 from tests.waiting import until
 

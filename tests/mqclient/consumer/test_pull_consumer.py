@@ -7,11 +7,7 @@ from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import BadAnswer, BadRequest, BrokerRefused
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
-from remoting.headers import (
-    PullMessageResponse,
-    QueryConsumerOffsetResponse,
-    SearchOffsetResponse,
-)
+from remoting.headers import PullMessageResponse, QueryConsumerOffsetResponse, SearchOffsetResponse
 from tests.mqclient.fake import record, serving
 
 QUEUE = MessageQueue("T", "broker-0", 1)

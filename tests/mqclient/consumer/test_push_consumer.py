@@ -12,10 +12,10 @@ from mqclient.client.instance import MQClient
 from mqclient.client.settings import ClientSettings
 from mqclient.consumer.listener.listeners import (
     ConsumeConcurrentlyContext,
-    ConsumeConcurrentlyStatus,
     ConsumeOrderlyContext,
     ConsumeOrderlyStatus,
 )
+from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus as Status
 from mqclient.consumer.pull import pull_message_service
 from mqclient.consumer.pull.pull_message_service import PullMessageService
 from mqclient.consumer.push_consumer import PushConsumer
@@ -29,7 +29,7 @@ from server.pytest_plugin import RocketMQ
 from tests.waiting import eventually, until
 
 FROM_FIRST = PushSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
-OK = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+OK = Status.CONSUME_SUCCESS
 
 
 async def send(client: MQClient, topic: str, count: int, *, tags: str | None = None) -> None:
@@ -42,9 +42,7 @@ def collect(consumer: PushConsumer, bodies: list[bytes]) -> None:
     """Have the consumer add the body of every message to ``bodies``."""
 
     @consumer.concurrently
-    async def listen(
-        messages: list[MessageExt], context: ConsumeConcurrentlyContext
-    ) -> ConsumeConcurrentlyStatus:
+    async def listen(messages: list[MessageExt], context: ConsumeConcurrentlyContext) -> Status:
         bodies.extend(message.body for message in messages)
         return OK
 
@@ -78,9 +76,7 @@ async def test_plain_function_runs_in_a_thread_and_a_failed_message_comes_again(
         consumer.subscribe("PushRetry")
 
         @consumer.concurrently
-        def listen(
-            messages: list[MessageExt], context: ConsumeConcurrentlyContext
-        ) -> ConsumeConcurrentlyStatus:
+        def listen(messages: list[MessageExt], context: ConsumeConcurrentlyContext) -> Status:
             (message,) = messages
             seen.append((message.body, message.reconsume_times, message.topic))
             context.delay_level = 1
@@ -123,9 +119,7 @@ async def test_orderly_listener_keeps_the_order_of_each_queue_through_failures(
 
 
 async def test_two_members_share_the_queues_and_one_takes_over(rocketmq: RocketMQ) -> None:
-    async def listen(
-        messages: list[MessageExt], context: ConsumeConcurrentlyContext
-    ) -> ConsumeConcurrentlyStatus:
+    async def listen(messages: list[MessageExt], context: ConsumeConcurrentlyContext) -> Status:
         return OK
 
     async with (
@@ -240,7 +234,7 @@ async def test_broadcast_gives_all_to_each_member_which_goes_on_after_a_restart(
                 @consumer.concurrently
                 async def listen(
                     messages: list[MessageExt], context: ConsumeConcurrentlyContext
-                ) -> ConsumeConcurrentlyStatus:
+                ) -> Status:
                     bodies.extend(message.body for message in messages)
                     return OK
 

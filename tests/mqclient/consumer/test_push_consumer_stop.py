@@ -10,29 +10,24 @@ import pytest
 from mqclient.client.instance import MQClient
 from mqclient.consumer.listener.listeners import (
     ConsumeConcurrentlyContext,
-    ConsumeConcurrentlyStatus,
     ConsumeOrderlyContext,
     ConsumeOrderlyStatus,
 )
+from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus as Status
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.consumer.push_consumer import PushConsumer
 from mqclient.consumer.settings import PushSettings
 from mqclient.consumer.state.offset_store import LocalOffsets
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
-from remoting.bodies import (
-    ConsumeFromWhere,
-    MessageModel,
-    MessageQueue,
-    UnlockBatchRequestBody,
-)
+from remoting.bodies import ConsumeFromWhere, MessageModel, MessageQueue, UnlockBatchRequestBody
 from remoting.codes import RequestCode
 from remoting.command import Command
 from server.pytest_plugin import RocketMQ
 from tests.mqclient.fake import FakeServer
 from tests.waiting import eventually, until
 
-OK = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+OK = Status.CONSUME_SUCCESS
 FROM_FIRST = PushSettings(
     consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
     await_termination_ms_when_shutdown=300_000,
@@ -44,18 +39,14 @@ async def send_one(client: MQClient, topic: str) -> MessageQueue:
     return (await Producer(client).send(Message(topic, b"one"))).queue
 
 
-async def test_a_stop_waits_for_the_listener_at_work_and_keeps_its_result(
-    client: MQClient,
-) -> None:
+async def test_a_stop_waits_for_the_listener_at_work_and_keeps_its_result(client: MQClient) -> None:
     queue = await send_one(client, "StopWaits")
     at_work, may_end = asyncio.Event(), asyncio.Event()
     consumer = PushConsumer(client, "stop-waits", FROM_FIRST)
     consumer.subscribe("StopWaits")
 
     @consumer.concurrently
-    async def listen(
-        messages: list[MessageExt], context: ConsumeConcurrentlyContext
-    ) -> ConsumeConcurrentlyStatus:
+    async def listen(messages: list[MessageExt], context: ConsumeConcurrentlyContext) -> Status:
         at_work.set()
         await may_end.wait()
         return OK
@@ -80,16 +71,12 @@ async def test_a_stop_leaves_what_a_listener_did_not_end_to_the_next_member(
     at_work, never = asyncio.Event(), asyncio.Event()
     seen: list[bytes] = []
 
-    async def hanging(
-        messages: list[MessageExt], context: ConsumeConcurrentlyContext
-    ) -> ConsumeConcurrentlyStatus:
+    async def hanging(messages: list[MessageExt], context: ConsumeConcurrentlyContext) -> Status:
         at_work.set()
         await never.wait()
         return OK
 
-    async def listening(
-        messages: list[MessageExt], context: ConsumeConcurrentlyContext
-    ) -> ConsumeConcurrentlyStatus:
+    async def listening(messages: list[MessageExt], context: ConsumeConcurrentlyContext) -> Status:
         seen.extend(message.body for message in messages)
         return OK
 

@@ -16,11 +16,7 @@ from mqclient.producer.settings import ProducerSettings
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
 from remoting.command import Command
-from remoting.headers import (
-    PullMessageResponse,
-    QueryConsumerOffsetResponse,
-    SendMessageResponse,
-)
+from remoting.headers import PullMessageResponse, QueryConsumerOffsetResponse, SendMessageResponse
 from tests.mqclient.consuming import QUEUE, consuming
 from tests.mqclient.fake import NOW_MS, FakeServer, record
 from tests.waiting import until

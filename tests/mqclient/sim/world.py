@@ -18,13 +18,7 @@ from mqclient.consumer.push_consumer import PushConsumer
 from mqclient.consumer.settings import PushSettings
 from mqclient.message import Message, MessageExt
 from mqclient.producer.producer import Producer
-from remoting.bodies import (
-    BrokerData,
-    ConsumeFromWhere,
-    MessageQueue,
-    QueueData,
-    TopicRouteData,
-)
+from remoting.bodies import BrokerData, ConsumeFromWhere, MessageQueue, QueueData, TopicRouteData
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import GetRouteInfo

@@ -16,10 +16,10 @@ from pipeline.places import Place
 from pipeline.sources.live.options import Live
 from pipeline.sources.live.plan import Task
 from remoting.bodies import MessageQueue
-from server.pytest_plugin import RocketMQ, running_pair
+from server.pytest_plugin import RocketMQ
 from storefmt.formats.message import Record
 from storefmt.offline.views.storedir import StoreDir
-from tests.pipeline.livetopics import fill, make
+from tests.pipeline.livetopics import fill, filled_pair, make
 
 QUEUE = MessageQueue("T", "broker-a", 0)
 COUNT = 100
@@ -50,13 +50,7 @@ def stored(store: Path, topic: str) -> list[tuple[object, ...]]:
         )
 
 
-@pytest.fixture(scope="module")
-def pair() -> Iterator[RocketMQ]:
-    """Yield a pair with one filled topic."""
-    with running_pair() as started:
-        make(started.namesrv, "Orders")
-        fill(started.namesrv, "Orders", COUNT)
-        yield started
+pair = filled_pair("Orders", COUNT)
 
 
 def options(pair: RocketMQ, **more: str) -> dict[str, str]:

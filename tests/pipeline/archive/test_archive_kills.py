@@ -1,26 +1,17 @@
 """No message is lost or archived twice when the archiver is killed, again and again."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from server.pytest_plugin import RocketMQ, running_pair
+from server.pytest_plugin import RocketMQ
 from tests.pipeline.archive.test_archive import messages, stored
 from tests.pipeline.archive.test_tables import bodies, planner  # noqa: F401 - a fixture
 from tests.pipeline.kills import FEWER_COMMITS, archive_under_kills
-from tests.pipeline.livetopics import fill, make
+from tests.pipeline.livetopics import filled_pair
 
 COUNT = 1_500
-
-
-@pytest.fixture(scope="module")
-def pair() -> Iterator[RocketMQ]:
-    """Yield a pair with one topic that takes many commits."""
-    with running_pair() as started:
-        make(started.namesrv, "Killed")
-        fill(started.namesrv, "Killed", COUNT)
-        yield started
+pair = filled_pair("Killed", COUNT)
 
 
 def options(pair: RocketMQ) -> dict[str, str]:

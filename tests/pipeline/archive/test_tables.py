@@ -22,10 +22,10 @@ from pipeline.places import Place
 from pipeline.sources.live.options import Live
 from pipeline.sources.live.plan import Task
 from remoting.bodies import MessageQueue
-from server.pytest_plugin import RocketMQ, running_pair
+from server.pytest_plugin import RocketMQ
 from tests.pipeline.archive.test_archive import stored
 from tests.pipeline.archive.test_upkeep import DAY_MS, rows, written
-from tests.pipeline.livetopics import fill, make
+from tests.pipeline.livetopics import filled_pair
 
 QUEUE, OTHER = MessageQueue("T", "broker-a", 0), MessageQueue("T", "broker-a", 1)
 # Iceberg cuts the bounds of a column at 16 bytes, a partition must have the whole name.
@@ -59,13 +59,7 @@ READERS: dict[str, dict[str, Callable[[str], Any]]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def pair() -> Iterator[RocketMQ]:
-    """Yield a pair with one filled topic."""
-    with running_pair() as started:
-        make(started.namesrv, TOPIC)
-        fill(started.namesrv, TOPIC, COUNT)
-        yield started
+pair = filled_pair(TOPIC, COUNT)
 
 
 @pytest.fixture(autouse=True)

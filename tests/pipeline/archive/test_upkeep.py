@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,22 +20,14 @@ from pipeline.jobs.archive import archive_local
 from pipeline.jobs.maintain import clean, compact, expire
 from pipeline.places import Place
 from remoting.bodies import MessageQueue
-from server.pytest_plugin import RocketMQ, running_pair
+from server.pytest_plugin import RocketMQ
 from tests.pipeline.archive.test_archive import messages, stored
-from tests.pipeline.livetopics import fill, make
+from tests.pipeline.livetopics import filled_pair
 
 QUEUE = MessageQueue("T", "broker-a", 0)
 DAY_MS = 86_400_000
 COUNT = 90
-
-
-@pytest.fixture(scope="module")
-def pair() -> Iterator[RocketMQ]:
-    """Yield a pair with one filled topic."""
-    with running_pair() as started:
-        make(started.namesrv, "Small")
-        fill(started.namesrv, "Small", COUNT)
-        yield started
+pair = filled_pair("Small", COUNT)
 
 
 def small_files(pair: RocketMQ, uri: str) -> None:

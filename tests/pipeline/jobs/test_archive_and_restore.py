@@ -1,8 +1,6 @@
 """``archive`` and ``restore`` with Spark: the rows and bytes of the local engine."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from pipeline.jobs.restore import restore_store
 from server.pytest_plugin import RocketMQ
 from tests.pipeline.archive.test_archive import messages, stored
 from tests.pipeline.livetopics import fill, make
+from tests.programs import python
 
 COUNT = 60
 
@@ -62,8 +61,7 @@ def test_an_archive_elsewhere_is_written_and_read_by_the_workers(
 
 
 def run(*words: str) -> tuple[int, list[dict], dict]:
-    line = [sys.executable, "-m", "pipeline.cli.live_jobs", *words, "--engine", "local"]
-    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=120)
+    done = python("-m", "pipeline.cli.live_jobs", *words, "--engine", "local", code=None)
     told = [json.loads(text) for text in done.stderr.splitlines() if text.startswith("{")]
     rows = [json.loads(text) for text in done.stdout.splitlines()]
     return done.returncode, rows, told[-1] if told else {}

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from storefmt.formats.hosts import address_text
 from storefmt.formats.message import Record
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
+from tests.programs import python
 
 HOUR_MS = 3_600_000
 
@@ -88,8 +88,7 @@ def test_spark_gives_the_rows_of_the_local_engine(
 
 
 def run(directory: Path) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "pipeline", "stats", str(directory), "--engine", "local"]
-    return subprocess.run(line, capture_output=True, text=True, check=False)
+    return python("-m", "pipeline", "stats", str(directory), "--engine", "local", code=None)
 
 
 def test_the_process_prints_rows_and_nothing_else(golden: Golden) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from pipeline.jobs.verify import rows_of, verify, verify_local
 from storefmt.offline.verify.store import verify as verify_store
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
+from tests.programs import python
 
 STORES = ["basic", "kinds", "kinds-lmq", "ipv6", "retention", "default-geometry"]
 
@@ -65,8 +65,7 @@ def test_one_store_is_judged_in_pieces(spark: SparkSession, golden: Golden, case
 
 
 def run(directory: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "pipeline", "verify", str(directory), *words]
-    return subprocess.run(line, capture_output=True, text=True, check=False)
+    return python("-m", "pipeline", "verify", str(directory), *words, code=None)
 
 
 def test_the_process_says_its_verdict_and_writes_parquet(golden: Golden, tmp_path: Path) -> None:

@@ -10,13 +10,7 @@ from remoting.aio.client import RemotingClient, split_address
 from remoting.aio.server import ServerConn
 from remoting.codes import SerializeType
 from remoting.command import Command
-from remoting.errors import (
-    BadCall,
-    ConnectFailed,
-    ConnectionLost,
-    RemotingError,
-    RequestTimedOut,
-)
+from remoting.errors import BadCall, ConnectFailed, ConnectionLost, RemotingError, RequestTimedOut
 from remoting.frame import encode_frame
 from tests.ports import free_ports
 from tests.remoting.aio.peers import Desk, echo

@@ -6,10 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from remoting.bodies import (
-    RegisterBrokerBody,
-    TopicConfigSerializeWrapper,
-)
+from remoting.bodies import RegisterBrokerBody, TopicConfigSerializeWrapper
 from remoting.codes import RequestCode
 from remoting.errors import BadBody
 from remoting.headers import RegisterBroker

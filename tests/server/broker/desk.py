@@ -18,15 +18,14 @@ from remoting.bodies import (
 from remoting.codes import RequestCode, SerializeType
 from remoting.command import Command
 from remoting.header import Header
-from remoting.headers import CreateTopic, PullMessage, SendMessageV2
+from remoting.headers import CreateTopic, PullMessage, SendMessageV2, UpdateConsumerOffset
 from server.broker.app import BrokerApp
 from server.broker.config import BrokerConfig
-from server.namesrv.app import NamesrvApp
-from server.namesrv.config import NamesrvConfig
 from server.runtime.clock import Clock, SystemClock
 from server.store.config import FlushDiskType, StoreConfig
 from storefmt.formats.javahash import string_hash
 from storefmt.formats.message import Record, decode_records
+from tests.server.namesrv.desk import serving
 
 GROUP = "G"
 TOPIC = "T"
@@ -105,6 +104,15 @@ class Desk:
             found += decode_records(answer.body)
             changes["queue_offset"] = int(answer.ext["nextBeginOffset"])
         return found
+
+    async def commit(
+        self, queue_offset: int, *, group: str = GROUP, topic: str = TOPIC, queue_id: int = 0
+    ) -> Command:
+        """Move a group in one queue."""
+        header = UpdateConsumerOffset(
+            consumer_group=group, topic=topic, queue_id=queue_id, commit_offset=queue_offset
+        )
+        return await self.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
 
     async def heartbeat(self, *, topics: tuple[str, ...] = (TOPIC,), client_id: str = "c1") -> None:
         answer = await self.ask(RequestCode.HEART_BEAT, body=heartbeat(client_id, topics))
@@ -229,14 +237,5 @@ async def running(
 @asynccontextmanager
 async def name_server(root: Path) -> AsyncIterator[str]:
     """Run a name server and yield its address."""
-    app = NamesrvApp(
-        NamesrvConfig(
-            listen_port=0, bind_address="127.0.0.1", kv_config_path=str(root / "kvConfig.json")
-        ),
-        SystemClock(),
-    )
-    port = await app.start()
-    try:
-        yield f"127.0.0.1:{port}"
-    finally:
-        await app.stop()
+    async with serving(root) as (_, address):
+        yield address

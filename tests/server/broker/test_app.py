@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from remoting.codes import RequestCode
-from remoting.headers import UpdateConsumerOffset
 from server.broker.app import BrokerApp
 from server.runtime.clock import SystemClock
 from server.store.errors import StoreLocked
@@ -20,8 +19,7 @@ async def test_stopped_broker_leaves_its_state_and_no_abort_file(tmp_path: Path)
     async with running(tmp_path) as desk:
         await desk.send()
         await desk.heartbeat()
-        header = UpdateConsumerOffset(consumer_group="G", topic=TOPIC, queue_id=0, commit_offset=1)
-        await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+        await desk.commit(1, group="G")
         assert (tmp_path / "abort").exists()
     config = tmp_path / "config"
 

@@ -13,6 +13,7 @@ from remoting.bodies import KVTable
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from server.store.commitlog.flush import FlushJob
+from tests.programs import ran
 from tests.server.broker.desk import Desk, running
 
 
@@ -130,7 +131,7 @@ def ext4(tmp_path: Path) -> Iterator[Path]:
         file.truncate(64 << 20)
     for words in (["mkfs.ext4", "-q", str(image)], ["mount", "-o", "loop", str(image), str(mount)]):
         try:
-            done = subprocess.run(words, capture_output=True, text=True, check=False)
+            done = ran(*words, code=None)
         except FileNotFoundError:
             pytest.skip(f"there is no {words[0]}")
         if done.returncode:

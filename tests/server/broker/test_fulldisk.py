@@ -14,6 +14,7 @@ import pytest
 from remoting.bodies import KVTable
 from remoting.codes import RequestCode, ResponseCode
 from server.broker.config import BrokerRole
+from tests.programs import ran
 from tests.server.broker.desk import Desk, broker_settings, running
 from tests.server.broker.ha.pairs import equal_ends, pair_in, state_of
 from tests.waiting import TIMEOUT_S, until
@@ -29,7 +30,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     mount.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", f"size={DISK_SIZE}", "tmpfs", str(mount)]
     try:
-        found = subprocess.run(command, capture_output=True, text=True, check=False)
+        found = ran(*command, code=None)
     except FileNotFoundError:
         pytest.skip("there is no mount(8)")
     if found.returncode:

@@ -7,7 +7,7 @@ import pytest
 
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
-from remoting.headers import QueryConsumerOffset, UpdateConsumerOffset
+from remoting.headers import QueryConsumerOffset
 from server.broker.app import BrokerApp
 from server.broker.clients.offsets import Offsets
 from server.broker.config import BrokerConfig, broker_config
@@ -102,11 +102,8 @@ async def test_one_light_queue_too_many_is_refused_in_javas_words(tmp_path: Path
 async def test_offsets_of_light_groups_are_kept_in_a_file_of_their_own(tmp_path: Path) -> None:
     async with running(tmp_path, config=with_light(tmp_path)) as desk:
         await desk.send(properties=copied(LIGHT))
-        for group, topic, at in ((GROUP, LIGHT, 7), ("G", TOPIC, 3)):
-            header = UpdateConsumerOffset(
-                consumer_group=group, topic=topic, queue_id=0, commit_offset=at
-            )
-            await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+        await desk.commit(7, group=GROUP, topic=LIGHT)
+        await desk.commit(3, group="G")
     saved = ConsumerOffsets.decode((tmp_path / "config/lmqConsumerOffset.json").read_bytes())
 
     assert saved.lmq_offsets == {(LIGHT, GROUP): 7}

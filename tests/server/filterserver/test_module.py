@@ -165,27 +165,21 @@ def test_module_that_costs_too_much_to_compile_is_refused_by_the_limit_it_passes
         engine.compile(wat.module(wat.TAKES_ALL, more=wat.COSTLY))
 
 
-def test_compiler_that_ends_by_itself_is_told_with_its_code(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("/bin/false", "ended with code 1"),
+        # This program ends well and writes nothing.
+        ("/bin/true", "does not load"),
+        ("/nowhere/python", "does not start"),
+    ],
+)
+def test_compiler_that_fails_is_told_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch, program: str, reason: str
 ) -> None:
-    monkeypatch.setattr(sys, "executable", "/bin/false")
+    monkeypatch.setattr(sys, "executable", program)
 
-    with pytest.raises(BadModule, match="ended with code 1"):
-        FilterEngine(LIMITS).compile(wat.module(wat.TAKES_ALL))
-
-
-def test_machine_code_that_does_not_load_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    # This program ends well and writes nothing.
-    monkeypatch.setattr(sys, "executable", "/bin/true")
-
-    with pytest.raises(BadModule, match="does not load"):
-        FilterEngine(LIMITS).compile(wat.module(wat.TAKES_ALL))
-
-
-def test_compiler_that_does_not_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "executable", "/nowhere/python")
-
-    with pytest.raises(BadModule, match="does not start"):
+    with pytest.raises(BadModule, match=reason):
         FilterEngine(LIMITS).compile(wat.module(wat.TAKES_ALL))
 
 

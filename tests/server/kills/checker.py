@@ -310,10 +310,7 @@ def _judge_seen(verdict: Verdict, ledger: Ledger, reading: Reading) -> None:
 
 
 def _judge_commits(
-    verdict: Verdict,
-    ledger: Ledger,
-    committed: Mapping[GroupQueue, int | None],
-    killed_s: float,
+    verdict: Verdict, ledger: Ledger, committed: Mapping[GroupQueue, int | None], killed_s: float
 ) -> None:
     for key, now in committed.items():
         commits = ledger.commits[key]

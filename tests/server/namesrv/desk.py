@@ -1,22 +1,51 @@
-"""A name server without sockets: frames in, commands out."""
+"""A name server without sockets: frames in, commands out; and one with them."""
 
-from collections.abc import Generator
+from collections.abc import AsyncIterator, Generator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from remoting.command import Command
 from remoting.frame import RawFrame
 from remoting.header import Header
+from remoting.headers import RegisterBroker
 from server.namesrv import handlers
+from server.namesrv.app import NamesrvApp
 from server.namesrv.config import NamesrvConfig
 from server.namesrv.kvconfig import KvConfig
 from server.namesrv.request_gate import make_gate
 from server.namesrv.state import NamesrvState
+from server.runtime.clock import SystemClock
 from server.runtime.dispatch import RequestDispatcher, UnknownCode
 from server.runtime.registry import collect
 from tests.server.doubles import FakeClock, FakeConn, frame_of
 
 Result = TypeVar("Result")
+
+
+def registration(address: str = "10.0.0.1:10911", **changes: object) -> RegisterBroker:
+    """Return what the master of the pair ``a`` tells of itself."""
+    values: dict = {
+        "broker_name": "a",
+        "broker_addr": address,
+        "cluster_name": "C",
+        "ha_server_addr": "10.0.0.1:10912",
+        "broker_id": 0,
+    }
+    return RegisterBroker(**{**values, **changes})
+
+
+@asynccontextmanager
+async def serving(root: Path) -> AsyncIterator[tuple[NamesrvApp, str]]:
+    """Run a name server that keeps its file in ``root``; yield it and its address."""
+    path = str(root / "kvConfig.json")
+    config = NamesrvConfig(listen_port=0, bind_address="127.0.0.1", kv_config_path=path)
+    app = NamesrvApp(config, SystemClock())
+    port = await app.start()
+    try:
+        yield app, f"127.0.0.1:{port}"
+    finally:
+        await app.stop()
 
 
 class Desk:

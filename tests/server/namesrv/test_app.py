@@ -2,7 +2,6 @@
 
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,21 +12,15 @@ from remoting.bodies import RegisterBrokerBody, TopicConfigSerializeWrapper, Top
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.errors import RequestTimedOut
-from remoting.headers import GetRouteInfo, RegisterBroker
-from server.namesrv.app import NamesrvApp, main
-from server.namesrv.config import NamesrvConfig
-from server.runtime.clock import SystemClock
+from remoting.headers import GetRouteInfo
+from server.namesrv.app import main
 from storefmt.config.tables import DataVersion, TopicConfig
+from tests import programs
+from tests.server.namesrv.desk import registration, serving
 
 REGISTER = Command.request(
     RequestCode.REGISTER_BROKER,
-    RegisterBroker(
-        broker_name="a",
-        broker_addr="10.0.0.1:10911",
-        cluster_name="C",
-        ha_server_addr="10.0.0.1:10912",
-        broker_id=0,
-    ),
+    registration(),
     body=RegisterBrokerBody(
         topic_config_serialize_wrapper=TopicConfigSerializeWrapper(
             topic_config_table={"T": TopicConfig("T")}, data_version=DataVersion(1, 1)
@@ -49,15 +42,8 @@ def conf(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def process(conf: Path) -> Iterator[subprocess.Popen[str]]:
-    with subprocess.Popen(
-        [sys.executable, "-m", "server.namesrv.app", "-c", str(conf)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as running:
+    with programs.serving("server.namesrv.app", conf) as running:
         yield running
-        if running.poll() is None:
-            running.kill()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -80,39 +66,28 @@ async def test_mqnamesrv_serves_until_a_signal_and_exits_with_0(process, number:
 
 
 async def test_a_broker_is_dropped_when_its_connection_closes(tmp_path: Path) -> None:
-    config = NamesrvConfig(
-        listen_port=0, bind_address="127.0.0.1", kv_config_path=str(tmp_path / "kv.json")
-    )
-    app = NamesrvApp(config, SystemClock())
-    address = f"127.0.0.1:{await app.start()}"
     broker, asking = RemotingClient(), RemotingClient()
-    await broker.invoke(address, REGISTER)
-    codes = [(await asking.invoke(address, route_request())).code]
-    await broker.close()
-    # The closing is seen by a later turn of the loop than the question.
-    while codes[-1] == 0:
-        codes.append((await asking.invoke(address, route_request())).code)
-    await asking.close()
-    await app.stop()
-    codes = codes
+    async with serving(tmp_path) as (_, address):
+        await broker.invoke(address, REGISTER)
+        codes = [(await asking.invoke(address, route_request())).code]
+        await broker.close()
+        # The closing is seen by a later turn of the loop than the question.
+        while codes[-1] == 0:
+            codes.append((await asking.invoke(address, route_request())).code)
+        await asking.close()
 
     assert (codes[0], codes[-1]) == (0, 17)
 
 
 async def test_an_unknown_code_is_not_answered_and_the_server_goes_on(tmp_path: Path) -> None:
-    config = NamesrvConfig(
-        listen_port=0, bind_address="127.0.0.1", kv_config_path=str(tmp_path / "kv.json")
-    )
-    app = NamesrvApp(config, SystemClock())
-    address = f"127.0.0.1:{await app.start()}"
     client = RemotingClient()
-    # With the connection made, only the answer can be missing.
-    await client.invoke(address, route_request())
-    with pytest.raises(RequestTimedOut):
-        await client.invoke(address, Command.request(7777), timeout_s=0.05)
-    answer = await client.invoke(address, route_request())
-    await client.close()
-    await app.stop()
+    async with serving(tmp_path) as (_, address):
+        # With the connection made, only the answer can be missing.
+        await client.invoke(address, route_request())
+        with pytest.raises(RequestTimedOut):
+            await client.invoke(address, Command.request(7777), timeout_s=0.05)
+        answer = await client.invoke(address, route_request())
+        await client.close()
     assert answer.code == 17
 
 

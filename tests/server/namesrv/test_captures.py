@@ -15,14 +15,13 @@ import pytest
 from remoting.codes import RequestCode, SerializeType
 from remoting.command import Command
 from remoting.frame import RawFrame, decode_frame
-from remoting.headers import RegisterBroker
 from server.namesrv import handlers
 from server.namesrv.routes import announce
 from server.runtime.registry import collect
 from storefmt.config import fastjson
 from storefmt.config.tables import DataVersion, TopicConfig
 from tests.server.doubles import FakeConn
-from tests.server.namesrv.desk import Desk, finished
+from tests.server.namesrv.desk import Desk, finished, registration
 
 REFUSED_HERE = {"serverOnewaySemaphoreValue=255"}
 """Java accepts these settings from everyone; ours has no such key to change."""
@@ -82,13 +81,7 @@ def learn(desk: Desk, request: Command, answer: Command) -> None:
 
 def register(desk, name, cluster, address, topic, version=None) -> None:
     known = desk.state.routes.data_version(address) or DataVersion()
-    broker = RegisterBroker(
-        broker_name=name,
-        cluster_name=cluster,
-        broker_addr=address,
-        ha_server_addr="127.0.0.1:15912",
-        broker_id=0,
-    )
+    broker = registration(address, broker_name=name, cluster_name=cluster)
     topics = announce({} if topic is None else {topic.topic_name: topic})
     version = version or DataVersion(known.timestamp_ms, known.counter + 1)
     finished(desk.state.routes.register(broker, topics, version, conn_id=1, now_ms=0))

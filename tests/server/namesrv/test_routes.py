@@ -15,21 +15,16 @@ from server.namesrv.routes import (
     announce,
 )
 from storefmt.config.tables import DataVersion, TopicConfig
-from tests.server.namesrv.desk import finished
+from tests.server.namesrv.desk import finished, registration
 
 V1, V2 = DataVersion(1000, 1), DataVersion(1000, 2)
 MASTER, SLAVE = "10.0.0.1:10911", "10.0.0.2:10911"
 
 
 def broker(address: str = MASTER, **changes: object) -> RegisterBroker:
-    values: dict = {
-        "broker_name": "a",
-        "broker_addr": address,
-        "cluster_name": "C",
-        "ha_server_addr": address.replace("10911", "10912"),
-        "broker_id": 0 if address == MASTER else 1,
-    }
-    return RegisterBroker(**{**values, **changes})
+    ha_address = address.replace("10911", "10912")
+    own = {"ha_server_addr": ha_address, "broker_id": 0 if address == MASTER else 1}
+    return registration(address, **{**own, **changes})
 
 
 def topics(*names: str, **changes: object) -> dict[str, TopicConfig]:
@@ -43,7 +38,15 @@ def register(table: RouteTable, who: RegisterBroker, what=None, version=V1, **op
     return finished(table.register(who, announced, version, **options))
 
 
-def with_pair() -> RouteTable:
+@pytest.fixture
+def table() -> RouteTable:
+    """Return a table of no broker."""
+    return RouteTable()
+
+
+@pytest.fixture
+def pair() -> RouteTable:
+    """Return a table of a master, on connection 1, and its slave, on connection 2."""
     table = RouteTable()
     register(table, broker(MASTER), topics("T", "a", "C"), conn_id=1)
     register(table, broker(SLAVE), {}, conn_id=2)
@@ -60,9 +63,7 @@ def perms(table: RouteTable, topic: str = "T") -> list[int]:
     return [] if route is None else [queue.perm for queue in route.queue_datas]
 
 
-def test_a_registered_topic_has_a_route() -> None:
-    table = RouteTable()
-
+def test_a_registered_topic_has_a_route(table: RouteTable) -> None:
     register(table, broker(), topics("T"))
 
     route = table.route("T")
@@ -73,24 +74,19 @@ def test_a_registered_topic_has_a_route() -> None:
     assert table.route("U") is None
 
 
-def test_a_slave_is_told_its_master_and_a_master_nothing() -> None:
-    table = RouteTable()
-
+def test_a_slave_is_told_its_master_and_a_master_nothing(table: RouteTable) -> None:
     assert register(table, broker(SLAVE)) == Master(None, None)
     assert register(table, broker(MASTER)) == Master(None, None)
     assert register(table, broker(SLAVE)) == Master(MASTER, "10.0.0.1:10912")
 
 
-def test_topics_of_a_slave_do_not_count() -> None:
-    table = RouteTable()
-
+def test_topics_of_a_slave_do_not_count(table: RouteTable) -> None:
     register(table, broker(SLAVE), topics("T"))
 
     assert table.route("T") is None
 
 
-def test_topics_are_taken_only_when_the_data_version_differs() -> None:
-    table = RouteTable()
+def test_topics_are_taken_only_when_the_data_version_differs(table: RouteTable) -> None:
     register(table, broker(), topics("T"))
 
     register(table, broker(), topics("T", perm=4))
@@ -100,8 +96,7 @@ def test_topics_are_taken_only_when_the_data_version_differs() -> None:
     assert (same, perms(table)) == ([6], [4])
 
 
-def test_an_older_data_version_counts_as_changed_too() -> None:
-    table = RouteTable()
+def test_an_older_data_version_counts_as_changed_too(table: RouteTable) -> None:
     register(table, broker(), topics("T"), V2)
 
     register(table, broker(), topics("T", perm=4), V1)
@@ -109,8 +104,7 @@ def test_an_older_data_version_counts_as_changed_too() -> None:
     assert perms(table) == [4]
 
 
-def test_a_broker_that_comes_back_registers_its_topics_again() -> None:
-    table = RouteTable()
+def test_a_broker_that_comes_back_registers_its_topics_again(table: RouteTable) -> None:
     register(table, broker())
     table.connection_closed(1)
 
@@ -119,8 +113,7 @@ def test_a_broker_that_comes_back_registers_its_topics_again() -> None:
     assert addresses(table) == {0: MASTER}
 
 
-def test_registration_never_removes_a_topic() -> None:
-    table = RouteTable()
+def test_registration_never_removes_a_topic(table: RouteTable) -> None:
     register(table, broker(), topics("T", "U"))
 
     register(table, broker(), topics("U"), V2)
@@ -128,104 +121,86 @@ def test_registration_never_removes_a_topic() -> None:
     assert table.topics().topic_list == ["T", "U"]
 
 
-def test_a_slave_that_became_the_master_leaves_its_old_place() -> None:
-    table = with_pair()
-    table.unregister("C", "a", broker_id=0, address=MASTER)
+def test_a_slave_that_became_the_master_leaves_its_old_place(pair: RouteTable) -> None:
+    pair.unregister("C", "a", broker_id=0, address=MASTER)
 
-    register(table, broker(SLAVE, broker_id=0), topics("T"), conn_id=2)
+    register(pair, broker(SLAVE, broker_id=0), topics("T"), conn_id=2)
 
-    assert addresses(table) == {0: SLAVE}
+    assert addresses(pair) == {0: SLAVE}
 
 
-def test_unregister_forgets_the_address_and_with_the_last_one_the_topics() -> None:
-    table = with_pair()
-
-    table.unregister("C", "a", broker_id=0, address=MASTER)
-    slave_only = addresses(table)
-    table.unregister("C", "a", broker_id=1, address=SLAVE)
+def test_unregister_forgets_the_address_and_with_the_last_one_the_topics(pair: RouteTable) -> None:
+    pair.unregister("C", "a", broker_id=0, address=MASTER)
+    slave_only = addresses(pair)
+    pair.unregister("C", "a", broker_id=1, address=SLAVE)
 
     assert slave_only == {1: SLAVE}
-    assert table.route("T") is None
-    assert table.topics().topic_list == []
-    assert table.cluster_info().cluster_addr_table == {}
+    assert pair.route("T") is None
+    assert pair.topics().topic_list == []
+    assert pair.cluster_info().cluster_addr_table == {}
 
 
-def test_a_late_unregister_does_not_drop_who_took_over() -> None:
-    table = with_pair()
-    register(table, broker("10.0.0.9:10911", broker_id=0), topics("T"), conn_id=3)
+def test_a_late_unregister_does_not_drop_who_took_over(pair: RouteTable) -> None:
+    register(pair, broker("10.0.0.9:10911", broker_id=0), topics("T"), conn_id=3)
 
-    table.unregister("C", "a", broker_id=0, address=MASTER)
+    pair.unregister("C", "a", broker_id=0, address=MASTER)
 
-    assert addresses(table)[0] == "10.0.0.9:10911"
-
-
-def test_unregister_of_an_unknown_broker_changes_nothing() -> None:
-    table = with_pair()
-
-    table.unregister("C", "nobody", broker_id=0, address="1.1.1.1:1")
-    table.unregister("X", "a", broker_id=7, address=MASTER)
-
-    assert addresses(table) == {0: MASTER, 1: SLAVE}
+    assert addresses(pair)[0] == "10.0.0.9:10911"
 
 
-def test_a_closed_connection_drops_its_broker_at_once() -> None:
-    table = with_pair()
+def test_unregister_of_an_unknown_broker_changes_nothing(pair: RouteTable) -> None:
+    pair.unregister("C", "nobody", broker_id=0, address="1.1.1.1:1")
+    pair.unregister("X", "a", broker_id=7, address=MASTER)
 
-    assert table.connection_closed(1) == [Lost(MASTER, 1)]
-
-    assert addresses(table) == {1: SLAVE}
-    assert table.connection_closed(99) == []
+    assert addresses(pair) == {0: MASTER, 1: SLAVE}
 
 
-def test_closing_the_old_connection_of_a_reconnected_broker_drops_nothing() -> None:
-    table = with_pair()
-    register(table, broker(), conn_id=3)
+def test_a_closed_connection_drops_its_broker_at_once(pair: RouteTable) -> None:
+    assert pair.connection_closed(1) == [Lost(MASTER, 1)]
 
-    assert table.connection_closed(1) == []
-
-    assert addresses(table) == {0: MASTER, 1: SLAVE}
+    assert addresses(pair) == {1: SLAVE}
+    assert pair.connection_closed(99) == []
 
 
-def test_a_broker_expires_after_two_silent_minutes() -> None:
-    table = with_pair()
+def test_closing_the_old_connection_of_a_reconnected_broker_drops_nothing(pair: RouteTable) -> None:
+    register(pair, broker(), conn_id=3)
 
-    assert table.expire(BROKER_EXPIRES_MS) == []
-    register(table, broker(SLAVE), {}, conn_id=2, now_ms=BROKER_EXPIRES_MS)
-    assert table.expire(BROKER_EXPIRES_MS + 1) == [Lost(MASTER, 1)]
-    assert addresses(table) == {1: SLAVE}
+    assert pair.connection_closed(1) == []
 
-
-def test_a_broker_that_only_asks_for_its_version_stays() -> None:
-    table = with_pair()
-
-    table.touch(MASTER, BROKER_EXPIRES_MS)
-    table.touch("1.1.1.1:1", BROKER_EXPIRES_MS)
-
-    assert [lost.address for lost in table.expire(BROKER_EXPIRES_MS + 1)] == [SLAVE]
+    assert addresses(pair) == {0: MASTER, 1: SLAVE}
 
 
-def test_data_version_of_the_last_registration() -> None:
-    table = with_pair()
-
-    assert table.data_version(MASTER) == V1
-    assert table.data_version("1.1.1.1:1") is None
-    assert not table.is_changed(MASTER, V1)
-    assert table.is_changed(MASTER, V2)
-    assert table.is_changed("1.1.1.1:1", V1)
+def test_a_broker_expires_after_two_silent_minutes(pair: RouteTable) -> None:
+    assert pair.expire(BROKER_EXPIRES_MS) == []
+    register(pair, broker(SLAVE), {}, conn_id=2, now_ms=BROKER_EXPIRES_MS)
+    assert pair.expire(BROKER_EXPIRES_MS + 1) == [Lost(MASTER, 1)]
+    assert addresses(pair) == {1: SLAVE}
 
 
-def test_wipe_takes_the_write_bit_until_topics_are_registered_anew() -> None:
-    table = with_pair()
+def test_a_broker_that_only_asks_for_its_version_stays(pair: RouteTable) -> None:
+    pair.touch(MASTER, BROKER_EXPIRES_MS)
+    pair.touch("1.1.1.1:1", BROKER_EXPIRES_MS)
 
-    assert finished(table.wipe_write_perm("a")) == 3
-    assert perms(table) == [4]
-    assert finished(table.wipe_write_perm("nobody")) == 0
-    register(table, broker(), topics("T"), V2)
-    assert perms(table) == [6]
+    assert [lost.address for lost in pair.expire(BROKER_EXPIRES_MS + 1)] == [SLAVE]
 
 
-def test_add_write_perm_gives_exactly_six() -> None:
-    table = RouteTable()
+def test_data_version_of_the_last_registration(pair: RouteTable) -> None:
+    assert pair.data_version(MASTER) == V1
+    assert pair.data_version("1.1.1.1:1") is None
+    assert not pair.is_changed(MASTER, V1)
+    assert pair.is_changed(MASTER, V2)
+    assert pair.is_changed("1.1.1.1:1", V1)
+
+
+def test_wipe_takes_the_write_bit_until_topics_are_registered_anew(pair: RouteTable) -> None:
+    assert finished(pair.wipe_write_perm("a")) == 3
+    assert perms(pair) == [4]
+    assert finished(pair.wipe_write_perm("nobody")) == 0
+    register(pair, broker(), topics("T"), V2)
+    assert perms(pair) == [6]
+
+
+def test_add_write_perm_gives_exactly_six(table: RouteTable) -> None:
     register(table, broker(), topics("TBW102", perm=7))
 
     assert finished(table.add_write_perm("a")) == 1
@@ -233,37 +208,35 @@ def test_add_write_perm_gives_exactly_six() -> None:
     assert perms(table, "TBW102") == [6]
 
 
-def test_delete_topic_everywhere_or_in_one_cluster() -> None:
-    table = with_pair()
+def test_delete_topic_everywhere_or_in_one_cluster(pair: RouteTable) -> None:
     other = broker("10.0.1.1:10911", broker_name="b", cluster_name="D", broker_id=0)
-    register(table, other, topics("T", "U"), conn_id=3)
+    register(pair, other, topics("T", "U"), conn_id=3)
 
-    table.delete_topic("T", "C")
-    left = table.route("T")
-    table.delete_topic("T", "D")
-    table.delete_topic("U")
-    table.delete_topic("nothing")
-    table.delete_topic("a", "nowhere")
+    pair.delete_topic("T", "C")
+    left = pair.route("T")
+    pair.delete_topic("T", "D")
+    pair.delete_topic("U")
+    pair.delete_topic("nothing")
+    pair.delete_topic("a", "nowhere")
 
     assert left is not None
     assert [queue.broker_name for queue in left.queue_datas] == ["b"]
-    assert table.topics().topic_list == ["a", "C"]
+    assert pair.topics().topic_list == ["a", "C"]
 
 
-def test_topics_of_cluster() -> None:
-    table = with_pair()
+def test_topics_of_cluster(pair: RouteTable) -> None:
     other = broker("10.0.1.1:10911", broker_name="b", cluster_name="D", broker_id=0)
-    register(table, other, topics("U"), conn_id=3)
+    register(pair, other, topics("U"), conn_id=3)
 
-    assert table.topics_of_cluster("D").topic_list == ["U"]
-    assert table.topics_of_cluster("C").topic_list == ["T", "a", "C"]
-    assert table.topics_of_cluster("nowhere").topic_list == []
+    assert pair.topics_of_cluster("D").topic_list == ["U"]
+    assert pair.topics_of_cluster("C").topic_list == ["T", "a", "C"]
+    assert pair.topics_of_cluster("nowhere").topic_list == []
 
 
-def test_system_topics_are_clusters_brokers_and_one_address() -> None:
+def test_system_topics_are_clusters_brokers_and_one_address(pair: RouteTable) -> None:
     assert RouteTable().system_topics().broker_addr is None
 
-    answer = with_pair().system_topics()
+    answer = pair.system_topics()
 
     assert (answer.topic_list, answer.broker_addr) == (["C", "a"], MASTER)
 
@@ -276,8 +249,7 @@ def test_system_topics_are_clusters_brokers_and_one_address() -> None:
         (Unit.UNIT_SUB_NOT_UNIT, ["sub"]),
     ],
 )
-def test_unit_topics_by_their_flags(unit: Unit, expected: list[str]) -> None:
-    table = RouteTable()
+def test_unit_topics_by_their_flags(table: RouteTable, unit: Unit, expected: list[str]) -> None:
     flags = {"none": 0, "unit": 1, "sub": 2, "both": 3}
     register(
         table,
@@ -288,16 +260,14 @@ def test_unit_topics_by_their_flags(unit: Unit, expected: list[str]) -> None:
     assert table.unit_topics(unit).topic_list == expected
 
 
-def test_cluster_info_has_every_broker_and_cluster() -> None:
-    info = with_pair().cluster_info()
+def test_cluster_info_has_every_broker_and_cluster(pair: RouteTable) -> None:
+    info = pair.cluster_info()
 
     assert info.broker_addr_table["a"].broker_addrs == {0: MASTER, 1: SLAVE}
     assert info.cluster_addr_table == {"C": ["a"]}
 
 
-def test_filter_servers_come_with_the_route() -> None:
-    table = RouteTable()
-
+def test_filter_servers_come_with_the_route(table: RouteTable) -> None:
     register(table, broker(), filter_servers=("10.0.0.1:30001",))
 
     route = table.route("T")
@@ -320,9 +290,7 @@ def test_filter_servers_come_with_the_route() -> None:
         {"broker_id": -1},
     ],
 )
-def test_what_cannot_be_a_broker_is_refused_and_changes_nothing(changes) -> None:
-    table = RouteTable()
-
+def test_what_cannot_be_a_broker_is_refused_and_changes_nothing(table: RouteTable, changes) -> None:
     with pytest.raises(BadRegistration):
         register(table, broker(**changes))
 
@@ -331,18 +299,14 @@ def test_what_cannot_be_a_broker_is_refused_and_changes_nothing(changes) -> None
 
 
 @pytest.mark.parametrize("name", ["", "a\0b", " T", "t" * 256])
-def test_what_cannot_be_a_topic_is_refused(name: str) -> None:
-    table = RouteTable()
-
+def test_what_cannot_be_a_topic_is_refused(table: RouteTable, name: str) -> None:
     with pytest.raises(BadRegistration, match="topic is"):
         register(table, broker(), {name: TopicConfig(name)})
 
     assert table.cluster_info().cluster_addr_table == {}
 
 
-def test_a_host_name_with_dots_is_a_topic_too() -> None:
-    table = RouteTable()
-
+def test_a_host_name_with_dots_is_a_topic_too(table: RouteTable) -> None:
     register(table, broker(broker_name="mq-1.example.org"), topics("mq-1.example.org"))
 
     assert table.topics().topic_list == ["mq-1.example.org"]
@@ -353,25 +317,25 @@ def promoted(table: RouteTable) -> None:
     register(table, broker(SLAVE, broker_id=0), conn_id=2, epoch=7)
 
 
-def test_master_with_a_lower_epoch_does_not_take_the_place_back() -> None:
-    table = with_pair()
-    promoted(table)
+def test_master_with_a_lower_epoch_does_not_take_the_place_back(pair: RouteTable) -> None:
+    promoted(pair)
 
     with pytest.raises(OldEpoch, match=r"epoch 0, and a broker of this name has told epoch 7"):
-        register(table, broker(MASTER))
+        register(pair, broker(MASTER))
 
-    assert addresses(table) == {0: SLAVE}
-    assert table.epoch("a") == 7
+    assert addresses(pair) == {0: SLAVE}
+    assert pair.epoch("a") == 7
 
 
-def test_master_that_is_still_there_loses_its_place_when_a_slave_tells_a_higher_epoch() -> None:
-    table = with_pair()
-    register(table, broker(SLAVE), {}, conn_id=2, epoch=7)
+def test_master_that_is_still_there_loses_its_place_when_a_slave_tells_a_higher_epoch(
+    pair: RouteTable,
+) -> None:
+    register(pair, broker(SLAVE), {}, conn_id=2, epoch=7)
 
     with pytest.raises(OldEpoch):
-        register(table, broker(MASTER))
+        register(pair, broker(MASTER))
 
-    assert addresses(table) == {1: SLAVE}
+    assert addresses(pair) == {1: SLAVE}
 
 
 def test_a_master_that_goes_while_its_topics_are_taken_in_leaves_none(
@@ -390,44 +354,42 @@ def test_a_master_that_goes_while_its_topics_are_taken_in_leaves_none(
     assert (table.topic_count, table.data_version(MASTER)) == (0, None)
 
 
-def test_old_master_is_refused_while_the_new_one_is_away() -> None:
-    table = with_pair()
-    promoted(table)
-    table.connection_closed(1)
-    table.connection_closed(2)
+def test_old_master_is_refused_while_the_new_one_is_away(pair: RouteTable) -> None:
+    promoted(pair)
+    pair.connection_closed(1)
+    pair.connection_closed(2)
 
     with pytest.raises(OldEpoch):
-        register(table, broker(MASTER))
+        register(pair, broker(MASTER))
 
-    assert table.route("T") is None
+    assert pair.route("T") is None
 
 
 @pytest.mark.parametrize("epoch", [7, 8])
-def test_master_with_the_same_or_a_higher_epoch_takes_the_place(epoch: int) -> None:
-    table = with_pair()
-    promoted(table)
+def test_master_with_the_same_or_a_higher_epoch_takes_the_place(
+    pair: RouteTable, epoch: int
+) -> None:
+    promoted(pair)
 
-    register(table, broker(MASTER), epoch=epoch)
+    register(pair, broker(MASTER), epoch=epoch)
 
-    assert addresses(table)[0] == MASTER
-
-
-def test_old_master_is_welcome_as_a_slave() -> None:
-    table = with_pair()
-    promoted(table)
-
-    register(table, broker(MASTER, broker_id=1), {})
-
-    assert addresses(table) == {0: SLAVE, 1: MASTER}
+    assert addresses(pair)[0] == MASTER
 
 
-def test_epoch_of_one_name_says_nothing_of_another() -> None:
-    table = with_pair()
-    promoted(table)
+def test_old_master_is_welcome_as_a_slave(pair: RouteTable) -> None:
+    promoted(pair)
 
-    register(table, broker("10.0.0.9:10911", broker_name="b", broker_id=0))
+    register(pair, broker(MASTER, broker_id=1), {})
 
-    assert addresses(table)[0] == SLAVE
+    assert addresses(pair) == {0: SLAVE, 1: MASTER}
+
+
+def test_epoch_of_one_name_says_nothing_of_another(pair: RouteTable) -> None:
+    promoted(pair)
+
+    register(pair, broker("10.0.0.9:10911", broker_name="b", broker_id=0))
+
+    assert addresses(pair)[0] == SLAVE
 
 
 def test_epochs_are_kept_of_so_many_names_and_of_the_last_ones(

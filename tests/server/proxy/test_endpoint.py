@@ -423,9 +423,7 @@ async def test_a_consumer_is_a_member_of_its_group_until_it_says_goodbye(desk: B
 
 
 @on_a_bench
-async def test_a_broker_asks_a_client_for_its_threads_and_to_consume_a_message(
-    desk: Bench,
-) -> None:
+async def test_a_broker_asks_a_client_for_its_threads_and_to_consume_a_message(desk: Bench) -> None:
     await desk.topic("T")
     client = desk.client("c")
     sent = await client.send(message("T", b"verified", message_id="UNIQUE"))

@@ -1,8 +1,6 @@
 """String.hashCode and what RocketMQ makes of it; the numbers are from a JVM."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +9,7 @@ from hypothesis import strategies as st
 from storefmt.formats import javahash
 from storefmt.formats.javahash import index_key_hash, string_hash, tags_code
 from storefmt.formats.kernels import PURE
-from tests.golden import REPOSITORY
+from tests.programs import python
 
 UNIQUE = "TopicTest#FD00000000000000000000000000000272BB4E0E2F2A67EC3C1B0000"
 
@@ -77,14 +75,7 @@ def test_environment_forces_the_plain_way(pure: str) -> None:
         "print(javahash._hash.__name__, index_table._way.add_rows.__name__)"
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, PURE: pure},
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = python("-c", program, env={**os.environ, PURE: pure})
 
     way = "pure" if pure or "compiled" not in javahash.hashes() else "compiled"
     assert done.stdout.split() == [f"hash_{way}", f"add_rows_{way}"]

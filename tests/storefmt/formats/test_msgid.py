@@ -6,13 +6,7 @@ import pytest
 
 from storefmt.errors import BadCall
 from storefmt.formats.hosts import parse_host
-from storefmt.formats.msgid import (
-    UniqueId,
-    UniqueIds,
-    decode_unique_id,
-    offset_id,
-    parse_offset_id,
-)
+from storefmt.formats.msgid import UniqueId, UniqueIds, decode_unique_id, offset_id, parse_offset_id
 from tests.storefmt.corpus import STORES
 
 NOON_MS = int(datetime(2026, 11, 21, 12).timestamp() * 1000)

@@ -3,8 +3,6 @@
 import mmap
 import os
 import random
-import subprocess
-import sys
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +11,7 @@ from hypothesis import strategies as st
 from storefmt.errors import BadCall
 from storefmt.formats import kernels, scan
 from storefmt.formats.message import encode_record
-from tests.golden import REPOSITORY
+from tests.programs import python
 from tests.storefmt.broken import guarded_page
 from tests.storefmt.formats.test_message import SMALL
 
@@ -96,13 +94,6 @@ def test_scan_outside_of_the_data_is_refused_on_every_way(scan_way: str) -> None
 def test_environment_forces_the_plain_way(pure: str) -> None:
     program = "from storefmt.formats import scan; print(scan._scan is scan.scan_pure)"
 
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, kernels.PURE: pure},
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = python("-c", program, env={**os.environ, kernels.PURE: pure})
 
     assert done.stdout.strip() == str(bool(pure) or COMPILED is None)

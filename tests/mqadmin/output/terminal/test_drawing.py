@@ -3,8 +3,6 @@
 import io
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +16,7 @@ from mqadmin.output.printer import Look
 from mqadmin.output.rows import EpochMs, Row
 from mqadmin.output.times import age_text, epoch_ms_of, iso_utc
 from tests.mqadmin.conftest import Result
+from tests.programs import python
 
 NOW_MS = 1_764_000_000_000
 LAG_COLUMNS = load("group lag").columns
@@ -318,9 +317,7 @@ print(exit_code, "rich" in sys.modules, file=sys.stderr)
 @pytest.mark.parametrize("output", ["table", "json", "csv", "yaml"])
 def test_a_pipe_never_loads_rich(output: str) -> None:
     words = ("context", "list", "-o", output)
-    done = subprocess.run(
-        [sys.executable, "-c", PROBE, *words], capture_output=True, text=True, check=True
-    )
+    done = python("-c", PROBE, *words)
 
     assert done.stderr.splitlines()[-1].endswith("False")
 

@@ -8,10 +8,8 @@ import pytest
 
 from mqclient.consumer.listener import consume_concurrently
 from mqclient.consumer.listener.consume_concurrently import ConsumeConcurrently
-from mqclient.consumer.listener.listeners import (
-    ConsumeConcurrentlyContext,
-    ConsumeConcurrentlyStatus,
-)
+from mqclient.consumer.listener.listeners import ConsumeConcurrentlyContext
+from mqclient.consumer.listener.listeners import ConsumeConcurrentlyStatus as Status
 from mqclient.consumer.settings import PushSettings
 from mqclient.consumer.state.consumer_state import ConsumerState
 from mqclient.consumer.state.process_queue import ProcessQueue
@@ -22,8 +20,8 @@ from tests.mqclient.consuming import QUEUE, consuming, filled
 from tests.mqclient.fake import NOW_MS, FakeServer, serving
 from tests.waiting import until
 
-OK = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
-LATER = ConsumeConcurrentlyStatus.RECONSUME_LATER
+OK = Status.CONSUME_SUCCESS
+LATER = Status.RECONSUME_LATER
 Scene = tuple[FakeServer, ConsumerState, ConsumeConcurrently, ProcessQueue]
 
 
@@ -56,9 +54,7 @@ def given_back(fake: FakeServer) -> list[tuple[str, str]]:
 
 
 async def test_what_lies_behind_ack_index_is_given_back_with_the_listeners_delay() -> None:
-    async def listen(
-        messages: list[MessageExt], context: ConsumeConcurrentlyContext
-    ) -> ConsumeConcurrentlyStatus:
+    async def listen(messages: list[MessageExt], context: ConsumeConcurrentlyContext) -> Status:
         context.ack_index, context.delay_level = 0, 4
         return OK
 
@@ -115,9 +111,7 @@ async def test_what_the_broker_does_not_take_back_is_tried_here_and_holds_the_po
     monkeypatch.setattr(consume_concurrently, "TRY_AGAIN_S", 0.01)
     seen: list[tuple[bytes, int]] = []
 
-    async def listen(
-        messages: list[MessageExt], context: ConsumeConcurrentlyContext
-    ) -> ConsumeConcurrentlyStatus:
+    async def listen(messages: list[MessageExt], context: ConsumeConcurrentlyContext) -> Status:
         (message,) = messages
         seen.append((message.body, message.reconsume_times))
         return LATER if message.body == b"b" and message.reconsume_times < 2 else OK
@@ -134,9 +128,7 @@ async def test_what_the_broker_does_not_take_back_is_tried_here_and_holds_the_po
 async def test_a_body_that_cannot_be_decompressed_goes_to_the_dead_letters() -> None:
     seen: list[bytes] = []
 
-    async def listen(
-        messages: list[MessageExt], context: ConsumeConcurrentlyContext
-    ) -> ConsumeConcurrentlyStatus:
+    async def listen(messages: list[MessageExt], context: ConsumeConcurrentlyContext) -> Status:
         seen.extend(message.body for message in messages)
         return OK
 
@@ -165,9 +157,7 @@ async def test_a_listener_over_its_time_loses_its_messages_and_its_late_answer_i
     now_ms = [NOW_MS]
     release = asyncio.Event()
 
-    async def listen(
-        messages: list[MessageExt], context: ConsumeConcurrentlyContext
-    ) -> ConsumeConcurrentlyStatus:
+    async def listen(messages: list[MessageExt], context: ConsumeConcurrentlyContext) -> Status:
         await release.wait()
         return OK
 
@@ -189,9 +179,7 @@ async def test_a_listener_over_its_time_loses_its_messages_and_its_late_answer_i
 async def test_a_dropped_queue_moves_no_position() -> None:
     at_work, may_end = asyncio.Event(), asyncio.Event()
 
-    async def listen(
-        messages: list[MessageExt], context: ConsumeConcurrentlyContext
-    ) -> ConsumeConcurrentlyStatus:
+    async def listen(messages: list[MessageExt], context: ConsumeConcurrentlyContext) -> Status:
         at_work.set()
         await may_end.wait()
         return OK
@@ -209,9 +197,7 @@ async def test_pool_grows_and_shrinks_while_listeners_are_at_work() -> None:
     running = [0, 0]
     release = asyncio.Event()
 
-    async def listen(
-        messages: list[MessageExt], context: ConsumeConcurrentlyContext
-    ) -> ConsumeConcurrentlyStatus:
+    async def listen(messages: list[MessageExt], context: ConsumeConcurrentlyContext) -> Status:
         running[0] += 1
         running[1] = max(running)
         await release.wait()

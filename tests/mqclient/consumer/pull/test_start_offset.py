@@ -7,11 +7,7 @@ from mqclient.consumer.state.offset_store import RemoteOffsets
 from mqclient.errors import BrokerRefused
 from remoting.bodies import ConsumeFromWhere, MessageQueue
 from remoting.codes import RequestCode, ResponseCode
-from remoting.headers import (
-    GetMaxOffsetResponse,
-    QueryConsumerOffsetResponse,
-    SearchOffsetResponse,
-)
+from remoting.headers import GetMaxOffsetResponse, QueryConsumerOffsetResponse, SearchOffsetResponse
 from tests.mqclient.fake import FakeServer
 
 LAST = ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET

@@ -1,7 +1,5 @@
 """The live source and sink in a real Spark session, with one of our brokers."""
 
-from collections.abc import Iterator
-
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -9,20 +7,12 @@ from pyspark.sql import functions as fn
 
 from pipeline.frames import commitlog
 from pipeline.sources.live.write import DEDUP_PROPERTY
-from server.pytest_plugin import RocketMQ, running_pair
-from tests.pipeline.livetopics import fill, make
+from server.pytest_plugin import RocketMQ
+from tests.pipeline.livetopics import filled_pair, make
 
 pytestmark = pytest.mark.spark
 COUNT = 90
-
-
-@pytest.fixture(scope="module")
-def pair() -> Iterator[RocketMQ]:
-    """Yield a pair with one filled topic."""
-    with running_pair() as started:
-        make(started.namesrv, "Orders")
-        fill(started.namesrv, "Orders", COUNT)
-        yield started
+pair = filled_pair("Orders", COUNT)
 
 
 def load(spark: SparkSession, pair: RocketMQ, topic: str = "Orders", **options: str) -> DataFrame:

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from pipeline.sources.store.tables import Reading, default_columns, plan, read, table_names
+from pipeline.sources.store.tables import Reading, default_columns, table_names
 from storefmt.arrow.columns import SCHEMA
 from storefmt.config.fastjson import loads
 from storefmt.formats.consumequeue import FILLER_SIZE
 from tests.golden import Golden
+from tests.pipeline.sources.store.reading import rows_of
 from tests.storefmt.offline.stores import store_of
 
 CRASHED = tuple(
@@ -61,12 +62,7 @@ def rows(directory: Path, table: str, columns: tuple[str, ...] = ()) -> list[dic
         rows_max=97,
         check_crc=table == "commitlog",
     )
-    return [
-        row
-        for task in plan(directory, reading)
-        for batch in read(task, reading)
-        for row in batch.to_pylist()
-    ]
+    return rows_of(directory, reading)
 
 
 @pytest.mark.parametrize("name", STORES)

@@ -7,12 +7,12 @@ import pyarrow as pa
 import pytest
 
 from pipeline.sources.store.inflated import inflated
-from pipeline.sources.store.tables import Reading, plan, read
 from storefmt.errors import RecordDamaged
 from storefmt.formats.message import Record
 from storefmt.formats.sysflag import COMPRESSED, inflate
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
+from tests.pipeline.sources.store.reading import rows
 
 PLAIN = b"a body that says hello"
 BROKEN = b"\x78\x9cnot zlib"
@@ -24,11 +24,8 @@ def batch(*bodies: tuple[bytes, int]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns, schema=schema)
 
 
-def rows(store: Path, **options: object) -> list[dict[str, object]]:
-    reading = Reading(columns=("log_offset", "body"), **options)  # type: ignore[arg-type]
-    return [
-        row for task in plan(store, reading) for b in read(task, reading) for row in b.to_pylist()
-    ]
+def bodies(store: Path, **options: object) -> list[dict[str, object]]:
+    return rows(store, columns=("log_offset", "body"), **options)
 
 
 def test_bodies_of_a_store_are_decompressed_when_asked_for(golden: Golden) -> None:
@@ -37,8 +34,8 @@ def test_bodies_of_a_store_are_decompressed_when_asked_for(golden: Golden) -> No
         records = [item for item in opened.records() if isinstance(item, Record)]
     packed = [record for record in records if record.sys_flag & COMPRESSED]
 
-    stored = {row["log_offset"]: row["body"] for row in rows(store)}
-    given = {row["log_offset"]: row["body"] for row in rows(store, decompress=True)}
+    stored = {row["log_offset"]: row["body"] for row in bodies(store)}
+    given = {row["log_offset"]: row["body"] for row in bodies(store, decompress=True)}
 
     assert packed
     assert stored == {record.log_offset: record.body for record in records}

@@ -1,31 +1,20 @@
 """Layouts beside the usual one: Raft logs, batch consume queues, logs with files that are gone."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pipeline.errors import BadOption
 from pipeline.sources.store.log_tables import Gap
 from pipeline.sources.store.options import reading_of
-from pipeline.sources.store.tables import DAMAGE, Layout, Reading, default_columns, plan, read
+from pipeline.sources.store.tables import DAMAGE, Layout, Reading, plan
 from storefmt.arrow.columns import SCHEMA
 from storefmt.errors import DamageKind, NotAStore, RecordDamaged
 from tests.golden import Golden
+from tests.pipeline.sources.store.reading import rows
 from tests.storefmt.vectors import expected_of, raft_records, unpack
 
 MESSAGES = tuple(name for name in SCHEMA.names if name != "crc_ok")
-
-
-def rows(directory: Path, table: str = "commitlog", **options: Any) -> list[dict[str, Any]]:
-    columns = options.pop("columns", default_columns(table))
-    reading = Reading(table=table, columns=columns, **options)
-    return [
-        row
-        for task in plan(directory, reading)
-        for batch in read(task, reading)
-        for row in batch.to_pylist()
-    ]
 
 
 @pytest.mark.parametrize("layout", [Layout.AUTO, Layout.DLEDGER])

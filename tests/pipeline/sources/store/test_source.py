@@ -8,9 +8,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pipeline.frames import commitlog, damage, table
-from pipeline.sources.store.tables import Reading, default_columns, plan, read, table_names
+from pipeline.sources.store.tables import table_names
 from storefmt.arrow.columns import SCHEMA
 from tests.golden import Golden
+from tests.pipeline.sources.store.reading import rows
 
 pytestmark = pytest.mark.spark
 
@@ -135,13 +136,7 @@ def test_a_column_of_another_type_is_refused(spark: SparkSession, basic: Path) -
 def test_every_table_is_in_spark_what_it_is_without(
     spark: SparkSession, basic: Path, name: str
 ) -> None:
-    reading = Reading(table=name, columns=default_columns(name))
-    here = [
-        row
-        for task in plan(basic, reading)
-        for batch in read(task, reading)
-        for row in batch.to_pylist()
-    ]
+    here = rows(basic, name)
 
     there = table(spark, name, str(basic)).toArrow().to_pylist()
 

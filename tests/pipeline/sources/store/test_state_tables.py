@@ -1,7 +1,6 @@
 """Every table of a store equals what the offline reader says; no Spark here."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -10,19 +9,10 @@ from storefmt.errors import RecordDamaged
 from storefmt.formats.consumequeue import CQ_ENTRY, FILLER
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
+from tests.pipeline.sources.store.reading import rows
 from tests.work import lines_of
 
 STORES = ["basic", "kinds", "ipv6", "retention"]
-
-
-def rows(directory: Path, table: str, **options: Any) -> list[dict[str, Any]]:
-    reading = Reading(table=table, columns=default_columns(table), **options)
-    return [
-        row
-        for task in plan(directory, reading)
-        for batch in read(task, reading)
-        for row in batch.to_pylist()
-    ]
 
 
 @pytest.mark.parametrize("name", STORES)
@@ -59,13 +49,7 @@ def test_the_fillers_of_a_queue_that_starts_late_are_no_entries(
 
     assert [row["queue_offset"] for row in found] == [filler_count + n for n in range(5)]
     assert [row["log_offset"] for row in found] == [0, 100, 200, 300, 400]
-    reading = Reading(table="files", columns=("path", "records"))
-    files = [
-        row
-        for task in plan(directory, reading)
-        for batch in read(task, reading)
-        for row in batch.to_pylist()
-    ]
+    files = rows(directory, "files", columns=("path", "records"))
     assert {"path": f"consumequeue/late/0/{0:020d}", "records": 5} in files
 
 

@@ -3,8 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +28,7 @@ from pipeline.sources.store.tables import Reading, default_columns, plan, read, 
 from storefmt.errors import NotAStore, StoreError
 from storefmt.formats.scan import LogFile
 from tests.golden import Golden
+from tests.programs import python
 from tests.storefmt.offline.repair.test_rebuild import PARTS, assert_same_files
 
 
@@ -226,9 +225,7 @@ def test_workers_of_spark_read_s3(golden: Golden, s3: str) -> None:
     store = golden.store("ipv6")
     there = upload(store, s3)
 
-    line = [sys.executable, "-m", "pipeline", "stats", there, "--master", "local[1]"]
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    done = python("-m", "pipeline", "stats", there, "--master", "local[1]")
 
-    assert done.returncode == 0, done.stderr
     total = sum(json.loads(line)["messages"] for line in done.stdout.splitlines())
     assert total == len(rows(str(store), "commitlog"))

@@ -23,6 +23,7 @@ from storefmt.formats.message import encode_record
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
+from tests.pipeline.sources.store.reading import rows
 from tests.storefmt.formats.test_message import SMALL
 from tests.storefmt.offline.damages import DAMAGES, LOG_OFFSET_POS, LOG_OFFSETS
 
@@ -54,15 +55,11 @@ def test_damage_is_a_row_with_its_place(golden: Golden, check_crc: bool) -> None
     case = "01-bitflip-body-early" if check_crc else "33-magic-wrong"
     change = next(d for d in golden.damages() if d["case"] == case)["changes"][0]
     hit = int(Path(change["file"]).name) + change["offset"]
-    reading = Reading(table=DAMAGE, columns=default_columns(DAMAGE), check_crc=check_crc)
 
-    store = golden.damaged(case)
-    rows = [row for s in plan(store) for batch in read(s, reading) for row in batch.to_pylist()]
+    (row,) = rows(golden.damaged(case), DAMAGE, check_crc=check_crc)
 
-    assert len(rows) == 1
-    start = rows[0]["log_offset"]
-    assert start <= hit < start + rows[0]["length"]
-    assert rows[0]["kind"] == ("bad_crc" if check_crc else "bad_magic")
+    assert row["log_offset"] <= hit < row["log_offset"] + row["length"]
+    assert row["kind"] == ("bad_crc" if check_crc else "bad_magic")
 
 
 OF_RECORDS = {str(kind) for kind in DamageKind}
@@ -70,14 +67,9 @@ OF_RECORDS = {str(kind) for kind in DamageKind}
 
 
 def damage_rows(store: Path, split_size: int = SPLIT_SIZE) -> list[tuple[str, int, int, str]]:
-    reading = Reading(
-        table=DAMAGE, columns=default_columns(DAMAGE), check_crc=True, split_size=split_size
-    )
     return [
         (row["file"], row["log_offset"], row["length"], row["kind"])
-        for split in plan(store, reading)
-        for batch in read(split, reading)
-        for row in batch.to_pylist()
+        for row in rows(store, DAMAGE, check_crc=True, split_size=split_size)
     ]
 
 

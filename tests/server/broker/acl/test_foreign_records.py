@@ -12,12 +12,7 @@ from remoting.aio.client import RemotingClient
 from remoting.bodies import HeartbeatData, ProducerData
 from remoting.codes import RequestCode
 from remoting.command import Command
-from remoting.headers import (
-    ConsumerSendMsgBack,
-    QueryMessage,
-    UnregisterClient,
-    ViewMessage,
-)
+from remoting.headers import ConsumerSendMsgBack, QueryMessage, UnregisterClient, ViewMessage
 from server.broker.acl.gate import topic_at
 from server.runtime.clock import SystemClock
 from storefmt.formats.batch import BatchEntry, join_batch

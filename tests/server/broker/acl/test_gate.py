@@ -25,6 +25,18 @@ def sent(**changes: object) -> Command:
     return Command.request(RequestCode.SEND_MESSAGE_V2, send(**changes), body=b"hello")
 
 
+def committing(sent: Command, group: str) -> Command:
+    """Return the request that commits what was sent."""
+    header = EndTransaction(
+        producer_group=group,
+        tran_state_table_offset=int(sent.ext["queueOffset"]),
+        commit_log_offset=int(sent.ext["msgId"][16:], 16),
+        commit_or_rollback=8,
+        msg_id="K1",
+    )
+    return Command.request(RequestCode.END_TRANSACTION, header)
+
+
 async def test_a_broker_with_accounts_answers_those_who_sign(tmp_path: Path) -> None:
     home = write_home(tmp_path / "home")
 
@@ -100,14 +112,7 @@ async def test_only_who_may_send_to_its_topic_decides_on_a_half_message_of_its_g
         assert (half.code, plain.code) == (0, 0)
 
         async def end(answer: Command, by: str | None, group: str) -> tuple[int, str]:
-            header = EndTransaction(
-                producer_group=group,
-                tran_state_table_offset=int(answer.ext["queueOffset"]),
-                commit_log_offset=int(answer.ext["msgId"][16:], 16),
-                commit_or_rollback=8,
-                msg_id="K1",
-            )
-            told = await ask(desk, Command.request(RequestCode.END_TRANSACTION, header), by)
+            told = await ask(desk, committing(answer, group), by)
             return told.code, (told.remark or "").rpartition(": ")[2]
 
         assert [
@@ -136,14 +141,7 @@ async def test_gate_that_has_to_read_a_cold_message_lets_sends_pass(
         half = await ask(desk, sent(properties="TRAN_MSG\1true\2PGROUP\1PG", sys_flag=4), USER)
         may_read = hold_cold_reads(monkeypatch)
         forget(tmp_path / "store")
-        header = EndTransaction(
-            producer_group="PG",
-            tran_state_table_offset=int(half.ext["queueOffset"]),
-            commit_log_offset=int(half.ext["msgId"][16:], 16),
-            commit_or_rollback=8,
-            msg_id="K1",
-        )
-        command = Command.request(RequestCode.END_TRANSACTION, header)
+        command = committing(half, "PG")
         sign(command, by, SECRETS[by])
         told = asyncio.ensure_future(desk.client.invoke(desk.address, command, timeout_s=60))
         cold = desk.app.broker.cold

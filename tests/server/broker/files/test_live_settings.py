@@ -218,9 +218,7 @@ async def test_pulls_answer_as_many_messages_as_are_allowed_now(desk: Desk) -> N
     assert counts == [2, 5]
 
 
-async def test_sends_are_refused_before_the_time_from_which_they_are_accepted(
-    desk: Desk,
-) -> None:
+async def test_sends_are_refused_before_the_time_from_which_they_are_accepted(desk: Desk) -> None:
     answers = [await desk.send()]
     await change(desk, "startAcceptSendRequestTimeStamp=4102444800123\n")
     answers.append(await desk.send())

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from remoting.codes import RequestCode
-from remoting.headers import UpdateConsumerOffset
 from server.broker.app import BrokerApp
 from server.broker.config import BrokerConfig
 from server.runtime.clock import SystemClock
@@ -167,18 +165,11 @@ async def test_consumer_offsets_are_saved_while_the_broker_runs_and_when_it_stop
         return -1 if offsets is None else offsets.offsets.get((TOPIC, GROUP), {}).get(0, -1)
 
     async with running(tmp_path, flush_consumer_offset_interval_ms=1) as desk:
-
-        async def commit(queue_offset: int) -> None:
-            header = UpdateConsumerOffset(
-                consumer_group=GROUP, topic=TOPIC, queue_id=0, commit_offset=queue_offset
-            )
-            await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
-
-        await commit(5)
+        await desk.commit(5)
         async with asyncio.timeout(60):
             while saved() != 5:
                 await asyncio.sleep(0)
-        await commit(6)
+        await desk.commit(6)
 
     assert saved() == 6
     assert BrokerConfig().flush_consumer_offset_interval_ms == 5_000

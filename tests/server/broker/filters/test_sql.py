@@ -8,12 +8,7 @@ from hypothesis import strategies as st
 
 from server.broker.filters import sql
 from server.broker.filters.lexer import BadExpression, TooLong
-from server.broker.filters.sql import (
-    EXPRESSION_SIZE_MAX,
-    NESTED_MAX,
-    OPERANDS_MAX,
-    compile_sql,
-)
+from server.broker.filters.sql import EXPRESSION_SIZE_MAX, NESTED_MAX, OPERANDS_MAX, compile_sql
 from server.broker.filters.terms import LIKE_TEXT_SIZE_MAX
 from server.broker.filters.values import NUMBER_SIZE_MAX, Fault
 

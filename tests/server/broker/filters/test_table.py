@@ -124,9 +124,7 @@ def test_the_dead_are_forgotten_after_a_day() -> None:
     assert list(filters.on_topic("T")) == []
 
 
-def test_the_file_of_a_real_broker_comes_back_byte_for_byte(
-    shared: Path,
-) -> None:
+def test_the_file_of_a_real_broker_comes_back_byte_for_byte(shared: Path) -> None:
     text = (shared / "facts/store_examples/config/consumerFilter.json").read_bytes()
     filters = table()
 

@@ -10,10 +10,8 @@ from remoting.command import Command
 from remoting.headers import PromoteSlave
 from server.broker.app import BrokerApp
 from server.broker.config import BrokerRole
-from server.namesrv.app import NamesrvApp
-from server.namesrv.config import NamesrvConfig
 from server.runtime.clock import SystemClock
-from tests.server.broker.desk import Desk, broker_settings
+from tests.server.broker.desk import Desk, broker_settings, name_server
 from tests.waiting import until
 
 
@@ -62,22 +60,15 @@ class Pair:
 @asynccontextmanager
 async def pair_in(root: Path, *, light: bool = False) -> AsyncIterator[Pair]:
     """Yield brokers to be, with their name server."""
-    namesrv = NamesrvApp(
-        NamesrvConfig(
-            listen_port=0, bind_address="127.0.0.1", kv_config_path=str(root / "kv.json")
-        ),
-        SystemClock(),
-    )
-    port = await namesrv.start()
-    client = RemotingClient()
-    pair = Pair(root, f"127.0.0.1:{port}", client, light=light)
-    try:
-        yield pair
-    finally:
-        for name in list(pair.running):
-            await pair.stop(name)
-        await client.close()
-        await namesrv.stop()
+    async with name_server(root) as namesrv:
+        client = RemotingClient()
+        pair = Pair(root, namesrv, client, light=light)
+        try:
+            yield pair
+        finally:
+            for name in list(pair.running):
+                await pair.stop(name)
+            await client.close()
 
 
 async def equal_ends(master: Desk, slave: Desk) -> None:

@@ -9,7 +9,6 @@ from mqclient.client.instance import MQClient
 from mqclient.consumer.pull_consumer import PullConsumer
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode
-from remoting.headers import UpdateConsumerOffset
 from server.broker.clients.offsets import NO_OFFSET
 from server.broker.config import BrokerRole, SlaveStart
 from server.broker.ha.receiving import SlaveState
@@ -147,8 +146,7 @@ async def test_slave_copies_tables_and_positions_and_goes_on_from_them(pair: Pai
     await filled(pair)
     master, slave = pair.running["m"], pair.running["s"]
     await master.create_topic("other")
-    header = UpdateConsumerOffset(consumer_group="G", topic=TOPIC, queue_id=0, commit_offset=3)
-    await master.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+    await master.commit(3, group="G")
     replication = slave.app._replication
     assert replication is not None
     await replication.round(1)
@@ -176,10 +174,7 @@ async def test_slave_copies_what_changed_after_one_second_and_then_every_ten(
             if task is not None and task.get_name() == "tables of the master":
                 waits.append(seconds)
                 seen.append(broker.offsets.get("G", TOPIC, queue_id=0))
-                header = UpdateConsumerOffset(
-                    consumer_group="G", topic=TOPIC, queue_id=0, commit_offset=len(seen)
-                )
-                await master.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+                await master.commit(len(seen), group="G")
                 if len(seen) < 4:
                     return
                 done.set()
@@ -203,10 +198,7 @@ async def test_slave_has_light_queues_and_goes_on_in_them(tmp_path: Path) -> Non
         master, slave = pair.running["m"], pair.running["s"]
         for _ in range(2):
             assert (await master.send(b"copied", properties=copied)).code == 0
-        place = UpdateConsumerOffset(
-            consumer_group=reader, topic=light, queue_id=0, commit_offset=1
-        )
-        await master.ask(RequestCode.UPDATE_CONSUMER_OFFSET, place)
+        await master.commit(1, group=reader, topic=light)
         await equal_ends(master, slave)
         replication, broker = slave.app._replication, slave.app.broker
         assert replication is not None
@@ -242,9 +234,7 @@ async def test_empty_slave_begins_where_it_is_told(pair: Pair, start: SlaveStart
         assert 0 < store.min_offset(TOPIC, 0) < store.max_offset(TOPIC, 0) == 30
 
 
-async def test_slave_that_wants_everything_of_an_empty_master_gets_what_comes(
-    pair: Pair,
-) -> None:
+async def test_slave_that_wants_everything_of_an_empty_master_gets_what_comes(pair: Pair) -> None:
     master = await pair.start("m", SYNC)
     slave = await pair.start("s", SLAVE, slave_starts_at=SlaveStart.FIRST_FILE)
     await until(lambda: state_of(slave) == "RECEIVING", what="a slave")

@@ -38,9 +38,7 @@ async def members(desk: Desk) -> list[str]:
     return GetConsumerListByGroupResponseBody.decode(answer.body).consumer_id_list
 
 
-async def test_heartbeat_makes_a_member_its_retry_topic_and_tells_the_newcomer(
-    desk: Desk,
-) -> None:
+async def test_heartbeat_makes_a_member_its_retry_topic_and_tells_the_newcomer(desk: Desk) -> None:
     await desk.heartbeat()
     await desk.heartbeat()
     retry = desk.app.broker.topics.get("%RETRY%G")

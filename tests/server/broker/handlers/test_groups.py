@@ -7,7 +7,7 @@ import pytest
 from remoting.bodies import SubscriptionGroupWrapper, encode_value
 from remoting.codes import RequestCode
 from remoting.command import Command
-from remoting.headers import DeleteSubscriptionGroup, UpdateConsumerOffset
+from remoting.headers import DeleteSubscriptionGroup
 from storefmt.config.tables import GroupTable, SubscriptionGroup
 from tests.server.broker.desk import GROUP, TOPIC, Desk, running
 
@@ -59,8 +59,7 @@ async def test_deleted_group_keeps_its_offsets_unless_asked(
     desk: Desk, remove: bool, left: int
 ) -> None:
     await put(desk, SubscriptionGroup(group_name=GROUP))
-    offset = UpdateConsumerOffset(consumer_group=GROUP, topic=TOPIC, queue_id=0, commit_offset=4)
-    await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, offset)
+    await desk.commit(4)
     header = DeleteSubscriptionGroup(group_name=GROUP, remove_offset=remove)
     answer = await desk.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, header)
     known = GROUP in (await listed(desk)).subscription_group_table

@@ -16,19 +16,9 @@ from remoting.headers import (
     QueryConsumerOffset,
     QueryCorrectionOffset,
     SearchOffset,
-    UpdateConsumerOffset,
 )
 from storefmt.config.fastjson import loads
 from tests.server.broker.desk import GROUP, TOPIC, Desk, running
-
-
-async def commit(
-    desk: Desk, queue_offset: int, *, group: str = GROUP, topic: str = TOPIC, queue_id: int = 0
-) -> Command:
-    header = UpdateConsumerOffset(
-        consumer_group=group, topic=topic, queue_id=queue_id, commit_offset=queue_offset
-    )
-    return await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
 
 
 async def committed(desk: Desk, *, group: str = GROUP, topic: str = TOPIC) -> Command:
@@ -42,7 +32,7 @@ async def test_committed_offset_is_returned_also_after_moving_back_and_a_restart
     found = []
     async with running(tmp_path) as desk:
         for queue_offset in (7, 3):
-            assert (await commit(desk, queue_offset)).code == 0
+            assert (await desk.commit(queue_offset)).code == 0
             found.append((await committed(desk)).ext["offset"])
     async with running(tmp_path) as desk:
         found.append((await committed(desk)).ext["offset"])
@@ -74,7 +64,7 @@ async def test_new_group_on_a_queue_without_its_first_messages_is_told_so(desk: 
 async def test_bad_commits_are_refused(
     desk: Desk, topic: str, group: str, queue_id: int, queue_offset: int
 ) -> None:
-    answer = await commit(desk, queue_offset, group=group, topic=topic, queue_id=queue_id)
+    answer = await desk.commit(queue_offset, group=group, topic=topic, queue_id=queue_id)
     changes = desk.app.broker.offsets.change_count
 
     assert (answer.code, changes) == (1, 0)
@@ -130,8 +120,8 @@ async def test_unknown_queue_begins_and_ends_at_zero_and_has_no_time(desk: Desk)
 
 
 async def test_all_offsets_have_bare_queue_numbers(desk: Desk) -> None:
-    await commit(desk, 5)
-    await commit(desk, 6, queue_id=2)
+    await desk.commit(5)
+    await desk.commit(6, queue_id=2)
     offsets = await desk.ask(RequestCode.GET_ALL_CONSUMER_OFFSET)
     offsets = offsets.body
     delays = (await desk.ask(RequestCode.GET_ALL_DELAY_OFFSET)).body
@@ -142,7 +132,7 @@ async def test_all_offsets_have_bare_queue_numbers(desk: Desk) -> None:
 
 async def test_clone_copies_a_group(desk: Desk) -> None:
     await desk.create_topic()
-    await commit(desk, 5)
+    await desk.commit(5)
     header = CloneGroupOffset(src_group=GROUP, dest_group="copy", topic=TOPIC, offline=True)
     assert (await desk.ask(RequestCode.CLONE_GROUP_OFFSET, header)).code == 0
     assert desk.app.broker.offsets.queues("copy", TOPIC) == {0: 5}
@@ -150,10 +140,10 @@ async def test_clone_copies_a_group(desk: Desk) -> None:
 
 async def test_correction_compares_and_keeps_every_offset(desk: Desk) -> None:
     await desk.create_topic(queues=2)
-    await commit(desk, 5, group="a")
-    await commit(desk, 3, group="b")
-    await commit(desk, 1, group="left-out")
-    await commit(desk, 4, group="other")
+    await desk.commit(5, group="a")
+    await desk.commit(3, group="b")
+    await desk.commit(1, group="left-out")
+    await desk.commit(4, group="other")
     header = QueryCorrectionOffset(topic=TOPIC, compare_group="other", filter_groups="left-out")
     answer = await desk.ask(RequestCode.QUERY_CORRECTION_OFFSET, header)
     correction = answer.body
@@ -165,7 +155,7 @@ async def test_correction_compares_and_keeps_every_offset(desk: Desk) -> None:
 
 async def test_offsets_are_on_disk_in_javas_form(tmp_path: Path) -> None:
     async with running(tmp_path) as desk:
-        await commit(desk, 5)
+        await desk.commit(5)
 
     text = (tmp_path / "config" / "consumerOffset.json").read_text()
     assert text == '{\n\t"offsetTable":{\n\t\t"T@G":{0:5\n\t\t}\n\t}\n}'

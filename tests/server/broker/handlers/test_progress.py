@@ -15,7 +15,6 @@ from remoting.headers import (
     GetConsumeStats,
     GetConsumeStatsInBroker,
     QueryConsumeTimeSpan,
-    UpdateConsumerOffset,
     ViewBrokerStatsData,
 )
 from tests.server.broker.desk import GROUP, TOPIC, Desk
@@ -30,10 +29,7 @@ async def behind(desk: Desk, *, sent: int = 3, reached: int = 1) -> None:
     await desk.create_topic()
     for _ in range(sent):
         await desk.send()
-    header = UpdateConsumerOffset(
-        consumer_group=GROUP, topic=TOPIC, queue_id=0, commit_offset=reached
-    )
-    await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+    await desk.commit(reached)
 
 
 async def test_group_is_behind_by_what_it_has_not_committed(desk: Desk) -> None:

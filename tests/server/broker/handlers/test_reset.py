@@ -8,7 +8,7 @@ from remoting.aio.client import RemotingClient
 from remoting.bodies import GetConsumerStatusBody, MessageQueue, ResetOffsetBody
 from remoting.codes import RequestCode
 from remoting.command import Command
-from remoting.headers import GetConsumerStatus, ResetOffset, UpdateConsumerOffset
+from remoting.headers import GetConsumerStatus, ResetOffset
 from server.broker.clients.client_requests import notice
 from server.broker.clients.members import Member
 from server.broker.handlers import reset as reset_handler
@@ -23,10 +23,7 @@ async def group_at(desk: Desk, queue_offset: int) -> None:
     await desk.create_topic()
     for at in range(4):
         await desk.send(b"m%d" % at)
-    header = UpdateConsumerOffset(
-        consumer_group=GROUP, topic=TOPIC, queue_id=0, commit_offset=queue_offset
-    )
-    await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+    await desk.commit(queue_offset)
 
 
 async def reset(desk: Desk, *, to_ms: int, force: bool = True, topic: str = TOPIC) -> Command:

@@ -286,9 +286,7 @@ async def test_what_an_old_client_says_of_retries_does_not_count(
     assert [record.body for record in records] == [b"again"]
 
 
-async def test_a_message_of_a_batch_that_asks_for_delay_is_delivered_at_once(
-    desk: Desk,
-) -> None:
+async def test_a_message_of_a_batch_that_asks_for_delay_is_delivered_at_once(desk: Desk) -> None:
     await desk.create_topic()
     data = join_batch([BatchEntry(0, b"x", b"DELAY\0013")])
     answer = await desk.ask(RequestCode.SEND_BATCH_MESSAGE, send(batch=True), body=data)

@@ -22,7 +22,6 @@ from remoting.headers import (
     GetRouteInfo,
     GetTopicStatsInfo,
     QueryTopicConsumeByWho,
-    UpdateConsumerOffset,
 )
 from storefmt.config.tables import TopicTable
 from tests.server.broker.desk import GROUP, TOPIC, Desk, create, name_server, running
@@ -34,8 +33,7 @@ async def typed(desk: Desk, topic: str, attributes: str) -> Command:
 
 
 async def test_the_message_type_of_a_topic_is_kept_listed_and_left_alone_by_other_changes(
-    desk: Desk,
-    tmp_path: Path,
+    desk: Desk, tmp_path: Path
 ) -> None:
     await desk.create_topic("Plain")
     made = await typed(desk, "New", "+message.type=FIFO")
@@ -178,10 +176,7 @@ async def test_system_topics_are_javas_and_the_brokers_own(desk: Desk) -> None:
 
 async def test_groups_of_a_topic_are_the_online_and_those_with_offsets(desk: Desk) -> None:
     await desk.heartbeat()
-    header = UpdateConsumerOffset(
-        consumer_group="offline", topic=TOPIC, queue_id=0, commit_offset=1
-    )
-    await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+    await desk.commit(1, group="offline")
     answer = await desk.ask(
         RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, QueryTopicConsumeByWho(topic=TOPIC)
     )

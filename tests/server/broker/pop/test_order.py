@@ -5,14 +5,7 @@ from pathlib import Path
 
 from server.broker.pop.order import Ack, OrderedQueues
 from tests.server.broker.desk import GROUP, TOPIC, Desk, running
-from tests.server.broker.pop.popdesk import (
-    Popped,
-    ack,
-    ask_pop,
-    hide,
-    pop,
-    popped_of,
-)
+from tests.server.broker.pop.popdesk import Popped, ack, ask_pop, hide, pop, popped_of
 from tests.server.broker.pop.test_pop import open_count, sent
 from tests.waiting import until
 

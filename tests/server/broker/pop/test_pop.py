@@ -8,14 +8,7 @@ from remoting.codes import LaterCode
 from remoting.headers import PollingInfo
 from storefmt.config.tables import SubscriptionGroup
 from tests.server.broker.desk import GROUP, TOPIC, Desk, running
-from tests.server.broker.pop.popdesk import (
-    ack,
-    ask_pop,
-    hidden_handle,
-    hide,
-    pop,
-    popped_of,
-)
+from tests.server.broker.pop.popdesk import ack, ask_pop, hidden_handle, hide, pop, popped_of
 from tests.waiting import eventually, until
 
 REVIVE_LOG = "rmq_sys_REVIVE_LOG_TestCluster"
@@ -123,9 +116,7 @@ async def test_message_is_given_out_as_often_as_its_group_says_then_it_is_a_dead
     await until(lambda: not open_count(desk), what="the last pop closed")
 
 
-async def test_longer_hiding_keeps_a_message_away_and_its_old_handle_is_done(
-    desk: Desk,
-) -> None:
+async def test_longer_hiding_keeps_a_message_away_and_its_old_handle_is_done(desk: Desk) -> None:
     await sent(desk, 1)
     (first,) = await pop(desk, invisible_time=SHORT_MS)
     answer = await hide(desk, first.handle, invisible_ms=60_000)

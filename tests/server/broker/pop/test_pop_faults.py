@@ -201,9 +201,7 @@ async def test_a_group_that_begins_at_the_end_gets_what_is_young(desk: Desk) -> 
     assert len(await pop(desk, init_mode=1)) == 3
 
 
-async def test_deleted_topic_answers_what_waits_and_forgets_what_was_popped(
-    desk: Desk,
-) -> None:
+async def test_deleted_topic_answers_what_waits_and_forgets_what_was_popped(desk: Desk) -> None:
     await sent(desk, 1)
     await pop(desk, invisible_time=1)
     desk.app.broker.topics.delete(TOPIC, now_ms=0)

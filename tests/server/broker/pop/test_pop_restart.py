@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from remoting.codes import RequestCode
-from remoting.headers import UpdateConsumerOffset
 from server.broker.config import BrokerRole
 from server.broker.pop import revive
 from storefmt.config.tables import ConsumerOffsets
@@ -113,11 +112,8 @@ async def test_offset_that_was_set_back_after_a_pop_stays_set_back(tmp_path: Pat
     async with running(tmp_path) as desk:
         await sent(desk, 3)
         await pop(desk)
-        header = UpdateConsumerOffset(
-            consumer_group=GROUP, topic=TOPIC, queue_id=0, commit_offset=0
-        )
         await until(lambda: open_count(desk) == 1, what="the pop open")
-        await desk.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+        await desk.commit(0)
     async with running(tmp_path) as desk:
         assert bodies(await pop(desk)) == [b"0", b"1", b"2"]
 

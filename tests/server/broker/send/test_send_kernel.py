@@ -33,14 +33,7 @@ from server.store.config import FlushDiskType
 from storefmt.formats.batch import BatchEntry, join_batch
 from storefmt.formats.hosts import pack_host
 from tests.remoting.captures import SETS, frames
-from tests.server.broker.acl.homes import (
-    ACCOUNTS,
-    ADMIN,
-    ELSEWHERE,
-    SECRETS,
-    USER,
-    write_home,
-)
+from tests.server.broker.acl.homes import ACCOUNTS, ADMIN, ELSEWHERE, SECRETS, USER, write_home
 from tests.server.broker.acl.homes import OTHER as STRANGER
 from tests.server.broker.desk import TOPIC, broker_settings
 from tests.server.doubles import FakeClock

@@ -74,8 +74,7 @@ async def test_sends_are_answered_while_a_cold_read_hangs(
 
 
 async def test_connection_that_closed_meanwhile_is_not_answered_and_holds_nothing(
-    desk: Desk,
-    tmp_path: Path,
+    desk: Desk, tmp_path: Path
 ) -> None:
     await fill(desk)
     forget(tmp_path)

@@ -179,9 +179,7 @@ def test_damaged_files_are_built_again_and_nothing_is_lost_or_comes_twice(
     assert sorted(found) == [b"%d" % number for number in range(10)]
 
 
-def test_longer_than_the_window_is_stored_again_on_its_way(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_longer_than_the_window_is_stored_again_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
     shrink_wheel(monkeypatch)
     machine = Machine(timer_roll_window_slot=6)
     machine.send(1, delay_ms=5_900)

@@ -12,10 +12,10 @@ from remoting.bodies import (
     encode_value,
 )
 from remoting.codes import RequestCode, ResponseCode
-from remoting.headers import QueryDataVersion, RegisterBroker, UnRegisterBroker
+from remoting.headers import QueryDataVersion, UnRegisterBroker
 from storefmt.config.tables import DataVersion, TopicConfig
 from tests.server.doubles import FakeConn
-from tests.server.namesrv.desk import Desk
+from tests.server.namesrv.desk import Desk, registration
 
 WRAPPER = TopicConfigSerializeWrapper(
     topic_config_table={"T": TopicConfig("T", 4, 4)}, data_version=DataVersion(1000, 3)
@@ -29,20 +29,9 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
-def header(**changes: object) -> RegisterBroker:
-    values: dict = {
-        "broker_name": "a",
-        "broker_addr": ADDRESS,
-        "cluster_name": "C",
-        "ha_server_addr": "10.0.0.1:10912",
-        "broker_id": 0,
-    }
-    return RegisterBroker(**{**values, **changes})
-
-
 def register(desk: Desk, *, body: bytes, version: int = 407, conn=None, **changes: object):
     return desk.ask(
-        RequestCode.REGISTER_BROKER, header(**changes), body=body, version=version, conn=conn
+        RequestCode.REGISTER_BROKER, registration(**changes), body=body, version=version, conn=conn
     )
 
 
@@ -194,7 +183,7 @@ def test_permissions_of_a_broker(desk: Desk, code: int, field: str, perm: int) -
 def test_epoch_of_a_promotion_is_told_to_brokers_and_keeps_the_old_master_out(desk: Desk) -> None:
     before = register(desk, body=BODY.encode())
     new = {"broker_addr": "10.0.0.2:10911", "broker_id": 0}
-    command = header(**new)
+    command = registration(**new)
 
     taken = desk.ask(
         RequestCode.REGISTER_BROKER, command, body=BODY.encode(), ext={"haEpoch": "1795368000000"}
@@ -217,7 +206,7 @@ def test_epoch_of_a_promotion_is_told_to_brokers_and_keeps_the_old_master_out(de
 @pytest.mark.parametrize("text", ["-1", "x", "9999999999999999999999"])
 def test_epoch_that_is_none_registers_nothing(desk: Desk, text: str) -> None:
     answer = desk.ask(
-        RequestCode.REGISTER_BROKER, header(), body=BODY.encode(), ext={"haEpoch": text}
+        RequestCode.REGISTER_BROKER, registration(), body=BODY.encode(), ext={"haEpoch": text}
     )
 
     assert answer.code == ResponseCode.SYSTEM_ERROR

@@ -6,24 +6,16 @@ from pathlib import Path
 import pytest
 
 from remoting.codes import RequestCode, ResponseCode
-from remoting.headers import RegisterBroker
 from server.namesrv.routes import announce
 from storefmt.config.tables import DataVersion, TopicConfig
-from tests.server.namesrv.desk import Desk, finished
+from tests.server.namesrv.desk import Desk, finished, registration
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
     desk = Desk(tmp_path)
-    broker = RegisterBroker(
-        broker_name="a",
-        broker_addr="10.0.0.1:10911",
-        cluster_name="C",
-        ha_server_addr="10.0.0.1:10912",
-        broker_id=0,
-    )
-    topics = announce({"T": TopicConfig("T", 4, 4)})
-    finished(desk.state.routes.register(broker, topics, DataVersion(1, 1), conn_id=1, now_ms=0))
+    topics, version = announce({"T": TopicConfig("T", 4, 4)}), DataVersion(1, 1)
+    finished(desk.state.routes.register(registration(), topics, version, conn_id=1, now_ms=0))
     return desk
 
 

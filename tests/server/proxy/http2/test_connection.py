@@ -8,12 +8,7 @@ import pytest
 
 from remoting.aio.resources import Budget
 from server.proxy.http2.calls import Call, Method, Request
-from server.proxy.http2.connection import (
-    CONNECTION_WINDOW,
-    FLUSH_SIZE,
-    FRAMES_A_TURN,
-    STREAMS_MAX,
-)
+from server.proxy.http2.connection import CONNECTION_WINDOW, FLUSH_SIZE, FRAMES_A_TURN, STREAMS_MAX
 from server.proxy.http2.frames import (
     ACK,
     END_HEADERS,

@@ -1,7 +1,6 @@
 """A process says which kernels it uses, and why it uses none."""
 
 import os
-import subprocess
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -12,6 +11,7 @@ from server.runtime.program.event_loop import loop_name
 from server.runtime.program.kernels import NOT_BUILT, kernels_in_use
 from storefmt.formats.kernels import PURE
 from tests.golden import REPOSITORY
+from tests.programs import python
 
 OFFLINE = {"columns"}
 """Kernels of Spark and the offline tools, which a broker does not load."""
@@ -20,14 +20,7 @@ OFFLINE = {"columns"}
 def version_line(**variables: str) -> str:
     """Return what `mqbroker --version` prints."""
     env = {name: text for name, text in os.environ.items() if name != PURE}
-    done = subprocess.run(
-        [sys.executable, "-m", "server.broker.app", "--version"],
-        env={**env, **variables},
-        cwd=REPOSITORY,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
+    done = python("-m", "server.broker.app", "--version", env={**env, **variables})
     assert done.stderr == ""
     return done.stdout
 
@@ -41,9 +34,7 @@ def built(package: str) -> set[str]:
     }
 
 
-def test_a_broker_names_every_kernel_that_was_built_for_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_broker_names_every_kernel_that_was_built_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(PURE, raising=False)
     names = sorted((built("storefmt") | built("server") | built("remoting")) - OFFLINE)
 

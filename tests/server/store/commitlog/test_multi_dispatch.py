@@ -9,14 +9,7 @@ import pytest
 
 from server.store.config import StoreConfig
 from server.store.errors import StoreFull
-from server.store.results import (
-    DispatchEntry,
-    PutMessage,
-    PutRun,
-    PutStatus,
-    RunMessage,
-    RunResult,
-)
+from server.store.results import DispatchEntry, PutMessage, PutRun, PutStatus, RunMessage, RunResult
 from server.store.store import MessageStore
 from storefmt.formats.message import decode_record
 from storefmt.formats.properties import (

@@ -1,8 +1,6 @@
 """Large stores, as sparse files: what is read of them, and how much memory it takes."""
 
 import struct
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from storefmt.formats.message import blank, encode_record
 from storefmt.offline import StoreDir
 from storefmt.store_file import StoreFile
 from tests.golden import Golden
+from tests.programs import python
 
 HOST = pack_host("127.0.0.1", 10911)
 FILE_SIZE = 1 << 30
@@ -124,9 +123,7 @@ def test_verify_takes_little_memory(tmp_path: Path, file_count: int) -> None:
         "print(report.records, status.partition('VmHWM:')[2].split()[0])\n"
     )
 
-    made = subprocess.run(
-        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True
-    )
+    made = python("-c", script, str(path))
 
     records, peak_kib = map(int, made.stdout.split())
     assert records == file_count

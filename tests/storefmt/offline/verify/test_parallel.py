@@ -5,8 +5,6 @@ import os
 import random
 import signal
 import struct
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Generator
 from dataclasses import replace
@@ -23,6 +21,7 @@ from storefmt.offline.verify.findings import Report
 from storefmt.offline.verify.seal import CHECKSUMS, SealResult, seal
 from storefmt.offline.verify.store import verify
 from tests.golden import Golden
+from tests.programs import python
 from tests.records import record_bytes
 from tests.storefmt.offline.stores import HEALTHY, store_of
 from tests.storefmt.offline.verify.test_bulk import CRASHED, damage
@@ -294,7 +293,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_workers_end_when_their_parent_is_killed() -> None:
-    made = subprocess.run([sys.executable, "-c", LEFT], capture_output=True, text=True, check=False)
+    made = python("-c", LEFT, code=None)
 
     pids = [int(word) for word in made.stdout.split()]
     assert made.returncode == -signal.SIGKILL
@@ -326,9 +325,7 @@ def test_three_processes_take_little_memory(tmp_path: Path) -> None:
         pytest.skip("no /proc here to read the most memory from")
     path = sparse_store(tmp_path, 20)
 
-    made = subprocess.run(
-        [sys.executable, "-c", MEMORY, str(path)], capture_output=True, text=True, check=True
-    )
+    made = python("-c", MEMORY, str(path))
 
     records, peak_kib = map(int, made.stdout.split())
     assert records == 20
