@@ -16,9 +16,8 @@ from mqclient.errors import BadAnswer
 from remoting.bodies import BrokerData, MessageQueue, TopicRouteData
 from remoting.bodies.route import MASTER_ID
 
-"""The topic whose settings a broker gives to a topic that it creates on the first send."""
 TEMPLATE_QUEUE_COUNT: Final = 4
-"""How many queues a producer then asks for (defaultTopicQueueNums)."""
+"""How many queues a producer asks for where its send creates the topic (defaultTopicQueueNums)."""
 ROUTE_LIFE_MS: Final = 30_000
 """The age at which a route is asked for again, in ms (pollNameServerInterval)."""
 QUIET_MS: Final = 300_000
