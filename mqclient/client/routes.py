@@ -13,7 +13,7 @@ Source: client/impl/factory/MQClientInstance.java#topicRouteData2TopicPublishInf
 from typing import Final, NamedTuple
 
 from mqclient.errors import BadAnswer
-from remoting.bodies import BrokerData, MessageQueue, TopicRouteData
+from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.bodies.route import MASTER_ID
 
 TEMPLATE_QUEUE_COUNT: Final = 4
@@ -161,7 +161,9 @@ def masters(route: TopicRouteData) -> dict[str, str]:
 def readers(route: TopicRouteData) -> dict[str, str]:
     """Return an address to read from, by broker name: the master, or else a slave."""
     return {
-        broker.broker_name: _first(broker) for broker in route.broker_datas if broker.broker_addrs
+        broker.broker_name: address
+        for broker in route.broker_datas
+        if (address := broker.any_address()) is not None
     }
 
 
@@ -183,10 +185,6 @@ def reader(route: TopicRouteData, broker_name: str, *, broker_id: int) -> tuple[
             chosen = broker_id if broker_id in members else min(members)
             return members[chosen], chosen == MASTER_ID
     return None
-
-
-def _first(broker: BrokerData) -> str:
-    return broker.broker_addrs[min(broker.broker_addrs)]
 
 
 def _ordered_queues(topic: str, conf: str) -> list[MessageQueue]:
