@@ -52,10 +52,6 @@ _BEFORE: Final[Mapping[int, _Version]] = {
 class AdminCalls(Lifetime):
     """Base of the families of admin calls.
 
-    In every method ``address`` is that of the broker, ``host:port``, where nothing else is said;
-    ``group`` is a consumer group, and ``client_id`` one of its members. ``Args`` has the other
-    parameters.
-
     Args:
         client: the connections.
     """
