@@ -25,8 +25,8 @@ from mqadmin.changes.offset_change import (
 from mqadmin.cli.decorators import gathered, group_argument, only_on_broker, topic_argument
 from mqadmin.cli.positions import POSITION, Mark, Position
 from mqadmin.cli.types import QUEUE
-from mqadmin.cluster.brokers import choose_queue
-from mqadmin.cluster.partial_answers import Answers
+from mqadmin.cluster.brokers import MASTER, Place, choose_queue
+from mqadmin.cluster.partial_answers import Answers, ask_each
 from mqadmin.errors import NotFound, Refused
 from mqadmin.messages.broker_reader import message_at
 from mqadmin.output.rows import WOULD_CHANGE, Outcome
@@ -93,18 +93,15 @@ async def move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
     if reset.queue:
         queues = [choose_queue(queues, text, None) for text in reset.queue]
     answers = Answers(call)
+    told = await ask_each(
+        [Place("", name, MASTER, address) for name, address in masters.items()],
+        lambda at: admin.consumer_ids(at.address, reset.group),
+        answers=answers if call.dry_run else None,
+    )
+    masters = {place.broker: place.address for place, _ in told}
     if call.dry_run:
-        told = await answers.each(
-            masters.items(), lambda at: admin.consumer_ids(at[1], reset.group), at=lambda at: at[1]
-        )
-        masters = dict(at for at, _ in told)
         queues = [queue for queue in queues if queue.broker_name in masters]
-        members = [ids for _, ids in told]
-    else:
-        members = await asyncio.gather(
-            *(admin.consumer_ids(address, reset.group) for address in masters.values())
-        )
-    online = any(members)
+    online = any(ids for _, ids in told)
     if online and (reset.queue or not reset.to.is_time_like):
         raise Refused(
             f"group {reset.group} has members online, whom a broker can only send to a time, "

@@ -16,25 +16,19 @@ REQUESTS: Final = {int(code): code.name for code in (*RequestCode, *ExtensionCod
 RESPONSES: Final = {int(code): code.name for code in ResponseCode}
 
 
-class Explainer:
-    """Prints each exchange that it is told of."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-
-    def __call__(
-        self,
-        address: str,
-        request: Command,
-        answer: Command | RemotingError | None,
-        elapsed_ms: float,
-    ) -> None:
-        """Print one exchange; no answer means that none was asked for."""
-        if answer is None:
-            end = "one-way"
-        elif isinstance(answer, RemotingError):
-            end = type(answer).__name__
-        else:
-            end = f"{answer.code} {RESPONSES.get(answer.code, 'unknown')}"
-        name = REQUESTS.get(request.code, "request")
-        self._console.warn(f"{name} ({request.code})  {address}  {elapsed_ms:.1f} ms  {end}")
+def explain(
+    console: Console,
+    address: str,
+    request: Command,
+    answer: Command | RemotingError | None,
+    elapsed_ms: float,
+) -> None:
+    """Print one exchange; no answer means that none was asked for."""
+    if answer is None:
+        end = "one-way"
+    elif isinstance(answer, RemotingError):
+        end = type(answer).__name__
+    else:
+        end = f"{answer.code} {RESPONSES.get(answer.code, 'unknown')}"
+    name = REQUESTS.get(request.code, "request")
+    console.warn(f"{name} ({request.code})  {address}  {elapsed_ms:.1f} ms  {end}")

@@ -30,8 +30,8 @@ from mqadmin.session.console import Console, printable, printable_lines
 from mqadmin.session.settings import STRICT, Format, Settings
 
 if TYPE_CHECKING:
-    from mqadmin.cli.explain import Explainer
     from mqadmin.output.compat.java_text import Layout
+    from remoting.aio.client import OnExchange
 
 COMPAT_VARIABLE: Final = "MQADMIN_COMPAT"
 """1: layouts and no questions, as of Java's tool; strict: its exit codes, too."""
@@ -218,11 +218,11 @@ def _layout(parsed: Parsed, variant: str = "") -> "Layout":
     return layout_of(parsed.command.name, line, variant=variant)
 
 
-def _explainer(console: Console) -> "Explainer":
+def _explainer(console: Console) -> "OnExchange":
     # Only --explain needs the names of all codes.
-    from mqadmin.cli.explain import Explainer
+    from mqadmin.cli.explain import explain
 
-    return Explainer(console)
+    return partial(explain, console)
 
 
 def _check_columns(settings: Settings, row_class: type[Row]) -> None:

@@ -8,20 +8,18 @@
 Rule: what a member says wins; what is only worked out is called assumed.
 """
 
-import asyncio
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from mqadmin.cluster.brokers import MASTER, Place
-from mqadmin.cluster.groups import find_group
-from mqadmin.cluster.partial_answers import Answers, address_of
+from mqadmin.cluster.groups import find_group, running_infos
+from mqadmin.cluster.partial_answers import Answers, ask_each
 from mqadmin.errors import NotFound
 from mqadmin.output.rows import Row
 from mqclient.client import routes
 from mqclient.consumer.rebalance.allocate import plan
 from mqclient.consumer.settings import Strategy
-from mqclient.errors import ClientError
 from remoting.bodies import ConsumerRunningInfo, MessageQueue
 from storefmt.names import RETRY_PREFIX
 
@@ -105,19 +103,16 @@ async def current(
     queues = routes.subscribe_queues(topic, route)
     masters = routes.masters(route)
     places = [Place("", name, MASTER, address) for name, address in masters.items()]
-    if answers is None:
-        listed = await asyncio.gather(*(admin.consumer_ids(at.address, group) for at in places))
-    else:
-        told_ids = await answers.each(
-            places, lambda at: admin.consumer_ids(at.address, group), at=address_of
-        )
-        places, listed = [place for place, _ in told_ids], [ids for _, ids in told_ids]
-    members = sorted({member for part in listed for member in part})
+    listed = await ask_each(
+        places, lambda at: admin.consumer_ids(at.address, group), answers=answers
+    )
+    at = {member: place.address for place, ids in listed for member in ids}
+    members = sorted(at)
     if not members:
         if known:
             await find_group(admin, group)
         return Assignment(queues, [], {}, Strategy.AVG, True)
-    told = await _ask(admin, group, places, listed)
+    told = await running_infos(admin, group, at)
     strategies = {found for info in told.values() if (found := _strategy_of(info)) is not None}
     strategy = strategies.pop() if len(strategies) == 1 else None
     owners = {
@@ -155,27 +150,6 @@ async def topics_of(admin: "Admin", group: str, topic: str | None) -> list[str]:
     if not topics:
         raise NotFound(f"group {group} has read no topic", hint=f"`group show {group}` says more")
     return sorted(topics)
-
-
-async def _ask(
-    admin: "Admin", group: str, places: list[Place], listed: list[list[str]]
-) -> dict[str, ConsumerRunningInfo]:
-    """Return what each member says of itself; one that does not answer is left out."""
-    at = {member: place for place, part in zip(places, listed, strict=True) for member in part}
-    answers = await asyncio.gather(
-        *(
-            admin.consumer_running_info(place.address, group, member)
-            for member, place in at.items()
-        ),
-        return_exceptions=True,
-    )
-    told = {}
-    for member, answer in zip(at, answers, strict=True):
-        if isinstance(answer, ConsumerRunningInfo):
-            told[member] = answer
-        elif not isinstance(answer, ClientError):
-            raise answer
-    return told
 
 
 def _strategy_of(info: ConsumerRunningInfo) -> Strategy | None:

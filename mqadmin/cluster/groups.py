@@ -5,16 +5,17 @@ connected; a group that is none of the three is "not found".
 """
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from mqadmin.cli.decorators import Where
 from mqadmin.cluster.brokers import Place, masters
-from mqadmin.cluster.partial_answers import Answers, address_of
+from mqadmin.cluster.partial_answers import Answers, ask_each
 from mqadmin.errors import NotFound
 from mqadmin.output.rows import Row
 from mqclient.errors import BrokerRefused, ClientError
-from remoting.bodies import ConsumerConnection, MessageQueue
+from remoting.bodies import ConsumerConnection, ConsumerRunningInfo, MessageQueue
 from storefmt.config.tables import SubscriptionGroup
 
 if TYPE_CHECKING:
@@ -80,15 +81,12 @@ async def find_group(
         NotFound: none of them does.
     """
     places = await masters(admin, Where(broker=broker), every=True)
-    if answers is None:
-        found = await asyncio.gather(*(_at(admin, place, group) for place in places))
-    else:
-        told = await answers.each(places, lambda at: _at(admin, at, group), at=address_of)
-        found = [one for _, one in told]
+    told = await ask_each(places, lambda at: _at(admin, at, group), answers=answers)
+    found = [one for _, one in told]
     is_whole = answers is None or not answers.exit_code()
     if is_whole and not any(one.is_known for one in found):
         raise NotFound(f"no broker knows group {group}", hint="`group list` shows them")
-    return list(found)
+    return found
 
 
 async def _at(admin: "Admin", place: Place, group: str) -> GroupAt:
@@ -117,17 +115,31 @@ async def owners(
 
     A member that does not answer (an old one, or one in another language) owns nothing here.
     """
+    told = await running_infos(admin, group, dict.fromkeys(members, place.address))
+    return {
+        queue: member
+        for member, info in told.items()
+        for queue, state in info.mq_table.items()
+        if not state.droped
+    }
+
+
+async def running_infos(
+    admin: "Admin", group: str, members: Mapping[str, str]
+) -> dict[str, ConsumerRunningInfo]:
+    """Return what each member says of itself; one that does not answer is left out.
+
+    Args:
+        members: the address of each member's broker, by client id.
+    """
     told = await asyncio.gather(
-        *(admin.consumer_running_info(place.address, group, member) for member in members),
+        *(admin.consumer_running_info(address, group, who) for who, address in members.items()),
         return_exceptions=True,
     )
-    found: dict[MessageQueue, str] = {}
-    for member, info in zip(members, told, strict=True):
-        if isinstance(info, ClientError):
-            continue
-        if isinstance(info, BaseException):
+    found: dict[str, ConsumerRunningInfo] = {}
+    for who, info in zip(members, told, strict=True):
+        if isinstance(info, ConsumerRunningInfo):
+            found[who] = info
+        elif not isinstance(info, ClientError):
             raise info
-        for queue, state in info.mq_table.items():
-            if not state.droped:
-                found[queue] = member
     return found

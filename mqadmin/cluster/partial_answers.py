@@ -8,7 +8,7 @@ again in the same command, because every question to it takes the whole timeout.
 answers at all, the error of the first one ends the command.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from mqadmin.output.rows import PARTLY
@@ -18,15 +18,9 @@ if TYPE_CHECKING:
     from mqadmin.cluster.brokers import Place
     from mqadmin.session.call import Call
 
-T = TypeVar("T")
 R = TypeVar("R")
 SILENT = 4
 """Exit code of the errors that say: no answer."""
-
-
-def address_of(place: "Place") -> str:
-    """Return where a place is asked."""
-    return place.address
 
 
 class Answers:
@@ -38,12 +32,9 @@ class Answers:
         self._answered = False
 
     async def each(
-        self, items: Iterable[T], ask: Callable[[T], Awaitable[R]], *, at: Callable[[T], str]
-    ) -> list[tuple[T, R]]:
-        """Ask about every item at once and return those that were answered, in order.
-
-        Args:
-            at: the address that is asked about an item.
+        self, places: "Sequence[Place]", ask: "Callable[[Place], Awaitable[R]]"
+    ) -> "list[tuple[Place, R]]":
+        """Ask every place at once and return those that answered, in order, with their answers.
 
         Raises:
             ClientError: nobody has answered, now or before.
@@ -51,24 +42,24 @@ class Answers:
         # A command that asks one thing at a time has no event loop, and needs none of it.
         import asyncio
 
-        asked = [item for item in items if at(item) not in self._silent]
+        asked = [place for place in places if place.address not in self._silent]
 
-        async def one(item: T) -> R | ClientError:
+        async def one(place: "Place") -> R | ClientError:
             try:
-                return await ask(item)
+                return await ask(place)
             except ClientError as error:
                 if error.exit_code != SILENT:
                     raise
                 return error
 
-        answers = await asyncio.gather(*(one(item) for item in asked))
-        found: list[tuple[T, R]] = []
+        answers = await asyncio.gather(*(one(place) for place in asked))
+        found: list[tuple[Place, R]] = []
         failures: list[tuple[str, ClientError]] = []
-        for item, answer in zip(asked, answers, strict=True):
+        for place, answer in zip(asked, answers, strict=True):
             if isinstance(answer, ClientError):
-                failures.append((at(item), answer))
+                failures.append((place.address, answer))
             else:
-                found.append((item, answer))
+                found.append((place, answer))
         self._answered = self._answered or bool(found)
         if failures and not self._answered:
             raise failures[0][1]
@@ -86,3 +77,19 @@ class Answers:
     def exit_code(self) -> int:
         """Return 5 where something is missing."""
         return PARTLY if self._silent else 0
+
+
+async def ask_each(
+    places: "Sequence[Place]",
+    ask: "Callable[[Place], Awaitable[R]]",
+    *,
+    answers: Answers | None,
+) -> "list[tuple[Place, R]]":
+    """Ask every place at once, as ``Answers.each`` does; without ``answers`` all must answer."""
+    # As above: not every command has an event loop.
+    import asyncio
+
+    if answers is not None:
+        return await answers.each(places, ask)
+    told = await asyncio.gather(*(ask(place) for place in places))
+    return list(zip(places, told, strict=True))

@@ -20,7 +20,7 @@ from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import BROKER
 from mqadmin.cluster.brokers import Place, masters
-from mqadmin.cluster.partial_answers import Answers, address_of
+from mqadmin.cluster.partial_answers import Answers
 from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.errors import BrokerRefused, NotFound
@@ -75,9 +75,7 @@ async def list_delays(call: Call, *, broker: str | None, waiting: bool) -> Outco
         admin = await call.admin()
         places = await masters(admin, Where(broker=broker), every=True)
         now_ms = call.now_ms()
-        found = await answers.each(
-            places, lambda place: _of_broker(admin, place, now_ms), at=address_of
-        )
+        found = await answers.each(places, lambda place: _of_broker(admin, place, now_ms))
         rows = [row for _, part in found for row in part]
     wanted = [row for row in rows if row.pending or not waiting]
     return Outcome(wanted, exit_code=answers.exit_code)

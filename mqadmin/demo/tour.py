@@ -9,7 +9,6 @@ on with Enter and looks at live views; without one, each view is taken once and 
 """
 
 import io
-import os
 import subprocess
 import sys
 import textwrap
@@ -25,7 +24,7 @@ from mqadmin.demo.traffic import GROUP, PRODUCER, TOPIC, body_of
 from mqadmin.errors import CommandError
 from mqadmin.session.call import Call, Workplace
 from mqadmin.shell.engine import Shell
-from mqadmin.shell.server import EmbeddedServer
+from mqadmin.shell.server import EmbeddedServer, module_environment
 
 PAUSES_MS: Final = {PRODUCER: 40, "app-1": 5, "app-2": 400, "app-3": 5}
 DYING: Final = "app-3"
@@ -174,8 +173,6 @@ class Traffic:
     """The processes that send and read."""
 
     def __init__(self, namesrv: str, log: Path) -> None:
-        root = str(Path(__file__).resolve().parents[2])
-        paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
         self._log = log
         with log.open("wb") as errors:
             self._children = {
@@ -184,7 +181,7 @@ class Traffic:
                     stdin=subprocess.PIPE,
                     stderr=errors,
                     process_group=0,
-                    env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+                    env=module_environment(),
                 )
                 for name, pause in PAUSES_MS.items()
             }

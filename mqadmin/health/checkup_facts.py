@@ -9,14 +9,13 @@ Rule: reads only, so many requests at a time; a member that does not answer is l
 a broker that does not is a finding of its own.
 """
 
-import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.brokers import MASTER, Place, all_brokers, peers_of
-from mqadmin.cluster.groups import is_system
+from mqadmin.cluster.groups import is_system, running_infos
 from mqadmin.health.checkup import BrokerFacts
 from mqadmin.health.checkup_namesrv import NamesrvView, Queues, queues_of
 from mqadmin.output.topic_kinds import kind_of
@@ -138,18 +137,10 @@ async def groups(admin: "Admin", masters: list[Place]) -> list[GroupFacts]:
     names = sorted({name for table in tables for name in table.groups if not is_system(name)})
 
     async def ask(name: str) -> GroupFacts:
-        at: dict[str, Place] = {}
+        at: dict[str, str] = {}
         for place in masters:
-            at |= dict.fromkeys(await admin.consumer_ids(place.address, name), place)
-        told = await asyncio.gather(
-            *(admin.consumer_running_info(at[who].address, name, who) for who in at),
-            return_exceptions=True,
-        )
-        answers = {
-            who: info
-            for who, info in zip(at, told, strict=True)
-            if isinstance(info, ConsumerRunningInfo)
-        }
+            at |= dict.fromkeys(await admin.consumer_ids(place.address, name), place.address)
+        answers = await running_infos(admin, name, at)
         return GroupFacts(
             name,
             {who: _wanted(info) for who, info in answers.items()},

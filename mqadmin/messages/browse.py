@@ -5,7 +5,7 @@ given; what they do with it is here.
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
@@ -58,15 +58,12 @@ async def browse(call: Call, wish: Wish) -> Outcome:
         raise Usage(f"--scan {wish.scan}", hint="of brokers only")
     size = Limit(wish.bytes_max)
     if call.is_offline:
-        return Outcome(_within(size, stored(call, wish)))
+        rows = takewhile(lambda row: size.take(row.body_size), stored(call, wish))
+        return Outcome(rows)
     consumer, spans = await parts(call, wish)
     if wish.scan is not None:
         spans = [replace(one, end=min(one.end, one.start + wish.scan)) for one in spans]
     return Outcome(_online(call, consumer, spans, wish, size))
-
-
-def _within(size: Limit, rows: Iterable[MessageRow]) -> Iterator[MessageRow]:
-    return takewhile(lambda row: size.take(row.body_size), rows)
 
 
 async def parts(call: Call, wish: Wish) -> tuple[PullConsumer, list[Span]]:

@@ -14,7 +14,7 @@ import shutil
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TextIO, get_args
+from typing import Any, Final, Literal, Self, TextIO, get_args
 
 import click
 
@@ -27,9 +27,6 @@ from mqadmin.output.delimited import CsvPrinter
 from mqadmin.output.printer import Look
 from mqadmin.output.rows import Outcome, Row, one
 from mqadmin.output.structured import json_text
-
-if TYPE_CHECKING:
-    pass
 
 FileFormat = Literal["jsonl", "csv", "parquet"]
 ROWS_A_PART: Final = 5000

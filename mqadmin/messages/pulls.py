@@ -23,7 +23,6 @@ from mqadmin.output.rows import Row
 from mqadmin.session.call import Call
 from mqclient.consumer.pull.pull_request import PullResult, PullStatus
 from mqclient.consumer.pull_consumer import COUNT_MAX, PullConsumer
-from mqclient.message import MessageExt
 from remoting.bodies import MessageQueue
 from storefmt.names import TOOLS_GROUP
 
@@ -137,7 +136,7 @@ async def pulled(
             at = found.next_offset
             yield _row(part, found.status.value, at)
             for message in found.messages:
-                yield _message(call, message, found)
+                yield with_ends(row_of(message, warn=call.warn), found)
             if found.status in ENDS:
                 break
 
@@ -153,10 +152,6 @@ def _row(part: Part, status: str, next_offset: int) -> PullRow:
         next_offset=next_offset,
         cut_to=part.cut_to,
     )
-
-
-def _message(call: Call, message: MessageExt, found: PullResult) -> Row:
-    return with_ends(row_of(message, warn=call.warn), found)
 
 
 def with_ends(row: MessageRow, found: PullResult) -> MessageRow:

@@ -43,15 +43,15 @@ class LifeRow(Row):
     step: str
     step_ms: EpochMs
     topic: str
-    broker: str | None
-    queue_id: int | None
-    queue_offset: int | None
-    msg_id: str | None
+    broker: str | None = None
+    queue_id: int | None = None
+    queue_offset: int | None = None
+    msg_id: str | None = None
     unique_key: str | None
     group: str | None
-    group_offset: int | None
+    group_offset: int | None = None
     cost_ms: int | None
-    success: bool | None
+    success: bool | None = None
     detail: str
     client_host: str | None = None
 
@@ -138,9 +138,7 @@ def _stored(step: str, message: "MessageExt", detail: str, *, group: str | None 
         msg_id=message.msg_id,
         unique_key=message.unique_key,
         group=group,
-        group_offset=None,
         cost_ms=max(0, message.store_ms - message.born_ms) if step == "store" else None,
-        success=None,
         detail=detail,
     )
 
@@ -174,13 +172,8 @@ def _traced(record: TraceRecord, message: "MessageExt", before: TraceRecord | No
         step=_STEP_OF[record.kind],
         step_ms=at_ms,
         topic=record.topic or "",
-        broker=None,
-        queue_id=None,
-        queue_offset=None,
-        msg_id=None,
         unique_key=record.msg_id,
         group=group,
-        group_offset=None,
         cost_ms=record.cost_ms,
         success=record.success,
         detail=f"{record.detail}; client {message.born_host}".removeprefix("; "),

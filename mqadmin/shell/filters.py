@@ -195,39 +195,36 @@ class Head(Stage):
         return (line,)
 
 
-class Tail(Stage):
-    """The last lines."""
+class Held(Stage):
+    """Lines that only come out at the end.
 
-    def __init__(self, words: list[str]) -> None:
-        self._held: deque[str] = deque(maxlen=_count("tail", words))
+    Args:
+        shown: makes what comes out of the lines that were held.
+        count_max: holds only the last ones, so many; None holds all.
+    """
+
+    def __init__(self, shown: Callable[[Lines], Lines], *, count_max: int | None = None) -> None:
+        self._shown = shown
+        self._held: deque[str] = deque(maxlen=count_max)
 
     def line(self, line: str) -> Lines:
-        """Hold the line for a while."""
+        """Hold the line."""
         self._held.append(line)
         return ()
 
     def end(self) -> Lines:
-        """Return the last lines."""
-        return self._held
+        """Return what is made of the lines."""
+        return self._shown(self._held)
 
 
-class Sort(Stage):
-    """Lines in order."""
+def _tail(words: list[str]) -> Stage:
+    return Held(lambda lines: lines, count_max=_count("tail", words))
 
-    def __init__(self, words: list[str]) -> None:
-        if words not in ([], ["-r"]):
-            raise Usage("sort takes only -r", hint="use --sort COLUMN on the command")
-        self._down = bool(words)
-        self._held: list[str] = []
 
-    def line(self, line: str) -> Lines:
-        """Hold the line."""
-        self._held.append(_whole(line))
-        return ()
-
-    def end(self) -> Lines:
-        """Return all lines."""
-        return sorted(self._held, reverse=self._down)
+def _sort(words: list[str]) -> Stage:
+    if words not in ([], ["-r"]):
+        raise Usage("sort takes only -r", hint="use --sort COLUMN on the command")
+    return Held(lambda lines: sorted(map(_whole, lines), reverse=bool(words)))
 
 
 class Uniq(Stage):
@@ -263,28 +260,18 @@ class Count(Stage):
         return (f"{self._count}\n",)
 
 
-class Json(Stage):
-    """The rows, or what is at a path in them."""
+def _json(words: list[str]) -> Stage:
+    if len(words) > 1:
+        raise Usage("json takes one path", hint=FILTERS["json"].usage)
 
-    def __init__(self, words: list[str]) -> None:
-        if len(words) > 1:
-            raise Usage("json takes one path", hint=FILTERS["json"].usage)
-        self._path = words[0] if words else None
-        self._held: list[str] = []
-
-    def line(self, line: str) -> Lines:
-        """Hold the line: only a whole document can be read."""
-        self._held.append(line)
-        return ()
-
-    def end(self) -> Lines:
-        """Return what is there."""
-        text = "".join(self._held)
+    def shown(lines: Lines) -> Lines:
+        text = "".join(lines)
         if not text.strip():
             return ()
         value = _parsed("json", text)
-        parts = [value] if self._path is None else _walk(value, self._path)
-        return [_shown(part) + "\n" for part in parts]
+        return [_shown(part) + "\n" for part in (_walk(value, words[0]) if words else [value])]
+
+    return Held(shown)
 
 
 class Record(Stage):
@@ -377,10 +364,10 @@ def _shown(value: object) -> str:
 FILTERS: dict[str, FilterCommand] = {
     "grep": FilterCommand(Grep, "grep [-i] [-v] PATTERN"),
     "head": FilterCommand(Head, "head [N]"),
-    "tail": FilterCommand(Tail, "tail [N]"),
-    "sort": FilterCommand(Sort, "sort [-r]"),
+    "tail": FilterCommand(_tail, "tail [N]"),
+    "sort": FilterCommand(_sort, "sort [-r]"),
     "uniq": FilterCommand(Uniq, "uniq"),
     "count": FilterCommand(Count, "count"),
-    "json": FilterCommand(Json, "json [PATH]"),
+    "json": FilterCommand(_json, "json [PATH]"),
     "record": FilterCommand(Record, "record"),
 }

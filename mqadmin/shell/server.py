@@ -33,6 +33,16 @@ class Addresses:
     grpc: str = ""
 
 
+def module_environment() -> dict[str, str]:
+    """Return the environment in which ``python -P -m`` finds a module of this project.
+
+    With -P the directory of the caller is not searched; this package's is.
+    """
+    root = str(Path(__file__).resolve().parents[2])
+    paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
 class EmbeddedServer:
     """Starts the servers, and stops them at the end of the ``with``.
 
@@ -61,9 +71,6 @@ class EmbeddedServer:
 
     def __enter__(self) -> Self:
         self._log = tempfile.TemporaryFile()
-        # With -P the directory of the caller is not searched; this package's is.
-        root = str(Path(__file__).resolve().parents[2])
-        paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
         self._child = subprocess.Popen(
             self._command,
             stdin=subprocess.PIPE,
@@ -71,7 +78,7 @@ class EmbeddedServer:
             stderr=self._log,
             text=True,
             process_group=0,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            env=module_environment(),
         )
         stdout = self._child.stdout
         line = stdout.readline() if stdout is not None else ""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from prompt_toolkit.application import Application
+from prompt_toolkit.application import Application, get_app
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
@@ -81,16 +81,10 @@ class Screen:
             app.invalidate()
 
     def _text(self) -> str:
-        size = self._size()
-        title = f"{self.title}   {self.said}" if self.said else self.title
-        lines = draw(self.view, self.rows, title=title, width=size[0], height=size[1])
-        return "\n".join(lines)
-
-    def _size(self) -> tuple[int, int]:
-        from prompt_toolkit.application import get_app
-
         size = get_app().output.get_size()
-        return size.columns, size.rows
+        title = f"{self.title}   {self.said}" if self.said else self.title
+        lines = draw(self.view, self.rows, title=title, width=size.columns, height=size.rows)
+        return "\n".join(lines)
 
     def _bindings(self) -> KeyBindings:
         bindings = KeyBindings()

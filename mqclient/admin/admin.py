@@ -33,4 +33,9 @@ class Admin(
     NamesrvCalls,
     AclCalls,
 ):
-    """All families of admin calls on one client; ``LockCalls`` includes the group calls."""
+    """All families of admin calls on one client; ``LockCalls`` includes the group calls.
+
+    In every method ``address`` is that of the broker, ``host:port``, where nothing else is said;
+    ``group`` is a consumer group, and ``client_id`` one of its members. ``Args`` has the other
+    parameters.
+    """

@@ -314,7 +314,6 @@ class AclCalls(AdminCalls):
         """Replace the addresses that need no signature.
 
         Args:
-            address: the broker.
             patterns: the addresses, in which ``*`` may stand for a part.
             file: the account file to change; None means the broker's default file.
         """

@@ -106,9 +106,6 @@ class GroupCalls(AdminCalls):
         The broker passes the request on to the client.
 
         Args:
-            address: the broker.
-            group: the consumer group.
-            client_id: the member.
             jstack: True also returns the stacks of its threads.
 
         Raises:

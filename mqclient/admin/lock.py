@@ -73,9 +73,6 @@ class LockCalls(GroupCalls):
         """Lock queues for a client, or renew its locks; return the queues that it has now, sorted.
 
         Args:
-            address: the broker.
-            group: the consumer group.
-            client_id: the client.
             queues: the queues, all of this broker.
         """
         body = bodies.LockBatchRequestBody(
@@ -94,9 +91,6 @@ class LockCalls(GroupCalls):
         """Release the locks that a client has on these queues.
 
         Args:
-            address: the broker.
-            group: the consumer group.
-            client_id: the client.
             queues: the queues, all of this broker.
         """
         body = bodies.UnlockBatchRequestBody(
@@ -110,7 +104,6 @@ class LockCalls(GroupCalls):
         """Return the queue locks on a broker, from its lock table or else from the clients.
 
         Args:
-            address: the broker.
             groups: only these groups; empty means all groups, which only our broker can list.
         """
         wanted = sorted(set(groups))

@@ -51,7 +51,6 @@ class MessageCalls(AdminCalls):
         """Return the message at an offset in the commit log of a broker.
 
         Args:
-            address: the broker.
             log_offset: where the record starts, in bytes.
             broker_name: the name that the message gets.
 
@@ -94,7 +93,6 @@ class MessageCalls(AdminCalls):
         Brokers compare hashes, so messages with only the same hash are left out here.
 
         Args:
-            topic: the topic.
             key: one of the keys of the messages, or a unique key.
             count_max: the limit on the messages of each broker, and on all messages.
             begin_ms, end_ms: earliest and latest store time, in ms since 1970.
@@ -139,12 +137,6 @@ class MessageCalls(AdminCalls):
     ) -> bodies.ConsumeMessageDirectlyResult:
         """Let a connected consumer consume one stored message, and return how that ended.
 
-        Args:
-            address: the broker.
-            group: the consumer group.
-            client_id: the member.
-            offset_id: the offset id of the message.
-
         Raises:
             BrokerRefused: code 1 when the client is not connected, 207 when it does not answer.
         """
@@ -173,9 +165,6 @@ class MessageCalls(AdminCalls):
         """Return consume queue entries from a queue offset on.
 
         Args:
-            address: the broker.
-            topic: the topic.
-            queue_id: the queue.
             queue_offset: the first entry.
             count: the limit on the entries that are returned.
             group: a consumer group; the broker then also evaluates its filter.

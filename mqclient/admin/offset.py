@@ -55,9 +55,6 @@ class OffsetCalls(AdminCalls):
         """Set the queue offset that a group reads next; connected members commit theirs again.
 
         Args:
-            address: the broker.
-            group: the consumer group.
-            queue: the queue.
             queue_offset: the next offset to read, in entries.
         """
         await offsets.commit(
@@ -88,9 +85,6 @@ class OffsetCalls(AdminCalls):
         the topic.
 
         Args:
-            address: the broker.
-            group: the consumer group.
-            topic: the topic.
             timestamp_ms: store time, in ms since 1970; ``LATEST_MS`` is behind the last message.
             force: False leaves queues alone that would move forward.
             cpp: True when the members are C++ clients, which need another form of the request.
@@ -119,7 +113,7 @@ class OffsetCalls(AdminCalls):
         """Move a group without members, queue by queue, on one broker.
 
         Args:
-            address, group, topic, timestamp_ms, force: see ``reset_offset_by_time``.
+            timestamp_ms, force: see ``reset_offset_by_time``.
 
         Raises:
             NoRoute: the topic has no queue on this broker.
@@ -146,10 +140,8 @@ class OffsetCalls(AdminCalls):
         A 4.9 broker skips a topic to which the connected members of the source do not subscribe.
 
         Args:
-            address: the broker.
             source: the group to copy from.
             target: the group to copy to.
-            topic: the topic.
         """
         await self._broker(
             address,
@@ -177,9 +169,6 @@ class OffsetCalls(AdminCalls):
         """Return the offsets that the members of a group have in memory, by client id.
 
         Args:
-            address: the broker.
-            group: the consumer group.
-            topic: the topic.
             client_id: only this member; None means all members.
 
         Raises:
@@ -202,8 +191,6 @@ class OffsetCalls(AdminCalls):
         It is Long.MAX_VALUE where the lowest offset is above that of ``compare_group``.
 
         Args:
-            address: the broker.
-            topic: the topic.
             compare_group: the group that the others are compared with.
             filter_groups: separated by commas; 4.9 brokers DELETE the offsets of these groups.
         """

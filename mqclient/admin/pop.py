@@ -54,7 +54,6 @@ class PopCalls(AdminCalls):
         """Set how a group consumes a topic at a broker.
 
         Args:
-            address: the broker, ``host:port``.
             wanted: the group, the topic and the mode; a retry topic is refused.
 
         Raises:

@@ -112,7 +112,6 @@ class TopicCalls(AdminCalls):
         """Return the min offset, max offset and last store time of each queue of all masters.
 
         Args:
-            topic: the topic.
             on_silent: gets the error of each master that does not answer, whose queues are left
                 out. When it is None, or when no master answers, the error is raised.
 
@@ -156,10 +155,6 @@ class TopicCalls(AdminCalls):
     async def topic_message_type(self, address: str, topic: str) -> str | None:
         """Return the message type that a broker of RocketMQ 5, or ours, keeps for a topic.
 
-        Args:
-            address: the broker, ``host:port``.
-            topic: the name of the topic.
-
         Returns:
             None where the broker does not know the topic, or what a message type is.
 
@@ -191,7 +186,6 @@ class TopicCalls(AdminCalls):
         """Create a topic on a broker, or replace all its settings.
 
         Args:
-            address: the broker, ``host:port``.
             config: the settings, of which the attributes are not sent.
             attributes: ``+name=value,-name``: what to set and to remove of the attributes of
                 RocketMQ 5, such as ``+message.type=FIFO``; None leaves them as they are.

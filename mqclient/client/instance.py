@@ -369,7 +369,13 @@ class MQClient:
         Raises:
             NoRoute: no broker has the topic, or this broker has no master now.
         """
-        return _address_of(queue, routes.masters(await self.route(queue.topic)))
+        masters = routes.masters(await self.route(queue.topic))
+        try:
+            return masters[queue.broker_name]
+        except KeyError:
+            raise NoRoute(
+                queue.topic, address=f"broker {queue.broker_name or 'without a name'}"
+            ) from None
 
 
 def parse_addresses(text: str) -> list[str]:
@@ -404,15 +410,6 @@ def local_ip() -> str:
         except OSError:
             return "127.0.0.1"
         return str(probe.getsockname()[0])
-
-
-def _address_of(queue: MessageQueue, addresses: Mapping[str, str]) -> str:
-    try:
-        return addresses[queue.broker_name]
-    except KeyError:
-        raise NoRoute(
-            queue.topic, address=f"broker {queue.broker_name or 'without a name'}"
-        ) from None
 
 
 def _signer(access_key: str | None, secret_key: str | None) -> Callable[[Command], None] | None:

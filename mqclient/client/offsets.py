@@ -17,6 +17,7 @@ from mqclient.errors import NotFound
 from remoting import headers
 from remoting.bodies import MessageQueue
 from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
 from remoting.header import Header
 
 _H = TypeVar("_H", bound=Header)
@@ -118,6 +119,7 @@ async def commit(
     group: str,
     queue_offset: int,
     address: str | None = None,
+    oneway: bool = False,
 ) -> None:
     """Set the queue offset that a group will read next; the broker does not check it.
 
@@ -127,6 +129,7 @@ async def commit(
         group: the consumer group, with its namespace.
         queue_offset: the next offset to read, in entries.
         address: the broker; None means the master of the queue.
+        oneway: True waits for no answer, so that a broker which does not take it is not noticed.
 
     Raises:
         ClientError: the broker did not take it.
@@ -139,12 +142,11 @@ async def commit(
         commit_offset=queue_offset,
         broker_name=queue.broker_name,
     )
-    await client.call(
-        address,
-        RequestCode.UPDATE_CONSUMER_OFFSET,
-        header,
-        what=f"commit of {group} in {named(queue)}",
-    )
+    code = RequestCode.UPDATE_CONSUMER_OFFSET
+    if oneway:
+        await client.invoke_oneway(address, Command.request(code, header, oneway=True))
+    else:
+        await client.call(address, code, header, what=f"commit of {group} in {named(queue)}")
 
 
 def named(queue: MessageQueue) -> str:

@@ -12,7 +12,8 @@ client/impl/ClientRemotingProcessor.java#receiveReplyMessage (4.9.7).
 import asyncio
 import logging
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
 from mqclient.errors import BadRequest, TimedOut
@@ -40,8 +41,7 @@ class PendingRequest:
         properties: what the message of the request must carry.
     """
 
-    def __init__(self, requests: "PendingReplies", *, client_id: str, timeout_s: float) -> None:
-        self._requests = requests
+    def __init__(self, client_id: str, *, timeout_s: float) -> None:
         self.id = str(uuid.uuid4())
         loop = asyncio.get_running_loop()
         self._deadline_s = loop.time() + timeout_s
@@ -68,10 +68,6 @@ class PendingRequest:
                 hint="the message is stored, its consumer may still handle it",
             ) from None
 
-    def forget(self) -> None:
-        """Stop waiting for the reply."""
-        self._requests.forget(self.id)
-
 
 class PendingReplies:
     """The requests of all producers of one client that wait for their replies."""
@@ -80,15 +76,15 @@ class PendingReplies:
         self._client_id = client_id
         self._waiting: dict[str, PendingRequest] = {}
 
-    def ask(self, *, timeout_s: float) -> PendingRequest:
-        """Return a new request, which waits for its reply from now on."""
-        question = PendingRequest(self, client_id=self._client_id, timeout_s=timeout_s)
+    @contextmanager
+    def ask(self, *, timeout_s: float) -> Iterator[PendingRequest]:
+        """Give a new request, which waits for its reply until the block ends."""
+        question = PendingRequest(self._client_id, timeout_s=timeout_s)
         self._waiting[question.id] = question
-        return question
-
-    def forget(self, correlation_id: str) -> None:
-        """Stop waiting for a reply."""
-        self._waiting.pop(correlation_id, None)
+        try:
+            yield question
+        finally:
+            self._waiting.pop(question.id, None)
 
     def close(self) -> None:
         """Cancel every request."""

@@ -13,12 +13,11 @@ Source: client/impl/factory/MQClientInstance.java#topicRouteData2TopicPublishInf
 from typing import Final, NamedTuple
 
 from mqclient.errors import BadAnswer
-from remoting.bodies import BrokerData, MessageQueue, TopicRouteData
+from remoting.bodies import MessageQueue, TopicRouteData
 from remoting.bodies.route import MASTER_ID
 
-"""The topic whose settings a broker gives to a topic that it creates on the first send."""
 TEMPLATE_QUEUE_COUNT: Final = 4
-"""How many queues a producer then asks for (defaultTopicQueueNums)."""
+"""How many queues a producer asks for where its send creates the topic (defaultTopicQueueNums)."""
 ROUTE_LIFE_MS: Final = 30_000
 """The age at which a route is asked for again, in ms (pollNameServerInterval)."""
 QUIET_MS: Final = 300_000
@@ -162,7 +161,9 @@ def masters(route: TopicRouteData) -> dict[str, str]:
 def readers(route: TopicRouteData) -> dict[str, str]:
     """Return an address to read from, by broker name: the master, or else a slave."""
     return {
-        broker.broker_name: _first(broker) for broker in route.broker_datas if broker.broker_addrs
+        broker.broker_name: address
+        for broker in route.broker_datas
+        if (address := broker.any_address()) is not None
     }
 
 
@@ -184,10 +185,6 @@ def reader(route: TopicRouteData, broker_name: str, *, broker_id: int) -> tuple[
             chosen = broker_id if broker_id in members else min(members)
             return members[chosen], chosen == MASTER_ID
     return None
-
-
-def _first(broker: BrokerData) -> str:
-    return broker.broker_addrs[min(broker.broker_addrs)]
 
 
 def _ordered_queues(topic: str, conf: str) -> list[MessageQueue]:

@@ -30,6 +30,7 @@ from remoting.bodies import ConsumerRunningInfo, MessageQueue
 from remoting.bodies.offsets import GetConsumerStatusBody, ResetOffsetBody
 from remoting.codes import VERSION_NAME, RequestCode, ResponseCode
 from remoting.command import Command
+from remoting.header import camel_case
 from remoting.headers import (
     ConsumeMessageDirectlyResult,
     GetConsumerRunningInfo,
@@ -160,7 +161,9 @@ class BrokerRequests:
 
     def _properties(self) -> dict[str, str]:
         settings = self._state.settings
-        shown = {_camel(item.name): str(getattr(settings, item.name)) for item in fields(settings)}
+        shown = {
+            camel_case(item.name): str(getattr(settings, item.name)) for item in fields(settings)
+        }
         shown.pop("roomOf", None)
         return shown | {
             "consumerGroup": self._state.group,
@@ -173,11 +176,6 @@ class BrokerRequests:
             "PROP_NAMESERVER_ADDR": ";".join(self._state.client.namesrv_addresses) + ";",
             "PROP_CLIENT_VERSION": VERSION_NAME,
         }
-
-
-def _camel(name: str) -> str:
-    head, *rest = name.split("_")
-    return head + "".join(word.capitalize() for word in rest)
 
 
 def _stacks() -> str:

@@ -156,7 +156,7 @@ class PushConsumer(GroupConsumer):
             )
         service = self._make_service()
         rebalancing = await self._join(service)
-        service.start()
+        service.resize(self.settings.consume_thread_min)
         self._spawn(rebalancing.run())
         self._spawn(self._persist_often())
         if not self.settings.broadcasting and service.orderly:

@@ -259,13 +259,11 @@ class Producer(Queries):
             await self.queues(message.topic)
             await self._client.members.heartbeat()
             self._announced.add(message.topic)
-        question = self._requests.ask(timeout_s=timeout_s)
-        out = self._packer.single(message, now_ms=self._client.now_ms(), system=question.properties)
-        try:
+        with self._requests.ask(timeout_s=timeout_s) as question:
+            now_ms = self._client.now_ms()
+            out = self._packer.single(message, now_ms=now_ms, system=question.properties)
             await self.deliver(out, [message], queue=queue, timeout_s=timeout_s)
             return await question.answer()
-        finally:
-            question.forget()
 
     async def reply(self, question: MessageExt, body: bytes) -> SendResult:
         """Reply to a message that was sent by ``request``; its consumer calls this.

@@ -117,7 +117,7 @@ class MessagePacker:
         body, sys_flag = message.body, 0
         if len(body) >= self._settings.compress_msg_body_over_howmuch:
             kind = self._settings.compress_type
-            body = _compressed(body, kind, self._settings.compress_level)
+            body = _COMPRESSORS[kind](body, self._settings.compress_level)
             sys_flag = COMPRESSED | kind
         if prepared:
             sys_flag |= TRANSACTION_PREPARED
@@ -292,10 +292,6 @@ class SendCommands:
             ext["j"] = str(out.reconsume_times)
             ext["l"] = str(out.reconsume_count_max)
         return ext
-
-
-def _compressed(body: bytes, kind: Compression, level: int) -> bytes:
-    return _COMPRESSORS[kind](body, level)
 
 
 def _lz4(body: bytes, level: int) -> bytes:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from remoting.bodies.stats import *
     from remoting.bodies.tables import *
     from remoting.bodies.timer import *
+    from remoting.bodies.transactions import *
 
 _FAMILIES: Final = {
     "remoting.bodies.acl": "AclConfig GetBrokerClusterAclConfigResponseBody PlainAccessConfig",
@@ -72,6 +73,7 @@ _FAMILIES: Final = {
         "GetConsumerListByGroupResponseBody GroupList KVConfigSerializeWrapper KVTable TopicList"
     ),
     "remoting.bodies.timer": "TimerMetric TimerMetrics",
+    "remoting.bodies.transactions": "OpenTransaction OpenTransactions",
 }
 """The classes that each module has."""
 

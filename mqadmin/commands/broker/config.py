@@ -19,7 +19,7 @@ from mqadmin.changes.write import carry_out, plan
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import Where, gathered, of_cluster, of_masters, on_broker
 from mqadmin.cluster.brokers import masters, with_slaves
-from mqadmin.cluster.partial_answers import Answers, address_of
+from mqadmin.cluster.partial_answers import Answers
 from mqadmin.cluster.server_tables import ServerValue, values_of
 from mqadmin.output.rows import CHANGED, Outcome, exit_code_of
 from mqadmin.session.call import Call
@@ -45,7 +45,7 @@ async def get_broker_config(call: Call, *, keys: tuple[str, ...], where: Where) 
     admin = await call.admin()
     places = await masters(admin, where, every=True)
     answers = Answers(call)
-    tables = await answers.each(places, lambda at: admin.broker_config(at.address), at=address_of)
+    tables = await answers.each(places, lambda at: admin.broker_config(at.address))
     rows = values_of(tables, keys, missing="no broker has a setting")
     return Outcome(rows, exit_code=answers.exit_code)
 

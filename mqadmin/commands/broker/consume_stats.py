@@ -11,7 +11,7 @@ from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import Where, of_masters
 from mqadmin.cli.types import BOOLEAN, INTEGER
 from mqadmin.cluster.brokers import masters
-from mqadmin.cluster.partial_answers import Answers, address_of
+from mqadmin.cluster.partial_answers import Answers
 from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.session.call import Call
 
@@ -52,7 +52,7 @@ async def broker_consume_stats(call: Call, *, where: Where, min_lag: int, order:
     places = await masters(admin, where, every=True)
     answers = Answers(call)
     told = await answers.each(
-        places, lambda at: admin.broker_consume_stats(at.address, order=order), at=address_of
+        places, lambda at: admin.broker_consume_stats(at.address, order=order)
     )
     rows = [
         GroupQueue.of(

@@ -21,7 +21,7 @@ from mqadmin.cli.decorators import (
 )
 from mqadmin.cli.types import GROUP, Choice, Integer
 from mqadmin.cluster.brokers import masters
-from mqadmin.cluster.partial_answers import Answers, address_of
+from mqadmin.cluster.partial_answers import Answers
 from mqadmin.output.rows import Outcome, Row, exit_code_of
 from mqadmin.session.call import Call
 
@@ -60,9 +60,7 @@ async def get_consume_mode(
     admin = await call.admin()
     places = await masters(admin, where, every=True)
     answers = Answers(call)
-    tables = await answers.each(
-        places, lambda at: admin.message_request_modes(at.address), at=address_of
-    )
+    tables = await answers.each(places, lambda at: admin.message_request_modes(at.address))
     rows = [
         ConsumeModeRow(
             name,

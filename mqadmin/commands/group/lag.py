@@ -22,7 +22,7 @@ from mqadmin.cli.decorators import group_argument, topic_argument
 from mqadmin.cluster.bounded_gather import bounded_gather
 from mqadmin.cluster.brokers import Place, masters
 from mqadmin.cluster.groups import connection, find_group, is_system, owners
-from mqadmin.cluster.partial_answers import Answers, address_of
+from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import NotFound
 from mqadmin.output.rows import Course, EpochMs, Outcome, Row
 from mqadmin.output.trend import Trend
@@ -219,12 +219,8 @@ async def group_lag(
         # Java's tool has a line a group where we have one a queue.
         return Outcome(summaries(admin, places))
     else:
-        tables = await answers.each(
-            places, lambda at: admin.subscription_groups(at.address), at=address_of
-        )
-        known = await answers.each(
-            places, lambda at: admin.all_consumer_offsets(at.address), at=address_of
-        )
+        tables = await answers.each(places, lambda at: admin.subscription_groups(at.address))
+        known = await answers.each(places, lambda at: admin.all_consumer_offsets(at.address))
         # A group may have offsets and no settings, and the other way round.
         names = {name for _, table in tables for name in table.groups}
         names |= {name for _, offsets in known for _, name in offsets}
@@ -266,9 +262,7 @@ async def _in_order(
     found = False
 
     async def of_group(group: str) -> list[QueueLag]:
-        parts = await answers.each(
-            places, lambda place: _rows(admin, place, group, wanted), at=address_of
-        )
+        parts = await answers.each(places, lambda place: _rows(admin, place, group, wanted))
         rows = [row for _, part in parts for row in part]
         return sorted(rows, key=lambda row: (row.topic, row.broker, row.queue_id))
 

@@ -14,7 +14,7 @@ from mqadmin.cli.declare import Needs, command
 from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.brokers import Place, masters
 from mqadmin.cluster.groups import is_system
-from mqadmin.cluster.partial_answers import Answers, address_of
+from mqadmin.cluster.partial_answers import Answers
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.session.call import Call
 
@@ -82,7 +82,7 @@ async def list_groups(call: Call, *, all_: bool) -> Outcome:
             admin.subscription_groups(place.address), admin.all_consumer_offsets(place.address)
         )
 
-    told = await answers.each(places, ask, at=address_of)
+    told = await answers.each(places, ask)
     at: dict[str, set[Place]] = {}
     topics: dict[str, set[str]] = {}
     for place, (table, known) in told:

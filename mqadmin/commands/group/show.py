@@ -13,7 +13,7 @@ from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import group_argument
 from mqadmin.cli.types import BROKER
 from mqadmin.cluster.groups import GroupAt, connection, find_group
-from mqadmin.cluster.partial_answers import Answers, address_of
+from mqadmin.cluster.partial_answers import Answers
 from mqadmin.output.rows import Outcome, Row, one
 from mqadmin.session.call import Call
 from remoting.bodies import ConsumerConnection, ConsumeStats
@@ -83,7 +83,6 @@ async def show_group(call: Call, *, group: str, broker: str | None) -> Outcome:
     stats = await answers.each(
         [at.place for at in known if at.is_known],
         lambda place: admin.consume_stats(place.address, group),
-        at=address_of,
     )
     detail = _detail(group, known, connected, [each for _, each in stats])
     return one(detail, exit_code=answers.exit_code())

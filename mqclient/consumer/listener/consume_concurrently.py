@@ -61,12 +61,11 @@ class ConsumeConcurrently(ListenerService[ConsumeConcurrentlyContext, ConsumeCon
         self._workers: set[asyncio.Task[None]] = set()
         self._size = 0
 
-    def start(self) -> None:
-        """Start the workers."""
-        self.resize(self._settings.consume_thread_min)
-
     def resize(self, count: int) -> None:
-        """Let ``count`` listeners run at a time; those that run now end first."""
+        """Let ``count`` listeners run at a time, none before the first call of this.
+
+        Listeners that run now end first.
+        """
         loop = asyncio.get_running_loop()
         for _ in range(self._size, count):
             worker = loop.create_task(self._work(), name="consume")

@@ -67,9 +67,6 @@ class ConsumeOrderly(ListenerService[ConsumeOrderlyContext, ConsumeOrderlyStatus
         self._places = asyncio.Semaphore(self._size)
         self._running: dict[MessageQueue, tuple[ProcessQueue, asyncio.Task[None]]] = {}
 
-    def start(self) -> None:
-        """Do nothing, because each queue with messages gets its own task."""
-
     def resize(self, count: int) -> None:
         """Let ``count`` listeners run at a time; a smaller pool shrinks as listeners end."""
         for _ in range(self._size, count):

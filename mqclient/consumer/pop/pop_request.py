@@ -24,11 +24,12 @@ import logging
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from mqclient.client import responses, routes
+from mqclient.client import responses
 from mqclient.client.instance import MQClient
 from mqclient.consumer.subscription import Subscription
-from mqclient.errors import BadAnswer, BadRequest, BrokerRefused, ClientError, NoRoute, refusal
+from mqclient.errors import BadAnswer, BadRequest, BrokerRefused, ClientError, refusal
 from mqclient.message import MessageExt, read_pulled
+from remoting.bodies import MessageQueue
 from remoting.codes import LaterCode, LaterResponseCode, ResponseCode
 from remoting.command import Command
 from remoting.errors import BadHeader
@@ -277,10 +278,8 @@ class Popper:
             raise _refusal(answer, place.address, what=what)
 
     async def _place_of(self, topic: str, handle: ReceiptHandle) -> PopPlace:
-        address = routes.masters(await self._client.route(topic)).get(handle.broker_name)
-        if address is None:
-            raise NoRoute(topic, address=f"broker {handle.broker_name}")
-        return PopPlace(topic, handle.broker_name, address)
+        queue = MessageQueue(topic, handle.broker_name, handle.queue_id)
+        return PopPlace(topic, handle.broker_name, await self._client.master_of(queue))
 
 
 def stamped(

@@ -84,9 +84,6 @@ class PollBuffer:
 
     # The following methods are those of ``ConsumeService``.
 
-    def start(self) -> None:
-        """Do nothing, because there are no workers to start."""
-
     def submit(self, process_queue: ProcessQueue, new: Sequence[MessageExt]) -> None:
         """Add messages that were pulled, in batches."""
         size = self._state.settings.consume_message_batch_max_size

@@ -16,17 +16,12 @@ import logging
 from collections import defaultdict
 from collections.abc import Iterable
 
-from mqclient.client import offsets, responses
+from mqclient.admin.lock import LockCalls
+from mqclient.client import offsets
 from mqclient.client.instance import MQClient
 from mqclient.consumer.state.process_queue import ProcessQueue
 from mqclient.errors import ClientError
-from remoting.bodies import (
-    LockBatchRequestBody,
-    LockBatchResponseBody,
-    MessageQueue,
-    UnlockBatchRequestBody,
-)
-from remoting.codes import RequestCode
+from remoting.bodies import MessageQueue
 
 LOG = logging.getLogger(__name__)
 
@@ -37,11 +32,12 @@ class QueueLocks:
     def __init__(self, client: MQClient, group: str) -> None:
         self._client = client
         self._group = group
+        self._calls = LockCalls(client)
 
     async def lock(self, queue: MessageQueue) -> bool:
         """Ask for the lock of a queue; return whether this member has it now."""
         try:
-            return queue in await self._ask(await self._client.master_of(queue), [queue])
+            return queue in await self._ask([queue])
         except ClientError as error:
             LOG.warning("lock of %s for %s: %s", offsets.named(queue), self._group, error)
             return False
@@ -55,7 +51,7 @@ class QueueLocks:
         for group_of_one in by_broker.values():
             queues = [each.queue for each in group_of_one]
             try:
-                granted = await self._ask(await self._client.master_of(queues[0]), queues)
+                granted = await self._ask(queues)
             except ClientError as error:
                 LOG.warning("locks of %s at %s: %s", self._group, queues[0].broker_name, error)
                 continue
@@ -74,22 +70,14 @@ class QueueLocks:
         for queue in queues:
             by_broker[queue.broker_name].append(queue)
         for some in by_broker.values():
-            body = UnlockBatchRequestBody(
-                consumer_group=self._group, client_id=self._client.client_id, mq_set=some
-            )
             try:
                 address = await self._client.master_of(some[0])
-                await self._client.call(
-                    address, RequestCode.UNLOCK_BATCH_MQ, what="unlock", body=body.encode()
-                )
+                await self._calls.unlock_batch(address, self._group, self._client.client_id, some)
             except ClientError as error:
                 LOG.warning("unlock of %s at %s: %s", self._group, some[0].broker_name, error)
 
-    async def _ask(self, address: str, queues: list[MessageQueue]) -> set[MessageQueue]:
-        body = LockBatchRequestBody(
-            consumer_group=self._group, client_id=self._client.client_id, mq_set=queues
-        )
-        answer = await self._client.call(
-            address, RequestCode.LOCK_BATCH_MQ, what="lock", body=body.encode()
-        )
-        return set(responses.body(answer, LockBatchResponseBody, address=address).lock_ok_mq_set)
+    async def _ask(self, queues: list[MessageQueue]) -> set[MessageQueue]:
+        """Return those queues of one broker that this member has locked now."""
+        address = await self._client.master_of(queues[0])
+        member = self._client.client_id
+        return set(await self._calls.lock_batch(address, self._group, member, queues))

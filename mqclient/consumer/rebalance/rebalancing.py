@@ -238,9 +238,9 @@ class Rebalancing:
         header = GetConsumerListByGroup(consumer_group=group)
         failure: ClientError | None = None
         for broker in (await self._client.route(topic)).broker_datas:
-            if not broker.broker_addrs:
+            address = broker.any_address()
+            if address is None:
                 continue
-            address = broker.broker_addrs[min(broker.broker_addrs)]
             try:
                 answer = await self._client.call(
                     address,

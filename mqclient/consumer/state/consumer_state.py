@@ -126,9 +126,6 @@ class ConsumeService(Protocol):
 
     orderly: bool
 
-    def start(self) -> None:
-        """Get ready for messages."""
-
     def submit(self, process_queue: ProcessQueue, new: Sequence[MessageExt]) -> None:
         """Consume messages that were put into a queue."""
 

@@ -22,10 +22,7 @@ from mqclient.client.instance import MQClient
 from mqclient.errors import BadAnswer, ClientError
 from remoting.bodies import MessageQueue
 from remoting.bodies.offsets import OffsetSerializeWrapper
-from remoting.codes import RequestCode
-from remoting.command import Command
 from remoting.errors import BadBody
-from remoting.headers import UpdateConsumerOffset
 from storefmt.config import fastjson
 from storefmt.formats.javahash import string_hash
 
@@ -111,27 +108,17 @@ class RemoteOffsets(_OffsetTable):
             if queue_offset is None:
                 continue
             try:
-                if sure:
-                    await offsets.commit(
-                        self._client, queue, group=self._group, queue_offset=queue_offset
-                    )
-                else:
-                    await self._tell(queue, queue_offset)
+                await offsets.commit(
+                    self._client,
+                    queue,
+                    group=self._group,
+                    queue_offset=queue_offset,
+                    oneway=not sure,
+                )
             except ClientError as error:
                 failure = error
         if failure is not None:
             raise failure
-
-    async def _tell(self, queue: MessageQueue, queue_offset: int) -> None:
-        header = UpdateConsumerOffset(
-            consumer_group=self._group,
-            topic=queue.topic,
-            queue_id=queue.queue_id,
-            commit_offset=queue_offset,
-            broker_name=queue.broker_name,
-        )
-        command = Command.request(RequestCode.UPDATE_CONSUMER_OFFSET, header, oneway=True)
-        await self._client.invoke_oneway(await self._client.master_of(queue), command)
 
 
 class LocalOffsets(_OffsetTable):

@@ -21,6 +21,7 @@ import logging
 from collections.abc import Mapping
 from typing import Final
 
+from remoting.bodies import OpenTransaction, OpenTransactions
 from remoting.codes import ExtensionCode, RequestCode, ResponseCode
 from remoting.command import UNSET_REMARK, Command
 from remoting.headers import EndTransaction, ResumeCheckHalfMessage
@@ -44,7 +45,6 @@ from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
 from server.store.disk.nowait import ColdRead
 from server.store.results import PutMessage
-from storefmt.config.fastjson import Json, dumps
 from storefmt.errors import BadCall, RecordDamaged
 from storefmt.formats.message import Record
 from storefmt.formats.msgid import parse_offset_id
@@ -139,13 +139,13 @@ def _look_on(broker: Broker, request: Request, look: OpenLook, *, tries: int) ->
         loop.call_soon(lambda: _look_on(broker, request, look, tries=0))
         return
     found = look.result()
-    body: Json = {
-        "complete": found.is_complete,
-        "halfOffset": found.half_offset,
-        "opOffset": found.op_offset,
-        "transactions": [_row(half) for half in found.records],
-    }
-    request.reply(request.command.response(body=dumps(body).encode()))
+    body = OpenTransactions(
+        transactions=[_opened(half) for half in found.records],
+        is_complete=found.is_complete,
+        half_offset=found.half_offset,
+        op_offset=found.op_offset,
+    )
+    request.reply(request.command.response(body=body.encode()))
 
 
 def _find(broker: Broker, fields: EndTransaction) -> tuple[Record, Half]:
@@ -190,17 +190,17 @@ def _answer_when_safe(broker: Broker, request: Request, *, remark: str | None = 
     broker.turn.when_safe(safe)
 
 
-def _row(half: Record) -> Json:
+def _opened(half: Record) -> OpenTransaction:
     named = half.properties
-    return {
-        "bornTimestamp": half.born_ms,
-        "checkTimes": check_times(named),
-        "commitLogOffset": half.log_offset,
-        "halfOffset": half.queue_offset,
-        "msgId": half.msg_id,
-        "producerGroup": producer_group(named),
-        "queueId": int(named.get(REAL_QUEUE_ID, "-1")),
-        "storeTimestamp": half.store_ms,
-        "topic": named.get(REAL_TOPIC),
-        "uniqueKey": named.get(UNIQUE_KEY),
-    }
+    return OpenTransaction(
+        topic=named.get(REAL_TOPIC, ""),
+        queue_id=int(named.get(REAL_QUEUE_ID, "-1")),
+        producer_group=producer_group(named) or "",
+        unique_key=named.get(UNIQUE_KEY, ""),
+        msg_id=half.msg_id,
+        log_offset=half.log_offset,
+        half_offset=half.queue_offset,
+        born_ms=half.born_ms,
+        store_ms=half.store_ms,
+        check_times=check_times(named),
+    )

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from mqclient.admin.admin import Admin
-from mqclient.admin.transaction import OpenTransaction, TransactionView
 from mqclient.errors import BadAnswer
+from remoting.bodies import OpenTransaction, OpenTransactions
 from remoting.codes import ExtensionCode
 from tests.mqclient.fake import FakeServer
 
@@ -25,8 +25,8 @@ ROW = {
 }
 
 
-def ask(body: bytes = b"", code: int = 0) -> TransactionView | None:
-    async def go() -> TransactionView | None:
+def ask(body: bytes = b"", code: int = 0) -> OpenTransactions | None:
+    async def go() -> OpenTransactions | None:
         async with FakeServer() as fake, fake.client() as client:
             fake.say(ExtensionCode.GET_OPEN_TRANSACTIONS, code, remark="no", body=body)
             return await Admin(client).open_transactions(fake.address)
@@ -49,7 +49,7 @@ def test_list_is_read() -> None:
         store_ms=6,
         check_times=2,
     )
-    assert view == TransactionView([half], is_complete=False)
+    assert view == OpenTransactions(transactions=[half], is_complete=False)
 
 
 def test_java_broker_has_no_list() -> None:
@@ -68,5 +68,5 @@ def test_java_broker_has_no_list() -> None:
     ],
 )
 def test_list_that_cannot_be_read_is_named(body: bytes) -> None:
-    with pytest.raises(BadAnswer, match="open transactions of"):
+    with pytest.raises(BadAnswer, match="OpenTransaction"):
         ask(body)

@@ -36,7 +36,7 @@ async def consuming_with(
     async with serving(clock_ms=clock_ms) as (fake, client):
         inside = consuming(client, settings or PushSettings(consume_message_batch_max_size=3))
         service = ConsumeConcurrently(inside, listener)  # type: ignore[arg-type]
-        service.start()
+        service.resize(inside.settings.consume_thread_min)
         held, new = filled(bodies)
         service.submit(held, new)
         try:
