@@ -212,6 +212,7 @@ MODULES: Final = {
     **{f"message query {by}": "message.query" for by in ("key", "offset", "time", "unique-key")},
     "namesrv config": "namesrv.settings",
     "namesrv kv": "namesrv.settings",
+    "cluster list": "cluster.status",
     "broker config": "broker.config",
     "broker status": "broker.config",
     "broker clean": "broker.clean",
