@@ -9,14 +9,16 @@ import click
 
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import (
+    gathered,
     limit_option,
     no_bodies_option,
     no_body_option,
+    stored_at_any_time,
     stored_from,
     stored_to,
     topic_argument,
 )
-from mqadmin.cli.times import END_OF_TIME, START_OF_TIME
+from mqadmin.cli.times import TimeSpan
 from mqadmin.cli.types import BROKER, INTEGER, QUEUE, Integer
 from mqadmin.cluster.brokers import choose_queue, queue_number
 from mqadmin.cluster.partial_answers import Answers
@@ -45,12 +47,11 @@ from storefmt.names import TOOLS_GROUP
 )
 @topic_argument()
 @click.argument("key", help="the key")
-@stored_from(default=START_OF_TIME)
-@stored_to(default=END_OF_TIME)
+@stored_at_any_time
 @click.option("--count", "-c", type=INTEGER, default=64, help="so many at most")
 @no_bodies_option
 async def query_key(
-    call: Call, *, topic: str, key: str, from_: When, to: When, count: int, no_body: bool
+    call: Call, *, topic: str, key: str, stored: TimeSpan, count: int, no_body: bool
 ) -> Outcome:
     """Return one row a message, oldest first.
 
@@ -58,7 +59,7 @@ async def query_key(
         NotFound: no message has the key.
         NoRoute: there is no such topic.
     """
-    now_ms = call.now_ms()
+    begin_ms, end_ms = stored.ms(call.now_ms())
     if call.is_offline:
         # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.store.offline import stored_by_key
@@ -67,8 +68,8 @@ async def query_key(
             call,
             topic,
             key,
-            begin_ms=from_.ms(now_ms),
-            end_ms=to.ms(now_ms),
+            begin_ms=begin_ms,
+            end_ms=end_ms,
             count_max=count,
             body="none" if no_body else "inflated",
         )
@@ -78,8 +79,8 @@ async def query_key(
         topic,
         key,
         count_max=count,
-        begin_ms=from_.ms(now_ms),
-        end_ms=to.ms(now_ms),
+        begin_ms=begin_ms,
+        end_ms=end_ms,
         on_silent=answers.miss,
     )
     if not found and not answers.exit_code():
@@ -103,12 +104,11 @@ COPIES_MAX = 64
 )
 @topic_argument()
 @click.argument("message_id", metavar="ID", help="the id that the producer got")
-@stored_from(default=START_OF_TIME)
-@stored_to(default=END_OF_TIME)
+@stored_at_any_time
 @click.option("--all", "all_", is_flag=True, help="every copy of it, not only the first")
 @no_body_option
 async def query_unique_key(
-    call: Call, *, topic: str, message_id: str, from_: When, to: When, all_: bool, no_body: bool
+    call: Call, *, topic: str, message_id: str, stored: TimeSpan, all_: bool, no_body: bool
 ) -> Outcome:
     """Return one row, or with ``--all`` one a copy.
 
@@ -116,8 +116,7 @@ async def query_unique_key(
         NotFound: no message has the id.
         NoRoute: there is no such topic.
     """
-    now_ms = call.now_ms()
-    begin_ms, end_ms = from_.ms(now_ms), to.ms(now_ms)
+    begin_ms, end_ms = stored.ms(call.now_ms())
     if call.is_offline:
         # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.store.offline import stored_by_key
@@ -192,9 +191,6 @@ async def query_offset(
     )
 
 
-NOW = When("now")
-
-
 @command(
     "message query time",
     examples=(
@@ -206,12 +202,11 @@ NOW = When("now")
     needs=Needs.EITHER,
 )
 @topic_argument()
-@stored_from(required=True)
-@stored_to(default=NOW)
+@gathered("stored", TimeSpan, stored_from(required=True), stored_to(default=When("now")))
 @limit_option()
 @no_bodies_option
 async def query_time(
-    call: Call, *, topic: str, from_: When, to: When, limit: int | None, no_body: bool
+    call: Call, *, topic: str, stored: TimeSpan, limit: int | None, no_body: bool
 ) -> Outcome:
     """Return one row a message, queue by queue; none where nothing was stored then.
 
@@ -219,9 +214,8 @@ async def query_time(
         NoRoute: there is no such topic.
         Usage: the span ends before it begins.
     """
-    now_ms = call.now_ms()
-    begin_ms, end_ms = from_.ms(now_ms), to.ms(now_ms)
+    begin_ms, end_ms = stored.ms(call.now_ms())
     if end_ms < begin_ms:
-        raise Usage(f"--to {to.text} is before --from {from_.text}")
+        raise Usage(f"--to {stored.to} is before --from {stored.from_}")
     wanted = Filter(topic=topic if call.is_offline else None, begin_ms=begin_ms, end_ms=end_ms)
     return await browse(call, Wish(topic=topic, filter=wanted, limit=limit, no_body=no_body))

@@ -16,13 +16,11 @@ from mqadmin.cli.decorators import (
     more_stores,
     of_topic,
     pause_option,
-    stored_from,
-    stored_to,
+    stored_between,
 )
-from mqadmin.cli.times import bound_ms
+from mqadmin.cli.times import OpenTimeSpan
 from mqadmin.cli.types import DIR, Choice
 from mqadmin.output.rows import EpochMs, Outcome, Row
-from mqadmin.output.times import When
 from mqadmin.session.call import Call
 from mqadmin.store.rows import EVENTS_DETAILS, DiffRow, EventRow, FindingRow, SpanRow
 from mqadmin.store.spark_job import Engine, engine_options, run_job
@@ -208,8 +206,7 @@ def _columns(by: str) -> tuple[str, ...]:
 @more_stores
 @every_span
 @of_topic("-t")
-@stored_from()
-@stored_to()
+@stored_between
 def show_timeline(
     call: Call,
     *,
@@ -217,17 +214,11 @@ def show_timeline(
     more: tuple[str, ...],
     every: int | None,
     topic: str | None,
-    from_: When | None,
-    to: When | None,
+    stored: OpenTimeSpan,
 ) -> Outcome:
     """Return one row a span, oldest first."""
-    now_ms = call.now_ms()
-    options = {
-        "every_ms": every,
-        "topic": topic,
-        "begin_ms": bound_ms(from_, now_ms),
-        "end_ms": bound_ms(to, now_ms),
-    }
+    begin_ms, end_ms = stored.ms(call.now_ms())
+    options = {"every_ms": every, "topic": topic, "begin_ms": begin_ms, "end_ms": end_ms}
     return run_job(call, "timeline", where, row=SpanRow, options=options, more_stores=more)
 
 

@@ -7,20 +7,17 @@ import click
 
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import (
-    inflate_option,
+    gathered,
     limit_option,
-    no_bodies_option,
     no_body_option,
-    stored_from,
-    stored_to,
+    stored_at_any_time,
     topic_argument,
 )
-from mqadmin.cli.times import END_OF_TIME, START_OF_TIME
+from mqadmin.cli.times import TimeSpan
 from mqadmin.cli.types import Integer
-from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow
-from mqadmin.messages.record_rows import body_form
+from mqadmin.messages.message_rows import MESSAGE_COLUMNS, BodyForm, MessageRow
+from mqadmin.messages.record_rows import body_form, body_options
 from mqadmin.output.rows import Outcome, one
-from mqadmin.output.times import When
 from mqadmin.session.call import Call
 from mqadmin.store.offline import stored_by_key, stored_row
 from storefmt.offline.views.storedir import StoreDir
@@ -40,9 +37,13 @@ LOG_OFFSET_DIGITS_MAX = 20
     needs=Needs.STORE,
 )
 @click.argument("which", metavar="OFFSET|ID", help="a log offset, an offset id or a unique key")
-@no_body_option
-@click.option("--inflate", is_flag=True, help="decompress the body")
-def get_message(call: Call, *, which: str, no_body: bool, inflate: bool) -> Outcome:
+@gathered(
+    "body",
+    body_form,
+    no_body_option,
+    click.option("--inflate", is_flag=True, help="decompress the body"),
+)
+def get_message(call: Call, *, which: str, body: BodyForm) -> Outcome:
     """Return the message.
 
     Raises:
@@ -56,7 +57,6 @@ def get_message(call: Call, *, which: str, no_body: bool, inflate: bool) -> Outc
         else:
             record = store.find_message(which)
             log_offset = record.log_offset
-        body = body_form(no_body=no_body, inflate=inflate)
         return one(stored_row(call, store, record, body=body, log_offset=log_offset))
 
 
@@ -70,34 +70,18 @@ def get_message(call: Call, *, which: str, no_body: bool, inflate: bool) -> Outc
 )
 @topic_argument()
 @click.argument("key", help="the key, or a unique key")
-@stored_from(default=START_OF_TIME)
-@stored_to(default=END_OF_TIME)
+@stored_at_any_time
 @limit_option(type=Integer(min=1), default=64, help="so many at most, the newest")
-@no_bodies_option
-@inflate_option
+@body_options
 def query_key(
-    call: Call,
-    *,
-    topic: str,
-    key: str,
-    from_: When,
-    to: When,
-    limit: int,
-    no_body: bool,
-    inflate: bool,
+    call: Call, *, topic: str, key: str, stored: TimeSpan, limit: int, body: BodyForm
 ) -> Outcome:
     """Return one row a message, oldest first.
 
     Raises:
         NotFound: no message has the key.
     """
-    now_ms = call.now_ms()
+    begin_ms, end_ms = stored.ms(call.now_ms())
     return stored_by_key(
-        call,
-        topic,
-        key,
-        begin_ms=from_.ms(now_ms),
-        end_ms=to.ms(now_ms),
-        count_max=limit,
-        body=body_form(no_body=no_body, inflate=inflate),
+        call, topic, key, begin_ms=begin_ms, end_ms=end_ms, count_max=limit, body=body
     )
