@@ -194,10 +194,11 @@ MODULES: Final = {
         for noun in (
             *("acl", "apply", "completion", "context", "delay", "demo", "diff", "doctor"),
             *("embedded", "exporter", "ha", "lock", "queue", "rebalance", "report", "shell"),
-            *("top", "transaction", "undo", "wait"),
+            *("top", "transaction", "undo"),
         )
     },
-    "assert": "assert_",
+    "assert": "conditions",
+    "wait": "conditions",
     "topic clusters": "topic.places",
     "topic route": "topic.places",
     "topic show": "topic.queues",
