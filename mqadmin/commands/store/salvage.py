@@ -73,11 +73,11 @@ class RebuiltRow(Row):
     """
 
     kind: str
-    topic: str
-    queue_id: int
-    min_offset: int
+    topic: str = ""
+    queue_id: int = -1
+    min_offset: int = 0
     max_offset: int
-    filler_count: int
+    filler_count: int = 0
     files: int
 
 
@@ -113,15 +113,7 @@ def rebuild_store(call: Call, *, to: str, shape: StoreShape, no_index: bool) -> 
     rows = [RebuiltRow.of(queue, kind="queue", files=queue.file_count) for queue in done.queues]
     if not no_index:
         rows.append(
-            RebuiltRow(
-                kind="index",
-                topic="",
-                queue_id=-1,
-                min_offset=0,
-                max_offset=done.index_entry_count,
-                filler_count=0,
-                files=done.index_file_count,
-            )
+            RebuiltRow(kind="index", max_offset=done.index_entry_count, files=done.index_file_count)
         )
     notes = tuple(done.notes)
     if done.lost_size:

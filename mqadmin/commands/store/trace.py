@@ -41,8 +41,8 @@ class TraceRow(MessageRow):
     step: str
     step_ms: EpochMs
     due_ms: EpochMs
-    group: str | None
-    group_offset: int | None
+    group: str | None = None
+    group_offset: int | None = None
     detail: str
 
 
@@ -105,8 +105,6 @@ def _trace_row(message: MessageRow, step: LifeStep, *, group: GroupInfo | None) 
         step=step.step.value,
         step_ms=step.at_ms,
         due_ms=step.due_ms,
-        group=None,
-        group_offset=None,
         detail=step.detail,
     )
     if group is None:
