@@ -8,8 +8,6 @@ query    those with a key
 ``message query key --store DIR`` finds the same by the same code, in the form that brokers answer.
 """
 
-from collections.abc import Iterator
-
 import click
 
 from mqadmin.cli.declare import Needs, command
@@ -26,7 +24,6 @@ from mqadmin.cli.decorators import (
 )
 from mqadmin.cli.times import TimeSpan, bound_ms
 from mqadmin.cli.types import Integer
-from mqadmin.messages.filter import Filter
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, BodyForm, MessageRow
 from mqadmin.messages.record_rows import (
     Selection,
@@ -40,7 +37,7 @@ from mqadmin.output.rows import Outcome, one
 from mqadmin.output.times import When
 from mqadmin.session.call import Call
 from mqadmin.store.follow import follow
-from mqadmin.store.offline import stored_by_key, stored_row
+from mqadmin.store.offline import closing, stored_by_key, stored_row
 from storefmt.offline.views.storedir import StoreDir
 
 
@@ -65,21 +62,16 @@ def list_log(call: Call, *, selection: Selection, to: When | None) -> Outcome:
     """
     now_ms = call.now_ms()
     wanted = selection.wanted(bound_ms(selection.from_, now_ms), bound_ms(to, now_ms))
-    return Outcome(_log_rows(call, selection, wanted, StoreDir.open(call.store_dir)))
-
-
-def _log_rows(
-    call: Call, selection: Selection, wanted: Filter, store: StoreDir
-) -> Iterator[MessageRow]:
-    with store:
-        yield from message_rows(
-            store,
-            wanted,
-            offsets=selection.offsets,
-            count_max=selection.limit,
-            body=selection.body,
-            warn=call.warn,
-        )
+    store = StoreDir.open(call.store_dir)
+    rows = message_rows(
+        store,
+        wanted,
+        offsets=selection.offsets,
+        count_max=selection.limit,
+        body=selection.body,
+        warn=call.warn,
+    )
+    return Outcome(closing(store, rows))
 
 
 @command(

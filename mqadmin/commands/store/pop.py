@@ -11,6 +11,7 @@ from mqadmin.cli.times import OpenTimeSpan
 from mqadmin.cli.types import GROUP
 from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.session.call import Call
+from mqadmin.store.offline import closing
 from storefmt.formats.message import Record
 from storefmt.formats.pop_records import read_pop_record
 from storefmt.names import TopicKind, kind_of
@@ -92,7 +93,7 @@ def list_pops(
                     file=file,
                 )
 
-    return Outcome(_closing(store, rows()))
+    return Outcome(closing(store, rows()))
 
 
 def _revive_records(call: Call, store: StoreDir) -> Iterator[tuple[Record, int, str]]:
@@ -103,8 +104,3 @@ def _revive_records(call: Call, store: StoreDir) -> Iterator[tuple[Record, int, 
             call.warn(f"{file} at byte {pos}: {item.error}; `store verify` says more")
         elif isinstance(item, Record) and kind_of(item.topic) is TopicKind.REVIVE:
             yield item, span.start + pos, file
-
-
-def _closing(store: StoreDir, rows: Iterator[PopRow]) -> Iterator[PopRow]:
-    with store:
-        yield from rows
