@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import click
 
-from mqadmin.cli.times import SPAN, TIME
+from mqadmin.cli.times import END_OF_TIME, SPAN, START_OF_TIME, TIME, OpenTimeSpan, TimeSpan
 from mqadmin.cli.types import BROKER, CLUSTER, DIR, GROUP, POSITIVE, TOPIC, Integer
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -113,6 +113,10 @@ on_masters = gathered("where", Where, of_cluster(help="on its masters"), only_on
 
 stored_from = partial(click.option, "--from", "from_", type=TIME, help="stored then or later")
 stored_to = partial(click.option, "--to", type=TIME, help="stored then or before")
+stored_between = gathered("stored", OpenTimeSpan, stored_from(), stored_to())
+stored_at_any_time = gathered(
+    "stored", TimeSpan, stored_from(default=START_OF_TIME), stored_to(default=END_OF_TIME)
+)
 stored_until = click.option("--until", type=TIME, help="stored then or before")
 with_key = click.option("--key", "-k", help="with this key or unique key")
 with_tags = partial(click.option, "--tag", multiple=True, help="with one of these tags")

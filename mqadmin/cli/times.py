@@ -5,7 +5,7 @@
 Rule: both ends of a range of times belong to it.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from mqadmin.cli.types import Kind, Word
 from mqadmin.output.times import When, parse_duration, parse_when
@@ -37,3 +37,25 @@ def bound_ms(when: When | None, now_ms: int) -> int | None:
         ValueError: the text is no time.
     """
     return None if when is None else when.ms(now_ms)
+
+
+class TimeSpan(NamedTuple):
+    """A range of times as typed."""
+
+    from_: When
+    to: When
+
+    def ms(self, now_ms: int) -> tuple[int, int]:
+        """Return both ends in epoch ms."""
+        return self.from_.ms(now_ms), self.to.ms(now_ms)
+
+
+class OpenTimeSpan(NamedTuple):
+    """A range of times as typed, where an end may be open."""
+
+    from_: When | None
+    to: When | None
+
+    def ms(self, now_ms: int) -> tuple[int | None, int | None]:
+        """Return both ends in epoch ms, None for an open one."""
+        return bound_ms(self.from_, now_ms), bound_ms(self.to, now_ms)

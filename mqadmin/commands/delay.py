@@ -40,14 +40,14 @@ class DelayRow(Row):
     """
 
     broker: str | None
-    level: int | None
+    level: int | None = None
     topic: str | None = None
-    delay_ms: int | None
+    delay_ms: int | None = None
     pending: int
-    due: int | None
-    queue_offset: int | None
-    max_offset: int | None
-    next_due_ms: EpochMs
+    due: int | None = None
+    queue_offset: int | None = None
+    max_offset: int | None = None
+    next_due_ms: EpochMs = 0
 
 
 @command(
@@ -93,17 +93,7 @@ async def _timers(admin: "Admin", place: Place) -> list[DelayRow]:
             return []
         raise
     return [
-        DelayRow(
-            broker=place.broker,
-            level=None,
-            topic=topic,
-            delay_ms=None,
-            pending=count,
-            due=None,
-            queue_offset=None,
-            max_offset=None,
-            next_due_ms=EpochMs(0),
-        )
+        DelayRow(broker=place.broker, topic=topic, pending=count)
         for topic, count in sorted(counts.items())
     ]
 

@@ -79,20 +79,20 @@ async def show_rebalance(call: Call, *, group: str, topic: str | None) -> Outcom
             )
             for queue in now.queues
         ]
-        lines += [
-            "",
-            *([] if topic else [f"topic {name}"]),
-            *assignment_picture.picture(
-                f"now ({now.strategy_text})",
-                now.queues,
-                members=now.members,
-                owners=now.owners,
-                width=terminal_width(),
-            ),
-        ]
+        lines += ["", *([] if topic else [f"topic {name}"]), *_picture_now(now)]
     notes = [] if online else [f"group {group} has no member online"]
     notes += await _where_it_pops(admin, group, set(topics))
     return Outcome(rows, notes=tuple(notes), picture=tuple(lines))
+
+
+def _picture_now(now: Assignment) -> list[str]:
+    return assignment_picture.picture(
+        f"now ({now.strategy_text})",
+        now.queues,
+        members=now.members,
+        owners=now.owners,
+        width=terminal_width(),
+    )
 
 
 async def _where_it_pops(admin: "Admin", group: str, topics: set[str]) -> list[str]:
@@ -199,26 +199,15 @@ def _picture(
     text: str,
 ) -> list[str]:
     """Return who reads what, above who would."""
-    width = terminal_width()
-    lines = []
-    if now.members:
-        lines += assignment_picture.picture(
-            f"now ({now.strategy_text})",
-            now.queues,
-            members=now.members,
-            owners=now.owners,
-            width=width,
-        )
-        lines.append("")
-    lines += assignment_picture.picture(
+    lines = [*_picture_now(now), ""] if now.members else []
+    return lines + assignment_picture.picture(
         f"then ({text})",
         queues,
         members=sorted(members),
         owners=owner,
         before=now.owners,
-        width=width,
+        width=terminal_width(),
     )
-    return lines
 
 
 def _members(now: Assignment, add: tuple[str, ...], remove: tuple[str, ...]) -> list[str]:

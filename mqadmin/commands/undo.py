@@ -50,7 +50,7 @@ KINDS: Final[dict[str, type[Target[object]]]] = {
 KEPT, UNDONE, PUT_BACK = "kept", "undone", "an undo"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UndoRow(Row):
     """One thing that was put back; with ``--list`` one entry, and how many things it has."""
 
@@ -60,10 +60,10 @@ class UndoRow(Row):
     namesrv: str
     things: int
     kind: str
-    broker: str | None
-    name: str | None
+    broker: str | None = None
+    name: str | None = None
     result: str
-    remark: str | None
+    remark: str | None = None
 
 
 @command(
@@ -178,10 +178,7 @@ def _listed(entry: Entry) -> UndoRow:
         entry,
         things=len(entry.saved),
         kind=", ".join(sorted({saved.kind for saved in entry.saved})),
-        broker=None,
-        name=None,
         result=result,
-        remark=None,
     )
 
 

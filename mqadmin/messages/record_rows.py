@@ -54,6 +54,17 @@ def parse_range(text: str) -> OffsetRange:
     return OffsetRange(int(first) if first else None, int(last) if last else None)
 
 
+def body_form(*, no_body: bool, inflate: bool) -> BodyForm:
+    """Return what the two flags ask for."""
+    if no_body:
+        return "none"
+    return "inflated" if inflate else "stored"
+
+
+body_options = gathered("body", body_form, no_bodies_option, inflate_option)
+"""``--no-body`` and ``--inflate``, as ``body``."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """The options that say which messages of a store are wanted, and how much of them.
@@ -158,10 +169,3 @@ def row_at(record: Record, *, log_offset: int, file: str, body: BodyForm, warn: 
     if row.body_error is not None:
         warn(f"record at log offset {log_offset}: {row.body_error}; the stored bytes are shown")
     return row
-
-
-def body_form(*, no_body: bool, inflate: bool) -> BodyForm:
-    """Return what the two flags ask for."""
-    if no_body:
-        return "none"
-    return "inflated" if inflate else "stored"

@@ -157,9 +157,9 @@ def _spark_reader(read: Callable[[Row], object]) -> Callable[[Row], object]:
     return spark_of
 
 
-def bar(share: float, *, width: int = BAR_WIDTH) -> str:
-    """Return a bar of ``share`` (0 to 1) of ``width`` cells, in steps of an eighth."""
-    eighths = round(min(max(share, 0.0), 1.0) * width * 8)
+def bar(share: float) -> str:
+    """Return a bar of ``share`` (0 to 1) of ``BAR_WIDTH`` cells, in steps of an eighth."""
+    eighths = round(min(max(share, 0.0), 1.0) * BAR_WIDTH * 8)
     if share > 0:
         eighths = max(1, eighths)
     return "█" * (eighths // 8) + PARTIAL_CELLS[eighths % 8]

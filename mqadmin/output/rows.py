@@ -40,6 +40,7 @@ class Row:
         """Return the row of something that has fields of the same names.
 
         Args:
+            source: what has them; of None the row has its defaults.
             others: the fields that it has not, or that the row has otherwise.
         """
         names = (spot.name for spot in fields(cls) if spot.name not in others)

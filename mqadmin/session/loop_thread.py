@@ -48,8 +48,12 @@ class LoopThread:
         inbox = self._inbox = SimpleQueue()
         begun: list[asyncio.Task[T]] = []
 
+        async def run() -> T:
+            # An error of making the coroutine is one of the task, too: nobody else waits for it.
+            return await work()
+
         def begin() -> None:
-            begun.append(self._loop.create_task(work()))
+            begun.append(self._loop.create_task(run()))
             begun[0].add_done_callback(lambda _: inbox.put(None))
 
         try:

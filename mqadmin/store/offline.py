@@ -10,12 +10,13 @@ Rule: what only servers know (addresses, members, rates) is None or left out, ne
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from mqadmin.cluster.topic_queues import TopicQueue
 from mqadmin.errors import NotFound
 from mqadmin.messages.message_rows import BodyForm, MessageRow
 from mqadmin.messages.record_rows import body_form, row_at
-from mqadmin.output.rows import Outcome, one
+from mqadmin.output.rows import Outcome, Row, one
 from mqadmin.output.topic_kinds import perm_text
 from mqadmin.session.call import Call
 from storefmt.config.tables import SubscriptionGroup
@@ -23,6 +24,8 @@ from storefmt.errors import StoreError
 from storefmt.formats.message import Record
 from storefmt.offline.views.info import GroupInfo
 from storefmt.offline.views.storedir import StoreDir
+
+R = TypeVar("R", bound=Row)
 
 
 def stored_messages(call: Call, ids: Sequence[str], *, no_body: bool) -> Outcome:
@@ -177,6 +180,12 @@ def stored_positions(call: Call, group: str | None) -> list[GroupInfo]:
         if group is not None and not found:
             raise NotFound(f"group {group} has no offset in {store.root}")
     return sorted(found, key=lambda at: (at.group, at.topic, at.queue_id))
+
+
+def closing(store: StoreDir, rows: Iterator[R]) -> Iterator[R]:
+    """Yield the rows, and close the store when they are out or nobody wants more of them."""
+    with store:
+        yield from rows
 
 
 @contextmanager

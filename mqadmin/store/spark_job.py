@@ -23,7 +23,7 @@ from typing import IO, Final
 
 import click
 
-from mqadmin.cli.decorators import gathered
+from mqadmin.cli.decorators import gathered, more_stores, together
 from mqadmin.cli.types import FILE_PATH, Choice
 from mqadmin.errors import CommandError, Damaged, NotFound, Unreachable, Usage
 from mqadmin.output.rows import Outcome, Row
@@ -39,11 +39,12 @@ ENDINGS: dict[int, type[CommandError]] = {2: Usage, 3: NotFound, 4: Unreachable,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """Where a job runs."""
+    """Where a job runs, and on which stores beside ``call.store_uri``."""
 
     engine: str
     master: str
     parquet: Path | None
+    more: tuple[str, ...] = ()
 
     def words(self) -> list[str]:
         """Return what the process is told of it."""
@@ -54,9 +55,10 @@ class Engine:
 LOCAL: Final = Engine(engine="local", master="local", parquet=None)
 """For a job that has no use for Spark."""
 
-engine_options = gathered(
-    "where",
-    Engine,
+JobOptions = Mapping[str, str | int | bool | Sequence[str] | None]
+"""Options of a job by name; None, False and nothing in a list leave one out."""
+
+_ENGINE: Final = together(
     click.option(
         "--engine",
         type=Choice(["spark", "local"]),
@@ -70,6 +72,9 @@ engine_options = gathered(
         "--parquet", type=FILE_PATH, metavar="FILE", help="also write the rows to this file"
     ),
 )
+of_job = gathered("where", Engine, _ENGINE)
+of_store_job = gathered("where", Engine, _ENGINE, more_stores)
+"""Options of the engine, and further stores behind the first."""
 
 
 @dataclass(slots=True)
@@ -86,20 +91,18 @@ def run_job(
     where: Engine,
     *,
     row: Callable[..., Row],
-    options: Mapping[str, str | int | None] | None = None,
-    more_stores: Sequence[str] = (),
+    options: JobOptions | None = None,
 ) -> Outcome:
     """Run a job to its end and return its rows; what it skipped is raised behind them.
 
     Args:
         row: makes a row of the fields that the job prints.
-        options: the job's own, by name; None for one that is left out.
-        more_stores: directories or URIs beside ``call.store_uri``.
+        options: the job's own.
 
     Raises:
         CommandError: the job failed; the class follows its exit code.
     """
-    words = ["pipeline", job, call.store_uri, *more_stores]
+    words = ["pipeline", job, call.store_uri, *where.more]
     return _run(call, job, words, where, row=row, options=options or {})
 
 
@@ -110,7 +113,7 @@ def run_live_job(
     where: Engine,
     *,
     row: Callable[..., Row],
-    options: Mapping[str, str | int | None],
+    options: JobOptions,
     target: ServerTarget | None = None,
 ) -> Outcome:
     """Run a job that talks to brokers, or moves an archive, to its end; return its rows.
@@ -122,7 +125,7 @@ def run_live_job(
     Raises:
         CommandError: the job failed; the class follows its exit code.
     """
-    own: dict[str, str | int | None] = dict(options)
+    own = dict(options)
     secrets: dict[str, str] = {}
     if target is not None:
         own |= {"namesrv": target.namesrv, "timeoutMs": str(round(target.timeout_s * 1000))}
@@ -146,7 +149,7 @@ def _run(
     where: Engine,
     *,
     row: Callable[..., Row],
-    options: Mapping[str, str | int | None],
+    options: JobOptions,
     secrets: Mapping[str, str] | None = None,
 ) -> Outcome:
     if find_spec("pyarrow") is None:
@@ -158,7 +161,8 @@ def _run(
     line += ["--explain"] if call.settings.explain else []
     line += ["--dry-run"] if call.dry_run else []
     for name, value in options.items():
-        line += ["--option", f"{name}={value}"] if value is not None else []
+        word = _word_of(value)
+        line += ["--option", f"{name}={word}"] if word is not None else []
     rows = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - closed behind its rows
     environment = {**os.environ, **(secrets or {})}
     with subprocess.Popen(
@@ -174,6 +178,15 @@ def _run(
     verdict = said.last.get("exit", 0)
     assert isinstance(verdict, int)
     return Outcome(_rows(rows, row, said.last.get("damage", 0)), exit_code=verdict)
+
+
+def _word_of(value: str | int | bool | Sequence[str] | None) -> str | None:
+    """Return the value of an option as a job reads it; None for one that is left out."""
+    if isinstance(value, bool):
+        return "true" if value else None
+    if isinstance(value, str | int):
+        return str(value)
+    return ",".join(value or ()) or None
 
 
 def _listen(call: Call, job: str, lines: IO[str]) -> _Said:

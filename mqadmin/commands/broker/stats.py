@@ -1,6 +1,7 @@
-"""``broker stats``: one statistic over the last minute, hour and day.
+"""``broker stats``, ``consume-stats``: what a broker has counted, and how far its groups are.
 
-Request on each master: VIEW_BROKER_STATS_DATA.
+stats            VIEW_BROKER_STATS_DATA on each master: one statistic over minute, hour and day
+consume-stats    GET_BROKER_CONSUME_STATS on each master: every group in one request a broker
 """
 
 import asyncio
@@ -11,15 +12,18 @@ import click
 
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import Where, of_masters
+from mqadmin.cli.types import BOOLEAN, INTEGER
 from mqadmin.cluster.brokers import Place, masters
+from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import NotFound, Usage, did_you_mean
-from mqadmin.output.rows import Outcome, Row
+from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.errors import BrokerRefused
 from remoting.codes import ResponseCode
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
+
 
 OF_BROKER: Final = ("BROKER_PUT_NUMS", "BROKER_GET_NUMS")
 """Counted under the name of the cluster."""
@@ -109,3 +113,62 @@ async def _spans(admin: "Admin", place: Place, name: str, key: str | None) -> li
         for span, one in spans
         if one is not None
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupQueue(Row):
+    """One group in one queue; offsets and lag in entries."""
+
+    topic: str
+    group: str
+    broker: str
+    queue_id: int
+    broker_offset: int
+    consumer_offset: int
+    lag: int
+    last_consumed_ms: EpochMs
+
+
+@command(
+    "broker consume-stats",
+    examples=(
+        ("mqadmin broker consume-stats -b broker-a", "every group, queue by queue"),
+        ("mqadmin broker consume-stats --min-lag 1000 --sort -lag", "where much is left"),
+    ),
+    details="A queue whose next message was never consumed, or is gone, has no time.",
+    rows=GroupQueue,
+    columns=(
+        *("topic", "group", "broker", "queue_id", "broker_offset", "consumer_offset", "lag"),
+        "last_consumed_time",
+    ),
+)
+@of_masters
+@click.option("--min-lag", type=INTEGER, default=0, help="only queues with so many messages left")
+@click.option("--order", type=BOOLEAN, default="false", help="true: only groups that read in order")
+async def broker_consume_stats(call: Call, *, where: Where, min_lag: int, order: bool) -> Outcome:
+    """Return one row a group and queue, sorted."""
+    admin = await call.admin()
+    places = await masters(admin, where, every=True)
+    answers = Answers(call)
+    told = await answers.each(
+        places, lambda at: admin.broker_consume_stats(at.address, order=order)
+    )
+    rows = [
+        GroupQueue.of(
+            at,
+            topic=queue.topic,
+            group=group,
+            broker=queue.broker_name,
+            queue_id=queue.queue_id,
+            lag=at.broker_offset - at.consumer_offset,
+            last_consumed_ms=at.last_timestamp,
+        )
+        for _, answer in told
+        for table in answer.consume_stats_list
+        for group, parts in table.items()
+        for part in parts
+        for queue, at in part.offset_table.items()
+        if at.broker_offset - at.consumer_offset >= min_lag
+    ]
+    rows.sort(key=lambda row: (row.topic, row.group, row.broker, row.queue_id))
+    return Outcome(rows, exit_code=answers.exit_code)

@@ -26,18 +26,18 @@ LOG_ZONE: Final = timedelta(hours=8)
 """Lines of ``--log`` tell the time in GMT+8, wherever they are written."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RoundTrip(Row):
     """One broker; ms from sending to its answer, None where none came."""
 
     cluster: str
     broker: str
     address: str
-    sent: int
-    failed: int
-    rt_ms: float | None
-    rt_min_ms: float | None
-    rt_max_ms: float | None
+    sent: int = 0
+    failed: int = 0
+    rt_ms: float | None = None
+    rt_min_ms: float | None = None
+    rt_max_ms: float | None = None
     result: str
     remark: str | None
 
@@ -58,15 +58,8 @@ class LogLine(Row):
     details="The messages stay in the topic that each broker has under its own name.",
     rows=RoundTrip,
     columns=(
-        "cluster",
-        "broker",
-        "sent",
-        "failed",
-        "rt_ms",
-        "rt_min_ms",
-        "rt_max_ms",
-        "result",
-        "remark",
+        *("cluster", "broker", "sent", "failed", "rt_ms", "rt_min_ms", "rt_max_ms"),
+        *("result", "remark"),
     ),
     writes=True,
 )
@@ -98,16 +91,8 @@ async def cluster_rt(
     """
     places = await masters(await call.admin(), Where(cluster=cluster), every=True)
     if call.dry_run:
-        return Outcome(
-            [
-                RoundTrip(
-                    *(place.cluster, place.broker, place.address, 0, 0, None, None, None),
-                    WOULD_CHANGE,
-                    f"{count + 1} messages of {size} bytes",
-                )
-                for place in places
-            ]
-        )
+        told = f"{count + 1} messages of {size} bytes"
+        return Outcome([RoundTrip.of(at, result=WOULD_CHANGE, remark=told) for at in places])
     producer = Producer(await call.client(), "TOOLS_PRODUCER")
 
     async def measured() -> AsyncIterator[RoundTrip]:

@@ -1,17 +1,18 @@
-"""``cluster status``: what every broker did today and yesterday, and how it stands.
+"""``cluster list``, ``cluster status``: every broker with its rates, and with what it did.
 
 Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on each broker.
 """
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import CLUSTER
-from mqadmin.cluster.brokers import Place, all_brokers
+from mqadmin.cluster.brokers import Place, all_brokers, processes
 from mqadmin.errors import NotFound
 from mqadmin.output.rows import PARTLY, EpochMs, Outcome, Row
 from mqadmin.session.call import Call
@@ -19,6 +20,144 @@ from mqclient.errors import ClientError
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerCounts:
+    """What a broker counts, by its own names, or why it does not answer."""
+
+    counts: dict[str, str]
+    error: str | None = None
+
+    def number(self, key: str) -> int | None:
+        """Return a whole number; None where the broker does not tell it."""
+        text = self.counts.get(key, "")
+        return int(text) if text.removeprefix("-").isdecimal() else None
+
+    def average(self, *keys: str) -> float | None:
+        """Return the first of the averages over 10 s, 1 min and 10 min."""
+        text = next((self.counts[key] for key in keys if self.counts.get(key)), "")
+        try:
+            return round(float(text.split()[0]), 4)
+        except (ValueError, IndexError):
+            return None
+
+    def between(self, first: str, last: str) -> int | None:
+        """Return what was counted between two of the broker's marks."""
+        low, high = self.number(first), self.number(last)
+        return None if low is None or high is None else high - low
+
+    def shared(self) -> dict[str, object]:
+        """Return the fields that the rows of ``cluster list`` and ``cluster status`` both have."""
+        return {
+            "version": self.counts.get("brokerVersionDesc"),
+            "in_today": self.between("msgPutTotalTodayMorning", "msgPutTotalTodayNow"),
+            "out_today": self.between("msgGetTotalTodayMorning", "msgGetTotalTodayNow"),
+            "in_yesterday": self.between("msgPutTotalYesterdayMorning", "msgPutTotalTodayMorning"),
+            "out_yesterday": self.between("msgGetTotalYesterdayMorning", "msgGetTotalTodayMorning"),
+            "disk_ratio": self.average("commitLogDiskRatio"),
+            "page_cache_lock_ms": self.number("pageCacheLockTimeMills"),
+            "error": self.error,
+        }
+
+
+async def _ask(admin: "Admin", places: list[Place]) -> list[tuple[Place, BrokerCounts]]:
+    """Ask every broker what it counts; one that does not answer is told by its row."""
+
+    async def ask(place: Place) -> BrokerCounts:
+        try:
+            return BrokerCounts(await admin.broker_runtime(place.address))
+        except ClientError as error:
+            return BrokerCounts({}, str(error))
+
+    return list(zip(places, await asyncio.gather(*map(ask, places)), strict=True))
+
+
+TOTALS: Final = (
+    *("cluster", "broker", "broker_id", "in_yesterday", "out_yesterday"),
+    *("in_today", "out_today"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRow(Row):
+    """One broker process; rates in messages a second, None where it did not answer.
+
+    Attributes:
+        send_queue_size: sends that wait for a thread; ``send_wait_ms`` how long the first does.
+        page_cache_lock_ms: how long the current append holds the log.
+        earliest_ms: when the oldest message was stored.
+        now_ms: when the broker was asked.
+    """
+
+    cluster: str
+    broker: str
+    broker_id: int
+    address: str
+    version: str | None
+    in_tps: float | None
+    out_tps: float | None
+    disk_ratio: float | None
+    in_yesterday: int | None
+    out_yesterday: int | None
+    in_today: int | None
+    out_today: int | None
+    error: str | None
+    send_queue_size: int | None
+    send_wait_ms: int | None
+    pull_queue_size: int | None
+    pull_wait_ms: int | None
+    page_cache_lock_ms: int | None
+    earliest_ms: EpochMs
+    now_ms: EpochMs
+
+
+@command(
+    "cluster list",
+    examples=(
+        ("mqadmin cluster list", "who is there, and how busy"),
+        ("mqadmin cluster list DefaultCluster", "the brokers of one cluster"),
+        ("mqadmin cluster list --totals", "messages of yesterday and today"),
+    ),
+    rows=BrokerRow,
+    columns=("cluster", "broker", "broker_id", "address", "version", "in_tps", "out_tps"),
+)
+@click.argument("cluster", type=CLUSTER, required=False, help="only brokers of this cluster")
+@click.option("--totals", is_flag=True, help="show messages of yesterday and today")
+async def list_clusters(call: Call, *, cluster: str | None, totals: bool) -> Outcome:
+    """Return one row a broker; exit code 5 where one does not answer.
+
+    Raises:
+        NotFound: there is no such cluster.
+    """
+    admin = await call.admin()
+    if cluster is None:
+        places = await all_brokers(admin)
+    else:
+        places = await processes(admin, Where(cluster=cluster))
+    rows = [
+        BrokerRow.of(
+            place,
+            **told.shared(),
+            in_tps=told.average("putTps"),
+            out_tps=told.average("getTransferedTps", "getTransferredTps"),
+            send_queue_size=told.number("sendThreadPoolQueueSize"),
+            send_wait_ms=told.number("sendThreadPoolQueueHeadWaitTimeMills"),
+            pull_queue_size=told.number("pullThreadPoolQueueSize"),
+            pull_wait_ms=told.number("pullThreadPoolQueueHeadWaitTimeMills"),
+            earliest_ms=told.number("earliestMessageTimeStamp") or 0,
+            now_ms=call.now_ms(),
+        )
+        for place, told in await _ask(admin, places)
+    ]
+    silent = [row for row in rows if row.error is not None]
+    return Outcome(
+        rows,
+        exit_code=PARTLY if silent else 0,
+        notes=tuple(f"{row.broker} at {row.address}: {row.error}" for row in silent),
+        columns=TOTALS if totals else (),
+        layout="--totals" if totals else "",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,40 +204,17 @@ async def cluster_status(call: Call, *, cluster: str | None) -> Outcome:
     places = [at for at in await all_brokers(admin) if cluster in (None, at.cluster)]
     if not places:
         raise NotFound(f"no cluster {cluster!r}", hint="`cluster list` shows them")
-    rows = await asyncio.gather(*(_row(admin, place) for place in places))
-    silent = [row for row in rows if row.error is not None]
-    return Outcome(rows, exit_code=PARTLY if silent else 0)
-
-
-async def _row(admin: "Admin", place: Place) -> BrokerStatus:
-    error, runtime = None, dict[str, str]()
-    try:
-        runtime = await admin.broker_runtime(place.address)
-    except ClientError as failed:
-        error = str(failed)
-
-    def number(key: str) -> int | None:
-        text = runtime.get(key, "")
-        return int(text) if text.removeprefix("-").isdecimal() else None
-
-    def between(first: str, last: str) -> int | None:
-        low, high = number(first), number(last)
-        return None if low is None or high is None else high - low
-
-    ratio = runtime.get("commitLogDiskRatio")
-    return BrokerStatus.of(
-        place,
-        version=runtime.get("brokerVersionDesc"),
-        started_ms=number("bootTimestamp") or 0,
-        in_today=between("msgPutTotalTodayMorning", "msgPutTotalTodayNow"),
-        out_today=between("msgGetTotalTodayMorning", "msgGetTotalTodayNow"),
-        in_yesterday=between("msgPutTotalYesterdayMorning", "msgPutTotalTodayMorning"),
-        out_yesterday=between("msgGetTotalYesterdayMorning", "msgGetTotalTodayMorning"),
-        disk_ratio=round(float(ratio), 4) if ratio else None,
-        behind_bytes=number("dispatchBehindBytes"),
-        page_cache_lock_ms=number("pageCacheLockTimeMills"),
-        send_queue=number("sendThreadPoolQueueSize"),
-        send_queue_wait_ms=number("sendThreadPoolQueueHeadWaitTimeMills"),
-        earliest_store_ms=number("earliestMessageTimeStamp") or 0,
-        error=error,
-    )
+    rows = [
+        BrokerStatus.of(
+            place,
+            **told.shared(),
+            started_ms=told.number("bootTimestamp") or 0,
+            behind_bytes=told.number("dispatchBehindBytes"),
+            send_queue=told.number("sendThreadPoolQueueSize"),
+            send_queue_wait_ms=told.number("sendThreadPoolQueueHeadWaitTimeMills"),
+            earliest_store_ms=told.number("earliestMessageTimeStamp") or 0,
+        )
+        for place, told in await _ask(admin, places)
+    ]
+    is_whole = all(row.error is None for row in rows)
+    return Outcome(rows, exit_code=0 if is_whole else PARTLY)

@@ -71,7 +71,7 @@ async def _summary(admin: "Admin", places: list[Place], group: str) -> GroupSumm
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueueLag(Row):
     """One queue; offsets, lag and ``inflight`` in entries.
 
@@ -82,15 +82,15 @@ class QueueLag(Row):
 
     group: str
     topic: str
-    broker: str | None
+    broker: str | None = None
     queue_id: int
     broker_offset: int
     consumer_offset: int
     lag: int
-    inflight: int | None
-    client_id: str | None
-    last_consumed_ms: EpochMs
-    consume_tps: float | None
+    inflight: int | None = None
+    client_id: str | None = None
+    last_consumed_ms: EpochMs = 0
+    consume_tps: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class WantedLag:
     with_clients: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedLag(QueueLag):
     """One queue over the last minute.
 
@@ -240,16 +240,7 @@ def _stored(call: Call, group: str | None, topic: str | None) -> list[QueueLag]:
     from mqadmin.store.offline import stored_positions
 
     return [
-        QueueLag.of(
-            at,
-            broker=None,
-            broker_offset=at.max_offset,
-            consumer_offset=at.queue_offset,
-            inflight=None,
-            client_id=None,
-            last_consumed_ms=0,
-            consume_tps=None,
-        )
+        QueueLag.of(at, broker_offset=at.max_offset, consumer_offset=at.queue_offset)
         for at in stored_positions(call, group)
         if topic in (None, at.topic)
     ]

@@ -26,18 +26,18 @@ Offsets = dict[tuple[str, str], dict[int, int]]
 """(topic, group) -> queue id -> next queue offset."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRow(Row):
     """One group; ``members`` are connected now, None out of a store."""
 
     group: str
     kind: str
-    members: int | None
+    members: int | None = None
     topics: tuple[str, ...]
-    brokers: tuple[str, ...]
+    brokers: tuple[str, ...] = ()
     configured: bool
-    consume_enable: bool | None
-    retry_max_times: int | None
+    consume_enable: bool | None = None
+    retry_max_times: int | None = None
 
 
 @command(
@@ -59,15 +59,12 @@ async def list_groups(call: Call, *, all_: bool) -> Outcome:
 
         return Outcome(
             [
-                GroupRow(
+                GroupRow.of(
+                    one.settings,
                     group=one.name,
-                    kind="system" if is_system(one.name) else "normal",
-                    members=None,
+                    kind=_kind_of(one.name),
                     topics=one.topics,
-                    brokers=(),
                     configured=one.settings is not None,
-                    consume_enable=one.settings.consume_enable if one.settings else None,
-                    retry_max_times=one.settings.retry_max_times if one.settings else None,
                 )
                 for one in stored_groups(call)
                 if all_ or not is_system(one.name)
@@ -94,22 +91,23 @@ async def list_groups(call: Call, *, all_: bool) -> Outcome:
     shown = sorted(group for group in at if all_ or not is_system(group))
     counts = await each(shown, lambda group: _members(admin, group, at[group]))
     settings = {name: one for _, (table, _) in told for name, one in table.groups.items()}
-    rows = []
-    for group, members in zip(shown, counts, strict=True):
-        config = settings.get(group)
-        rows.append(
-            GroupRow(
-                group=group,
-                kind="system" if is_system(group) else "normal",
-                members=members,
-                topics=tuple(sorted(topics.get(group, ()))),
-                brokers=tuple(sorted(place.broker for place in at[group])),
-                configured=config is not None,
-                consume_enable=config.consume_enable if config else None,
-                retry_max_times=config.retry_max_times if config else None,
-            )
+    rows = [
+        GroupRow.of(
+            settings.get(group),
+            group=group,
+            kind=_kind_of(group),
+            members=members,
+            topics=tuple(sorted(topics.get(group, ()))),
+            brokers=tuple(sorted(place.broker for place in at[group])),
+            configured=group in settings,
         )
+        for group, members in zip(shown, counts, strict=True)
+    ]
     return Outcome(rows, exit_code=answers.exit_code)
+
+
+def _kind_of(group: str) -> str:
+    return "system" if is_system(group) else "normal"
 
 
 async def _members(admin: "Admin", group: str, places: set[Place]) -> int:

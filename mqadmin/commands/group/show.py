@@ -38,7 +38,7 @@ class Subscription(Row):
     expression_type: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupDetail(Row):
     """One group; modes are None while nobody is connected.
 
@@ -52,8 +52,8 @@ class GroupDetail(Row):
     consume_from_where: str | None
     topics: tuple[str, ...]
     brokers: tuple[str, ...]
-    consume_enable: bool | None
-    retry_max_times: int | None
+    consume_enable: bool | None = None
+    retry_max_times: int | None = None
     inflight: int | None
     connections: tuple[Member, ...]
     subscriptions: tuple[Subscription, ...]
@@ -107,7 +107,8 @@ def _detail(
             subscriptions[topic] = Subscription(topic, data.sub_string or "", kind)
     first = connected[0] if connected else None
     settings = next((at.settings for at in known if at.settings is not None), None)
-    return GroupDetail(
+    return GroupDetail.of(
+        settings,
         group=group,
         online=bool(members),
         consume_type=_name(first.consume_type) if first else None,
@@ -115,8 +116,6 @@ def _detail(
         consume_from_where=_name(first.consume_from_where) if first else None,
         topics=tuple(sorted({topic for at in known for topic in at.offsets})),
         brokers=tuple(sorted(at.place.broker for at in known if at.is_known)),
-        consume_enable=settings.consume_enable if settings else None,
-        retry_max_times=settings.retry_max_times if settings else None,
         inflight=_sum(at.inflight for one in stats for at in one.offset_table.values()),
         connections=tuple(members[name] for name in sorted(members)),
         subscriptions=tuple(subscriptions[topic] for topic in sorted(subscriptions)),

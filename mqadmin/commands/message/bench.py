@@ -52,11 +52,11 @@ class SendRow(Row):
     broker: str | None
     queue_id: int | None
     status: str
-    msg_id: str | None
+    msg_id: str | None = None
     took_ms: float
     topic: str
-    unique_key: str | None
-    queue_offset: int | None
+    unique_key: str | None = None
+    queue_offset: int | None = None
 
 
 COUNT: Final = 1000
@@ -192,15 +192,13 @@ async def _send(producer: Producer, run: Run) -> tuple[SendResult | None, float]
 async def _each(producer: Producer, run: Run) -> AsyncIterator[Row]:
     while await run.turn():
         done, took_ms = await _send(producer, run)
-        yield SendRow(
+        yield SendRow.of(
+            done,
             broker=done.queue.broker_name if done else None,
             queue_id=done.queue.queue_id if done else None,
             status=str(done.status) if done else "failed",
-            msg_id=done.msg_id if done else None,
             took_ms=round(took_ms, 3),
             topic=run.topic,
-            unique_key=done.unique_key if done else None,
-            queue_offset=done.queue_offset if done else None,
         )
 
 

@@ -35,10 +35,10 @@ class DecodedId(Row):
     id: str
     kind: str
     host: str
-    log_offset: int | None
-    pid: int | None
-    counter: int | None
-    born_ms: EpochMs
+    log_offset: int | None = None
+    pid: int | None = None
+    counter: int | None = None
+    born_ms: EpochMs = 0
 
 
 @command(
@@ -64,21 +64,12 @@ def decoded(text: str, *, now_ms: int) -> DecodedId:
     """Return what an id says in the reading that is the likely one."""
     store_host, log_offset = parse_offset_id(text)
     if 0 < port_of(store_host) <= PORT_MAX and 0 <= log_offset < LOG_MAX:
-        return DecodedId(
-            id=text,
-            kind="offset",
-            host=host_text(store_host),
-            log_offset=log_offset,
-            pid=None,
-            counter=None,
-            born_ms=0,
-        )
+        return DecodedId(id=text, kind="offset", host=host_text(store_host), log_offset=log_offset)
     found = decode_unique_id(text)
     return DecodedId(
         id=text,
         kind="unique",
         host=found.ip,
-        log_offset=None,
         pid=found.pid,
         counter=found.counter,
         born_ms=_born_ms(found.born_ms_in_month, now_ms=now_ms),

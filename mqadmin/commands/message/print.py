@@ -12,13 +12,12 @@ from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import (
     limit_option,
     no_bodies_option,
-    stored_from,
-    stored_to,
+    stored_between,
     tag_expression,
     topic_argument,
     with_key,
 )
-from mqadmin.cli.times import bound_ms
+from mqadmin.cli.times import OpenTimeSpan
 from mqadmin.cli.types import BROKER, INTEGER, QUEUE, Integer
 from mqadmin.messages.browse import Wish, browse
 from mqadmin.messages.filter import Filter, body_conditions
@@ -26,7 +25,6 @@ from mqadmin.messages.json_condition import JsonCondition
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow
 from mqadmin.messages.pulls import pulls
 from mqadmin.output.rows import Outcome
-from mqadmin.output.times import When
 from mqadmin.session.call import Call
 
 
@@ -46,8 +44,7 @@ from mqadmin.session.call import Call
 @topic_argument()
 @click.argument("queue", type=QUEUE, required=False, help="only this queue")
 @click.option("--broker", type=BROKER, help="only queues of this broker")
-@stored_from()
-@stored_to()
+@stored_between
 @click.option("--start", type=INTEGER, metavar="OFFSET", help="from this queue offset on")
 @tag_expression
 @with_key
@@ -65,8 +62,7 @@ async def print_messages(
     topic: str,
     queue: str | None,
     broker: str | None,
-    from_: When | None,
-    to: When | None,
+    stored: OpenTimeSpan,
     start: int | None,
     tag: str,
     key: str | None,
@@ -85,12 +81,12 @@ async def print_messages(
         NoRoute: there is no such topic.
         NotFound: there is no such queue.
     """
-    now_ms = call.now_ms()
+    begin_ms, end_ms = stored.ms(call.now_ms())
     wanted = Filter(
         topic=topic if call.is_offline else None,
         key=key,
-        begin_ms=bound_ms(from_, now_ms),
-        end_ms=bound_ms(to, now_ms),
+        begin_ms=begin_ms,
+        end_ms=end_ms,
         property=properties,
         body=grep,
         json=json,

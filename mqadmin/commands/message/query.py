@@ -1,28 +1,40 @@
-"""``message query key``, ``unique-key``, ``offset``, ``time``: messages by key, place or time.
+"""``message get``, ``message query …``: messages by what is known of them.
 
 key, unique-key    GET_ROUTEINFO_BY_TOPIC, QUERY_MESSAGE on each broker
 offset             GET_ROUTEINFO_BY_TOPIC, PULL_MESSAGE
 time               as ``message print``
+get                as the one that fits:
+
+    BROKER:QUEUE:OFFSET or QUEUE:OFFSET in a topic      a place
+    32 or 56 hex digits with a port in them             an offset id
+    anything else in a topic                            a unique id, else a key
 """
+
+import re
+from typing import Final
 
 import click
 
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import (
+    gathered,
     limit_option,
     no_bodies_option,
     no_body_option,
+    stored_at_any_time,
     stored_from,
     stored_to,
     topic_argument,
 )
-from mqadmin.cli.times import END_OF_TIME, START_OF_TIME
-from mqadmin.cli.types import BROKER, INTEGER, QUEUE, Integer
+from mqadmin.cli.times import TimeSpan
+from mqadmin.cli.types import BROKER, INTEGER, QUEUE, TOPIC, Integer
 from mqadmin.cluster.brokers import choose_queue, queue_number
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import NotFound, Usage
+from mqadmin.messages.broker_reader import message_at
 from mqadmin.messages.browse import Wish, browse
 from mqadmin.messages.filter import Filter
+from mqadmin.messages.find import find_message, is_offset_id
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.messages.track import with_tracks
 from mqadmin.output.rows import Outcome, one
@@ -30,6 +42,67 @@ from mqadmin.output.times import When
 from mqadmin.session.call import Call
 from mqclient.consumer.pull_consumer import PullConsumer
 from storefmt.names import TOOLS_GROUP
+
+PLACE: Final = re.compile(r"(?:(?P<broker>[^:]+):)?(?P<queue>\d+):(?P<offset>\d+)")
+
+
+@command(
+    "message get",
+    examples=(
+        ("mqadmin message get 7F00000100002A9F0000000000000000", "by the id of a broker"),
+        ("mqadmin message get o-17 --topic orders", "by a key, or the id of a producer"),
+        ("mqadmin message get broker-a:3:17 --topic orders", "entry 17 of queue 3"),
+    ),
+    rows=MessageRow,
+    columns=MESSAGE_COLUMNS,
+)
+@click.argument("what", metavar="ID|KEY|PLACE", help="an id, a key or QUEUE:OFFSET")
+@click.option("--topic", "-t", type=TOPIC, help="its topic; for an offset id it is known")
+@no_body_option
+async def get(call: Call, *, what: str, topic: str | None, no_body: bool) -> Outcome:
+    """Return the message, or every one with the key.
+
+    Raises:
+        Usage: it is no offset id, and no topic is given.
+        NotFound: there is none.
+        NoRoute: there is no such topic.
+    """
+    body = not no_body
+    if is_offset_id(what):
+        message = await find_message(call, what, topic=None)
+        return one(row_of(message, warn=call.warn, body=body))
+    if topic is None:
+        raise Usage(f"{what} is no offset id", hint="add --topic TOPIC to look for it there")
+    place = PLACE.fullmatch(what)
+    if place is not None:
+        return one(await _at(call, topic, place, body=body))
+    # Only a look-up by key needs the calls about messages.
+    from mqclient.admin.message import MessageCalls
+
+    messages = MessageCalls(await call.client())
+    found = await messages.query_message(topic, what, unique=True)
+    if not found:
+        found = await messages.query_message(topic, what)
+    if not found:
+        raise NotFound(
+            f"no message with id or key {what} in topic {topic}",
+            hint="check both; brokers index a message some moments after they stored it",
+        )
+    rows = [row_of(message, warn=call.warn, body=body) for message in found]
+    return one(rows[0]) if len(rows) == 1 else Outcome(rows)
+
+
+async def _at(call: Call, topic: str, place: re.Match[str], *, body: bool) -> MessageRow:
+    consumer = PullConsumer(await call.client(), TOOLS_GROUP)
+    queue = choose_queue(await consumer.queues(topic), place["queue"], place["broker"])
+    found = await message_at(consumer, queue, int(place["offset"]))
+    if found is None or found.queue_offset != int(place["offset"]):
+        raise NotFound(
+            f"queue {queue.broker_name}:{queue.queue_id} of topic {topic} has no message at "
+            f"{place['offset']}",
+            hint=f"`topic status {topic}` shows the ends",
+        )
+    return row_of(found, warn=call.warn, body=body)
 
 
 @command(
@@ -45,12 +118,11 @@ from storefmt.names import TOOLS_GROUP
 )
 @topic_argument()
 @click.argument("key", help="the key")
-@stored_from(default=START_OF_TIME)
-@stored_to(default=END_OF_TIME)
+@stored_at_any_time
 @click.option("--count", "-c", type=INTEGER, default=64, help="so many at most")
 @no_bodies_option
 async def query_key(
-    call: Call, *, topic: str, key: str, from_: When, to: When, count: int, no_body: bool
+    call: Call, *, topic: str, key: str, stored: TimeSpan, count: int, no_body: bool
 ) -> Outcome:
     """Return one row a message, oldest first.
 
@@ -58,7 +130,7 @@ async def query_key(
         NotFound: no message has the key.
         NoRoute: there is no such topic.
     """
-    now_ms = call.now_ms()
+    begin_ms, end_ms = stored.ms(call.now_ms())
     if call.is_offline:
         # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.store.offline import stored_by_key
@@ -67,8 +139,8 @@ async def query_key(
             call,
             topic,
             key,
-            begin_ms=from_.ms(now_ms),
-            end_ms=to.ms(now_ms),
+            begin_ms=begin_ms,
+            end_ms=end_ms,
             count_max=count,
             body="none" if no_body else "inflated",
         )
@@ -78,8 +150,8 @@ async def query_key(
         topic,
         key,
         count_max=count,
-        begin_ms=from_.ms(now_ms),
-        end_ms=to.ms(now_ms),
+        begin_ms=begin_ms,
+        end_ms=end_ms,
         on_silent=answers.miss,
     )
     if not found and not answers.exit_code():
@@ -103,12 +175,11 @@ COPIES_MAX = 64
 )
 @topic_argument()
 @click.argument("message_id", metavar="ID", help="the id that the producer got")
-@stored_from(default=START_OF_TIME)
-@stored_to(default=END_OF_TIME)
+@stored_at_any_time
 @click.option("--all", "all_", is_flag=True, help="every copy of it, not only the first")
 @no_body_option
 async def query_unique_key(
-    call: Call, *, topic: str, message_id: str, from_: When, to: When, all_: bool, no_body: bool
+    call: Call, *, topic: str, message_id: str, stored: TimeSpan, all_: bool, no_body: bool
 ) -> Outcome:
     """Return one row, or with ``--all`` one a copy.
 
@@ -116,8 +187,7 @@ async def query_unique_key(
         NotFound: no message has the id.
         NoRoute: there is no such topic.
     """
-    now_ms = call.now_ms()
-    begin_ms, end_ms = from_.ms(now_ms), to.ms(now_ms)
+    begin_ms, end_ms = stored.ms(call.now_ms())
     if call.is_offline:
         # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.store.offline import stored_by_key
@@ -192,9 +262,6 @@ async def query_offset(
     )
 
 
-NOW = When("now")
-
-
 @command(
     "message query time",
     examples=(
@@ -206,12 +273,11 @@ NOW = When("now")
     needs=Needs.EITHER,
 )
 @topic_argument()
-@stored_from(required=True)
-@stored_to(default=NOW)
+@gathered("stored", TimeSpan, stored_from(required=True), stored_to(default=When("now")))
 @limit_option()
 @no_bodies_option
 async def query_time(
-    call: Call, *, topic: str, from_: When, to: When, limit: int | None, no_body: bool
+    call: Call, *, topic: str, stored: TimeSpan, limit: int | None, no_body: bool
 ) -> Outcome:
     """Return one row a message, queue by queue; none where nothing was stored then.
 
@@ -219,9 +285,8 @@ async def query_time(
         NoRoute: there is no such topic.
         Usage: the span ends before it begins.
     """
-    now_ms = call.now_ms()
-    begin_ms, end_ms = from_.ms(now_ms), to.ms(now_ms)
+    begin_ms, end_ms = stored.ms(call.now_ms())
     if end_ms < begin_ms:
-        raise Usage(f"--to {to.text} is before --from {from_.text}")
+        raise Usage(f"--to {stored.to} is before --from {stored.from_}")
     wanted = Filter(topic=topic if call.is_offline else None, begin_ms=begin_ms, end_ms=end_ms)
     return await browse(call, Wish(topic=topic, filter=wanted, limit=limit, no_body=no_body))

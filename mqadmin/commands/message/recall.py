@@ -3,7 +3,7 @@
 Requests: GET_ROUTEINFO_BY_TOPIC, RECALL_MESSAGE (RocketMQ 5).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import click
 
@@ -59,6 +59,4 @@ async def recall(call: Call, *, handle: str, group: str) -> Outcome:
     await call.confirm(f"recall message {named.unique_key} of topic {named.topic}?")
     admin = await call.admin()
     key = await admin.recall_message(handle, producer_group=group)
-    return Outcome(
-        [RecallRow(row.topic, row.broker, row.deliver_ms, key or row.unique_key, CHANGED)]
-    )
+    return Outcome([replace(row, unique_key=key or row.unique_key, result=CHANGED)])

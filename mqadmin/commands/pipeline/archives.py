@@ -19,7 +19,7 @@ from mqadmin.errors import Usage
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.times import When
 from mqadmin.session.call import Call
-from mqadmin.store.spark_job import LOCAL, Engine, engine_options, run_live_job
+from mqadmin.store.spark_job import LOCAL, Engine, JobOptions, of_job, run_live_job
 
 of_archive = click.argument("archive", help="directory, or URI as s3://bucket/name")
 only_topics = click.option(
@@ -57,7 +57,7 @@ class ArchivedRow(Row):
     columns=("commit", "topic", "broker", "messages", "size"),
     needs=Needs.NAMESRV,
 )
-@engine_options
+@of_job
 @click.argument("archive", help="directory, or URI as s3://bucket/name; made when it is not there")
 @click.option(
     "--topic", type=TOPIC, multiple=True, help="topic to archive; may be given more than once"
@@ -106,13 +106,13 @@ def archive_topics(
         CommandError: a broker does not answer, or no longer has what is next.
     """
     options = {
-        "subscribe": ",".join(topic) or None,
+        "subscribe": topic,
         "subscribePattern": pattern,
         "startingOffsets": start,
         "format": kind,
         "filterExpression": tags,
         "maxOffsetsPerTrigger": commit_every,
-        "maxBytesPerTrigger": None if commit_bytes is None else str(commit_bytes),
+        "maxBytesPerTrigger": commit_bytes,
         "failOnDataLoss": "false" if allow_loss else None,
         "reportGroup": report,
     }
@@ -150,7 +150,7 @@ class CompactedRow(Row):
     rows=CompactedRow,
     needs=Needs.NONE,
 )
-@engine_options
+@of_job
 @of_archive
 @only_topics
 def compact_archive(call: Call, *, where: Engine, archive: str, topic: tuple[str, ...]) -> Outcome:
@@ -159,7 +159,7 @@ def compact_archive(call: Call, *, where: Engine, archive: str, topic: tuple[str
     Raises:
         CommandError: there is no archive, or another process writes to it.
     """
-    options = {"topics": ",".join(topic) or None}
+    options = {"topics": topic}
     return run_live_job(call, "compact", archive, where, row=CompactedRow, options=options)
 
 
@@ -204,7 +204,7 @@ async def expire_archive(
         CommandError: there is no archive, or another process writes to it.
     """
     await call.confirm(f"take messages from before {before} out of {archive}?")
-    options = {"before": before.ms(call.now_ms()), "topics": ",".join(topic) or None}
+    options: JobOptions = {"before": before.ms(call.now_ms()), "topics": topic}
     return await asyncio.to_thread(
         run_live_job, call, "expire", archive, LOCAL, row=ExpiredRow, options=options
     )
@@ -271,7 +271,7 @@ class RestoredRow(Row):
     rows=RestoredRow,
     needs=Needs.NONE,
 )
-@engine_options
+@of_job
 @of_archive
 @only_topics
 @click.option("--to", type=DIR, metavar="OUT", help="a store directory to make")
@@ -306,12 +306,12 @@ async def restore_archive(
     if to_topic is not None:
         await call.confirm(f"send the messages of {archive} to topic {to_topic}?")
     options = {
-        "topics": ",".join(topic) or None,
+        "topics": topic,
         "store": to,
         "broker": broker,
         "fileSize": file_size,
         "topic": to_topic,
-        "keepQueues": "true" if keep_queues else None,
+        "keepQueues": keep_queues,
     }
     return await asyncio.to_thread(
         run_live_job,

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 import click
 
 from mqadmin.cli.declare import Needs, command
-from mqadmin.cli.decorators import more_stores
 from mqadmin.cli.times import TIME
 from mqadmin.cli.types import GROUP, TOPIC
 from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.output.times import When
 from mqadmin.session.call import Call
-from mqadmin.store.spark_job import Engine, engine_options, run_job
+from mqadmin.store.spark_job import Engine, of_store_job, run_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +46,13 @@ class GroupLagRow(Row):
     columns=("at_time", "group", "topic", "queues", "lag", "last_consumed_time"),
     needs=Needs.STORE,
 )
-@engine_options
-@more_stores
+@of_store_job
 @click.option(
     "--offsets", metavar="FILE[@EPOCH_MS]", help="older copies of consumerOffset.json, with commas"
 )
-def show_lag(call: Call, *, where: Engine, more: tuple[str, ...], offsets: str | None) -> Outcome:
+def show_lag(call: Call, *, where: Engine, offsets: str | None) -> Outcome:
     """Return one row a time, group and topic; of a time the largest lag first."""
-    options = {"offsets": offsets}
-    return run_job(call, "lag", where, row=GroupLagRow, options=options, more_stores=more)
+    return run_job(call, "lag", where, row=GroupLagRow, options={"offsets": offsets})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,20 +93,13 @@ class MoveRow(Row):
     ),
     needs=Needs.STORE,
 )
-@engine_options
-@more_stores
+@of_store_job
 @click.option("--to", type=TIME, required=True, help="store time to move to")
 @click.option("--group", "-g", type=GROUP, help="only this group")
 @click.option("--topic", "-t", type=TOPIC, help="only this topic")
 def plan_rewind(
-    call: Call,
-    *,
-    where: Engine,
-    more: tuple[str, ...],
-    to: When,
-    group: str | None,
-    topic: str | None,
+    call: Call, *, where: Engine, to: When, group: str | None, topic: str | None
 ) -> Outcome:
     """Return one row a queue of each group."""
     options = {"to_ms": to.ms(call.now_ms()), "group": group, "topic": topic}
-    return run_job(call, "rewind-plan", where, row=MoveRow, options=options, more_stores=more)
+    return run_job(call, "rewind-plan", where, row=MoveRow, options=options)

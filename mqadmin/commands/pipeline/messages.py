@@ -6,13 +6,13 @@ from typing import Any, Literal
 import click
 
 from mqadmin.cli.declare import Needs, command
-from mqadmin.cli.decorators import more_stores, stored_from, stored_until, with_tags
+from mqadmin.cli.decorators import stored_from, stored_until, with_tags
 from mqadmin.cli.times import bound_ms
 from mqadmin.cli.types import DIR, TOPIC, Choice
 from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.output.times import When
 from mqadmin.session.call import Call
-from mqadmin.store.spark_job import Engine, engine_options, run_job
+from mqadmin.store.spark_job import Engine, JobOptions, of_store_job, run_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,10 @@ class DuplicateRow(Row):
     columns=("topic", "unique_key", "copies", "first_stored_time", "last_stored_time"),
     needs=Needs.STORE,
 )
-@engine_options
-@more_stores
-def find_duplicates(call: Call, *, where: Engine, more: tuple[str, ...]) -> Outcome:
+@of_store_job
+def find_duplicates(call: Call, *, where: Engine) -> Outcome:
     """Return one row a key that has copies, the most copies first."""
-    return run_job(call, "duplicates", where, row=DuplicateRow, more_stores=more)
+    return run_job(call, "duplicates", where, row=DuplicateRow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +85,7 @@ class ExtractedFileRow(Row):
     columns=("file", "rows", "bytes", "crc32"),
     needs=Needs.STORE,
 )
-@engine_options
-@more_stores
+@of_store_job
 @click.option("--to", type=DIR, required=True, metavar="OUT", help="new directory for the files")
 @click.option(
     "--format",
@@ -106,7 +104,6 @@ def extract_messages(
     call: Call,
     *,
     where: Engine,
-    more: tuple[str, ...],
     to: str,
     format_: Literal["parquet", "jsonl", "files"],
     topic: tuple[str, ...],
@@ -125,14 +122,14 @@ def extract_messages(
     options = {
         "to": to,
         "kind": format_,
-        "topics": ",".join(topic) or None,
-        "tags": ",".join(tag) or None,
+        "topics": topic,
+        "tags": tag,
         "unique_key": key,
         "begin_ms": bound_ms(from_, now_ms),
         "end_ms": bound_ms(until, now_ms),
         "body": body,
     }
-    return run_job(call, "extract", where, row=ExtractedFileRow, options=options, more_stores=more)
+    return run_job(call, "extract", where, row=ExtractedFileRow, options=options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +158,13 @@ class HitRow(Row):
     columns=("topic", "queue_id", "queue_offset", "log_offset", "store_time", "excerpt"),
     needs=Needs.STORE,
 )
-@engine_options
 @click.argument("pattern", help="regular expression (RE2), matched anywhere in a body")
-@more_stores
+@of_store_job
 @click.option("--mask", is_flag=True, help="show *** for what matches: tell where, not what")
-def find_matches(
-    call: Call, *, where: Engine, pattern: str, more: tuple[str, ...], mask: bool
-) -> Outcome:
+def find_matches(call: Call, *, where: Engine, pattern: str, mask: bool) -> Outcome:
     """Return one row a message, by store and log offset."""
-    options = {"pattern": pattern, "mask": str(mask).lower()}
-    return run_job(call, "grep", where, row=HitRow, options=options, more_stores=more)
+    options: JobOptions = {"pattern": pattern, "mask": mask}
+    return run_job(call, "grep", where, row=HitRow, options=options)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,14 +203,13 @@ def _row(
     columns=("step_time", "store", "step", "topic", "queue_id", "queue_offset", "detail"),
     needs=Needs.STORE,
 )
-@engine_options
 @click.argument("which", metavar="KEY|ID", help="keys, unique keys or offset ids, with commas")
-@more_stores
+@of_store_job
 @click.option("--topic", "-t", type=TOPIC, help="sent to this topic")
 @click.option("--scan", is_flag=True, help="read whole logs, not only what the indexes name")
 def trace_messages(
-    call: Call, *, where: Engine, which: str, more: tuple[str, ...], topic: str | None, scan: bool
+    call: Call, *, where: Engine, which: str, topic: str | None, scan: bool
 ) -> Outcome:
     """Return one row a step, oldest first."""
-    options = {"key": which, "topic": topic, "scan": "true" if scan else None}
-    return run_job(call, "trace", where, row=_row, options=options, more_stores=more)
+    options = {"key": which, "topic": topic, "scan": scan}
+    return run_job(call, "trace", where, row=_row, options=options)

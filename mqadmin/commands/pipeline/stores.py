@@ -13,19 +13,16 @@ import click
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import (
     every_span,
-    more_stores,
     of_topic,
     pause_option,
-    stored_from,
-    stored_to,
+    stored_between,
 )
-from mqadmin.cli.times import bound_ms
+from mqadmin.cli.times import OpenTimeSpan
 from mqadmin.cli.types import DIR, Choice
 from mqadmin.output.rows import EpochMs, Outcome, Row
-from mqadmin.output.times import When
 from mqadmin.session.call import Call
 from mqadmin.store.rows import EVENTS_DETAILS, DiffRow, EventRow, FindingRow, SpanRow
-from mqadmin.store.spark_job import Engine, engine_options, run_job
+from mqadmin.store.spark_job import Engine, of_job, of_store_job, run_job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +45,13 @@ class FleetDiffRow(DiffRow):
     rows=FleetDiffRow,
     needs=Needs.STORE,
 )
-@engine_options
+@of_job
 @click.argument(
     "others", nargs=-1, type=DIR, required=True, metavar="B", help="the stores to compare with"
 )
 def diff_stores(call: Call, *, where: Engine, others: tuple[str, ...]) -> Outcome:
     """Return of each B a row for the log and one for each queue that is not the same."""
-    return run_job(call, "diff", where, row=FleetDiffRow, more_stores=others)
+    return run_job(call, "diff", replace(where, more=others), row=FleetDiffRow)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,14 +72,11 @@ class FleetEventRow(EventRow):
     columns=("at_time", "kind", "span_ms", "log_offset", "detail"),
     needs=Needs.STORE,
 )
-@engine_options
-@more_stores
+@of_store_job
 @pause_option
-def show_events(call: Call, *, where: Engine, more: tuple[str, ...], pause: int | None) -> Outcome:
+def show_events(call: Call, *, where: Engine, pause: int | None) -> Outcome:
     """Return one row an event, oldest first."""
-    return run_job(
-        call, "events", where, row=FleetEventRow, options={"pause_ms": pause}, more_stores=more
-    )
+    return run_job(call, "events", where, row=FleetEventRow, options={"pause_ms": pause})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +109,7 @@ class RebuiltPartRow(Row):
     rows=RebuiltPartRow,
     needs=Needs.STORE,
 )
-@engine_options
-@more_stores
+@of_store_job
 @click.option(
     "--to",
     type=DIR,
@@ -125,17 +118,15 @@ class RebuiltPartRow(Row):
     help="new directory; with several stores one below it for each",
 )
 @click.option("--no-index", is_flag=True, help="leave the index out")
-def rebuild_stores(
-    call: Call, *, where: Engine, more: tuple[str, ...], to: str, no_index: bool
-) -> Outcome:
+def rebuild_stores(call: Call, *, where: Engine, to: str, no_index: bool) -> Outcome:
     """Return a row for each queue and index.
 
     Raises:
         NotAStore: a directory is no store.
         BadCall: the new directory is not empty, or lies in a store.
     """
-    options = {"to": to, "index": "false" if no_index else "true"}
-    return run_job(call, "rebuild", where, row=RebuiltPartRow, options=options, more_stores=more)
+    options = {"to": to, "index": "false" if no_index else None}
+    return run_job(call, "rebuild", where, row=RebuiltPartRow, options=options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,18 +165,16 @@ BY = {"queue": "queue_id", "producer": "producer", "tag": "tag", "store": "store
     columns=COLUMNS,
     needs=Needs.STORE,
 )
-@engine_options
-@more_stores
+@of_store_job
 @click.option("--by", "-b", type=Choice(list(BY)), help="count by this, too")
 def count_by_hour(
     call: Call,
     *,
     where: Engine,
-    more: tuple[str, ...],
     by: Literal["queue", "producer", "tag", "store"] | None,
 ) -> Outcome:
     """Return one row a topic and hour, or queue, producer, tag or store of it, in that order."""
-    outcome = run_job(call, "stats", where, row=TopicHourRow, options={"by": by}, more_stores=more)
+    outcome = run_job(call, "stats", where, row=TopicHourRow, options={"by": by})
     return outcome if by is None else replace(outcome, columns=_columns(by))
 
 
@@ -204,31 +193,17 @@ def _columns(by: str) -> tuple[str, ...]:
     columns=("start_time", "count", "bytes", "bar"),
     needs=Needs.STORE,
 )
-@engine_options
-@more_stores
+@of_store_job
 @every_span
 @of_topic("-t")
-@stored_from()
-@stored_to()
+@stored_between
 def show_timeline(
-    call: Call,
-    *,
-    where: Engine,
-    more: tuple[str, ...],
-    every: int | None,
-    topic: str | None,
-    from_: When | None,
-    to: When | None,
+    call: Call, *, where: Engine, every: int | None, topic: str | None, stored: OpenTimeSpan
 ) -> Outcome:
     """Return one row a span, oldest first."""
-    now_ms = call.now_ms()
-    options = {
-        "every_ms": every,
-        "topic": topic,
-        "begin_ms": bound_ms(from_, now_ms),
-        "end_ms": bound_ms(to, now_ms),
-    }
-    return run_job(call, "timeline", where, row=SpanRow, options=options, more_stores=more)
+    begin_ms, end_ms = stored.ms(call.now_ms())
+    options = {"every_ms": every, "topic": topic, "begin_ms": begin_ms, "end_ms": end_ms}
+    return run_job(call, "timeline", where, row=SpanRow, options=options)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,16 +245,14 @@ def _row(*, findings: list[dict[str, Any]], **known: Any) -> StoreReportRow:
     columns=("store", "ok", "files", "records", "bytes", "seconds", "errors", "warnings"),
     needs=Needs.STORE,
 )
-@engine_options
-@more_stores
+@of_store_job
 @click.option(
     "--deep", is_flag=True, help="also decompress bodies, and hold the index against the log"
 )
-def verify_stores(call: Call, *, where: Engine, more: tuple[str, ...], deep: bool) -> Outcome:
+def verify_stores(call: Call, *, where: Engine, deep: bool) -> Outcome:
     """Return one row a store.
 
     Raises:
         NotAStore: a directory is no store.
     """
-    options = {"deep": "true"} if deep else {}
-    return run_job(call, "verify", where, row=_row, options=options, more_stores=more)
+    return run_job(call, "verify", where, row=_row, options={"deep": deep})

@@ -13,15 +13,14 @@ from mqadmin.cli.decorators import (
     limit_option,
     of_topic,
     pause_option,
-    stored_from,
-    stored_to,
+    stored_between,
 )
-from mqadmin.cli.times import bound_ms
+from mqadmin.cli.times import OpenTimeSpan
 from mqadmin.cli.types import Choice
 from mqadmin.errors import Usage
 from mqadmin.output.rows import EpochMs, Outcome, Row, Share
 from mqadmin.output.terminal.progress import Progress
-from mqadmin.output.times import When, iso_utc
+from mqadmin.output.times import iso_utc
 from mqadmin.session.call import Call
 from mqadmin.store.rows import EVENTS_DETAILS, EventRow, SpanRow
 from storefmt.offline.analyse.events import PAUSE_MS, store_events
@@ -72,17 +71,10 @@ SPANS_MAX: Final = 10_000
 )
 @every_span
 @of_topic("-t")
-@stored_from()
-@stored_to()
+@stored_between
 @jobs_option
 def show_timeline(
-    call: Call,
-    *,
-    every: int | None,
-    topic: str | None,
-    from_: When | None,
-    to: When | None,
-    jobs: int | None,
+    call: Call, *, every: int | None, topic: str | None, stored: OpenTimeSpan, jobs: int | None
 ) -> Outcome:
     """Return one row a span, oldest first.
 
@@ -90,11 +82,11 @@ def show_timeline(
         Usage: the span is so short that there are too many.
         NotAStore: the directory is no store.
     """
-    now_ms = call.now_ms()
-    wanted = Wanted(topic=topic, begin_ms=bound_ms(from_, now_ms), end_ms=bound_ms(to, now_ms))
+    begin_ms, end_ms = stored.ms(call.now_ms())
+    wanted = Wanted(topic=topic, begin_ms=begin_ms, end_ms=end_ms)
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "timeline") as progress:
         total = store.log.end - store.log.min_offset
-        bucket_ms = every or span_of(store, begin_ms=wanted.begin_ms, end_ms=wanted.end_ms)
+        bucket_ms = every or span_of(store, begin_ms=begin_ms, end_ms=end_ms)
         found = count_records(
             store,
             By.TIME,
@@ -170,8 +162,7 @@ class StatRow(Row):
     help="count by",
 )
 @of_topic("-t")
-@stored_from()
-@stored_to()
+@stored_between
 @limit_option(help="so many rows at most")
 @jobs_option
 def show_stats(
@@ -179,8 +170,7 @@ def show_stats(
     *,
     by: Literal["topic", "queue", "tag", "producer", "hour"],
     topic: str | None,
-    from_: When | None,
-    to: When | None,
+    stored: OpenTimeSpan,
     limit: int | None,
     jobs: int | None,
 ) -> Outcome:
@@ -189,8 +179,8 @@ def show_stats(
     Raises:
         NotAStore: the directory is no store.
     """
-    now_ms = call.now_ms()
-    wanted = Wanted(topic=topic, begin_ms=bound_ms(from_, now_ms), end_ms=bound_ms(to, now_ms))
+    begin_ms, end_ms = stored.ms(call.now_ms())
+    wanted = Wanted(topic=topic, begin_ms=begin_ms, end_ms=end_ms)
     way = WAYS[by]
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "stats") as progress:
         total = store.log.end - store.log.min_offset

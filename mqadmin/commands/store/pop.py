@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import click
 
 from mqadmin.cli.declare import Needs, command
-from mqadmin.cli.decorators import limit_option, of_topic, stored_from, stored_to
-from mqadmin.cli.times import bound_ms
+from mqadmin.cli.decorators import limit_option, of_topic, stored_between
+from mqadmin.cli.times import OpenTimeSpan
 from mqadmin.cli.types import GROUP
 from mqadmin.output.rows import EpochMs, Outcome, Row
-from mqadmin.output.times import When
 from mqadmin.session.call import Call
+from mqadmin.store.offline import closing
 from storefmt.formats.message import Record
 from storefmt.formats.pop_records import read_pop_record
 from storefmt.names import TopicKind, kind_of
@@ -59,25 +59,17 @@ class PopRow(Row):
 )
 @click.option("--group", "-g", type=GROUP, help="of this consumer group")
 @of_topic()
-@stored_from()
-@stored_to()
+@stored_between
 @limit_option()
 def list_pops(
-    call: Call,
-    *,
-    group: str | None,
-    topic: str | None,
-    from_: When | None,
-    to: When | None,
-    limit: int | None,
+    call: Call, *, group: str | None, topic: str | None, stored: OpenTimeSpan, limit: int | None
 ) -> Outcome:
     """Return one row a record, in log order.
 
     Raises:
         NotAStore: the directory is no store.
     """
-    now_ms = call.now_ms()
-    begin_ms, end_ms = bound_ms(from_, now_ms), bound_ms(to, now_ms)
+    begin_ms, end_ms = stored.ms(call.now_ms())
     store = StoreDir.open(call.store_dir)
 
     def rows() -> Iterator[PopRow]:
@@ -101,7 +93,7 @@ def list_pops(
                     file=file,
                 )
 
-    return Outcome(_closing(store, rows()))
+    return Outcome(closing(store, rows()))
 
 
 def _revive_records(call: Call, store: StoreDir) -> Iterator[tuple[Record, int, str]]:
@@ -112,8 +104,3 @@ def _revive_records(call: Call, store: StoreDir) -> Iterator[tuple[Record, int, 
             call.warn(f"{file} at byte {pos}: {item.error}; `store verify` says more")
         elif isinstance(item, Record) and kind_of(item.topic) is TopicKind.REVIVE:
             yield item, span.start + pos, file
-
-
-def _closing(store: StoreDir, rows: Iterator[PopRow]) -> Iterator[PopRow]:
-    with store:
-        yield from rows

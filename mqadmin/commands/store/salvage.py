@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import click
 
 from mqadmin.cli.declare import Needs, command
-from mqadmin.cli.decorators import gathered, inflate_option, no_bodies_option, together
+from mqadmin.cli.decorators import gathered, together
 from mqadmin.cli.types import DIR, INTEGER
 from mqadmin.errors import Damaged, NotFound, Usage
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, BodyForm, MessageRow
-from mqadmin.messages.record_rows import body_form, row_at
+from mqadmin.messages.record_rows import body_options, row_at
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.terminal.progress import Progress
 from mqadmin.session.call import Call
@@ -73,11 +73,11 @@ class RebuiltRow(Row):
     """
 
     kind: str
-    topic: str
-    queue_id: int
-    min_offset: int
+    topic: str = ""
+    queue_id: int = -1
+    min_offset: int = 0
     max_offset: int
-    filler_count: int
+    filler_count: int = 0
     files: int
 
 
@@ -113,15 +113,7 @@ def rebuild_store(call: Call, *, to: str, shape: StoreShape, no_index: bool) -> 
     rows = [RebuiltRow.of(queue, kind="queue", files=queue.file_count) for queue in done.queues]
     if not no_index:
         rows.append(
-            RebuiltRow(
-                kind="index",
-                topic="",
-                queue_id=-1,
-                min_offset=0,
-                max_offset=done.index_entry_count,
-                filler_count=0,
-                files=done.index_file_count,
-            )
+            RebuiltRow(kind="index", max_offset=done.index_entry_count, files=done.index_file_count)
         )
     notes = tuple(done.notes)
     if done.lost_size:
@@ -223,17 +215,9 @@ class CarvedRow(MessageRow):
 )
 @click.option("--no-crc", is_flag=True, help="also take records whose body does not fit its CRC")
 @click.option("--copies", is_flag=True, help="list a record each time it is found")
-@no_bodies_option
-@inflate_option
+@body_options
 def carve_files(
-    call: Call,
-    *,
-    to: str | None,
-    log_file_size: int,
-    no_crc: bool,
-    copies: bool,
-    no_body: bool,
-    inflate: bool,
+    call: Call, *, to: str | None, log_file_size: int, no_crc: bool, copies: bool, body: BodyForm
 ) -> Outcome:
     """Return one row a record, in the order of files and positions.
 
@@ -251,15 +235,14 @@ def carve_files(
         out = OutputDirectory.make(to, source=call.store_dir)
         log = CarvedLog(out, file_size=log_file_size)
     found = carver.count
-    form = body_form(no_body=no_body, inflate=inflate)
     return Outcome(
-        _rows(call, form, carver, log),
+        _rows(call, body, carver, log),
         exit_code=lambda: 0 if found.records else NotFound.exit_code,
         notes=() if paths else ("no file to search",),
     )
 
 
-def _rows(call: Call, form: BodyForm, carver: Carver, log: CarvedLog | None) -> Iterator[CarvedRow]:
+def _rows(call: Call, body: BodyForm, carver: Carver, log: CarvedLog | None) -> Iterator[CarvedRow]:
     try:
         with Progress(call.console, "carve") as progress:
             for found in carver.search(files_to_carve(call.store_dir), progress=progress):
@@ -268,7 +251,7 @@ def _rows(call: Call, form: BodyForm, carver: Carver, log: CarvedLog | None) -> 
                     found.record,
                     log_offset=found.record.log_offset,
                     file=str(found.path),
-                    body=form,
+                    body=body,
                     warn=call.warn,
                 )
                 yield CarvedRow.of(row, pos=found.pos, in_place=found.in_place, written=written)

@@ -7,10 +7,9 @@ from typing import Final
 import click
 
 from mqadmin.cli.declare import Needs, command
-from mqadmin.cli.decorators import inflate_option, no_bodies_option
 from mqadmin.cli.types import TOPIC
 from mqadmin.messages.message_rows import BodyForm, MessageRow
-from mqadmin.messages.record_rows import body_form
+from mqadmin.messages.record_rows import body_options
 from mqadmin.messages.trace import position_text
 from mqadmin.output.rows import EpochMs, Outcome
 from mqadmin.session.call import Call
@@ -42,8 +41,8 @@ class TraceRow(MessageRow):
     step: str
     step_ms: EpochMs
     due_ms: EpochMs
-    group: str | None
-    group_offset: int | None
+    group: str | None = None
+    group_offset: int | None = None
     detail: str
 
 
@@ -64,17 +63,15 @@ class TraceRow(MessageRow):
 @click.argument("which", metavar="KEY|ID", help="a key, a unique key or an offset id")
 @click.option("--topic", "-t", type=TOPIC, help="sent to this topic")
 @click.option("--scan", is_flag=True, help="read the whole log, not only what the index names")
-@no_bodies_option
-@inflate_option
+@body_options
 def trace_message(
-    call: Call, *, which: str, topic: str | None, scan: bool, no_body: bool, inflate: bool
+    call: Call, *, which: str, topic: str | None, scan: bool, body: BodyForm
 ) -> Outcome:
     """Return one row a step, oldest first, then where the consumer groups stand.
 
     Raises:
         NotInStore: no message has the id or key.
     """
-    body = body_form(no_body=no_body, inflate=inflate)
     with StoreDir.open(call.store_dir) as store:
         life = trace(store, which, topic=topic, scan=scan)
         rows = [_row(call, store, step, body) for step in life.steps]
@@ -108,8 +105,6 @@ def _trace_row(message: MessageRow, step: LifeStep, *, group: GroupInfo | None) 
         step=step.step.value,
         step_ms=step.at_ms,
         due_ms=step.due_ms,
-        group=None,
-        group_offset=None,
         detail=step.detail,
     )
     if group is None:

@@ -13,6 +13,7 @@ those of Java's TopicConfig: 16 queues, perm 6. The file is one change for ``und
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -26,12 +27,23 @@ from mqadmin.changes.topic_change import (
     message_type_option,
 )
 from mqadmin.cli.declare import command
-from mqadmin.cli.decorators import Where, on_masters, topic_argument
+from mqadmin.cli.decorators import Where, gathered, on_masters, topic_argument
 from mqadmin.cli.types import BOOLEAN, INTEGER, Word
 from mqadmin.output.rows import Outcome
 from mqadmin.output.topic_kinds import parse_perm
 from mqadmin.session.call import Call
 from storefmt.config.tables import TopicConfig
+
+
+def _named(
+    *, queues: int | None, read_queues: int | None, write_queues: int | None, **others: Any
+) -> Wanted:
+    """Return the settings that a line names; ``--queues`` is both numbers that are not given."""
+    return Wanted(
+        read_queues=queues if read_queues is None else read_queues,
+        write_queues=queues if write_queues is None else write_queues,
+        **others,
+    )
 
 
 @command(
@@ -47,42 +59,29 @@ from storefmt.config.tables import TopicConfig
     columns=("topic", "broker", "read_queues", "write_queues", "perm", "result", "remark"),
     writes=True,
 )
-@topic_argument()
-@click.option(
-    "--queues", "-q", type=INTEGER, default=8, help="queues to read and to write, a broker"
+@gathered(
+    "wanted",
+    _named,
+    topic_argument(),
+    click.option(
+        "--queues", "-q", type=INTEGER, default=8, help="queues to read and to write, a broker"
+    ),
+    click.option("--read-queues", type=INTEGER, help="queues to read, where they differ"),
+    click.option("--write-queues", type=INTEGER, help="queues to write, where they differ"),
+    click.option("--perm", type=Word(read=parse_perm), default=6, help="RW, R, W, or 6, 4, 2"),
+    click.option("--order", is_flag=True, help="an ordered topic"),
+    message_type_option,
 )
-@click.option("--read-queues", type=INTEGER, help="queues to read, where they differ")
-@click.option("--write-queues", type=INTEGER, help="queues to write, where they differ")
-@click.option("--perm", type=Word(read=parse_perm), default=6, help="RW, R, W, or 6, 4, 2")
-@click.option("--order", is_flag=True, help="an ordered topic")
-@message_type_option
 @on_masters
-async def create_topic(
-    call: Call,
-    *,
-    topic: str,
-    queues: int,
-    read_queues: int | None,
-    write_queues: int | None,
-    perm: int,
-    order: bool,
-    message_type: str | None,
-    where: Where,
-) -> Outcome:
+async def create_topic(call: Call, *, wanted: Wanted, where: Where) -> Outcome:
     """Return one row a broker.
 
     Raises:
         BadCall: the name is none for a topic.
         NotFound: there is no such cluster or broker.
     """
-    wanted = Wanted(
-        topic=topic,
-        read_queues=queues if read_queues is None else read_queues,
-        write_queues=queues if write_queues is None else write_queues,
-        perm=perm,
-        order=order or None,
-        message_type=message_type,
-    )
+    # A topic that is there with an order keeps it.
+    wanted = replace(wanted, order=wanted.order or None)
     return await change_topics(call, [wanted], where=where, update=False, create=True)
 
 
@@ -96,33 +95,24 @@ async def create_topic(
     columns=("topic", "broker", "read_queues", "write_queues", "perm", "was", "result", "remark"),
     writes=True,
 )
-@topic_argument()
-@click.option("--queues", "-q", type=INTEGER, help="queues to read and to write")
-@click.option("--read-queues", type=INTEGER, help="queues to read")
-@click.option("--write-queues", type=INTEGER, help="queues to write")
-@click.option("--perm", type=Word(read=parse_perm), help="RW, R, W, or 6, 4, 2")
-@click.option("--order", type=BOOLEAN, help="an ordered topic or not")
-@click.option("--unit", type=BOOLEAN, help="a topic of one unit (topicSysFlag 1)")
-@click.option("--unit-sub", type=BOOLEAN, help="read by groups of units (topicSysFlag 2)")
-@click.option("--replace", is_flag=True, help="reset what is not named, as Java does")
+@gathered(
+    "wanted",
+    _named,
+    topic_argument(),
+    click.option("--queues", "-q", type=INTEGER, help="queues to read and to write"),
+    click.option("--read-queues", type=INTEGER, help="queues to read"),
+    click.option("--write-queues", type=INTEGER, help="queues to write"),
+    click.option("--perm", type=Word(read=parse_perm), help="RW, R, W, or 6, 4, 2"),
+    click.option("--order", type=BOOLEAN, help="an ordered topic or not"),
+    click.option("--unit", type=BOOLEAN, help="a topic of one unit (topicSysFlag 1)"),
+    click.option("--unit-sub", type=BOOLEAN, help="read by groups of units (topicSysFlag 2)"),
+    click.option("--replace", is_flag=True, help="reset what is not named, as Java does"),
+)
 @click.option("--create", is_flag=True, help="make it where it is not there")
 @message_type_option
 @on_masters
 async def update_topic(
-    call: Call,
-    *,
-    topic: str,
-    queues: int | None,
-    read_queues: int | None,
-    write_queues: int | None,
-    perm: int | None,
-    order: bool | None,
-    unit: bool | None,
-    unit_sub: bool | None,
-    replace: bool,
-    create: bool,
-    message_type: str | None,
-    where: Where,
+    call: Call, *, wanted: Wanted, create: bool, message_type: str | None, where: Where
 ) -> Outcome:
     """Return one row a broker, with the old values of what changed.
 
@@ -130,17 +120,7 @@ async def update_topic(
         BadCall: the name is none for a topic.
         NotFound: there is no such cluster or broker.
     """
-    wanted = Wanted(
-        topic=topic,
-        read_queues=queues if read_queues is None else read_queues,
-        write_queues=queues if write_queues is None else write_queues,
-        perm=perm,
-        order=order,
-        unit=unit,
-        unit_sub=unit_sub,
-        message_type=message_type,
-        replace=replace,
-    )
+    wanted = replace(wanted, message_type=message_type)
     return await change_topics(call, [wanted], where=where, update=True, create=create)
 
 

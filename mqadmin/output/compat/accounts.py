@@ -77,13 +77,6 @@ def deleted(records: Iterable[Record], line: Line) -> Iterator[str]:
         yield f"account's accesskey is:{line.values['account']}"
 
 
-def white_addresses(records: Iterable[Record]) -> Iterator[str]:
-    """Print ``updateGlobalWhiteAddr``."""
-    for record in records:
-        if record["result"] in DONE:
-            yield f"update global white remote addresses to {record['address']} success.\n"
-
-
 def _listed(values: object) -> str:
     return f"[{', '.join(map(str, values))}]" if isinstance(values, list | tuple) else ""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
-from mqadmin.output.compat.java_text import DONE, Line, Record, number, rate
+from mqadmin.output.compat.java_text import DONE, Layout, Line, Record, number, rate
 from mqadmin.output.rows import NOT_FOUND
 from mqadmin.output.versions import version_name
 
@@ -76,16 +76,6 @@ def round_trips(records: Iterable[Record]) -> Iterator[str]:
         )
 
 
-def producers(records: Iterable[Record]) -> Iterator[str]:
-    """Print ``producer``."""
-    for record in records:
-        yield (
-            f"producer group ({record['group']}) instance : clientId={record['client_id']},"
-            f"remoteIP=/{record['client_address']}, language={record['language']}, "
-            f"version={record['version']}, lastUpdateTimestamp={record['last_heartbeat_ms']}\n"
-        )
-
-
 def producer_connections(records: Iterable[Record]) -> Iterator[str]:
     """Print ``producerConnection``."""
     for count, record in enumerate(records, 1):
@@ -98,23 +88,9 @@ def producer_connections(records: Iterable[Record]) -> Iterator[str]:
         )
 
 
-def broker_setting(records: Iterable[Record]) -> Iterator[str]:
-    """Print ``updateBrokerConfig``."""
-    for record in records:
-        if record["result"] in DONE:
-            yield f"update broker config success, {record['address']}\n"
-
-
-def kv_set(records: Iterable[Record]) -> Iterator[str]:
-    """Print ``updateKvConfig``: once, however many name servers there are."""
-    for _ in groupby(records, lambda record: record["key"]):
-        yield "create or update kv config to namespace success.\n"
-
-
-def kv_delete(records: Iterable[Record]) -> Iterator[str]:
-    """Print ``deleteKvConfig``."""
-    for _ in groupby(records, lambda record: record["key"]):
-        yield "delete kv config from namespace success.\n"
+def once_a_key(text: str) -> Layout:
+    """Return a layout that writes a text once, however many name servers there are."""
+    return lambda records: (text for _ in groupby(records, lambda record: record["key"]))
 
 
 def namesrv_setting(records: Iterable[Record], line: Line) -> Iterator[str]:
@@ -144,9 +120,3 @@ def nothing(records: Iterable[Record]) -> Iterator[str]:
     """Print ``startMonitoring``, which writes what it finds to the log of its client."""
     list(records)
     yield from ()
-
-
-def exported(records: Iterable[Record]) -> Iterator[str]:
-    """Print what the export commands do."""
-    for record in records:
-        yield f"export {record['path']} success"

@@ -3,6 +3,7 @@
 Rule: times are local and without zone, names are cut where Java cuts them.
 """
 
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -44,6 +45,18 @@ BROKER_MAX: Final = 32
 NAME_MAX: Final = 64
 
 
+def each(form: str) -> Layout:
+    """Return the layout that writes every record by one form, as ``{topic} {queue_id}``."""
+    return lambda records: (form.format_map(record) for record in records)
+
+
+def each_done(form: str) -> Layout:
+    """Return the same for writes: one that failed has no line."""
+    return lambda records: (
+        form.format_map(record) for record in records if record["result"] in DONE
+    )
+
+
 def cut(value: object, most: int) -> str:
     """Return the front of a name (UtilAll.frontStringAtLeast)."""
     return str(value)[:most]
@@ -57,6 +70,12 @@ def number(value: object) -> int:
 def rate(value: object) -> float:
     """Return a number with a fraction; 0 for none."""
     return float(str(value or 0))
+
+
+def body_of(record: Record) -> bytes:
+    """Return the body of a message."""
+    base64 = record.get("body_base64")
+    return b64decode(str(base64)) if base64 is not None else str(record.get("body") or "").encode()
 
 
 def truth(value: object) -> str:

@@ -32,6 +32,8 @@ from mqadmin.output.compat.java_text import (
     LineLayout,
     Record,
     cut,
+    each,
+    each_done,
     number,
     time_text,
 )
@@ -52,11 +54,6 @@ def layout_of(command: str, line: Line, *, variant: str = "") -> Layout:
     raise Usage(
         f"{command} has no --compat layout", hint="the names of Java's tool of 4.9.7 have one"
     )
-
-
-def _clusters(records: Iterable[Record]) -> Iterator[str]:
-    for record in records:
-        yield f"{record['cluster']}\n"
 
 
 def _topic_status(records: Iterable[Record]) -> Iterator[str]:
@@ -138,30 +135,34 @@ def _sent(records: Iterable[Record]) -> Iterator[str]:
         yield form % (record["broker"], record["queue_id"], record["status"], record["unique_key"])
 
 
+_EXPORTED: Final = each("export {path} success")
 LAYOUTS: Final[dict[str, Layout]] = {
-    "topic clusters": _clusters,
+    "topic clusters": each("{cluster}\n"),
     "topic status": _topic_status,
     "message query key": _by_key,
     "message send": _sent,
     "namesrv config get": _namesrv_settings,
     "broker consume-stats": _consume_stats,
-    "broker config set": brokers.broker_setting,
-    "broker connections": brokers.producers,
+    "broker config set": each_done("update broker config success, {address}\n"),
+    "broker connections": each(
+        "producer group ({group}) instance : clientId={client_id},remoteIP=/{client_address}, "
+        "language={language}, version={version}, lastUpdateTimestamp={last_heartbeat_ms}\n"
+    ),
     "broker connections of a group": brokers.producer_connections,
     "cluster list": brokers.cluster_list,
     "cluster list --totals": brokers.cluster_totals,
     "cluster rt": brokers.round_trips,
     "acl list": accounts.accounts,
     "acl set": accounts.updated,
-    "acl white-addr": accounts.white_addresses,
+    "acl white-addr": each_done("update global white remote addresses to {address} success.\n"),
     "broker clean expired-log": brokers.cleaned,
     "broker clean expired-queues": brokers.cleaned,
     "broker clean unused-topics": brokers.cleaned,
-    "namesrv kv set": brokers.kv_set,
-    "namesrv kv delete": brokers.kv_delete,
-    "export configs": brokers.exported,
-    "export metadata": brokers.exported,
-    "export metrics": brokers.exported,
+    "namesrv kv set": brokers.once_a_key("create or update kv config to namespace success.\n"),
+    "namesrv kv delete": brokers.once_a_key("delete kv config from namespace success.\n"),
+    "export configs": _EXPORTED,
+    "export metadata": _EXPORTED,
+    "export metrics": _EXPORTED,
     "group config": groups.settings,
     "group show": groups.connection,
     "group tps": groups.stats,

@@ -7,7 +7,6 @@ topic/AllocateMQSubCommand.java (4.9.7).
 """
 
 import json
-from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
@@ -15,6 +14,7 @@ from typing import Final
 from mqadmin.output.compat.java_maps import hash_order
 from mqadmin.output.compat.java_text import (
     Record,
+    body_of,
     map_text,
     mapping,
     number,
@@ -66,13 +66,10 @@ def _body_file(record: Record) -> str:
 
     A unique key is what a producer says it is: one that is no plain name of a file is not used.
     """
-    base64 = record.get("body_base64")
-    text = record.get("body")
-    body = b64decode(str(base64)) if base64 is not None else str(text or "").encode()
     name = str(record["unique_key"] or record["msg_id"])
     at = BODIES / (name if name.isalnum() else str(record["msg_id"]))
     BODIES.mkdir(parents=True, exist_ok=True)
-    at.write_bytes(body)
+    at.write_bytes(body_of(record))
     return str(at)
 
 

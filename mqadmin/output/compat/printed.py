@@ -11,12 +11,19 @@ Source: tools/command/message/PrintMessageSubCommand.java, PrintMessageByQueueCo
 ConsumeMessageCommand.java; common/message/Message.java, MessageExt.java (4.9.7).
 """
 
-from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from mqadmin.output.compat.java_text import Line, Record, map_text, mapping, queue_text, truth
+from mqadmin.output.compat.java_text import (
+    Line,
+    Record,
+    body_of,
+    map_text,
+    mapping,
+    queue_text,
+    truth,
+)
 
 START: Final = "START"
 RULE: Final = "-" * 56 + "\n"
@@ -83,19 +90,14 @@ def _queue(record: Record) -> str:
 
 
 def _message(record: Record, *, has_body: bool) -> str:
-    shown = _body(record).decode("utf-8", "replace") if has_body else NO_BODY
+    shown = body_of(record).decode("utf-8", "replace") if has_body else NO_BODY
     name = record["unique_key"] or record["msg_id"]
     return f"MSGID: {name} {message_text(record)} BODY: {shown}\n"
 
 
-def _body(record: Record) -> bytes:
-    base64 = record.get("body_base64")
-    return b64decode(str(base64)) if base64 is not None else str(record.get("body") or "").encode()
-
-
 def message_text(record: Record) -> str:
     """Return a message as ``MessageExt.toString`` does; a byte is a number from -128 on."""
-    values = ", ".join(str((byte ^ 128) - 128) for byte in _body(record))
+    values = ", ".join(str((byte ^ 128) - 128) for byte in body_of(record))
     prepared = truth(mapping(record["properties"]).get("TRAN_MSG")) == "true"
     transaction = record["unique_key"] if prepared else "null"
     return (

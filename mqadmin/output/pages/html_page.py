@@ -13,9 +13,9 @@ from typing import Final
 from mqadmin.errors import Usage
 from mqadmin.output.pages.charts import Bar, bars, safe
 from mqadmin.output.rows import Row
+from mqadmin.output.times import MS_MAX
 
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
-_MS_MAX: Final = 253_402_300_799_999
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,7 @@ def time_text(epoch_ms: int) -> str:
     """Return a time in UTC; a dash for none, the number for one that no calendar has."""
     if epoch_ms <= 0:
         return "–"
-    if epoch_ms > _MS_MAX:
+    if epoch_ms > MS_MAX:
         return str(epoch_ms)
     return datetime.fromtimestamp(epoch_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 

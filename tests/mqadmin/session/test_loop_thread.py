@@ -4,7 +4,7 @@ import asyncio
 import gc
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
@@ -75,6 +75,18 @@ def test_an_error_of_the_work_comes_out_as_it_is() -> None:
 
     with pytest.raises(LookupError, match="gone"):
         thread.run(work)
+    thread.stop(asyncio.sleep(0))
+
+
+def test_an_error_before_there_is_a_coroutine_comes_out_too() -> None:
+    thread = LoopThread()
+
+    def refuse() -> Coroutine[None, None, None]:
+        raise LookupError("no such work")
+
+    with pytest.raises(LookupError, match="no such work"):
+        thread.run(refuse)
+
     thread.stop(asyncio.sleep(0))
 
 

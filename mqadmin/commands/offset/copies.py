@@ -1,14 +1,20 @@
-"""``offset export``, ``offset import``: the offsets of groups as lines of JSON in a file.
+"""``offset clone``, ``export``, ``import``: offsets of groups copied, to a group or to a file.
 
-    line {"group", "topic", "broker", "queue_id", "consumer_offset"}  -->  stored and read back
+clone     offsets of FROM --> each within its queue --> UPDATE_CONSUMER_OFFSET for TO --> read back
+export    GET_ALL_CONSUMER_OFFSET on each master --> lines of JSON in a file
+import    lines {"group", "topic", "broker", "queue_id", "consumer_offset"} --> stored and read back
 
-Request of an export on each master: GET_ALL_CONSUMER_OFFSET.
+Requests of what stores offsets: GET_BROKER_CLUSTER_INFO, GET_ALL_CONSUMER_OFFSET,
+GET_CONSUMER_LIST_BY_GROUP, GET_MIN_OFFSET, GET_MAX_OFFSET, UPDATE_CONSUMER_OFFSET,
+QUERY_CONSUMER_OFFSET. To clone, Java's tool sends one request to the broker (CLONE_GROUP_OFFSET),
+which copies all topics and says nothing.
 
-Rule: an import checks everything before anything is stored: the lines, the queues, and that no
-member of any of the groups is online.
+Rule: everything is checked before anything is stored: the lines, the queues, and that no member of
+any of the groups is online.
 """
 
 import json
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -21,6 +27,7 @@ from mqadmin.changes.offset_change import (
     check_offline,
     keep,
     moves_to,
+    offsets_of,
     row_of,
     store,
 )
@@ -32,7 +39,52 @@ from mqadmin.errors import NotFound, Usage
 from mqadmin.output.rows import PARTLY, WOULD_CHANGE, Outcome, Row, one
 from mqadmin.output.structured import json_text
 from mqadmin.session.call import Call
+from storefmt.names import RETRY_PREFIX
 from storefmt.paths import check_group_name
+
+Wanted = dict[tuple[str, str], dict[tuple[str, int], int]]
+"""(group, topic) -> (broker, queue id) -> queue offset."""
+
+
+@command(
+    "offset clone",
+    examples=(
+        ("mqadmin offset clone billing billing-new --dry-run", "what would move"),
+        ("mqadmin offset clone billing billing-new --topic orders -y", "in one topic"),
+    ),
+    details="The retry topic of the group is its own and is not copied.",
+    rows=OffsetChange,
+    columns=OFFSET_COLUMNS,
+    writes=True,
+)
+@click.argument("source", type=GROUP, metavar="FROM", help="the group to copy")
+@click.argument("target", type=GROUP, metavar="TO", help="the group that gets it")
+@click.option("--topic", type=TOPIC, multiple=True, help="only in this topic")
+async def clone_offsets(call: Call, *, source: str, target: str, topic: tuple[str, ...]) -> Outcome:
+    """Return one row a queue; queues that are no more are named in a note (exit code 5).
+
+    Raises:
+        NotFound: the first group has no offset.
+        Refused: members of the second one are online.
+    """
+    check_group_name(target)
+    if source == target:
+        raise Usage(f"{source} and {target} are the same group")
+    admin = await call.admin()
+    places = {at.broker: at.address for at in await masters(admin, every=True)}
+    wanted = {
+        (target, name): spots
+        for name, spots in (await offsets_of(admin, source, places, topic)).items()
+        if not name.startswith(RETRY_PREFIX) or name in topic
+    }
+    return await _store(
+        call,
+        wanted,
+        places.values(),
+        title=f"offset clone {source} {target}",
+        question=lambda count: f"give group {target} {count} offsets of {source}?",
+        missing="no queue any more",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,10 +165,6 @@ async def _rows(call: Call) -> list[GroupOffset]:
     return sorted(rows, key=lambda row: (row.group, row.topic, row.broker or "", row.queue_id))
 
 
-Wanted = dict[tuple[str, str], dict[tuple[str, int], int]]
-"""(group, topic) -> (broker, queue id) -> queue offset."""
-
-
 @command(
     "offset import",
     examples=(
@@ -148,26 +196,53 @@ async def import_offsets(
     """
     wanted = _wanted(file, call.console.text_of(file), groups=group, broker=broker)
     admin = await call.admin()
-    addresses = [place.address for place in await masters(admin, every=True)]
+    names = ", ".join(sorted({name for name, _ in wanted}))
+    return await _store(
+        call,
+        wanted,
+        [place.address for place in await masters(admin, every=True)],
+        question=lambda count: f"store {count} offsets of {names}?",
+        missing="no such queue",
+    )
+
+
+async def _store(
+    call: Call,
+    wanted: Wanted,
+    addresses: Collection[str],
+    *,
+    question: Callable[[int], str],
+    missing: str,
+    title: str = "",
+) -> Outcome:
+    """Store what is wanted and return a row a queue.
+
+    Args:
+        addresses: of the masters, where members would be connected.
+        question: what is asked before so many offsets are stored.
+        missing: what is said of queues that are not there.
+        title: for the journal; where left out, each group has an entry of its own.
+    """
+    admin = await call.admin()
     planned: list[tuple[str, Move]] = []
-    missing: list[str] = []
-    for (name, topic), spots in sorted(wanted.items()):
-        moves, absent = await moves_to(admin, name, topic, spots)
-        planned += [(name, move) for move in moves]
-        missing += absent
-    notes = (f"no such queue: {', '.join(missing)}",) if missing else ()
-    exit_code = PARTLY if missing else 0
+    absent: list[str] = []
+    for (group, topic), spots in sorted(wanted.items()):
+        moves, gone = await moves_to(admin, group, topic, spots)
+        planned += [(group, move) for move in moves]
+        absent += gone
+    notes = (f"{missing}: {', '.join(absent)}",) if absent else ()
+    exit_code = PARTLY if absent else 0
     if call.dry_run:
-        rows = [row_of(name, move, WOULD_CHANGE) for name, move in planned]
+        rows = [row_of(group, move, WOULD_CHANGE) for group, move in planned]
         return Outcome(rows, exit_code=exit_code, notes=notes)
-    names = sorted({name for name, _ in wanted})
-    for name in names:
-        await check_offline(admin, name, addresses)
-    await call.confirm(f"store {len(planned)} offsets of {', '.join(names)}?")
-    for name in names:
-        own = [move for moved, move in planned if moved == name]
-        keep(call, admin, name, own, title=f"offset import {name}")
-    rows = [await store(admin, name, move) for name, move in planned]
+    groups = sorted({group for group, _ in wanted})
+    for group in groups:
+        await check_offline(admin, group, addresses)
+    await call.confirm(question(len(planned)))
+    for group in groups:
+        own = [move for moved, move in planned if moved == group]
+        keep(call, admin, group, own, title=title or f"offset import {group}")
+    rows = [await store(admin, group, move) for group, move in planned]
     return Outcome(rows, exit_code=exit_code, notes=notes)
 
 

@@ -1,0 +1,162 @@
+"""``assert …`` and ``wait …``: what has to hold, now and soon, or at some time.
+
+assert    exit code 1 where it does not hold, at once or when ``--within`` is over
+wait      until it holds, or the time is over
+
+Requests, again until it holds: of ``group`` as ``group show``, of ``lag`` GET_CONSUME_STATS and of
+``message-count`` GET_TOPIC_STATS_INFO on each master, of ``topic`` GET_ROUTEINFO_BY_TOPIC, of
+``broker`` GET_BROKER_CLUSTER_INFO, and GET_BROKER_RUNTIME_INFO on each broker.
+"""
+
+from collections.abc import Callable
+
+import click
+
+from mqadmin.cli.command import Run
+from mqadmin.cli.declare import command
+from mqadmin.cli.decorators import gathered, topic_argument
+from mqadmin.cli.types import BROKER, INTEGER
+from mqadmin.errors import Usage
+from mqadmin.health.conditions import (
+    LIMIT,
+    Condition,
+    Verdict,
+    assert_within,
+    asserted,
+    awaited,
+    brokers_answer,
+    group_condition,
+    lag_condition,
+    messages_between,
+    topic_condition,
+    wait_within,
+)
+from mqadmin.output.rows import Outcome
+from mqadmin.session.call import Call
+
+About = Callable[[Run], Run]
+"""The parameters that say what is looked at; the command gets them as ``condition``."""
+
+
+def _assert(about: About) -> Run:
+    """Return what gives the verdict at once, or as late as ``--within`` allows."""
+
+    @about
+    @assert_within
+    async def give_verdict(call: Call, *, condition: Condition, within: int) -> Outcome:
+        return await asserted(call, condition, within_ms=within)
+
+    return give_verdict
+
+
+def _wait(about: About) -> Run:
+    """Return what gives the verdict once it is good, or the time is over."""
+
+    @about
+    @wait_within
+    async def give_verdict(call: Call, *, condition: Condition, within: int | None) -> Outcome:
+        return await awaited(call, condition, limit_ms=within)
+
+    return give_verdict
+
+
+def _message_count(
+    *, topic: str, count: int | None, min_: int | None, max_: int | None
+) -> Condition:
+    """Return the condition that a line of ``assert message-count`` means.
+
+    Raises:
+        Usage: no number is given, or both kinds of them.
+    """
+    if (count is None) == (min_ is None and max_ is None):
+        raise Usage("say COUNT, or --min, or --max", hint="as in `assert message-count orders 5`")
+    least = count if count is not None else min_ or 0
+    return messages_between(topic, least=least, most=count if count is not None else max_)
+
+
+assert_group = command(
+    "assert group",
+    examples=(("mqadmin assert group billing --members 2 --within 1m", "both came up"),),
+    rows=Verdict,
+)(_assert(group_condition))
+
+assert_lag = command(
+    "assert lag",
+    examples=(
+        ("mqadmin assert lag billing --within 30s", "all is read within half a minute"),
+        ("mqadmin assert lag billing orders --max 100", "at most 100 are left in orders"),
+    ),
+    rows=Verdict,
+)(_assert(lag_condition))
+
+assert_message_count = command(
+    "assert message-count",
+    examples=(
+        ("mqadmin assert message-count orders 100 --within 5s", "exactly a hundred came"),
+        ("mqadmin assert message-count %DLQ%billing --max 0", "no dead letter"),
+    ),
+    details="What counts is what can still be read: last offset less first offset of each queue.",
+    rows=Verdict,
+)(
+    _assert(
+        gathered(
+            "condition",
+            _message_count,
+            topic_argument(),
+            click.argument("count", type=INTEGER, required=False, help="exactly so many"),
+            click.option("--min", "min_", type=INTEGER, help="so many or more"),
+            click.option("--max", "max_", type=INTEGER, help="so many or fewer"),
+        )
+    )
+)
+
+assert_topic = command(
+    "assert topic",
+    examples=(
+        ("mqadmin assert topic orders --queues 8", "it has eight queues"),
+        ("mqadmin assert topic old --absent", "it was deleted"),
+    ),
+    rows=Verdict,
+)(_assert(topic_condition))
+
+wait_broker = command(
+    "wait broker",
+    examples=(("mqadmin wait broker broker-a --within 2m", "after a restart"),),
+    details=LIMIT,
+    rows=Verdict,
+)(
+    _wait(
+        gathered(
+            "condition",
+            brokers_answer,
+            click.argument(
+                "broker",
+                type=BROKER,
+                required=False,
+                help="its name or HOST:PORT; any where left out",
+            ),
+            click.option("--count", type=INTEGER, default=1, help="brokers that must answer"),
+        )
+    )
+)
+
+wait_group = command(
+    "wait group",
+    examples=(("mqadmin wait group billing --members 3", "until three are online"),),
+    details=LIMIT,
+    rows=Verdict,
+)(_wait(group_condition))
+
+wait_lag = command(
+    "wait lag",
+    examples=(("mqadmin wait lag billing --within 5m", "until nothing is left"),),
+    details=LIMIT,
+    rows=Verdict,
+)(_wait(lag_condition))
+
+wait_topic = command(
+    "wait topic",
+    examples=(("mqadmin wait topic orders --within 30s", "until it has a route"),),
+    details=LIMIT,
+    rows=Verdict,
+)(_wait(topic_condition))

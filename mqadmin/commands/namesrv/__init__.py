@@ -1,1 +1,0 @@
-"""Commands whose first word is ``namesrv``."""
