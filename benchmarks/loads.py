@@ -75,14 +75,14 @@ def drive(
     *,
     name: str,
     cpu_s: Callable[[int], float],
-    beside_cpu_s: Callable[[], float] = lambda: 0.0,
+    beside_cpu_s: Callable[[int], float] = lambda _: 0.0,
 ) -> tuple[dict[str, Result], float]:
     """Run a load program; returns its results by load, and the CPU seconds it took itself.
 
     Args:
         name: what is measured, for whoever looks on.
         cpu_s: returns the CPU seconds of what is measured, given the process id of the program.
-        beside_cpu_s: returns those of the other end.
+        beside_cpu_s: returns those of the other end, given the same.
 
     Raises:
         ChildProcessError: the program ended with an error.
@@ -105,10 +105,10 @@ def drive(
             continue
         said = json.loads(line)
         if said["at"] == "begin":
-            begin_s, beside_begin_s = cpu_s(program.pid), beside_cpu_s()
+            begin_s, beside_begin_s = cpu_s(program.pid), beside_cpu_s(program.pid)
         else:
             used_s = cpu_s(program.pid) - begin_s
-            beside_s = beside_cpu_s() - beside_begin_s
+            beside_s = beside_cpu_s(program.pid) - beside_begin_s
             count = max(said["count"], 1)
             results[said["load"]] = Result(
                 said["count"] / said["seconds"],

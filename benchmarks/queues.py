@@ -1,15 +1,22 @@
 """What many queues cost: puts, memory, a stop, and starts after a stop and after a kill.
 
     python -m benchmarks.queues --directory /some/disk             8 and 50,000 queues
+    python -m benchmarks.queues --directory /some/disk --curve     8, 100, ... of 50,000 queues
 
 Each step is a process of its own, so that no memory is counted twice. ``8 of n`` puts into
 8 queues of a store that has n; ``all`` puts into every one in turn, with the upkeep of a
 broker in between; ``after that`` is the start after a kill right behind it. Times are those
 of a noisy machine: compare lines of one run.
+
+``--curve`` puts into more and more queues of one store by turns, without upkeep. Beside each
+rate stands that of as many message objects, in the same order, for 8 queues: what they differ
+in is the queues, and what both lack beside the first line is the cache of the benchmark itself.
 """
 
 import argparse
+import math
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -25,6 +32,7 @@ HOST = pack_host("127.0.0.1", 10911)
 QUEUES_A_TOPIC = 500
 START_MS = 1_700_000_000_000
 PUTS = 200_000
+CURVE = (8, 100, 1_000, 5_000)
 TURN = 64
 KILL = 9
 KILLED = ("kill", "all, kill")
@@ -54,10 +62,12 @@ def upkeep(store: MessageStore, now_ms: int) -> None:
             store.end_flush(job)
 
 
-def put(store: MessageStore, count: int, messages: list[PutMessage]) -> float:
-    """Put messages in turn, with upkeep; return puts a second of CPU time."""
+def put(
+    store: MessageStore, count: int, messages: list[PutMessage], *, with_upkeep: bool = True
+) -> float:
+    """Put messages in turn; return puts a second of CPU time."""
     queues = len(messages)
-    begin_s, due_s = time.process_time(), time.perf_counter()
+    begin_s, due_s = time.process_time(), time.perf_counter() if with_upkeep else math.inf
     for number in range(count):
         store.put(messages[number % queues], START_MS + number)
         if number % TURN == TURN - 1:
@@ -91,16 +101,53 @@ def step(root: Path, what: str, queues: int) -> None:
     print(f"{line}, close {time.perf_counter() - begin_s:6.2f} s", flush=True)
 
 
+def curve(root: Path, queues: int, rounds: int) -> None:
+    """Put into more and more queues by turns; print the highest rates of all rounds."""
+    config = StoreConfig(store_path_root_dir=root, mapped_file_size_commit_log=1 << 28)
+    store = MessageStore.open(config, now_ms=int(time.time() * 1_000))
+    orders = {f"{count:,}": list(range(count)) for count in CURVE if count < queues}
+    orders[f"{queues:,}"] = list(range(queues))
+    orders[f"{queues:,} shuffled"] = random.Random(1).sample(range(queues), queues)
+    # Objects made in order and used in another one, as those of a store are.
+    spread, near = [message(n) for n in range(queues)], [message(n % 8) for n in range(queues)]
+    put(store, queues, spread)
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in orders}
+    for _ in range(rounds):
+        for name, order in orders.items():
+            found[name].append(
+                (
+                    put(store, queues, [spread[n] for n in order], with_upkeep=False),
+                    put(store, queues, [near[n] for n in order], with_upkeep=False),
+                )
+            )
+            upkeep(store, int(time.time() * 1_000))
+    store.close(int(time.time() * 1_000))
+    first = max(rate for rate, _ in found[f"{CURVE[0]:,}"])
+    for name, rates in found.items():
+        rate, beside = (max(column) for column in zip(*rates, strict=True))
+        print(
+            f"{name:16s} {rate:9,.0f} puts a CPU s, {rate / first:.2f} of 8 queues; "
+            f"{beside:9,.0f} by as many messages for 8, {rate / beside:.2f} of that",
+            flush=True,
+        )
+
+
 def main() -> None:
     """Print a line for each step."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--directory", type=Path, required=True)
     parser.add_argument("--queues", type=int, nargs="*", default=[8, 50_000])
+    parser.add_argument("--curve", action="store_true", help="rates only, in one process")
+    parser.add_argument("--rounds", type=int, default=20, help="of --curve")
     parser.add_argument("--step", help=argparse.SUPPRESS)
     options = parser.parse_args()
     root = options.directory / "store"
     if options.step:
         step(root, options.step, options.queues[0])
+        return
+    if options.curve:
+        curve(root, max(options.queues), options.rounds)
+        shutil.rmtree(root)
         return
     for queues in options.queues:
         print(f"{queues:,} queues", flush=True)

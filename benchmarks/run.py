@@ -5,6 +5,9 @@ both sides. A round runs every load on one side, then on the other; a ratio is t
 a round, and the table shows the median of the rounds. Ratios are what may be quoted, and only
 from a quiet machine: the head of the table says what others used of it meanwhile.
 
+Client and broker share the cores. The last table says what the client takes, and so what rate a
+broker would reach that costs nothing: all cores for the client, at its CPU beside our broker.
+
 ``--sides rust ours`` compares with the unofficial port to Rust. `cargo install rocketmq-broker`
 makes its broker, whose program has to be in PATH; it serves with our name server.
 """
@@ -22,7 +25,7 @@ from pathlib import Path
 from typing import Protocol
 
 from benchmarks.loads import TITLES, Result, compile_load, drive, java_command
-from benchmarks.servers import CLOCK_TICKS, SYNC_MASTER, side
+from benchmarks.servers import CLOCK_TICKS, SYNC_MASTER, cpu_s, side
 from benchmarks.telling import tell
 
 LOADS = ["sync:1", "sync:16", "sync:64", "async:256", "batch:8", "push", "pull", "listen:5"]
@@ -72,7 +75,9 @@ def loaded(running: Running, command: list[str]) -> Round:
     idle_mb = running.heap_mb()
     begin = time.monotonic()
     busy_s, servers_s = _busy_s(), running.cpu_s()
-    results, own_s = drive(command, name=running.name, cpu_s=lambda _: running.cpu_s())
+    results, own_s = drive(
+        command, name=running.name, cpu_s=lambda _: running.cpu_s(), beside_cpu_s=cpu_s
+    )
     others_s = _busy_s() - busy_s - own_s - (running.cpu_s() - servers_s)
     return Round(
         results,
@@ -121,6 +126,16 @@ def table(rounds: dict[str, list[Round]], loads: Iterable[str]) -> str:
         of_peer = _median(getattr(r, field) for r in peer)
         of_ours = _median(getattr(r, field) for r in ours)
         lines.append(f"| {title} | {of_peer:,.2f} | {of_ours:,.2f} |")
+    lines += [
+        "",
+        f"| load | client CPU us/msg, {name} / ours | cores busy with client and broker "
+        "| rate with a broker that costs nothing | rate |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    lines += [
+        _limit_row(load, [r.results[load] for r in peer], [r.results[load] for r in ours])
+        for load in loads
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -159,6 +174,29 @@ def _row(load: str, peer: Sequence[Result], ours: Sequence[Result]) -> str:
     ]
     failed = sum(r.failed for r in (*peer, *ours))
     return "| " + " | ".join(cells) + " |" + (f" {failed} failed" if failed else "")
+
+
+def _limit_row(load: str, peer: Sequence[Result], ours: Sequence[Result]) -> str:
+    """Return what the client takes of the machine, and what that leaves to be reached."""
+    cores = len(os.sched_getaffinity(0))
+
+    def limit(result: Result) -> float:
+        return cores * 1e6 / max(result.beside_cpu_us, 1e-9)
+
+    def busy(results: Sequence[Result]) -> str:
+        used = (r.rate * (r.cpu_us + r.beside_cpu_us) / 1e6 for r in results)
+        return f"{_median(used):.2f}"
+
+    ratio = _median(limit(a) / max(b.rate, 1e-9) for a, b in zip(ours, peer, strict=True))
+    cells = [
+        TITLES.get(load, load),
+        f"{_median(r.beside_cpu_us for r in peer):.1f} / "
+        f"{_median(r.beside_cpu_us for r in ours):.1f}",
+        f"{busy(peer)} / {busy(ours)}",
+        f"{_median(map(limit, ours)):,.0f}",
+        f"{ratio:.2f}x",
+    ]
+    return "| " + " | ".join(cells) + " |"
 
 
 def _median(values: Iterable[float]) -> float:

@@ -60,7 +60,7 @@ class Dispatcher:
         while done < count:
             if add is not None:
                 done = add(
-                    entries, handles, done, table.columns, table.files.backlog.add_one,
+                    entries, handles, done, table.columns, table.files.backlog,
                     loaded_max=sys.maxsize if self.paused else UNWRITTEN_MAX,
                     evicted_max=evicted_max,
                 )  # fmt: skip

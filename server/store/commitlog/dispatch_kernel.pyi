@@ -1,7 +1,6 @@
 """Types of the compiled kernel, which is there only where it was built."""
 
-from collections.abc import Callable
-
+from server.store.queues.entry_backlog import Backlog
 from server.store.queues.evicted_queues import QueueColumns
 from server.store.queues.queue_table import QueueHandle
 from server.store.results import DispatchEntry
@@ -11,7 +10,7 @@ def add_entries(
     handles: list[QueueHandle],
     start: int,
     columns: QueueColumns,
-    add_one: Callable[[int, int, int, int], int],
+    backlog: Backlog,
     *,
     loaded_max: int,
     evicted_max: int,

@@ -3,27 +3,34 @@
 
 Rule: optional. It takes the records whose entries only go to memory, to the tail of a loaded
 queue or to the backlog of an evicted one, and stops at the first record that needs more:
-a tail that has to be written, a queue that was loaded meanwhile or deleted. The caller takes
-that one in plain Python and calls again. Records of one queue that follow one another extend
-its tail once, and its attributes are set when the bytes are there.
+a tail that has to be written, a chunk of the backlog that is full, a queue that was loaded
+meanwhile or deleted. The caller takes that one in plain Python and calls again. Records of one
+queue that follow one another extend its tail once, and its attributes are set when the bytes
+are there.
 
 Source: as ``server.store.commitlog.dispatch``.
 """
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from cpython.long cimport PyLong_CheckExact
+from cpython.memoryview cimport PyMemoryView_Check, PyMemoryView_GET_BUFFER
 from cpython.tuple cimport PyTuple_Check, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy
 
 from storefmt.formats.big_endian cimport put_u32, put_u64
 
-from server.store.queues import evicted_queues
+from server.store.queues import entry_backlog, evicted_queues
 from storefmt.formats import consumequeue, sysflag
 
 cdef uint32_t TRANSACTION_MASK = sysflag.TRANSACTION_MASK
 cdef uint32_t TRANSACTION_COMMIT = sysflag.TRANSACTION_COMMIT
 cdef Py_ssize_t ENTRY_SIZE = consumequeue.ENTRY_SIZE
-cdef object NONE = evicted_queues.NONE
+cdef int64_t NONE = evicted_queues.NONE
+cdef Py_ssize_t ONE_START_MAX = entry_backlog.ONE_START_MAX
+cdef enum:
+    # A run of one entry: the place of the run before, the size of the entry, and the entry.
+    RUN_SIZE = 28
 
 
 cdef inline object item(object record, Py_ssize_t number):
@@ -79,9 +86,53 @@ cdef Py_ssize_t add_run(
     return end
 
 
+cdef void *column(object view, Py_ssize_t count, Py_ssize_t number_size) except NULL:
+    """Return the ``count`` numbers of a column; refuse one that has fewer or of another size."""
+    cdef Py_buffer *buffer
+    if not PyMemoryView_Check(view):
+        raise TypeError(f"column {view!r}, expected a memoryview")
+    buffer = PyMemoryView_GET_BUFFER(view)
+    if buffer.readonly or buffer.itemsize != number_size or buffer.len < count * number_size:
+        raise TypeError(f"column {view!r}, expected {count} numbers of {number_size} bytes")
+    return buffer.buf
+
+
+cdef Py_ssize_t add_evicted(
+    list records, list handles, Py_ssize_t start, columns, backlog, Py_ssize_t unwritten_max
+) except -1:
+    """Add the records from ``start`` on that are of evicted queues; return where they end."""
+    cdef Py_ssize_t end = start, count = len(columns.written), slot, size
+    cdef int64_t *written = <int64_t *> column(columns.written, count, sizeof(int64_t))
+    cdef uint32_t *unwritten = <uint32_t *> column(columns.unwritten, count, sizeof(uint32_t))
+    cdef int32_t *waiting = <int32_t *> column(columns.waiting, count, sizeof(int32_t))
+    cdef bytearray chunk = backlog.chunk
+    cdef int32_t chunk_start = backlog.start
+    cdef uint8_t run[RUN_SIZE]
+    size = len(chunk)
+    try:
+        while end < len(records) and size <= ONE_START_MAX and PyLong_CheckExact(handles[end]):
+            slot = handles[end]
+            if not 0 <= slot < count:
+                raise IndexError(f"slot {slot} of {count}")
+            if unwritten[slot] >= unwritten_max or written[slot] == NONE:
+                break
+            if not is_queued(records[end]):
+                break
+            put_entry(put_u32(put_u32(run, <uint32_t> waiting[slot]), ENTRY_SIZE), records[end])
+            PyByteArray_Resize(chunk, size + RUN_SIZE)
+            memcpy(PyByteArray_AS_STRING(chunk) + size, run, RUN_SIZE)
+            waiting[slot] = chunk_start + <int32_t> size
+            unwritten[slot] += 1
+            size += RUN_SIZE
+            end += 1
+    finally:
+        backlog.added += end - start
+    return end
+
+
 def add_entries(
-    list records not None, list handles not None, Py_ssize_t start, columns, add_one, *,
-    Py_ssize_t loaded_max, evicted_max,
+    list records not None, list handles not None, Py_ssize_t start, columns, backlog, *,
+    Py_ssize_t loaded_max, Py_ssize_t evicted_max,
 ):
     """Add the queue entries of records from ``start`` on; return the first that is left.
 
@@ -90,29 +141,22 @@ def add_entries(
         handles: the queue of each.
         start: the first to add.
         columns: the numbers of evicted queues.
-        add_one: adds an entry to the backlog.
+        backlog: takes the entries of evicted queues.
         loaded_max: unwritten entries at which the tail of a loaded queue has to be written.
         evicted_max: the same for an evicted queue.
     """
     cdef Py_ssize_t count = len(records), at = start, end
     if count != len(handles) or start < 0:
         raise ValueError(f"{count} records from {start} on and {len(handles)} queues")
-    written, unwritten, waiting = columns.written, columns.unwritten, columns.waiting
     while at < count:
-        record, handle = records[at], handles[at]
-        if not is_queued(record):
+        if not is_queued(records[at]):
             at += 1
-        elif not PyLong_CheckExact(handle):
-            end = add_run(records, handles, at, handle, loaded_max)
-            if end == at:
-                break
-            at = end
-        elif unwritten[handle] < evicted_max and written[handle] != NONE:
-            waiting[handle] = add_one(
-                waiting[handle], item(record, 3), item(record, 4), item(record, 5)
-            )
-            unwritten[handle] += 1
-            at += 1
+            continue
+        if PyLong_CheckExact(handles[at]):
+            end = add_evicted(records, handles, at, columns, backlog, evicted_max)
         else:
+            end = add_run(records, handles, at, handles[at], loaded_max)
+        if end == at:
             break
+        at = end
     return at

@@ -23,7 +23,8 @@ CHUNK_SIZE: Final = 64 << 10
 _HEAD: Final = struct.Struct(">ii")
 _HEAD_SIZE: Final = _HEAD.size
 _ONE: Final = struct.Struct(_HEAD.format + CQ_ENTRY.format[1:])
-_ONE_START_MAX: Final = CHUNK_SIZE - _HEAD_SIZE - _ONE.size
+ONE_START_MAX: Final = CHUNK_SIZE - _HEAD_SIZE - _ONE.size
+"""Where a run of one entry may begin in a chunk at the latest."""
 _CHUNK_END: Final = CHUNK_SIZE - _HEAD_SIZE
 _RUN_MAX: Final = _CHUNK_END // ENTRY_SIZE * ENTRY_SIZE
 _READ_SIZE: Final = 256
@@ -40,12 +41,16 @@ class Backlog:
         self._disk = disk
         self._path = path
         self._file: DiskFile | None = None
-        self._chunk = bytearray()
-        # The newest chunk's number, its start, and how many runs were added to it.
-        self._number = self._start = self._added = 0
+        self.chunk = bytearray()
+        """The newest chunk; the compiled dispatch appends to it, too."""
+        self.start = 0
+        """The place at which it begins."""
+        self.added = 0
+        """How many runs were added to it."""
+        self._number = 0
         # Chunks that the disk refused.
         self._kept: dict[int, bytearray] = {}
-        # Runs left in each chunk; for the newest, the runs in ``_added`` are not counted yet.
+        # Runs left in each chunk; for the newest, the runs in ``added`` are not counted yet.
         self._run_counts = [0]
         self._free: list[int] = []
 
@@ -63,7 +68,7 @@ class Backlog:
         Returns:
             The place of this run.
         """
-        chunk, size = self._chunk, len(entries)
+        chunk, size = self.chunk, len(entries)
         at = len(chunk)
         if at + size > _CHUNK_END:
             if size > _RUN_MAX:
@@ -71,11 +76,11 @@ class Backlog:
                     before = self.add(before, entries[start : start + _RUN_MAX])
                 return before
             self._next_chunk()
-            chunk, at = self._chunk, 0
+            chunk, at = self.chunk, 0
         chunk += _HEAD.pack(before, size)
         chunk += entries
-        self._added += 1
-        return self._start + at
+        self.added += 1
+        return self.start + at
 
     def add_one(self, before: int, log_offset: int, size: int, tags_code: int) -> int:
         """Add one entry as ``add`` does.
@@ -84,26 +89,26 @@ class Backlog:
             before: place of the queue's previous run, -1 for none.
             log_offset, size, tags_code: the fields of the entry.
         """
-        chunk = self._chunk
+        chunk = self.chunk
         at = len(chunk)
-        if at > _ONE_START_MAX:
+        if at > ONE_START_MAX:
             self._next_chunk()
-            chunk, at = self._chunk, 0
+            chunk, at = self.chunk, 0
         chunk += _ONE.pack(before, ENTRY_SIZE, log_offset, size, tags_code)
-        self._added += 1
-        return self._start + at
+        self.added += 1
+        return self.start + at
 
     def _next_chunk(self) -> None:
         counts = self._run_counts
-        counts[self._number] += self._added
+        counts[self._number] += self.added
         if counts[self._number]:
             self._put_away()
             if not self._free:
                 self._free.append(len(counts))
                 counts.append(0)
             self._number = self._free.pop()
-            self._start = self._number * CHUNK_SIZE
-        self._chunk, self._added = bytearray(), 0
+            self.start = self._number * CHUNK_SIZE
+        self.chunk, self.added = bytearray(), 0
 
     def _put_away(self) -> None:
         """Write the newest chunk to the file; it stays in memory if the disk refuses it."""
@@ -111,10 +116,10 @@ class Backlog:
             if self._file is None:
                 self._file = self._disk.open(self._path, create=True)
                 self._disk.unlink(self._path)
-            self._file.pwrite(self._chunk, self._number * CHUNK_SIZE)
+            self._file.pwrite(self.chunk, self._number * CHUNK_SIZE)
         except OSError:
             # Nothing is lost; the error will also show up when queue files are written.
-            self._kept[self._number] = self._chunk
+            self._kept[self._number] = self.chunk
 
     def take(self, place: int) -> bytes:
         """Remove and return the entries at ``place`` and in all previous runs, in queue order.
@@ -139,7 +144,7 @@ class Backlog:
 
     def _run(self, number: int, at: int) -> tuple[int, bytes]:
         """Return the place of the previous run, and the entries of this one."""
-        chunk = self._chunk if number == self._number else self._kept.get(number)
+        chunk = self.chunk if number == self._number else self._kept.get(number)
         if chunk is not None:
             before, size = _HEAD.unpack_from(chunk, at)
             return before, bytes(chunk[at + _HEAD_SIZE : at + _HEAD_SIZE + size])

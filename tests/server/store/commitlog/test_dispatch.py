@@ -10,6 +10,7 @@ import pytest
 from server.store.commitlog import dispatch
 from server.store.commitlog.dispatch import KEYS_WAITING_MAX, Dispatcher
 from server.store.index.index import Index
+from server.store.queues.queue_rows import QueueRow
 from server.store.queues.queue_table import QueueHandle, QueueTable
 from server.store.results import DispatchEntry
 from storefmt.dispatch import index_table
@@ -121,7 +122,7 @@ def state(parts: Parts) -> dict[str, object]:
         "files": disk.files(),
         "loaded": {key: (q.numbers, bytes(q.tail)) for key, q in table.queues.items()},
         "evicted": [columns.get(n) for n in slots],
-        "backlog": (bytes(table.files.backlog._chunk), list(table.files.backlog._run_counts)),
+        "backlog": (bytes(table.files.backlog.chunk), list(table.files.backlog._run_counts)),
         "index": [
             (f.path, f.header, bytes(f._fresh), bytes(f._dirty), bytes(f._slots or b""))
             for f in index.files
@@ -168,6 +169,8 @@ def test_kernel_refuses_what_is_no_record() -> None:
 
     table = QueueTable(SimDisk(), StorePaths(Path("/store")), file_size=400)
     queue = table.obtain("topic-a", 0)
+    slot = table.put_row("topic-a", 1, QueueRow(0, 0, 0))
+    backlog = table.files.backlog
     record = DispatchEntry("topic-a", 0, 0, 0, SIZE, 0, 1, 0, ())
     for records_, handles, error in (
         ([record], [], ValueError),
@@ -176,7 +179,53 @@ def test_kernel_refuses_what_is_no_record() -> None:
         ([record._replace(log_offset=1 << 63)], [queue], OverflowError),
         ([record, record._replace(size=1 << 31)], [queue, queue], OverflowError),
         ([record], [None], AttributeError),
+        ([record], [-1], IndexError),
+        ([record], [len(table.columns.written)], IndexError),
+        ([record], [1 << 63], OverflowError),
+        ([record, record._replace(size=1 << 31)], [slot, slot], OverflowError),
     ):
         with pytest.raises(error):
-            add_entries(records_, handles, 0, table.columns, None, loaded_max=9, evicted_max=9)
+            add_entries(records_, handles, 0, table.columns, backlog, loaded_max=9, evicted_max=9)
     assert (queue.tail, queue.max_offset) == (b"", 0)
+    # The record before the last bad one is there once, in full.
+    assert (len(backlog.chunk), backlog.added, table.columns.unwritten[slot]) == (28, 1, 1)
+
+
+@built
+def test_kernel_refuses_columns_of_other_numbers() -> None:
+    from server.store.commitlog.dispatch_kernel import add_entries
+
+    table = QueueTable(SimDisk(), StorePaths(Path("/store")), file_size=400)
+    slot = table.put_row("topic-a", 0, QueueRow(0, 0, 0))
+    record = DispatchEntry("topic-a", 0, 0, 0, SIZE, 0, 1, 0, ())
+    columns, backlog = table.columns, table.files.backlog
+    waiting = columns.waiting
+    for other in (columns.written, waiting[:1], waiting.toreadonly(), [0] * len(waiting)):
+        columns.waiting = other  # type: ignore[assignment]
+        with pytest.raises(TypeError, match="column"):
+            add_entries([record], [slot], 0, columns, backlog, loaded_max=9, evicted_max=9)
+    assert not backlog.chunk
+
+
+@built
+def test_entries_of_evicted_queues_go_on_in_the_next_chunk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = []
+    for way in WAYS:
+        _, table, _, dispatcher = make(way, set(), monkeypatch)
+        slots: list[QueueHandle] = [
+            table.put_row("topic-a", number, QueueRow(0, 0, 0)) for number in range(100)
+        ]
+        records = [
+            DispatchEntry("topic-a", number % 100, 0, number * SIZE, SIZE, 0, 1, 0, ())
+            for number in range(2_400)
+        ]
+        dispatcher.dispatch(records, slots * 24, now_ms=1)
+        backlog = table.files.backlog
+        places = table.columns.waiting[:100].tolist()
+        found.append((backlog.chunk_count, places, [backlog.take(place) for place in places]))
+
+    assert found[0] == found[1]
+    assert found[0][0] == 2
+    assert {len(entries) for entries in found[0][2]} == {24 * 20}
