@@ -16,7 +16,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -64,16 +64,20 @@ def run_round(name: str, options: argparse.Namespace, scratch: Path) -> Round:
         "flushDiskType": options.flush, "defaultTopicQueueNums": "8", "brokerRole": options.role,
     }  # fmt: skip
     with side(name, scratch, settings=settings) as running:
-        return loaded(running, java_command(running, options))
+        return loaded(running, java_command(running, options), running.slave_cpu_s)
 
 
-def loaded(running: Running, command: list[str]) -> Round:
+def loaded(
+    running: Running, command: list[str], slave_cpu_s: Callable[[], float] = lambda: 0.0
+) -> Round:
     """Put every load of a load program on one side."""
     idle_mb = running.heap_mb()
     begin = time.monotonic()
-    busy_s, servers_s = _busy_s(), running.cpu_s()
-    results, own_s = drive(command, name=running.name, cpu_s=lambda _: running.cpu_s())
-    others_s = _busy_s() - busy_s - own_s - (running.cpu_s() - servers_s)
+    busy_s, servers_s = _busy_s(), running.cpu_s() + slave_cpu_s()
+    results, own_s = drive(
+        command, name=running.name, cpu_s=lambda _: running.cpu_s(), beside_cpu_s=slave_cpu_s
+    )
+    others_s = _busy_s() - busy_s - own_s - (running.cpu_s() + slave_cpu_s() - servers_s)
     return Round(
         results,
         running.started_s,
@@ -121,6 +125,29 @@ def table(rounds: dict[str, list[Round]], loads: Iterable[str]) -> str:
         of_peer = _median(getattr(r, field) for r in peer)
         of_ours = _median(getattr(r, field) for r in ours)
         lines.append(f"| {title} | {of_peer:,.2f} | {of_ours:,.2f} |")
+    return "\n".join(lines) + "\n"
+
+
+def pair_table(rounds: dict[str, list[Round]], loads: Iterable[str]) -> str:
+    """Return what the processes of a pair cost, which tells whether the machine is the limit.
+
+    "All cores" is the rate at which client, master and slave would keep every core busy.
+    """
+    lines = [
+        "| load | pair | client CPU us/msg | master | slave | all cores, msg/s | idle cores |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for load in loads:
+        for name, its in rounds.items():
+            results = [one.results[load] for one in its]
+            costs = [
+                _median(getattr(one, field) for one in results)
+                for field in ("program_cpu_us", "cpu_us", "beside_cpu_us")
+            ]
+            most = (os.cpu_count() or 1) / sum(costs) * 1e6
+            cells = [TITLES.get(load, load), name, *(f"{cost:.1f}" for cost in costs)]
+            cells += [f"{most:,.0f}", f"{_median(one.idle_cpus for one in results):.2f}"]
+            lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
@@ -192,10 +219,10 @@ def main() -> int:
     if len(options.sides) != 2 or "ours" not in options.sides:
         print(rounds)
         return 0
-    tell(
-        f"{head(rounds, options, what=what_of(options))}\n{table(rounds, options.loads)}",
-        options.write,
-    )
+    text = f"{head(rounds, options, what=what_of(options))}\n{table(rounds, options.loads)}"
+    if options.role == SYNC_MASTER:
+        text += f"\n{pair_table(rounds, options.loads)}"
+    tell(text, options.write)
     return 0
 
 
