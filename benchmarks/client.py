@@ -167,7 +167,7 @@ def main() -> int:
                             clients[name](running, options),
                             name=name,
                             cpu_s=cpu_s,
-                            beside_cpu_s=lambda _: running.cpu_s(),
+                            beside_cpu_s=running.cpu_s,
                         )
                     rounds[broker][name].append(results)
                     print(f"round {number + 1}: {name} client on the {broker} broker", flush=True)

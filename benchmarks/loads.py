@@ -12,10 +12,12 @@ import argparse
 import json
 import os
 import subprocess
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from benchmarks import servers
 from benchmarks.servers import Side
 from tests.golden import REPOSITORY
 from tests.interop.kit.java_build import class_path
@@ -45,7 +47,11 @@ class Result:
     """CPU time for a message, of the process that is measured."""
     failed: int
     beside_cpu_us: float
-    """The same of the process at the other end, 0 where nobody asked."""
+    """The same of the process at the other end, or of the slave; 0 where nobody asked."""
+    program_cpu_us: float
+    """The same of the load program."""
+    idle_cpus: float
+    """Cores of the machine that had nothing to do meanwhile."""
 
 
 def compile_load(name: str = "Bench", jars: str = "") -> None:
@@ -75,14 +81,14 @@ def drive(
     *,
     name: str,
     cpu_s: Callable[[int], float],
-    beside_cpu_s: Callable[[int], float] = lambda _: 0.0,
+    beside_cpu_s: Callable[[], float] = lambda: 0.0,
 ) -> tuple[dict[str, Result], float]:
     """Run a load program; returns its results by load, and the CPU seconds it took itself.
 
     Args:
         name: what is measured, for whoever looks on.
         cpu_s: returns the CPU seconds of what is measured, given the process id of the program.
-        beside_cpu_s: returns those of the other end, given the same.
+        beside_cpu_s: returns those of the other end, or of the slave.
 
     Raises:
         ChildProcessError: the program ended with an error.
@@ -99,25 +105,21 @@ def drive(
     assert program.stdin is not None
     assert program.stdout is not None
     results: dict[str, Result] = {}
-    begin_s = beside_begin_s = 0.0
+
+    def now() -> tuple[float, ...]:
+        own_s = servers.cpu_s(program.pid)
+        return cpu_s(program.pid), beside_cpu_s(), own_s, servers.idle_s(), time.monotonic()
+
+    begin: tuple[float, ...] = ()
     for line in program.stdout:
         if not line.startswith("{"):
             continue
         said = json.loads(line)
         if said["at"] == "begin":
-            begin_s, beside_begin_s = cpu_s(program.pid), beside_cpu_s(program.pid)
+            begin = now()
         else:
-            used_s = cpu_s(program.pid) - begin_s
-            beside_s = beside_cpu_s(program.pid) - beside_begin_s
-            count = max(said["count"], 1)
-            results[said["load"]] = Result(
-                said["count"] / said["seconds"],
-                said["p50_us"],
-                said["p99_us"],
-                used_s / count * 1e6,
-                said["failed"],
-                beside_s / count * 1e6,
-            )
+            spent = [b - a for a, b in zip(begin, now(), strict=True)]
+            results[said["load"]] = _result(said, *spent)
             rate = results[said["load"]].rate
             print(f"  {name:5} {said['load']:10} {rate:10,.0f} msg/s", flush=True)
         program.stdin.write("go\n")
@@ -127,3 +129,25 @@ def drive(
     if program.returncode:
         raise ChildProcessError(f"{command[0]} ended with {program.returncode}")
     return results, usage.ru_utime + usage.ru_stime
+
+
+def _result(
+    said: dict[str, float],
+    used_s: float,
+    beside_s: float,
+    own_s: float,
+    idle_s: float,
+    elapsed_s: float,
+) -> Result:
+    """Return what a program said at the end of a load, and the seconds that were spent."""
+    count = max(said["count"], 1)
+    return Result(
+        said["count"] / said["seconds"],
+        said["p50_us"],
+        said["p99_us"],
+        used_s / count * 1e6,
+        int(said["failed"]),
+        beside_s / count * 1e6,
+        own_s / count * 1e6,
+        idle_s / elapsed_s,
+    )

@@ -5,8 +5,8 @@ both sides. A round runs every load on one side, then on the other; a ratio is t
 a round, and the table shows the median of the rounds. Ratios are what may be quoted, and only
 from a quiet machine: the head of the table says what others used of it meanwhile.
 
-Client and broker share the cores. The last table says what the client takes, and so what rate a
-broker would reach that costs nothing: all cores for the client, at its CPU beside our broker.
+Client and servers share the cores. The last table says what each takes, and so whether a faster
+broker would make the client faster.
 
 ``--sides rust ours`` compares with the unofficial port to Rust. `cargo install rocketmq-broker`
 makes its broker, whose program has to be in PATH; it serves with our name server.
@@ -19,13 +19,13 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from benchmarks.loads import TITLES, Result, compile_load, drive, java_command
-from benchmarks.servers import CLOCK_TICKS, SYNC_MASTER, cpu_s, side
+from benchmarks.servers import CLOCK_TICKS, SYNC_MASTER, side
 from benchmarks.telling import tell
 
 LOADS = ["sync:1", "sync:16", "sync:64", "async:256", "batch:8", "push", "pull", "listen:5"]
@@ -67,18 +67,20 @@ def run_round(name: str, options: argparse.Namespace, scratch: Path) -> Round:
         "flushDiskType": options.flush, "defaultTopicQueueNums": "8", "brokerRole": options.role,
     }  # fmt: skip
     with side(name, scratch, settings=settings) as running:
-        return loaded(running, java_command(running, options))
+        return loaded(running, java_command(running, options), running.slave_cpu_s)
 
 
-def loaded(running: Running, command: list[str]) -> Round:
+def loaded(
+    running: Running, command: list[str], slave_cpu_s: Callable[[], float] = lambda: 0.0
+) -> Round:
     """Put every load of a load program on one side."""
     idle_mb = running.heap_mb()
     begin = time.monotonic()
-    busy_s, servers_s = _busy_s(), running.cpu_s()
+    busy_s, servers_s = _busy_s(), running.cpu_s() + slave_cpu_s()
     results, own_s = drive(
-        command, name=running.name, cpu_s=lambda _: running.cpu_s(), beside_cpu_s=cpu_s
+        command, name=running.name, cpu_s=lambda _: running.cpu_s(), beside_cpu_s=slave_cpu_s
     )
-    others_s = _busy_s() - busy_s - own_s - (running.cpu_s() - servers_s)
+    others_s = _busy_s() - busy_s - own_s - (running.cpu_s() + slave_cpu_s() - servers_s)
     return Round(
         results,
         running.started_s,
@@ -126,16 +128,32 @@ def table(rounds: dict[str, list[Round]], loads: Iterable[str]) -> str:
         of_peer = _median(getattr(r, field) for r in peer)
         of_ours = _median(getattr(r, field) for r in ours)
         lines.append(f"| {title} | {of_peer:,.2f} | {of_ours:,.2f} |")
-    lines += [
-        "",
-        f"| load | client CPU us/msg, {name} / ours | cores busy with client and broker "
-        "| rate with a broker that costs nothing | rate |",
-        "| --- | --- | --- | --- | --- |",
+    return "\n".join(lines) + "\n"
+
+
+def cost_table(rounds: dict[str, list[Round]], loads: Iterable[str]) -> str:
+    """Return what each process costs, which tells whether the machine is the limit.
+
+    "All cores" is the rate at which client, broker and slave would keep every core busy, "free
+    servers" the rate at which the client alone would.
+    """
+    lines = [
+        "| load | broker | client CPU us/msg | broker | slave | idle cores | all cores, msg/s "
+        "| free servers, msg/s |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    lines += [
-        _limit_row(load, [r.results[load] for r in peer], [r.results[load] for r in ours])
-        for load in loads
-    ]
+    cores = os.cpu_count() or 1
+    for load in loads:
+        for name, its in rounds.items():
+            results = [one.results[load] for one in its]
+            client_us, broker_us, slave_us, idle = (
+                _median(getattr(one, field) for one in results)
+                for field in ("program_cpu_us", "cpu_us", "beside_cpu_us", "idle_cpus")
+            )
+            cells = [TITLES.get(load, load), name]
+            cells += [f"{cost:.1f}" for cost in (client_us, broker_us, slave_us)]
+            cells += [f"{idle:.2f}", f"{cores * 1e6 / (client_us + broker_us + slave_us):,.0f}"]
+            lines.append("| " + " | ".join([*cells, f"{cores * 1e6 / client_us:,.0f}"]) + " |")
     return "\n".join(lines) + "\n"
 
 
@@ -176,29 +194,6 @@ def _row(load: str, peer: Sequence[Result], ours: Sequence[Result]) -> str:
     return "| " + " | ".join(cells) + " |" + (f" {failed} failed" if failed else "")
 
 
-def _limit_row(load: str, peer: Sequence[Result], ours: Sequence[Result]) -> str:
-    """Return what the client takes of the machine, and what that leaves to be reached."""
-    cores = len(os.sched_getaffinity(0))
-
-    def limit(result: Result) -> float:
-        return cores * 1e6 / max(result.beside_cpu_us, 1e-9)
-
-    def busy(results: Sequence[Result]) -> str:
-        used = (r.rate * (r.cpu_us + r.beside_cpu_us) / 1e6 for r in results)
-        return f"{_median(used):.2f}"
-
-    ratio = _median(limit(a) / max(b.rate, 1e-9) for a, b in zip(ours, peer, strict=True))
-    cells = [
-        TITLES.get(load, load),
-        f"{_median(r.beside_cpu_us for r in peer):.1f} / "
-        f"{_median(r.beside_cpu_us for r in ours):.1f}",
-        f"{busy(peer)} / {busy(ours)}",
-        f"{_median(map(limit, ours)):,.0f}",
-        f"{ratio:.2f}x",
-    ]
-    return "| " + " | ".join(cells) + " |"
-
-
 def _median(values: Iterable[float]) -> float:
     return statistics.median(values)
 
@@ -230,10 +225,8 @@ def main() -> int:
     if len(options.sides) != 2 or "ours" not in options.sides:
         print(rounds)
         return 0
-    tell(
-        f"{head(rounds, options, what=what_of(options))}\n{table(rounds, options.loads)}",
-        options.write,
-    )
+    text = f"{head(rounds, options, what=what_of(options))}\n{table(rounds, options.loads)}"
+    tell(f"{text}\n{cost_table(rounds, options.loads)}", options.write)
     return 0
 
 

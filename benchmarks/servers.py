@@ -38,6 +38,12 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS
 
 
+def idle_s() -> float:
+    """Return the CPU seconds for which all cores together had nothing to do."""
+    fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()
+    return (int(fields[4]) + int(fields[5])) / CLOCK_TICKS
+
+
 def heap_mb(pid: int) -> float:
     """Return the resident anonymous memory of a process, without mapped files, in MB."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
@@ -56,10 +62,15 @@ class Side:
     broker_pid: int
     started_s: float
     """Seconds from starting the broker's process to its port accepting."""
+    slave_pid: int | None = None
 
     def cpu_s(self) -> float:
         """Return the CPU seconds the broker has used, all threads, user and system."""
         return cpu_s(self.broker_pid)
+
+    def slave_cpu_s(self) -> float:
+        """Return the CPU seconds that the slave has used, 0 without one."""
+        return 0.0 if self.slave_pid is None else cpu_s(self.slave_pid)
 
     def heap_mb(self) -> float:
         """Return the broker's resident anonymous memory, without mapped files, in MB."""
@@ -113,13 +124,14 @@ def side(name: str, scratch: Path, *, settings: dict[str, str], jars: str = "") 
         running.append(start(name, "broker", home, conf, jars))
         wait_for(broker_port, running[-1])
         started_s = time.monotonic() - begin
-        broker_pid = running[-1].pid
+        broker_pid, slave_pid = running[-1].pid, None
         if keys.get("brokerRole") == SYNC_MASTER:
             running.append(start_slave(name, home / "slave", keys, jars))
+            slave_pid = running[-1].pid
             time.sleep(10)  # a Java slave may wait for 5 s until it connects
         time.sleep(3)  # all register with their name server soon after they serve
         namesrv = f"127.0.0.1:{namesrv_port}"
-        yield Side(name, namesrv, broker_port, broker_pid, started_s)
+        yield Side(name, namesrv, broker_port, broker_pid, started_s, slave_pid)
     finally:
         for process in reversed(running):
             process.send_signal(signal.SIGTERM)

@@ -14,17 +14,16 @@ Source: store/ha/HAService.java#HAClient (which reports what is written, and not
 """
 
 import asyncio
-import contextlib
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Final
+from typing import Final, cast
 
 from remoting.address import split_address
 from server.broker.ha.frames import REPORT, BadStream, Transfer, Transfers
+from server.broker.serving.flusher import Flusher
 from server.runtime.clock import Clock
 from server.store.commitlog.flush import FlushJob
 from server.store.errors import StoreFailed, StoreFull
@@ -35,6 +34,8 @@ LOG = logging.getLogger(__name__)
 READ_SIZE: Final = 256 << 10
 RETRY_S: Final = 1.0
 CONNECT_S: Final = 5.0
+REPORTS_UNSENT_MAX: Final = 1024
+"""Bytes of reports that may wait for a master that does not read."""
 BUSY_WAIT_S: Final = 0.005
 """Seconds between two steps of building queue entries while bytes keep coming in."""
 
@@ -126,6 +127,63 @@ async def tell_epoch(address: str, epoch: int) -> None:
             writer.transport.abort()
 
 
+class _Stream(asyncio.Protocol):
+    """One connection to the master.
+
+    Args:
+        received: called with the bytes of each read; an error of it ends the connection.
+    """
+
+    def __init__(self, received: Callable[["_Stream", bytes], None]) -> None:
+        self.transfers = Transfers()
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Gets the error with which the connection ended, or has to end."""
+        self.heard_s = asyncio.get_running_loop().time()
+        self.transport: asyncio.Transport | None = None
+        self._received = received
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the transport."""
+        # uvloop's is no subclass of asyncio's.
+        self.transport = cast(asyncio.Transport, transport)
+        sock = transport.get_extra_info("socket")
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def data_received(self, data: bytes) -> None:
+        """Store the bytes of one read in the same turn, since the master's answers wait."""
+        self.heard_s = asyncio.get_running_loop().time()
+        if self.ended.done():
+            return
+        try:
+            self._received(self, data)
+        except (OSError, BadStream, Diverged, NotTaken, StoreFailed) as error:
+            self.fail(error)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End the wait for the end."""
+        self.fail(exc or OSError("it closed the connection"))
+
+    def fail(self, error: Exception) -> None:
+        """End the connection with an error."""
+        if not self.ended.done():
+            self.ended.set_exception(error)
+
+    def report(self, log_offset: int) -> None:
+        """Tell the master that everything below a log offset is on this disk."""
+        transport = self.transport
+        # What does not leave now is told with the next heartbeat.
+        if transport is not None and transport.get_write_buffer_size() < REPORTS_UNSENT_MAX:
+            transport.write(REPORT.pack(log_offset))
+
+    def abort(self) -> None:
+        """Close the connection now."""
+        self.fail(OSError("it was closed here"))
+        # Nobody may be waiting for the end any more.
+        self.ended.exception()
+        if self.transport is not None:
+            self.transport.abort()
+
+
 class Receiver:
     """Copies the log of the master into one store.
 
@@ -163,12 +221,14 @@ class Receiver:
         self._written = written
         self._known = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._flushed = asyncio.Event()
-        self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="replica-flush")
-        self._reported = -1
+        self._stream: _Stream | None = None
+        """The connection that gets reports."""
         self._taking: asyncio.Handle | None = None
         self._is_busy = False
-        self._flushing: tuple[FlushJob, asyncio.Future[None]] | None = None
+        self._flusher: Flusher | None = None
+        self._flushing: FlushJob | None = None
+        self._flush_ended = asyncio.Event()
+        self._flush_error: Exception | None = None
 
     def start(self) -> None:
         """Connect as soon as the master's address is known."""
@@ -208,7 +268,8 @@ class Receiver:
             self._taking.cancel()
         if not self._store.is_read_only:
             await self.drain()
-        self._disk.shutdown()
+        if self._flusher is not None:
+            self._flusher.close()
 
     def _move(self, event: SlaveEvent) -> None:
         state = MOVES.get((self.state, event))
@@ -254,42 +315,47 @@ class Receiver:
             NotTaken: the bytes could not be stored now, but may be later.
             StoreFailed: the store has failed.
         """
+        loop = asyncio.get_running_loop()
         host, port = split_address(self.master)
         async with asyncio.timeout(CONNECT_S):
-            reader, writer = await asyncio.open_connection(host, port, limit=READ_SIZE)
-        reporting: asyncio.Task[None] | None = None
+            _, stream = await loop.create_connection(lambda: _Stream(self._received), host, port)
         try:
-            sock = writer.get_extra_info("socket")
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._move(SlaveEvent.CONNECTED)
             await self.drain()
             await self._compare()
             self.divergence = self.problem = ""
             self._move(SlaveEvent.SAME)
             await self._flush_all()
-            self._reported = -1
-            self._report(writer)
-            reporting = asyncio.create_task(self._keep_reporting(writer))
-            await self._receive(reader, reporting)
+            self._stream = stream
+            await self._keep_reporting(stream)
         finally:
-            if reporting is not None:
-                reporting.cancel()
-                await asyncio.gather(reporting, return_exceptions=True)
-            writer.transport.abort()
+            self._stream = None
+            stream.abort()
 
-    async def _receive(self, reader: asyncio.StreamReader, reporting: asyncio.Task[None]) -> None:
-        transfers = Transfers()
-        wait_s = self.settings.housekeeping_ms / 1000
+    async def _keep_reporting(self, stream: _Stream) -> None:
+        """Report where this log ends, now and as a heartbeat, until the connection ends.
+
+        Bytes that came are reported by ``_flushed``, at the end of their flush.
+        """
+        loop = asyncio.get_running_loop()
         while True:
-            if reporting.done():
-                reporting.result()
-            async with asyncio.timeout(wait_s):
-                data = await reader.read(READ_SIZE)
-            if not data:
-                raise OSError("it closed the connection")
-            self.heard_ms = self._clock.now_ms()
-            if self._append(transfers.feed(data)):
-                self._flushed.set()
+            stream.report(self._store.flushed_offset)
+            silence_s = self.settings.housekeeping_ms / 1000
+            left_s = stream.heard_s + silence_s - loop.time()
+            if left_s <= 0:
+                raise TimeoutError(f"it said nothing for {silence_s:g} s")
+            wait_s = min(left_s, self.settings.heartbeat_ms / 1000)
+            await asyncio.wait({stream.ended}, timeout=wait_s)
+            if stream.ended.done():
+                stream.ended.result()
+
+    def _received(self, stream: _Stream, data: bytes) -> None:
+        """Store what came and begin to flush it."""
+        if stream is not self._stream:
+            raise BadStream("it sends before it was told where this log ends")
+        self.heard_ms = self._clock.now_ms()
+        if self._append(stream.transfers.feed(data)):
+            self._begin_flush()
 
     def _append(self, frames: list[Transfer]) -> bool:
         """Store the bytes of frames; return whether there were any."""
@@ -367,17 +433,6 @@ class Receiver:
         )
         self._store.raw.start_at(log_offset)
 
-    async def _keep_reporting(self, writer: asyncio.StreamWriter) -> None:
-        """Flush received bytes and report them; without new ones, report as a heartbeat."""
-        while True:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self.settings.heartbeat_ms / 1000):
-                    await self._flushed.wait()
-            self._flushed.clear()
-            await self._flush_all()
-            self._report(writer)
-            await writer.drain()
-
     async def _flush_all(self) -> None:
         """Make everything that is written now durable.
 
@@ -387,23 +442,42 @@ class Receiver:
         store = self._store
         until = store.written_offset
         while store.flushed_offset < until:
-            if self._flushing is None:
-                job = store.begin_flush()
-                if job is None:
-                    if store.is_read_only:
-                        raise StoreFailed(store.failure)
-                    await asyncio.sleep(0.001)
-                    continue
-                loop = asyncio.get_running_loop()
-                self._flushing = job, loop.run_in_executor(self._disk, job.run)
-            job, running = self._flushing
-            # A task that is cancelled here leaves the job to the next caller, because the store
-            # needs ``end_flush`` for every job.
-            await asyncio.wait([running])
-            self._flushing = None
-            store.end_flush(job)
-            self._take_soon()
+            self._begin_flush()
+            if self._flushing is not None:
+                await self._flush_ended.wait()
+                if self._flush_error is not None:
+                    raise self._flush_error
+            elif store.is_read_only:
+                raise StoreFailed(store.failure)
+            else:
+                # Somebody else flushes this store, which is rare.
+                await asyncio.sleep(0.001)
 
-    def _report(self, writer: asyncio.StreamWriter) -> None:
-        self._reported = self._store.flushed_offset
-        writer.write(REPORT.pack(self._reported))
+    def _begin_flush(self) -> None:
+        """Flush what is written, unless a flush is running; its end begins the next one."""
+        job = None if self._flushing is not None else self._store.begin_flush()
+        if job is None:
+            return
+        if self._flusher is None:
+            self._flusher = Flusher(asyncio.get_running_loop(), self._flushed)
+        self._flushing, self._flush_error = job, None
+        self._flush_ended.clear()
+        self._flusher.begin(job)
+
+    def _flushed(self, job: FlushJob, failure: BaseException | None) -> None:
+        """Report what is on the disk now, and flush what came meanwhile."""
+        self._flushing = None
+        self._flush_ended.set()
+        try:
+            if failure is not None:
+                raise failure
+            self._store.end_flush(job)
+        except (OSError, StoreFailed) as error:
+            self._flush_error = error
+            if self._stream is not None:
+                self._stream.fail(error)
+            return
+        if self._stream is not None:
+            self._stream.report(self._store.flushed_offset)
+            self._begin_flush()
+        self._take_soon()

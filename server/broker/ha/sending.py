@@ -1,8 +1,8 @@
-"""The master's end of replication: the HA port, and one task for each slave.
+"""The master's end of replication: the HA port, and one connection and task for each slave.
 
-    log written ──notify──> each task: read ─ in memory ──> frames ──> slave
-                                          └ cold ──> a thread reads it first
-    slave ──report──> link ──> messages that wait for it are answered
+    log written ──notify──> read ─ in memory ──> frames ──> slave, in the same turn
+                              └ cold, or the slave was behind ──> its task: a thread reads first
+    slave ──report──> link ──> messages that wait for it are answered, in the same turn
 
 Rule: the loop waits for the disk only after ``COLD_TRIES_MAX`` reads by a thread, and a slave
 that does not read blocks only its own task. A slave could read every message, so an address that
@@ -13,13 +13,12 @@ Source: store/ha/HAService.java#AcceptSocketService, store/ha/HAConnection.java.
 """
 
 import asyncio
-import contextlib
 import logging
 import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from remoting.aio.listener import Listener
 from remoting.aio.resources import Places
@@ -50,13 +49,63 @@ class SendingSettings:
     housekeeping_ms: int
 
 
-class _Slave:
-    """One connection of a slave; ``news`` is set when there may be something to send."""
+class _Slave(asyncio.Protocol):
+    """One connection of a slave.
 
-    def __init__(self, link: SlaveLink, writer: asyncio.StreamWriter) -> None:
+    Args:
+        link: what the slave has reported.
+        reported: called with the log offsets of the reports of each read; it may raise BadStream.
+    """
+
+    def __init__(self, link: SlaveLink, reported: Callable[["_Slave", list[int]], None]) -> None:
         self.link = link
-        self.writer = writer
         self.news = asyncio.Event()
+        """Set when there is something to do for the task of this connection."""
+        self.is_idle = False
+        """The task has sent all it could, and waits for news."""
+        self.is_full = False
+        """The slave does not read fast enough, so nothing is sent at the moment."""
+        self.heard_s = asyncio.get_running_loop().time()
+        self.failure: Exception | None = None
+        """Why the connection has ended, or has to."""
+        self.transport: asyncio.Transport | None = None
+        self._reports = Reports()
+        self._reported = reported
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the transport."""
+        # uvloop's is no subclass of asyncio's.
+        self.transport = transport = cast(asyncio.Transport, transport)
+        transport.set_write_buffer_limits(high=UNSENT_MAX)
+        sock = transport.get_extra_info("socket")
+        if sock is not None:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def data_received(self, data: bytes) -> None:
+        """Handle the reports of one read at once, since answers to sends wait for them."""
+        self.heard_s = asyncio.get_running_loop().time()
+        try:
+            self._reported(self, self._reports.feed(data))
+        except BadStream as error:
+            self._fail(error)
+
+    def pause_writing(self) -> None:
+        """Send nothing until the slave has read what was sent."""
+        self.is_full = True
+
+    def resume_writing(self) -> None:
+        """Let the task go on."""
+        self.is_full = False
+        self.news.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End the task."""
+        self._fail(exc or OSError("it closed the connection"))
+
+    def _fail(self, error: Exception) -> None:
+        self.failure = self.failure or error
+        self.is_idle = False
+        self.news.set()
 
 
 class SlaveServer:
@@ -108,9 +157,14 @@ class SlaveServer:
         return await self._listener.start(host, port)
 
     def notify(self) -> None:
-        """Wake the task of every slave, because the log has grown."""
+        """Send the new end of the log to every slave, or wake its task where that cannot be.
+
+        Most bytes leave here, in the turn that wrote them: a message of SYNC_MASTER waits for
+        them, and to wake a task for each turn costs more than to send.
+        """
         for slave in self._slaves:
-            slave.news.set()
+            if slave.is_idle and not self._send_now(slave):
+                slave.news.set()
 
     async def drain(self) -> None:
         """Return when no message waits for a slave any more."""
@@ -150,37 +204,25 @@ class SlaveServer:
         self._places.give_back()
 
     async def _connected(self, sock: socket.socket, address: str) -> None:
+        link = SlaveLink(address, now_ms=self._clock.now_ms())
+        slave = _Slave(link, self._reported)
+        self._links.links.append(link)
+        self._slaves.add(slave)
         try:
-            reader, writer = await asyncio.open_connection(sock=sock)
+            await asyncio.get_running_loop().create_connection(lambda: slave, sock=sock)
+            LOG.info("slave %s is connected", address)
+            await self._serve(slave)
+        except BadStream as error:
+            LOG.warning("slave %s is disconnected: %s", address, error)
         except OSError as error:
             LOG.info("slave %s is gone: %s", address, error)
-            sock.close()
-            return
-        link = SlaveLink(address, now_ms=self._clock.now_ms())
-        self._links.links.append(link)
-        LOG.info("slave %s is connected", address)
-        await self._serve(_Slave(link, writer), reader)
-
-    async def _serve(self, slave: _Slave, reader: asyncio.StreamReader) -> None:
-        link = slave.link
-        self._slaves.add(slave)
-        reports = asyncio.create_task(self._read(slave, reader))
-        sending = asyncio.create_task(self._send(slave))
-        try:
-            done, _ = await asyncio.wait({reports, sending}, return_when=asyncio.FIRST_COMPLETED)
-            for one in done:
-                one.result()
-        except BadStream as error:
-            LOG.warning("slave %s is disconnected: %s", link.address, error)
-        except OSError as error:
-            LOG.info("slave %s is gone: %s", link.address, error)
         finally:
-            slave.writer.transport.abort()
-            for one in (reports, sending):
-                one.cancel()
+            if slave.transport is None:
+                sock.close()
+            else:
+                slave.transport.abort()
             self._links.links.remove(link)
             self._slaves.discard(slave)
-            await asyncio.gather(reports, sending, return_exceptions=True)
 
     def _is_let_in(self, ip: str, local_ip: str) -> bool:
         if self._may_connect(ip, local_ip):
@@ -188,24 +230,15 @@ class SlaveServer:
         LOG.warning("%s is not let in as a slave; allow it with %s", ip, self._refused_hint)
         return False
 
-    async def _read(self, slave: _Slave, reader: asyncio.StreamReader) -> None:
-        """Handle reports until the connection ends or is silent for too long."""
-        reports, link = Reports(), slave.link
-        wait_s = self.settings.housekeeping_ms / 1000
-        while True:
-            try:
-                async with asyncio.timeout(wait_s):
-                    data = await reader.read(64 << 10)
-            except TimeoutError:
-                raise BadStream(f"it said nothing for {wait_s:g} s") from None
-            if not data:
-                raise OSError("it closed the connection")
-            found = reports.feed(data)
-            if link.state is not LinkState.SILENT:
-                # Only the newest report matters.
-                found = found[-1:]
-            for log_offset in found:
-                self._take(slave, log_offset)
+    def _reported(self, slave: _Slave, log_offsets: list[int]) -> None:
+        """Handle the reports of one read; raises BadStream."""
+        if slave.failure is not None:
+            return
+        if slave.link.state is not LinkState.SILENT:
+            # Only the newest report matters.
+            log_offsets = log_offsets[-1:]
+        for log_offset in log_offsets:
+            self._take(slave, log_offset)
 
     def _take(self, slave: _Slave, log_offset: int) -> None:
         store, link = self._store, slave.link
@@ -224,28 +257,69 @@ class SlaveServer:
         else:
             self._links.settle()
 
-    async def _send(self, slave: _Slave) -> None:
-        link, writer = slave.link, slave.writer
-        transport = writer.transport
-        transport.set_write_buffer_limits(high=UNSENT_MAX)
-        sock = transport.get_extra_info("socket")
-        if sock is not None:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        while link.state is LinkState.SILENT:
-            await slave.news.wait()
-            slave.news.clear()
+    async def _serve(self, slave: _Slave) -> None:
+        """Send what ``notify`` leaves to this task, and heartbeats, until the connection ends.
+
+        Raises:
+            BadStream: the slave broke the protocol, was silent for too long, or lacks bytes that
+                were deleted here.
+            OSError: the connection has ended, or the log cannot be read.
+        """
+        loop, link = asyncio.get_running_loop(), slave.link
         while True:
             slave.news.clear()
-            data = await self._bytes_at(link.sent_offset)
-            if not data:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(self.settings.heartbeat_ms / 1000):
-                        await slave.news.wait()
-                    continue
+            if slave.failure is not None:
+                raise slave.failure
+            silence_s = self.settings.housekeeping_ms / 1000
+            left_s = slave.heard_s + silence_s - loop.time()
+            if left_s <= 0:
+                raise BadStream(f"it said nothing for {silence_s:g} s")
+            may_send = link.state is LinkState.SENDING and not slave.is_full
+            if may_send and (data := await self._bytes_at(link.sent_offset)):
+                self._send(slave, data)
+                continue
+            slave.is_idle = True
+            try:
+                async with asyncio.timeout(min(left_s, self.settings.heartbeat_ms / 1000)):
+                    await slave.news.wait()
+            except TimeoutError:
+                if link.state is LinkState.SENDING and not slave.is_full:
+                    self._send(slave, b"")
+            finally:
+                slave.is_idle = False
+
+    def _send_now(self, slave: _Slave) -> bool:
+        """Send what can be sent without waiting; return whether nothing is left to its task."""
+        link = slave.link
+        if link.state is LinkState.SILENT or slave.is_full:
+            # The task is woken when this changes.
+            return True
+        try:
+            with no_wait():
+                data = self._read(link.sent_offset)
+        except ColdRead as cold:
+            cold.drop()
+            return False
+        except (BadStream, OSError):
+            # The task meets the same error, and ends the connection.
+            return False
+        if data:
+            self._send(slave, data)
+        return link.sent_offset == self._store.written_offset
+
+    def _send(self, slave: _Slave, data: bytes) -> None:
+        """Send the next bytes of the log; b"" sends a heartbeat."""
+        link = slave.link
+        if slave.failure is None and slave.transport is not None:
             parts = framed(link.sent_offset, data, batch_size=self.settings.batch_size)
             link.sent_offset += len(data)
-            writer.writelines(parts)
-            await writer.drain()
+            slave.transport.writelines(parts)
+
+    def _read(self, log_offset: int) -> bytes:
+        """Return bytes of the log; raises BadStream if they were deleted before they were sent."""
+        if log_offset < self._store.min_log_offset:
+            raise BadStream(f"log offset {log_offset} is deleted here, and it does not have it")
+        return self._store.raw.read(log_offset, READ_SIZE)
 
     async def _bytes_at(self, log_offset: int) -> bytes:
         """Return bytes of the log; a thread reads what is not in the page cache.
@@ -253,12 +327,10 @@ class SlaveServer:
         Raises:
             BadStream: the bytes were deleted before the slave received them.
         """
-        if log_offset < self._store.min_log_offset:
-            raise BadStream(f"log offset {log_offset} is deleted here, and it does not have it")
         for tries in range(COLD_TRIES_MAX + 1):
             try:
                 with no_wait(tries < COLD_TRIES_MAX):
-                    return self._store.raw.read(log_offset, READ_SIZE)
+                    return self._read(log_offset)
             except ColdRead as cold:
                 await asyncio.get_running_loop().run_in_executor(self._disk, cold.warm)
         return b""

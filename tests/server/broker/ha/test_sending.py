@@ -1,34 +1,85 @@
 """The port where slaves connect: who is let in, and who is thrown out."""
 
 import asyncio
+import contextlib
 import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from remoting.aio.resources import Places
+from server.broker.ha import sending
 from server.broker.ha.frames import HEADER, REPORT
-from server.broker.ha.links import Links
+from server.broker.ha.links import Links, SlaveLink
 from server.broker.ha.receiving import tell_epoch
 from server.broker.ha.sending import SendingSettings, SlaveServer
 from server.runtime.clock import SystemClock
+from server.store.disk.nowait import ColdRead
 from server.store.store import MessageStore
-from tests.server.store.stores import START_MS, open_store, put_all, small_config
-from tests.waiting import until
+from tests.server.store.stores import START_MS, message, open_store, put_all, small_config
+from tests.waiting import TIMEOUT_S, until
+
+LOG_SIZE = 64 << 20
+"""Bytes of one log file."""
 
 
 def port_of(
-    store: MessageStore, links: Links, *, allowed: bool = True, places: Places | None = None
+    store: MessageStore,
+    links: Links,
+    *,
+    allowed: bool = True,
+    places: Places | None = None,
+    housekeeping_ms: int = 60_000,
+    heartbeat_ms: int = 50,
 ) -> SlaveServer:
     return SlaveServer(
         store,
         links,
-        settings=SendingSettings(batch_size=1_000, heartbeat_ms=50, housekeeping_ms=60_000),
+        settings=SendingSettings(
+            batch_size=1_000, heartbeat_ms=heartbeat_ms, housekeeping_ms=housekeeping_ms
+        ),
         clock=SystemClock(),
         may_connect=lambda ip, local_ip: allowed,
         refused_hint="slaveAddresses",
         places=places,
     )
+
+
+@asynccontextmanager
+async def following(
+    root: Path, *, count: int = 5
+) -> AsyncIterator[tuple[MessageStore, SlaveServer, SlaveLink, asyncio.StreamReader]]:
+    """Yield a master without heartbeats, and a slave that has read all that the master has."""
+    store = open_store(small_config(root, log_file_size=LOG_SIZE))
+    put_all(store, range(count))
+    links = Links(behind_max=1 << 30, timeout_ms=60_000)
+    server = port_of(store, links, heartbeat_ms=600_000, housekeeping_ms=600_000)
+    port = await server.start("127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(REPORT.pack(0))
+        await until(lambda: links.links, what="a slave")
+        (link,) = links.links
+        await until(lambda: link.sent_offset == store.written_offset, what="it was sent all")
+        await log_bytes(reader, store.written_offset)
+        yield store, server, link, reader
+    finally:
+        writer.close()
+        await server.stop()
+        store.close(START_MS)
+
+
+async def log_bytes(reader: asyncio.StreamReader, size: int) -> bytes:
+    """Return the next ``size`` bytes of the log, out of their frames."""
+    data = b""
+    async with asyncio.timeout(TIMEOUT_S):
+        while len(data) < size:
+            _, part_size = HEADER.unpack(await reader.readexactly(HEADER.size))
+            data += await reader.readexactly(part_size)
+    return data
 
 
 async def asked(store: MessageStore, links: Links, *reports: int, allowed: bool = True) -> bytes:
@@ -135,3 +186,113 @@ async def test_slave_of_a_newer_promotion_tells_its_epoch_and_is_let_go(tmp_path
 
     assert heard == [1_795_000_000_000]
     assert links.links == []
+
+
+async def test_new_bytes_leave_in_the_turn_that_wrote_them(tmp_path: Path) -> None:
+    async with following(tmp_path) as (store, server, link, reader):
+        begin = store.written_offset
+        put_all(store, range(5, 8))
+
+        # Nothing else of the loop runs between these two lines.
+        server.notify()
+        assert link.sent_offset == store.written_offset
+
+        came = await log_bytes(reader, store.written_offset - begin)
+        assert came == store.raw.read(begin, 1 << 20)
+
+
+async def test_a_turn_that_wrote_nothing_sends_nothing(tmp_path: Path) -> None:
+    async with following(tmp_path) as (store, server, _, reader):
+        server.notify()
+        begin = store.written_offset
+        put_all(store, range(5, 6))
+        server.notify()
+
+        async with asyncio.timeout(TIMEOUT_S):
+            header = await reader.readexactly(HEADER.size)
+        assert HEADER.unpack(header) == (begin, store.written_offset - begin)
+
+
+async def test_bytes_that_are_not_in_memory_are_read_by_a_thread_and_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with following(tmp_path) as (store, server, link, reader):
+        begin = store.written_offset
+        put_all(store, range(5, 8))
+        read, cold = store.raw.read, [ColdRead(0, 1, 0), ColdRead(0, 1, 0)]
+        for one in cold:
+            one.drop()
+
+        def read_cold(log_offset: int, size_max: int) -> bytes:
+            if cold:
+                raise cold.pop()
+            return read(log_offset, size_max)
+
+        monkeypatch.setattr(store.raw, "read", read_cold)
+        server.notify()
+        assert link.sent_offset == begin
+
+        await until(lambda: link.sent_offset == store.written_offset, what="it was sent all")
+        assert await log_bytes(reader, store.written_offset - begin) == read(begin, 1 << 20)
+
+
+async def test_log_that_cannot_be_read_ends_the_connection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def read(log_offset: int, size_max: int) -> bytes:
+        raise OSError("no such disk")
+
+    with caplog.at_level(logging.INFO):
+        async with following(tmp_path) as (store, server, _, reader):
+            put_all(store, range(5, 8))
+            monkeypatch.setattr(store.raw, "read", read)
+            server.notify()
+            async with asyncio.timeout(TIMEOUT_S):
+                with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
+                    await reader.readexactly(1)
+
+    assert "is gone: no such disk" in caplog.text
+
+
+async def test_slave_that_does_not_read_is_sent_no_more_until_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "UNSENT_MAX", 1_000)
+    monkeypatch.setattr(sending, "READ_SIZE", 256 << 10)
+    async with following(tmp_path) as (store, server, link, reader):
+        begin = store.written_offset
+        for number in range(5, 165):
+            store.put(message(number, body=os.urandom(100_000)), START_MS)
+        store.write(START_MS)
+        server.notify()
+        (slave,) = server._slaves
+        await until(lambda: slave.is_full, what="the socket is full")
+        server.notify()
+        assert link.sent_offset < store.written_offset
+
+        came = await log_bytes(reader, store.written_offset - begin)
+
+        assert link.sent_offset == store.written_offset
+        assert len(came) == store.written_offset - begin
+        assert came[-1_000:] == store.raw.read(store.written_offset - 1_000, 1_000)
+
+
+async def test_slave_that_is_silent_is_disconnected(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = open_store(small_config(tmp_path))
+    links = Links(behind_max=1, timeout_ms=1)
+    server = port_of(store, links, housekeeping_ms=20)
+    port = await server.start("127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+
+    with caplog.at_level(logging.WARNING):
+        async with asyncio.timeout(TIMEOUT_S):
+            with contextlib.suppress(ConnectionError):
+                assert await reader.read() == b""
+        await until(lambda: not links.links, what="it is gone")
+    writer.close()
+    await server.stop()
+    store.close(START_MS)
+
+    assert "it said nothing for 0.02 s" in caplog.text
