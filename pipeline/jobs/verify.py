@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from pipeline.sources.store.spread import Rows, keep_modules, one_batch, spread
+from pipeline.sources.store.spread import Rows, keep_modules, one_batch, sorted_once, spread
 from pipeline.sources.store.stores import open_store
 from storefmt.offline.verify.bulk import Bulk, Marked, Window
 from storefmt.offline.verify.findings import Report
@@ -106,7 +106,7 @@ def verify(spark: "SparkSession", paths: Sequence[str], *, deep: bool = False) -
 
     windows = spread(spark, Rows(_checked, tasks, _WINDOWS))
     in_order = windows.repartition("store").sortWithinPartitions("store", "number", "pos")
-    return in_order.mapInArrow(combine, from_arrow_schema(SCHEMA)).orderBy("store")
+    return sorted_once(in_order.mapInArrow(combine, from_arrow_schema(SCHEMA)), "store")
 
 
 def verify_local(paths: Sequence[str], *, deep: bool = False) -> Any:

@@ -70,6 +70,15 @@ def spread(spark: "SparkSession", rows: Rows) -> "DataFrame":
     return numbers.mapInArrow(run, from_arrow_schema(rows.schema))
 
 
+def sorted_once(frame: "DataFrame", *order: Any) -> "DataFrame":
+    """Return the rows of a frame in an order, in one partition.
+
+    Spark's ``orderBy`` computes a frame twice, first to find out where to divide its rows: a log
+    would be read twice.
+    """
+    return frame.repartition(1).sortWithinPartitions(*order)
+
+
 @cache
 def keep_modules() -> None:
     """Keep the modules of this worker out of every later garbage collection.
