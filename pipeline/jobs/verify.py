@@ -96,13 +96,13 @@ def verify(spark: "SparkSession", paths: Sequence[str], *, deep: bool = False) -
     places = [np.array(some, dtype=np.int64).reshape(-1, 2) for some in by_store]
 
     def combine(batches: Iterable[Any]) -> Iterator[Any]:
-        keep_modules()
         rows = (row for batch in batches for row in batch.to_pylist())
         for number, windows in groupby(rows, key=itemgetter("store")):
             with open_store(paths[number]) as store:
                 checking = partial(_received, windows, list(map(tuple, places[number].tolist())))
                 report = verify_store(store, deep=deep, checking=checking)
             yield one_batch(SCHEMA, [_row(paths[number], report)])
+        keep_modules()
 
     windows = spread(spark, Rows(_checked, tasks, _WINDOWS))
     in_order = windows.repartition("store").sortWithinPartitions("store", "number", "pos")
