@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from pipeline.sources.store.reading import SPLIT_SIZE
 from pipeline.sources.store.spread import Rows, keep_modules, one_batch, sorted_once, spread
 from pipeline.sources.store.stores import open_store
 from storefmt.offline.verify.bulk import Bulk, Marked, Window
@@ -81,7 +82,7 @@ _WINDOWS: Final = pa.schema(
 _Place = tuple[int, int]
 """A part of a log: the offset at which its file starts, and the first byte in the file."""
 _NO_PART: Final[tuple[int, Iterator[Any]]] = (sys.maxsize, iter(()))
-PIECES_A_TASK: Final = (256 << 20) // LOG_PART_SIZE
+PIECES_A_TASK: Final = SPLIT_SIZE // LOG_PART_SIZE
 
 
 def verify(spark: "SparkSession", paths: Sequence[str], *, deep: bool = False) -> "DataFrame":
