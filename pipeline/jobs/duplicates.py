@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.sources.store.spread import Rows, gather, spread
+from pipeline.sources.store.spread import Rows, gather, sorted_once, spread
 from pipeline.sources.store.stores import Paths
 from pipeline.sources.store.tables import (
     COMMITLOG,
@@ -84,7 +84,7 @@ def duplicates(spark: "SparkSession", paths: Paths) -> "DataFrame":
         )
         .where("copies > 1")
     )
-    return grouped.orderBy(fn.desc("copies"), "topic", "unique_key")
+    return sorted_once(grouped, fn.desc("copies"), "topic", "unique_key")
 
 
 def duplicates_local(paths: Paths) -> Any:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pyarrow.compute as pc
 
 from pipeline.sources.store.log_tables import check_expression
-from pipeline.sources.store.spread import Rows, gather, spread
+from pipeline.sources.store.spread import Rows, gather, sorted_once, spread
 from pipeline.sources.store.stores import Paths
 from pipeline.sources.store.tables import COMMITLOG, Reading, plan_all, read_of, schema_of
 
@@ -49,7 +49,7 @@ class Hit(NamedTuple):
 
 def grep(spark: "SparkSession", paths: Paths, *, pattern: str) -> "DataFrame":
     """Return a frame with the messages that match, body and all, by store and log offset."""
-    return spread(spark, _rows(paths, pattern)).orderBy("store", "log_offset")
+    return sorted_once(spread(spark, _rows(paths, pattern)), "store", "log_offset")
 
 
 def grep_local(paths: Paths, *, pattern: str) -> Any:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from pipeline.errors import BadOption
 from pipeline.sources.store.entry_tables import batch_of
-from pipeline.sources.store.spread import Rows, gather, spread
+from pipeline.sources.store.spread import Rows, gather, sorted_once, spread
 from pipeline.sources.store.state_tables import offset_rows, stored_ms
 from pipeline.sources.store.stores import open_store
 from storefmt.config.tables import ConsumerOffsets
@@ -116,7 +116,7 @@ def lag(
             fn.min("last_consumed_timestamp").alias("last_consumed"),
         )
     )
-    return grouped.orderBy("at_ms", fn.desc("lag"), "consumer_group", "topic")
+    return sorted_once(grouped, "at_ms", fn.desc("lag"), "consumer_group", "topic")
 
 
 def lag_local(paths: Sequence[str], *, offsets: Sequence[Older] | None = None) -> Any:

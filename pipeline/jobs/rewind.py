@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from pipeline.sources.store.spread import Rows, gather, one_batch, spread
+from pipeline.sources.store.spread import Rows, gather, one_batch, sorted_once, spread
 from pipeline.sources.store.stores import open_store
 from storefmt.offline.analyse.rewind import moves_to
 from storefmt.offline.views.info import GroupInfo
@@ -51,7 +51,7 @@ def rewind_plan(
         group, topic: only this group or topic; None for all.
     """
     frame = spread(spark, _rows(paths, to_ms, group, topic))
-    return frame.orderBy(*(name for name, _ in _ORDER))
+    return sorted_once(frame, *(name for name, _ in _ORDER))
 
 
 def rewind_plan_local(

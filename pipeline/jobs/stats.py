@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.errors import BadOption
-from pipeline.sources.store.spread import Rows, gather, spread
+from pipeline.sources.store.spread import Rows, gather, sorted_once, spread
 from pipeline.sources.store.stores import Paths
 from pipeline.sources.store.tables import (
     COMMITLOG,
@@ -69,7 +69,7 @@ def stats(spark: "SparkSession", paths: Paths, *, by: str | None = None) -> "Dat
     keys = _keys(by)
     counted = spread(spark, _rows(paths, keys)).groupBy(*keys)
     summed = counted.agg(*(fn.sum(name).alias(name) for name in _SUMS))
-    return summed.orderBy(*(fn.asc_nulls_last(key) for key in keys))
+    return sorted_once(summed, *(fn.asc_nulls_last(key) for key in keys))
 
 
 def stats_local(paths: Paths, *, by: str | None = None) -> Any:
@@ -118,7 +118,9 @@ def _finer(by: str | None) -> tuple[str, ...]:
 
 
 def _count(table: Any, keys: list[str]) -> Any:
-    hours = pc.floor_temporal(table.column("store_timestamp"), unit="hour")
+    # The hours of a time zone are looked up for each row, which takes as long as all the rest.
+    in_utc = table.column("store_timestamp").cast(pa.timestamp("us"))
+    hours = pc.floor_temporal(in_utc, unit="hour")
     grouped = table.append_column("hour", hours).group_by(keys)
     counted = grouped.aggregate([("store_size", "count"), ("store_size", "sum")])
     return counted.rename_columns([*keys, *_SUMS])

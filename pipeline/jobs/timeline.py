@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from pipeline.sources.store.conditions import Condition, time_of
-from pipeline.sources.store.spread import Rows, gather, spread
+from pipeline.sources.store.spread import Rows, gather, sorted_once, spread
 from pipeline.sources.store.stores import Paths, open_store, stores_of
 from pipeline.sources.store.tables import Reading, StoreTask, plan_all, read_of
 from storefmt.offline.analyse.tally import Tally, filled, span_of
@@ -56,7 +56,7 @@ def timeline(
     every = every_ms or _span(paths, begin_ms, end_ms)
     parts = spread(spark, _rows(paths, every, topic, begin_ms, end_ms)).groupBy(*_KEYS)
     counted = parts.agg(*(getattr(fn, how)(name).alias(name) for name, how in _SUMS))
-    return counted.orderBy("start_ms")
+    return sorted_once(counted, "start_ms")
 
 
 def timeline_local(

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.sources.store.conditions import Condition
-from pipeline.sources.store.spread import Rows, fixed, gather, one_batch, spread
+from pipeline.sources.store.spread import Rows, fixed, gather, one_batch, sorted_once, spread
 from pipeline.sources.store.stores import open_store
 from pipeline.sources.store.tables import COMMITLOG, Layout, Reading, Split, plan, read, schema_of
 from storefmt.errors import NotInStore
@@ -71,7 +71,7 @@ def trace(
     if len(paths) == 1:
         found = gather(rows._replace(work=partial(_traced, spark=spark)))
         return fixed(spark, found.sort_by(_ORDER))
-    return spread(spark, rows).orderBy(*(name for name, _ in _ORDER))
+    return sorted_once(spread(spark, rows), *(name for name, _ in _ORDER))
 
 
 def trace_local(

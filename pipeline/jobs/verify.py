@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from pipeline.sources.store.spread import Rows, keep_modules, one_batch, spread
+from pipeline.sources.store.reading import SPLIT_SIZE
+from pipeline.sources.store.spread import Rows, keep_modules, one_batch, sorted_once, spread
 from pipeline.sources.store.stores import open_store
 from storefmt.offline.verify.bulk import Bulk, Marked, Window
 from storefmt.offline.verify.findings import Report
@@ -81,7 +82,7 @@ _WINDOWS: Final = pa.schema(
 _Place = tuple[int, int]
 """A part of a log: the offset at which its file starts, and the first byte in the file."""
 _NO_PART: Final[tuple[int, Iterator[Any]]] = (sys.maxsize, iter(()))
-PIECES_A_TASK: Final = (256 << 20) // LOG_PART_SIZE
+PIECES_A_TASK: Final = SPLIT_SIZE // LOG_PART_SIZE
 
 
 def verify(spark: "SparkSession", paths: Sequence[str], *, deep: bool = False) -> "DataFrame":
@@ -96,17 +97,17 @@ def verify(spark: "SparkSession", paths: Sequence[str], *, deep: bool = False) -
     places = [np.array(some, dtype=np.int64).reshape(-1, 2) for some in by_store]
 
     def combine(batches: Iterable[Any]) -> Iterator[Any]:
-        keep_modules()
         rows = (row for batch in batches for row in batch.to_pylist())
         for number, windows in groupby(rows, key=itemgetter("store")):
             with open_store(paths[number]) as store:
                 checking = partial(_received, windows, list(map(tuple, places[number].tolist())))
                 report = verify_store(store, deep=deep, checking=checking)
             yield one_batch(SCHEMA, [_row(paths[number], report)])
+        keep_modules()
 
     windows = spread(spark, Rows(_checked, tasks, _WINDOWS))
     in_order = windows.repartition("store").sortWithinPartitions("store", "number", "pos")
-    return in_order.mapInArrow(combine, from_arrow_schema(SCHEMA)).orderBy("store")
+    return sorted_once(in_order.mapInArrow(combine, from_arrow_schema(SCHEMA)), "store")
 
 
 def verify_local(paths: Sequence[str], *, deep: bool = False) -> Any:

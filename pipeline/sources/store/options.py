@@ -117,7 +117,7 @@ OPTIONS: Final = (
         "the most bytes that one task reads; a split lies inside one file",
         number(),
         str(SPLIT_SIZE),
-        shown="256 MiB",
+        shown="1 GiB",
     ),
     Option("batchRows", "the most rows of one Arrow batch", number(), str(ROWS_MAX)),
     Option(

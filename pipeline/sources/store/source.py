@@ -55,10 +55,10 @@ class StoreReader(DataSourceReader):
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """Yield the rows of a task as Arrow batches; called on a worker."""
-        keep_modules()
         if isinstance(partition, Part):
             with self._reached():
                 yield from read_of(partition.task, self._reading)
+        keep_modules()
 
     def _reached(self) -> ExitStack:
         stack = ExitStack()
