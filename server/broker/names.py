@@ -18,6 +18,8 @@ common/help/FAQUrl.java.
 from collections.abc import Sequence
 from typing import Final
 
+from remoting.codes import ResponseCode
+from server.runtime.request import RequestRefused
 from storefmt.errors import BadCall
 from storefmt.names import (
     AUTO_CREATE_TOPIC,
@@ -144,6 +146,29 @@ def group_fault(group: str | None) -> str | None:
             return "the specified group is longer than group max length 255."
         return "the specified group contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
     return None
+
+
+def check_topic(topic: str | None) -> None:
+    """Refuse a request whose topic has a name that no topic can have.
+
+    Raises:
+        RequestRefused: with Java's remark.
+    """
+    _refuse(topic_fault(topic))
+
+
+def check_group(group: str | None) -> None:
+    """Refuse a request whose group has a name that no group can have.
+
+    Raises:
+        RequestRefused: with a remark that says why.
+    """
+    _refuse(group_fault(group))
+
+
+def _refuse(fault: str | None) -> None:
+    if fault is not None:
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, fault)
 
 
 def _has_legal_characters(name: str) -> bool:
