@@ -36,7 +36,7 @@ from storefmt.names import (
     TOOLS_GROUP,
     TRACE_TOPIC,
 )
-from storefmt.paths import GROUP_SIZE_MAX, TOPIC_SIZE_MAX, check_group_name, check_topic_name
+from storefmt.paths import GROUP_SIZE_MAX, TOPIC_SIZE_MAX, check_topic_name
 
 READ: Final = 4
 WRITE: Final = 2
@@ -126,12 +126,10 @@ def topic_fault(topic: str | None) -> str | None:
     """Return Java's remark if a name cannot be a topic, or None if it can."""
     if topic is None or not topic.strip():
         return "The specified topic is blank."
-    try:
-        check_topic_name(topic)
-    except BadCall:
-        if len(topic) > TOPIC_SIZE_MAX and _has_legal_characters(topic):
-            return "The specified topic is longer than topic max length."
+    if not _has_legal_characters(topic):
         return "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
+    if len(topic) > TOPIC_SIZE_MAX:
+        return "The specified topic is longer than topic max length."
     return None
 
 
@@ -139,12 +137,10 @@ def group_fault(group: str | None) -> str | None:
     """Return a remark if a name cannot be a group, or None if it can."""
     if group is None or not group.strip():
         return "the specified group is blank"
-    try:
-        check_group_name(group)
-    except BadCall:
-        if len(group) > GROUP_SIZE_MAX and _has_legal_characters(group):
-            return "the specified group is longer than group max length 255."
+    if not _has_legal_characters(group):
         return "the specified group contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
+    if len(group) > GROUP_SIZE_MAX:
+        return "the specified group is longer than group max length 255."
     return None
 
 
