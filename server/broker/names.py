@@ -5,8 +5,9 @@
     TBW102                the template of auto-created topics
     SCHEDULE_TOPIC_XXXX   delayed messages that wait, with one queue per level
 
-Rule: every topic and group of a request is checked with ``topic_fault`` or ``group_fault`` before
-it becomes a key, a path or a message. The texts are Java's.
+Rule: every topic and group of a request is checked with ``check_topic`` or ``check_group`` (or
+``topic_fault`` and ``group_fault``, which only tell the fault) before it becomes a key, a path or a
+message. The texts are Java's.
 
 A permission has three bits: 4 to read, 2 to write, 1 to inherit (the topic may be the template of
 new topics).
