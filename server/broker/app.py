@@ -115,11 +115,7 @@ class BrokerApp:
         self._endpoint: Endpoint | None = None
         self._expiry: asyncio.TimerHandle | None = None
         self._expiry_ms = 0
-        self._offsets_saved = -1
-        self._delay_saved = -1
-        self._metrics_saved = 0
         self._flushed_ms = 0
-        self._filters_saved = 0
         self._is_stopping = False
 
     @property
@@ -363,23 +359,14 @@ class BrokerApp:
             self._files.mark("topics")
 
     def _save_offsets(self, now_ms: int) -> None:
-        count = self.broker.offsets.change_count
-        if count != self._offsets_saved:
-            self._offsets_saved = count
-            self._files.mark("consumerOffset")
+        self._files.mark_changed("consumerOffset", self.broker.offsets.change_count)
 
     def _save_delay_offsets(self, now_ms: int) -> None:
         self.broker.delay.settle()
-        count = self.broker.delay.change_count
-        if count != self._delay_saved:
-            self._delay_saved = count
-            self._files.mark("delayOffset")
+        self._files.mark_changed("delayOffset", self.broker.delay.change_count)
 
     def _save_filters(self, now_ms: int) -> None:
-        count = self.broker.filters.change_count
-        if count != self._filters_saved:
-            self._filters_saved = count
-            self._files.mark("consumerFilter")
+        self._files.mark_changed("consumerFilter", self.broker.filters.change_count)
 
     # Registration.
 
@@ -503,10 +490,7 @@ class BrokerApp:
         if job is not None:
             await asyncio.get_running_loop().run_in_executor(self._disk, job.run)
             self.broker.timer.end_flush(job)
-        count = self.broker.timer.metrics.change_count
-        if count != self._metrics_saved:
-            self._metrics_saved = count
-            self._files.mark(TIMER_METRICS)
+        self._files.mark_changed(TIMER_METRICS, self.broker.timer.metrics.change_count)
 
     def _drop_silent(self, now_ms: int) -> None:
         broker = self.broker

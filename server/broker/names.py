@@ -5,8 +5,9 @@
     TBW102                the template of auto-created topics
     SCHEDULE_TOPIC_XXXX   delayed messages that wait, with one queue per level
 
-Rule: every topic and group of a request is checked with ``topic_fault`` or ``group_fault`` before
-it becomes a key, a path or a message. The texts are Java's.
+Rule: every topic and group of a request is checked with ``check_topic`` or ``check_group`` (or
+``topic_fault`` and ``group_fault``, which only tell the fault) before it becomes a key, a path or a
+message. The texts are Java's.
 
 A permission has three bits: 4 to read, 2 to write, 1 to inherit (the topic may be the template of
 new topics).
@@ -18,6 +19,8 @@ common/help/FAQUrl.java.
 from collections.abc import Sequence
 from typing import Final
 
+from remoting.codes import ResponseCode
+from server.runtime.request import RequestRefused
 from storefmt.errors import BadCall
 from storefmt.names import (
     AUTO_CREATE_TOPIC,
@@ -34,7 +37,7 @@ from storefmt.names import (
     TOOLS_GROUP,
     TRACE_TOPIC,
 )
-from storefmt.paths import GROUP_SIZE_MAX, TOPIC_SIZE_MAX, check_group_name, check_topic_name
+from storefmt.paths import GROUP_SIZE_MAX, TOPIC_SIZE_MAX, check_topic_name
 
 READ: Final = 4
 WRITE: Final = 2
@@ -124,12 +127,10 @@ def topic_fault(topic: str | None) -> str | None:
     """Return Java's remark if a name cannot be a topic, or None if it can."""
     if topic is None or not topic.strip():
         return "The specified topic is blank."
-    try:
-        check_topic_name(topic)
-    except BadCall:
-        if len(topic) > TOPIC_SIZE_MAX and _has_legal_characters(topic):
-            return "The specified topic is longer than topic max length."
+    if not _has_legal_characters(topic):
         return "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
+    if len(topic) > TOPIC_SIZE_MAX:
+        return "The specified topic is longer than topic max length."
     return None
 
 
@@ -137,13 +138,34 @@ def group_fault(group: str | None) -> str | None:
     """Return a remark if a name cannot be a group, or None if it can."""
     if group is None or not group.strip():
         return "the specified group is blank"
-    try:
-        check_group_name(group)
-    except BadCall:
-        if len(group) > GROUP_SIZE_MAX and _has_legal_characters(group):
-            return "the specified group is longer than group max length 255."
+    if not _has_legal_characters(group):
         return "the specified group contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
+    if len(group) > GROUP_SIZE_MAX:
+        return "the specified group is longer than group max length 255."
     return None
+
+
+def check_topic(topic: str | None) -> None:
+    """Refuse a request whose topic has a name that no topic can have.
+
+    Raises:
+        RequestRefused: with Java's remark.
+    """
+    _refuse(topic_fault(topic))
+
+
+def check_group(group: str | None) -> None:
+    """Refuse a request whose group has a name that no group can have.
+
+    Raises:
+        RequestRefused: with a remark that says why.
+    """
+    _refuse(group_fault(group))
+
+
+def _refuse(fault: str | None) -> None:
+    if fault is not None:
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, fault)
 
 
 def _has_legal_characters(name: str) -> bool:

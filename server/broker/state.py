@@ -17,6 +17,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
+from remoting.aio.link import Outbox
 from remoting.aio.server import ServerConn
 from remoting.bodies import MessageRequestModeSerializeWrapper
 from remoting.codes import RequestCode, ResponseCode
@@ -44,7 +45,7 @@ from server.broker.pull.puller import Puller, Waiting
 from server.broker.send.sender import Sender
 from server.broker.serving.answers import SendAnswers
 from server.broker.serving.cold_reads import ColdReads
-from server.broker.serving.group_commit import Done, Sends, Turn
+from server.broker.serving.group_commit import Done, Turn
 from server.broker.serving.overload import Overload
 from server.broker.stats.counters import Statistics
 from server.broker.timer.service import TimerService
@@ -115,7 +116,7 @@ class Broker:
         clock: Clock,
         files: StateFiles,
         stored: StoredTables,
-        sends: Sends,
+        sends: Outbox,
         on_topics_changed: Callable[[], None],
         when_registered: Callable[[Callable[[], None]], None],
         expect_deadline: Callable[[int], None],
@@ -180,7 +181,7 @@ class Broker:
         region, trace_on = self.config.region_id, self.config.trace_on
         return SendAnswers(region=region, trace_on=trace_on, store_host=self.store_host)
 
-    def _make_turn(self, answers: SendAnswers, sends: Sends) -> Turn:
+    def _make_turn(self, answers: SendAnswers, sends: Outbox) -> Turn:
         config = self.config
         return Turn(
             self.store,

@@ -16,7 +16,9 @@ common/message/MessageDecoder.java, store/index/IndexService.java#buildIndex.
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from server.store.results import PutMessage
 from storefmt.formats.javahash import tags_code
+from storefmt.formats.message import Record
 from storefmt.formats.properties import (
     CLUSTER,
     DELAY,
@@ -128,3 +130,32 @@ def _is_delayed(named: Mapping[str, str]) -> bool:
     """Tell whether DELAY is above 0; a value that is not a number counts as a delay, too."""
     level = named.get(DELAY, "0")
     return not level.removeprefix("-").isdecimal() or int(level) > 0
+
+
+def put_again(record: Record, named: Mapping[str, str], *, topic: str, queue_id: int) -> PutMessage:
+    """Return a stored message as the broker puts it again, under another topic.
+
+    Body, flags, hosts, birth and reconsume times are those of the record; it prepares nothing.
+
+    Args:
+        record: the message as it is stored.
+        named: its properties now, in the map's insertion order.
+        topic: where it goes.
+        queue_id: the queue of that topic.
+    """
+    return PutMessage(
+        topic,
+        topic.encode(),
+        queue_id,
+        record.body,
+        in_java_order(named).encode(),
+        record.flag,
+        record.sys_flag,
+        record.born_ms,
+        record.born_host,
+        record.store_host,
+        record.reconsume_times,
+        0,
+        tags_code(named.get(TAGS)),
+        index_keys(named),
+    )

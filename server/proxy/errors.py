@@ -48,6 +48,12 @@ def refused_inside(code: Code, text: str) -> Refused:
     return Refused(code, f"{_JAVA_NAME}: {text}")
 
 
+def no_settings() -> Refused:
+    """Return the refusal of a client that has not told its settings."""
+    text = "cannot find client settings for this client"
+    return Refused(Code.UNRECOGNIZED_CLIENT_TYPE, text)
+
+
 def ok() -> Status:
     """Return the status of success."""
     return Status(code=Code.OK, message=Code.OK.name)

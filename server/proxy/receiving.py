@@ -34,7 +34,14 @@ from server.proxy.clients.sessions import Session, Sessions
 from server.proxy.cluster import Cluster
 from server.proxy.config import ProxyConfig
 from server.proxy.context import Call
-from server.proxy.errors import Refused, broker_status, ok, refused_inside, status_of
+from server.proxy.errors import (
+    Refused,
+    broker_status,
+    no_settings,
+    ok,
+    refused_inside,
+    status_of,
+)
 from server.proxy.handles import checked, decoded
 from server.proxy.messages import to_grpc
 from server.proxy.protocol.codes import Code
@@ -124,7 +131,7 @@ class Receiving:
         finally:
             left = messages[written_count:]
             if left and asked is not None:
-                self._return_later(left, asked, session)
+                self._keep(self._return(left, asked, session))
 
     async def ack(self, request: AckMessageRequest, call: Call) -> AckMessageResponse:
         """Acknowledge messages; each has a status of its own."""
@@ -189,9 +196,7 @@ class Receiving:
         settings = await session.merged()
         if settings is None or settings.subscription is None or settings.backoff_policy is None:
             # Java fails here without a text that says why.
-            raise Refused(
-                Code.UNRECOGNIZED_CLIENT_TYPE, "cannot find client settings for this client"
-            )
+            raise no_settings()
         polling_ms = self._polling_ms(request, settings.request_timeout or 0, call)
         queue = request.message_queue or MessageQueue()
         topic, group = topic_of(queue.topic), group_of(request.group)
@@ -327,11 +332,6 @@ class Receiving:
         return wanted
 
     # Messages that nobody gets.
-
-    def _return_later(
-        self, messages: Sequence[MessageExt], asked: _Asked, session: Session
-    ) -> None:
-        self._keep(self._return(messages, asked, session))
 
     def _keep(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

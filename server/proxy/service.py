@@ -58,7 +58,6 @@ from server.proxy.sending import Sending
 NAME: Final = "apache.rocketmq.v2.MessagingService"
 RECEIVE: Final = "ReceiveMessage"
 TELEMETRY: Final = "Telemetry"
-NO_SETTINGS: Final = "cannot find client settings for this client"
 LARGE_SIZE: Final = 64 << 10
 """A request of more bytes is decoded by a thread."""
 _CLIENT_FAULTS: Final = range(40_000, 50_000)
@@ -238,18 +237,13 @@ class Service:
         return await session.told(told)
 
     async def _heartbeat(self, request: HeartbeatRequest, call: Call) -> Response:
-        session = self.sessions.known(call)
-        if session is None or session.settings is None:
-            raise Refused(Code.UNRECOGNIZED_CLIENT_TYPE, NO_SETTINGS)
-        _check_kind(session.settings, request)
+        _check_kind(self.sessions.settings_of(call), request)
         return Response(status=ok())
 
     async def _goodbye(self, request: NotifyClientTerminationRequest, call: Call) -> Response:
-        session = self.sessions.known(call)
-        if session is None or session.settings is None:
-            raise Refused(Code.UNRECOGNIZED_CLIENT_TYPE, NO_SETTINGS)
+        settings = self.sessions.settings_of(call)
         try:
-            _check_kind(session.settings, request)
+            _check_kind(settings, request)
         finally:
             await self.sessions.end(call)
         return Response(status=ok())

@@ -15,7 +15,7 @@ import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from storefmt.config.tables import load_config
 
@@ -24,28 +24,8 @@ LOG = logging.getLogger(__name__)
 _Value = TypeVar("_Value")
 
 
-class Files(Protocol):
-    """The file operations used here; tests replace them by ones that fail or lose data."""
-
-    def write_synced(self, path: Path, data: bytes) -> None:
-        """Write a whole file and wait until it is on the disk."""
-        ...
-
-    def rename(self, source: Path, target: Path) -> None:
-        """Rename ``source``, replacing ``target``."""
-        ...
-
-    def exists(self, path: Path) -> bool:
-        """Return whether the file exists."""
-        ...
-
-    def sync_directory(self, path: Path) -> None:
-        """Wait until the names in a directory are on the disk."""
-        ...
-
-
-class RealFiles:
-    """The file system of this machine."""
+class Files:
+    """The file operations used here; tests replace some by ones that fail or lose data."""
 
     def write_synced(self, path: Path, data: bytes) -> None:
         """Write a whole file and wait until it is on the disk."""
@@ -71,7 +51,7 @@ class RealFiles:
             os.close(handle)
 
 
-REAL_FILES = RealFiles()
+REAL_FILES = Files()
 
 
 def load_state_file(

@@ -94,6 +94,11 @@ def large(work: Callable[[], T], *, count: int = 0, size: int = 0) -> Steps[T]:
     return (yield from aside(work))
 
 
+def decoded(decode: Callable[[bytes], T], body: bytes) -> Steps[T]:
+    """Return what ``decode`` makes of the body of a request, in a thread if the body is large."""
+    return (yield from large(partial(decode, body), size=len(body)))
+
+
 def chunks(values: Sequence[T], count: int) -> Generator[Sequence[T], None, None]:
     """Yield ``values`` in chunks of ``count``; the last one may be shorter."""
     for begin in range(0, len(values), count):
@@ -228,7 +233,7 @@ class HasSlices(Protocol):
 
 
 AppT = TypeVar("AppT", bound=HasSlices)
-_AnswerT = TypeVar("_AnswerT", Command, Command | None)
+_AnswerT = TypeVar("_AnswerT", Command, Command | None, None)
 
 
 def in_slices(

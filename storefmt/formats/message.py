@@ -130,6 +130,30 @@ class Record(NamedTuple):
         """Hash of the tag, 0 without; delay topic entries hold the due time instead."""
         return tags_code(self.tags)
 
+    def encode(self) -> bytes:
+        """Return the bytes of the record; ``size``, magic and host bits follow from its parts.
+
+        Raises:
+            BadCall: a part is too long, or a number does not fit into its field.
+        """
+        return encode_record(
+            topic=self.topic.encode(),
+            queue_id=self.queue_id,
+            queue_offset=self.queue_offset,
+            log_offset=self.log_offset,
+            flag=self.flag,
+            sys_flag=self.sys_flag,
+            born_ms=self.born_ms,
+            born_host=self.born_host,
+            store_ms=self.store_ms,
+            store_host=self.store_host,
+            reconsume_times=self.reconsume_times,
+            prepared_transaction_offset=self.prepared_transaction_offset,
+            body=self.body,
+            properties=self.properties_raw,
+            body_crc=self.body_crc,
+        )
+
 
 DecodeGood = Callable[[bytes, bool], tuple[list[Record], int]]
 """Takes bytes and whether to check CRCs; returns the first records and the position behind them.

@@ -26,7 +26,7 @@ from remoting.bodies import PlainAccessConfig
 from remoting.errors import BadBody
 from server.broker.acl.accounts import Account, AclError, account_of
 from server.runtime.access.addresses import AddressPattern, BadAddress
-from server.runtime.jsonfile import Files, RealFiles, write_atomic
+from server.runtime.jsonfile import Files, write_atomic
 from storefmt.config.fastjson import Json
 from storefmt.config.tables import DataVersion
 from storefmt.errors import ConfigDamaged
@@ -61,7 +61,7 @@ class AclTable:
     versions: dict[Path, DataVersion] = field(default_factory=dict)
 
 
-class _OwnerOnly(RealFiles):
+class _OwnerOnly(Files):
     """File operations that let only the owner of the process read a file."""
 
     def write_synced(self, path: Path, data: bytes) -> None:

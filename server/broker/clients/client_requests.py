@@ -11,6 +11,7 @@ once. As in Java, these requests are always JSON, whatever the client uses.
 Source: broker/client/net/Broker2Client.java.
 """
 
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Final
 
@@ -42,7 +43,8 @@ class ClientCalls:
     """The requests of one broker to clients, and those that wait for an answer."""
 
     def __init__(self) -> None:
-        self._pending: dict[ServerConn, PendingRequests[Answered]] = {}
+        self._pending: defaultdict[ServerConn, PendingRequests[Answered]]
+        self._pending = defaultdict(PendingRequests)
 
     def call(
         self, conn: ServerConn, command: Command, *, deadline_ms: int, answered: Answered
@@ -58,20 +60,14 @@ class ClientCalls:
         if conn.is_closing:
             answered(None)
             return
-        pending = self._pending.get(conn)
-        if pending is None:
-            pending = self._pending[conn] = PendingRequests()
-        command.opaque = pending.add(answered, deadline_ms)
+        command.opaque = self._pending[conn].add(answered, deadline_ms)
         conn.send_command(command)
 
     def oneway(self, conn: ServerConn, command: Command) -> None:
         """Send a oneway request to a client."""
         if conn.is_closing:
             return
-        pending = self._pending.get(conn)
-        if pending is None:
-            pending = self._pending[conn] = PendingRequests()
-        command.opaque = pending.next_opaque()
+        command.opaque = self._pending[conn].next_opaque()
         command.flag |= FLAG_ONEWAY
         conn.send_command(command)
 

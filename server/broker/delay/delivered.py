@@ -25,21 +25,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from server.broker.names import topic_fault
+from server.broker.stored_properties import put_again
 from server.store.commitlog.log_scan import ScannedRecord
 from server.store.results import GetStatus, PutMessage
 from server.store.store import MessageStore
 from storefmt.config.tables import DelayOffsets
 from storefmt.errors import RecordDamaged
-from storefmt.formats.javahash import tags_code
 from storefmt.formats.message import Record, decode_record
 from storefmt.formats.properties import (
     DELAY,
     REAL_QUEUE_ID,
     REAL_TOPIC,
-    TAGS,
     UNIQUE_KEY,
-    in_java_order,
-    index_keys,
     parse_properties,
 )
 from storefmt.names import HALF_TOPIC, SCHEDULE_TOPIC
@@ -57,22 +54,7 @@ def restored(record: Record) -> PutMessage | None:
         return None
     if topic in (HALF_TOPIC, SCHEDULE_TOPIC):
         return None
-    return PutMessage(
-        topic,
-        topic.encode(),
-        int(queue),
-        record.body,
-        in_java_order(named).encode(),
-        record.flag,
-        record.sys_flag,
-        record.born_ms,
-        record.born_host,
-        record.store_host,
-        record.reconsume_times,
-        0,
-        tags_code(named.get(TAGS)),
-        index_keys(named),
-    )
+    return put_again(record, named, topic=topic, queue_id=int(queue))
 
 
 @dataclass(slots=True)

@@ -44,6 +44,8 @@ class _File:
     take: Take
     is_needed: bool
     """False for a file that is written only after it was marked once."""
+    change_count: int
+    """That of its table when ``mark_changed`` last looked."""
     marked: bool = False
     waiting: list[Saved] = field(default_factory=list)
 
@@ -89,7 +91,8 @@ class StateFiles:
         self, path: Path, take: Take, *, name: str | None = None, is_needed: bool = True
     ) -> None:
         """Declare a file that ``take`` writes; the arguments are those of ``add``."""
-        self._files[name or path.stem] = _File(path, take, is_needed)
+        # The first look at a file that is needed lets it be written, though nothing has changed.
+        self._files[name or path.stem] = _File(path, take, is_needed, -1 if is_needed else 0)
 
     def file_name(self, name: str) -> str:
         """Return the file name of a declared file."""
@@ -109,6 +112,18 @@ class StateFiles:
             file.waiting.append(saved)
         if self._is_open:
             self._start()
+
+    def mark_changed(self, name: str, change_count: int) -> None:
+        """Let one file be written soon if its table has changed since the last call.
+
+        Args:
+            name: of the file.
+            change_count: how often the table has changed since the start.
+        """
+        file = self._files[name]
+        if change_count != file.change_count:
+            file.change_count = change_count
+            self.mark(name)
 
     async def settle(self) -> None:
         """Return when every file that was marked until now is written."""

@@ -9,8 +9,8 @@ Source: broker/processor/AdminBrokerProcessor.java#updateAndCreateAccessConfig,
 #getBrokerClusterAclConfig.
 """
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from remoting.bodies import GetBrokerClusterAclConfigResponseBody, PlainAccessConfig
 from remoting.codes import RequestCode, ResponseCode
@@ -29,8 +29,6 @@ from server.runtime.request import Request, RequestRefused
 from storefmt.config import fastjson
 from storefmt.config.tables import DataVersion
 from storefmt.errors import ConfigDamaged
-
-_FAILURES: Final = (AclError, ConfigDamaged, OSError)
 
 
 @handles(RequestCode.UPDATE_AND_CREATE_ACL_CONFIG)
@@ -52,10 +50,8 @@ def update_account(broker: Broker, request: Request) -> Command:
         topic_perms=_split(header.topic_perms),
         group_perms=_split(header.group_perms),
     )
-    try:
-        _access(broker, failed).update(config, request.now_ms)
-    except _FAILURES as error:
-        raise RequestRefused(failed, str(error)) from error
+    with _access(broker, failed) as access:
+        access.update(config, request.now_ms)
     return request.command.response()
 
 
@@ -68,10 +64,8 @@ def delete_account(broker: Broker, request: Request) -> Command:
     """
     failed = ResponseCode.DELETE_ACL_CONFIG_FAILED
     access_key = request.command.header(DeleteAccessConfig).access_key
-    try:
-        done = _access(broker, failed).delete(access_key, request.now_ms)
-    except _FAILURES as error:
-        raise RequestRefused(failed, str(error)) from error
+    with _access(broker, failed) as access:
+        done = access.delete(access_key, request.now_ms)
     if not done:
         raise RequestRefused(
             failed,
@@ -92,12 +86,8 @@ def update_white_list(broker: Broker, request: Request) -> Command:
     ext = {"aclFileFullPath": "", **request.command.ext}
     header = UpdateGlobalWhiteAddrsConfig.from_ext(ext)
     addresses = header.global_white_addrs
-    try:
-        done = _access(broker, failed).set_white(
-            _split(addresses) or [], header.acl_file_full_path, request.now_ms
-        )
-    except _FAILURES as error:
-        raise RequestRefused(failed, str(error)) from error
+    with _access(broker, failed) as access:
+        done = access.set_white(_split(addresses) or [], header.acl_file_full_path, request.now_ms)
     if not done:
         raise RequestRefused(
             failed, f"The globalWhiteAddresses[{addresses}] has been updated failed."
@@ -108,34 +98,38 @@ def update_white_list(broker: Broker, request: Request) -> Command:
 @handles(RequestCode.GET_BROKER_CLUSTER_ACL_INFO)
 def get_acl_version(broker: Broker, request: Request) -> Command:
     """Return the data version of every account file."""
-    access = _access(broker, ResponseCode.SYSTEM_ERROR)
     config = broker.config
-    return request.command.response(
-        header=GetBrokerAclConfigResponse(
+    with _access(broker, ResponseCode.SYSTEM_ERROR) as access:
+        header = GetBrokerAclConfigResponse(
             version=_json(access.version),
             all_acl_file_version=_json_of(access.versions),
             broker_name=config.broker_name,
             broker_addr=config.broker_addr,
             cluster_name=config.broker_cluster_name,
         )
-    )
+    return request.command.response(header=header)
 
 
 @handles(RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG)
 def get_acl_config(broker: Broker, request: Request) -> Command:
     """Return all accounts with their secrets hidden, and the global white list."""
-    access = _access(broker, ResponseCode.SYSTEM_ERROR)
-    body = GetBrokerClusterAclConfigResponseBody(
-        global_white_addrs=access.white, plain_access_configs=access.accounts
-    )
+    with _access(broker, ResponseCode.SYSTEM_ERROR) as access:
+        body = GetBrokerClusterAclConfigResponseBody(
+            global_white_addrs=access.white, plain_access_configs=access.accounts
+        )
     return request.command.response(body=body.encode())
 
 
-def _access(broker: Broker, code: ResponseCode) -> AccessControl:
+@contextmanager
+def _access(broker: Broker, failed: ResponseCode) -> Iterator[AccessControl]:
+    """Give the accounts of a broker; why they cannot be used is answered with ``failed``."""
     if broker.access is None:
         # Java answers with a NullPointerException or not at all.
-        raise RequestRefused(code, "this broker has no accounts: aclEnable is false")
-    return broker.access
+        raise RequestRefused(failed, "this broker has no accounts: aclEnable is false")
+    try:
+        yield broker.access
+    except (AclError, ConfigDamaged, OSError) as error:
+        raise RequestRefused(failed, str(error)) from error
 
 
 def _split(text: str | None) -> list[str] | None:

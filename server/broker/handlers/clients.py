@@ -44,7 +44,7 @@ from server.broker.filters.table import compiled
 from server.broker.filters.tags import is_tag_type
 from server.broker.state import Broker
 from server.runtime.registry import handles
-from server.runtime.request import Request
+from server.runtime.request import Request, RequestRefused
 from server.runtime.slices import Steps, chunks, in_slices, large
 from storefmt.config.tables import UNIT_SUB_FLAG
 
@@ -65,7 +65,7 @@ def heartbeat(broker: Broker, request: Request) -> Steps[Command]:
     strict, body = broker.config.strict_filters, command.body
     data, fault = yield from large(lambda: _read(body, strict=strict), size=len(body))
     if fault is not None:
-        return command.response(ResponseCode.SYSTEM_ERROR, remark=fault)
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, fault)
     client_id, left = data.client_id or "", SUBSCRIPTIONS_PER_SLICE
     for consumer in data.consumer_data_set:
         _join(broker, request, client_id, consumer)
@@ -205,11 +205,11 @@ def check_client_config(broker: Broker, request: Request) -> Command:
     kind = subscription.expression_type
     if not broker.config.enable_property_filter:
         remark = names.filter_unsupported(kind)
-        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=remark)
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, remark)
     try:
         compiled(subscription.sub_string, kind, strict=broker.config.strict_filters)
     except BadExpression as error:
-        return request.command.response(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remark=str(error))
+        raise RequestRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error)) from error
     return request.command.response()
 
 
@@ -220,8 +220,8 @@ def get_consumer_connections(broker: Broker, request: Request) -> Steps[Command]
     name = request.command.header(GetConsumerConnectionList).consumer_group
     group = broker.consumers.group(name)
     if group is None:
-        return request.command.response(
-            ResponseCode.CONSUMER_NOT_ONLINE, remark=f"the consumer group[{name}] not online"
+        raise RequestRefused(
+            ResponseCode.CONSUMER_NOT_ONLINE, f"the consumer group[{name}] not online"
         )
     members, subscriptions = list(group.members.values()), dict(group.subscriptions)
 
@@ -245,9 +245,7 @@ def get_producer_connections(broker: Broker, request: Request) -> Steps[Command]
     name = request.command.header(GetProducerConnectionList).producer_group
     members = broker.producers.members(name)
     if members is None:
-        return request.command.response(
-            ResponseCode.SYSTEM_ERROR, remark=f"the producer group[{name}] not exist"
-        )
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"the producer group[{name}] not exist")
 
     def encode() -> bytes:
         return ProducerConnection(

@@ -4,6 +4,8 @@ delete (207).
 Source: broker/processor/AdminBrokerProcessor.java.
 """
 
+from functools import partial
+
 from remoting.bodies import SubscriptionGroupWrapper, decode_value
 from remoting.codes import LaterCode, RequestCode, ResponseCode
 from remoting.command import Command
@@ -13,8 +15,8 @@ from server.broker import names
 from server.broker.files.saves import answer_when_saved
 from server.broker.state import Broker
 from server.runtime.registry import handles
-from server.runtime.request import Request
-from server.runtime.slices import Steps, in_slices, large
+from server.runtime.request import Request, RequestRefused
+from server.runtime.slices import Steps, decoded, in_slices, large
 from storefmt.config import fastjson
 from storefmt.config.tables import SubscriptionGroup
 
@@ -23,18 +25,16 @@ RETRY_QUEUE_COUNT_MAX = 1_024
 
 @handles(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP)
 @in_slices
-def create_group(broker: Broker, request: Request) -> Steps[Command | None]:
+def create_group(broker: Broker, request: Request) -> Steps[None]:
     """Create a group or replace its settings; answered when subscriptionGroup.json is saved."""
-    body = request.command.body
-    group = yield from large(lambda: decode_value(SubscriptionGroup, body), size=len(body))
-    fault = names.group_fault(group.group_name)
-    if fault is None and not 0 <= group.retry_queue_nums <= RETRY_QUEUE_COUNT_MAX:
-        fault = f"retryQueueNums is {group.retry_queue_nums}, expected 0 to {RETRY_QUEUE_COUNT_MAX}"
-    if fault is not None:
-        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault)
+    decode = partial(decode_value, SubscriptionGroup)
+    group = yield from decoded(decode, request.command.body)
+    names.check_group(group.group_name)
+    if not 0 <= group.retry_queue_nums <= RETRY_QUEUE_COUNT_MAX:
+        text = f"retryQueueNums is {group.retry_queue_nums}, expected 0 to {RETRY_QUEUE_COUNT_MAX}"
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
     broker.groups.put(group, now_ms=request.now_ms)
     answer_when_saved(broker.files, request, name="subscriptionGroup")
-    return None
 
 
 @handles(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)
@@ -55,14 +55,12 @@ def get_group(broker: Broker, request: Request) -> Command:
     name = request.command.header(GetSubscriptionGroupConfig).group
     group = broker.groups.find(name, now_ms=request.now_ms)
     if group is None:
-        return request.command.response(
-            ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remark="No group in this broker"
-        )
+        raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "No group in this broker")
     return request.command.response(body=fastjson.dumps(group.to_json()).encode())
 
 
 @handles(RequestCode.DELETE_SUBSCRIPTIONGROUP)
-def delete_group(broker: Broker, request: Request) -> Command | None:
+def delete_group(broker: Broker, request: Request) -> None:
     """Delete a group's settings, and on request its offsets; a missing group is not an error."""
     fields = request.command.header(DeleteSubscriptionGroup)
     broker.groups.delete(fields.group_name, now_ms=request.now_ms)
@@ -71,4 +69,3 @@ def delete_group(broker: Broker, request: Request) -> Command | None:
         broker.pops.order.drop(group=fields.group_name)
         broker.files.mark("consumerOffset")
     answer_when_saved(broker.files, request, name="subscriptionGroup")
-    return None

@@ -16,7 +16,7 @@ from server.broker.clients.queue_locks import LOCK_LIFE_MS, HeldLock
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
-from server.runtime.slices import Steps, chunks, in_slices, large
+from server.runtime.slices import Steps, chunks, decoded, in_slices, large
 from storefmt.config.fastjson import Json, Key, dumps
 
 BODY_SIZE_MAX = 1 << 20
@@ -30,13 +30,10 @@ def lock_queues(broker: Broker, request: Request) -> Steps[Command]:
     """Lock queues for a client, and return those of them that it holds now.
 
     Raises:
-        RequestRefused: the body is too large.
+        RequestRefused: the body is too large, or the name of the group is not valid.
     """
-    data = _limited(request)
-    body = yield from large(lambda: _lock_body(data), size=len(data))
-    fault = names.group_fault(body.consumer_group)
-    if fault is not None:
-        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault)
+    body = yield from decoded(_lock_body, _limited(request))
+    names.check_group(body.consumer_group)
     held: list[MessageQueue] = []
     for queues in chunks(body.mq_set, QUEUES_PER_SLICE):
         held += broker.locks.lock(
@@ -70,8 +67,7 @@ def unlock_queues(broker: Broker, request: Request) -> Steps[Command]:
     Raises:
         RequestRefused: the body is too large.
     """
-    data = _limited(request)
-    body = yield from large(lambda: UnlockBatchRequestBody.decode(data), size=len(data))
+    body = yield from decoded(UnlockBatchRequestBody.decode, _limited(request))
     for queues in chunks(body.mq_set, QUEUES_PER_SLICE):
         broker.locks.unlock(
             body.consumer_group, body.client_id, queues=queues, now_ms=request.now_ms

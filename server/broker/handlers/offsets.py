@@ -30,7 +30,7 @@ from server.broker.clients.offsets import LONG_MAX, NO_OFFSET
 from server.broker.cold_handler import reads_cold
 from server.broker.state import Broker
 from server.runtime.registry import handles
-from server.runtime.request import Request
+from server.runtime.request import Request, RequestRefused
 from server.runtime.slices import Steps, in_slices, large
 from storefmt.config.fastjson import dumps
 
@@ -44,9 +44,9 @@ def query_consumer_offset(broker: Broker, request: Request) -> Command:
     queue_offset = broker.offsets.get(fields.consumer_group, topic, queue_id=queue_id)
     if queue_offset == NO_OFFSET:
         if broker.store.min_offset(topic, queue_id) > 0 or _is_old(broker, topic, queue_id):
-            return request.command.response(
+            raise RequestRefused(
                 ResponseCode.QUERY_NOT_FOUND,
-                remark="Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first",
+                "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first",
             )
         queue_offset = 0
     return request.command.response(header=QueryConsumerOffsetResponse(offset=queue_offset))
@@ -61,9 +61,8 @@ def _is_old(broker: Broker, topic: str, queue_id: int) -> bool:
 def update_consumer_offset(broker: Broker, request: Request) -> Command:
     """Set a group's offset in a queue; it may go forwards or backwards."""
     fields = request.command.header(UpdateConsumerOffset)
-    fault = names.topic_fault(fields.topic) or names.group_fault(fields.consumer_group)
-    if fault is not None:
-        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault)
+    names.check_topic(fields.topic)
+    names.check_group(fields.consumer_group)
     try:
         broker.offsets.commit(
             fields.consumer_group,
@@ -72,7 +71,7 @@ def update_consumer_offset(broker: Broker, request: Request) -> Command:
             queue_offset=fields.commit_offset,
         )
     except ValueError as error:
-        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from error
     return request.command.response(header=UpdateConsumerOffsetResponse())
 
 
@@ -154,9 +153,7 @@ def query_correction_offset(broker: Broker, request: Request) -> Steps[Command]:
 def clone_group_offset(broker: Broker, request: Request) -> Command:
     """Copy a group's offsets to another group, for one topic or (an extension) for all topics."""
     fields = request.command.header(CloneGroupOffset)
-    fault = names.group_fault(fields.dest_group)
-    if fault is not None:
-        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault)
+    names.check_group(fields.dest_group)
     source = fields.src_group
     blank = not (fields.topic or "").strip()
     for topic in broker.offsets.topics_of(source) if blank else [fields.topic or ""]:

@@ -46,7 +46,7 @@ from server.broker.pop.modes import assignments
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
-from server.runtime.slices import Steps, chunks, in_slices, large
+from server.runtime.slices import Steps, chunks, decoded, in_slices, large
 from storefmt.names import RETRY_PREFIX
 from storefmt.paths import TOPIC_SIZE_MAX
 
@@ -148,8 +148,7 @@ def acknowledge_batch(broker: Broker, request: Request) -> Steps[Command | None]
     """Take the acknowledgements of many messages."""
     _check_role(broker)
     body = request.command.body
-    decode = BatchAckMessageRequestBody.decode
-    acks = (yield from large(lambda: decode(body), size=len(body))).acks if body else []
+    acks = (yield from decoded(BatchAckMessageRequestBody.decode, body)).acks if body else []
     if not acks:
         return request.command.response(ResponseCode.NO_MESSAGE)
     # Read all before the first is taken, so that a bad one refuses the request as a whole.
@@ -233,9 +232,7 @@ def polling_info(broker: Broker, request: Request) -> Command:
 @in_slices
 def query_assignment(broker: Broker, request: Request) -> Steps[Command]:
     """Return which queues a member of a group gets, and whether it pops or pulls them."""
-    data = request.command.body
-    decode = QueryAssignmentRequestBody.decode
-    query = yield from large(lambda: decode(data), size=len(data))
+    query = yield from decoded(QueryAssignmentRequestBody.decode, request.command.body)
     found = assignments(
         query,
         config=broker.config,
@@ -249,25 +246,22 @@ def query_assignment(broker: Broker, request: Request) -> Steps[Command]:
 
 @handles(LaterCode.SET_MESSAGE_REQUEST_MODE)
 @in_slices
-def set_request_mode(broker: Broker, request: Request) -> Steps[Command | None]:
+def set_request_mode(broker: Broker, request: Request) -> Steps[None]:
     """Set whether a group pops or pulls a topic; answered when it is saved."""
-    data = request.command.body
-    decode = SetMessageRequestModeRequestBody.decode
-    mode = yield from large(lambda: decode(data), size=len(data))
+    mode = yield from decoded(SetMessageRequestModeRequestBody.decode, request.command.body)
     if mode.topic.startswith(RETRY_PREFIX):
         text = "retry topic is not allowed to set mode"
-        return request.command.response(ResponseCode.NO_PERMISSION, remark=text)
+        raise RequestRefused(ResponseCode.NO_PERMISSION, text)
     fault = names.topic_fault(mode.topic) or names.group_fault(mode.consumer_group)
     if fault is None and mode.mode is None:
         fault = "the mode is neither PULL nor POP"
     if fault is not None:
-        return request.command.response(LaterResponseCode.INVALID_PARAMETER, remark=fault)
+        raise RequestRefused(LaterResponseCode.INVALID_PARAMETER, fault)
     if broker.topics.get(mode.topic) is None:
         text = f"topic[{mode.topic}] not exist"
-        return request.command.response(ResponseCode.TOPIC_NOT_EXIST, remark=text)
+        raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, text)
     broker.pops.modes.put(mode)
     answer_when_saved(broker.files, request, name="messageRequestMode")
-    return None
 
 
 @handles(LaterCode.GET_ALL_MESSAGE_REQUEST_MODE)

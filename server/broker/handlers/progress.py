@@ -27,7 +27,7 @@ from server.broker.cold_handler import each
 from server.broker.state import Broker
 from server.broker.stats.counters import Snapshot
 from server.runtime.registry import handles
-from server.runtime.request import Request
+from server.runtime.request import Request, RequestRefused
 from server.runtime.slices import SMALL_COUNT, Steps, chunks, in_slices, large
 from storefmt.config.tables import TopicConfig
 
@@ -125,9 +125,7 @@ def query_time_span(broker: Broker, request: Request) -> Steps[Command]:
     topic = fields.topic
     config = broker.topics.get(topic)
     if config is None:
-        return request.command.response(
-            ResponseCode.TOPIC_NOT_EXIST, remark=f"topic[{topic}] not exist"
-        )
+        raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist")
     queue_ids, now_ms = range(config.write_queue_nums), request.now_ms
     spans = yield from each(
         broker, (partial(_time_span, broker, fields, queue_id, now_ms) for queue_id in queue_ids)
@@ -163,9 +161,9 @@ def view_stats(broker: Broker, request: Request) -> Command:
     fields = request.command.header(ViewBrokerStatsData)
     counter = broker.stats.find(fields.stats_name, fields.stats_key)
     if counter is None:
-        return request.command.response(
+        raise RequestRefused(
             ResponseCode.SYSTEM_ERROR,
-            remark=f"The stats <{fields.stats_name}> <{fields.stats_key}> not exist",
+            f"The stats <{fields.stats_name}> <{fields.stats_key}> not exist",
         )
     body = BrokerStatsData(
         stats_minute=_item(counter.minute()),

@@ -6,7 +6,6 @@ Source: broker/processor/PullMessageProcessor.java.
 from remoting.acl import read_proof
 from remoting.aio.server import ServerConn
 from remoting.codes import LaterCode, RequestCode
-from remoting.command import Command
 from remoting.frame import RawFrame
 from remoting.headers import PullMessage
 from server.broker.pull.pull_header import parse_pull
@@ -43,7 +42,7 @@ def pull_raw(broker: Broker, conn: ServerConn, raw: RawFrame, now_ms: int) -> bo
 
 
 @handles(RequestCode.PULL_MESSAGE, LaterCode.LITE_PULL_MESSAGE)
-def pull(broker: Broker, request: Request) -> Command | None:
+def pull(broker: Broker, request: Request) -> None:
     """Answer a pull now, or hold it until a message arrives or its time is over."""
     command = request.command
     if not command.is_oneway:
@@ -54,4 +53,3 @@ def pull(broker: Broker, request: Request) -> Command | None:
             serialize=command.serialize,
             now_ms=request.now_ms,
         )
-    return None

@@ -16,7 +16,7 @@ from server.broker.filters.bloom import bit_text
 from server.broker.filters.messagefilter import MessageFilter, subscribed
 from server.broker.state import Broker
 from server.runtime.registry import handles
-from server.runtime.request import Request
+from server.runtime.request import Request, RequestRefused
 from server.runtime.slices import Steps, in_slices
 from server.store.reader import RawEntry
 from storefmt.config.fastjson import Json, Key, dumps
@@ -42,9 +42,8 @@ def view_message(broker: Broker, request: Request) -> Command:
     fields = request.command.header(ViewMessage)
     record = broker.store.reader.read_record(fields.offset) if fields.offset >= 0 else None
     if record is None:
-        return request.command.response(
-            ResponseCode.SYSTEM_ERROR,
-            remark=f"can not find message by the offset, {fields.offset}",
+        raise RequestRefused(
+            ResponseCode.SYSTEM_ERROR, f"can not find message by the offset, {fields.offset}"
         )
     return request.command.response(body=record)
 
@@ -131,10 +130,10 @@ def query_consume_queue(broker: Broker, request: Request) -> Command:
     topic, queue_id, group = fields.topic, fields.queue_id, fields.consumer_group
     if topic is None:
         remark = "the field topic is missing; say which topic's queue is meant"
-        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=remark)
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, remark)
     if not broker.store.has(topic, queue_id):
         remark = f"{queue_id}@{topic} is not exist!"
-        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=remark)
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, remark)
     body = QueryConsumeQueueResponseBody(
         max_queue_index=broker.store.max_offset(topic, queue_id),
         min_queue_index=broker.store.min_offset(topic, queue_id),

@@ -15,7 +15,7 @@ from server.broker.clients.client_requests import ANSWER_WAIT_MS
 from server.broker.cold_handler import reads_cold
 from server.broker.state import Broker
 from server.runtime.registry import handles
-from server.runtime.request import Request
+from server.runtime.request import Request, RequestRefused
 from storefmt.errors import BadCall
 from storefmt.formats.msgid import parse_offset_id
 
@@ -24,44 +24,42 @@ RELAY_VERSION_MIN = 62
 
 
 @handles(RequestCode.GET_CONSUMER_RUNNING_INFO)
-def get_consumer_running_info(broker: Broker, request: Request) -> Command | None:
+def get_consumer_running_info(broker: Broker, request: Request) -> None:
     """Ask one consumer for its running info, and return its answer."""
     fields = request.command.header(GetConsumerRunningInfo)
-    return _relay(broker, request, fields.consumer_group, fields.client_id, request.command.body)
+    _relay(broker, request, fields.consumer_group, fields.client_id, request.command.body)
 
 
 @handles(RequestCode.CONSUME_MESSAGE_DIRECTLY)
 @reads_cold
-def consume_message_directly(broker: Broker, request: Request) -> Command | None:
+def consume_message_directly(broker: Broker, request: Request) -> None:
     """Let one consumer consume one message, and return its result."""
     fields = request.command.header(ConsumeMessageDirectlyResult)
     try:
         _, log_offset = parse_offset_id(fields.msg_id or "")
     except BadCall as error:
-        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from error
     record = broker.store.reader.read_record(log_offset)
     if record is None:
-        return request.command.response(
-            ResponseCode.SYSTEM_ERROR, remark=f"no message with the id {fields.msg_id} here"
+        raise RequestRefused(
+            ResponseCode.SYSTEM_ERROR, f"no message with the id {fields.msg_id} here"
         )
     request.command.ext["brokerName"] = broker.config.broker_name
-    return _relay(broker, request, fields.consumer_group, fields.client_id or "", record)
+    _relay(broker, request, fields.consumer_group, fields.client_id or "", record)
 
 
-def _relay(
-    broker: Broker, request: Request, group: str, client_id: str, body: bytes
-) -> Command | None:
+def _relay(broker: Broker, request: Request, group: str, client_id: str, body: bytes) -> None:
     command = request.command
     members = broker.consumers.group(group)
     member = None if members is None else members.find(client_id)
     if member is None:
-        return command.response(
-            ResponseCode.SYSTEM_ERROR, remark=f"The Consumer <{group}> <{client_id}> not online"
+        raise RequestRefused(
+            ResponseCode.SYSTEM_ERROR, f"The Consumer <{group}> <{client_id}> not online"
         )
     if member.version < RELAY_VERSION_MIN:
-        return command.response(
+        raise RequestRefused(
             ResponseCode.SYSTEM_ERROR,
-            remark=f"The Consumer <{client_id}> Version <{member.version}> too low to finish, "
+            f"The Consumer <{client_id}> Version <{member.version}> too low to finish, "
             "please upgrade it to V3_1_8_SNAPSHOT",
         )
 
@@ -88,4 +86,3 @@ def _relay(
     broker.calls.call(
         member.conn, ask, deadline_ms=request.now_ms + ANSWER_WAIT_MS, answered=answered
     )
-    return None

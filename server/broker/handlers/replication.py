@@ -11,19 +11,19 @@ from remoting.headers import DemoteMaster, PromoteSlave
 from server.broker.config import BrokerRole
 from server.broker.state import Broker
 from server.runtime.registry import handles
-from server.runtime.request import Request
+from server.runtime.request import Request, RequestRefused
 
 _TASKS: set[asyncio.Task[None]] = set()
 
 
 @handles(ExtensionCode.PROMOTE_SLAVE)
-def promote_slave(broker: Broker, request: Request) -> Command | None:
+def promote_slave(broker: Broker, request: Request) -> None:
     """Promote this slave to master; answered when that is done, or with the reason why not."""
     fields = request.command.header(PromoteSlave)
     role = None if fields.role is None else BrokerRole.__members__.get(fields.role)
     if role is None and fields.role is not None:
         text = f"role is {fields.role!r}, expected {', '.join(BrokerRole.__members__)}"
-        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=text)
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
 
     async def promote() -> None:
         code, remark = await broker.ha.answer_promotion(role, fields.force)
@@ -32,7 +32,6 @@ def promote_slave(broker: Broker, request: Request) -> Command | None:
     task = asyncio.get_running_loop().create_task(promote(), name="promotion")
     _TASKS.add(task)
     task.add_done_callback(_TASKS.discard)
-    return None
 
 
 @handles(ExtensionCode.DEMOTE_MASTER)

@@ -29,7 +29,7 @@ from server.broker.clients.members import ConsumerGroup, Member
 from server.broker.cold_handler import each
 from server.broker.state import MEMBERS_PER_SLICE, Broker
 from server.runtime.registry import handles
-from server.runtime.request import Request
+from server.runtime.request import Request, RequestRefused
 from server.runtime.slices import Steps, chunks, in_slices, large
 
 LOG = logging.getLogger(__name__)
@@ -49,24 +49,20 @@ def reset_offset(broker: Broker, request: Request) -> Steps[Command]:
     topic = broker.topics.get(fields.topic)
     if topic is None:
         text = "[reset-offset] reset offset failed, no topic in this broker. "
-        return request.command.response(
-            ResponseCode.SYSTEM_ERROR, remark=f"{text}topic={fields.topic}"
-        )
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"{text}topic={fields.topic}")
     table = yield from _table(broker, fields, topic.write_queue_nums)
     if table is None:
-        return request.command.response(
-            ResponseCode.SYSTEM_ERROR, remark=f"THe consumer group <{fields.group}> not exist"
+        raise RequestRefused(
+            ResponseCode.SYSTEM_ERROR, f"THe consumer group <{fields.group}> not exist"
         )
     group = broker.consumers.group(fields.group)
     if group is None:
-        return request.command.response(
+        raise RequestRefused(
             ResponseCode.CONSUMER_NOT_ONLINE,
-            remark="Consumer not online, so can not reset offset, "
+            "Consumer not online, so can not reset offset, "
             f"Group: {fields.group} Topic: {fields.topic} Timestamp: {fields.timestamp}",
         )
-    old = _too_old(group)
-    if old is not None:
-        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=_too_old_text(old))
+    _check_versions(group)
     body = yield from large(ResetOffsetBody(offset_table=table).encode, count=len(table))
     pushed = body
     if request.command.language == LanguageCode.CPP:
@@ -120,33 +116,27 @@ def _for_c(table: dict[MessageQueue, int]) -> bytes:
     return ResetOffsetBodyForC(offset_table=rows).encode()
 
 
-def _too_old(group: ConsumerGroup) -> Member | None:
-    return next(
-        (member for member in group.members.values() if member.version < RESET_VERSION_MIN), None
-    )
-
-
-def _too_old_text(member: Member) -> str:
-    return f"the client does not support this feature. version={member.version}"
+def _check_versions(group: ConsumerGroup) -> None:
+    for member in group.members.values():
+        if member.version < RESET_VERSION_MIN:
+            text = f"the client does not support this feature. version={member.version}"
+            raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
 
 
 @handles(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS)
-def get_consumer_status(broker: Broker, request: Request) -> Command | None:
+def get_consumer_status(broker: Broker, request: Request) -> None:
     """Ask all members of a group, or one of them, for their current offsets in a topic."""
     fields = request.command.header(GetConsumerStatus)
     group = broker.consumers.group(fields.group)
     if group is None:
-        return request.command.response(
+        raise RequestRefused(
             ResponseCode.SYSTEM_ERROR,
-            remark=f"No Any Consumer online in the consumer group: [{fields.group}]",
+            f"No Any Consumer online in the consumer group: [{fields.group}]",
         )
-    old = _too_old(group)
-    if old is not None:
-        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=_too_old_text(old))
+    _check_versions(group)
     wanted = (fields.client_addr or "").strip()
     members = [member for member in group.members.values() if wanted in ("", member.client_id)]
     _ask_all(broker, request, fields, members)
-    return None
 
 
 def _ask_all(

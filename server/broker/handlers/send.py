@@ -13,14 +13,13 @@ from server.broker.cold_handler import reads_cold
 from server.broker.send.send_back import given_back
 from server.broker.state import Broker
 from server.runtime.registry import handles
-from server.runtime.request import Request, RequestRefused
+from server.runtime.request import Request
 
 
 @handles(RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
-def send(broker: Broker, request: Request) -> Command | None:
+def send(broker: Broker, request: Request) -> None:
     """Store a message or a batch; the answer leaves when it is safe on disk."""
     broker.sender.take(request)
-    return None
 
 
 @handles(RequestCode.CONSUMER_SEND_MSG_BACK)
@@ -28,22 +27,19 @@ def send(broker: Broker, request: Request) -> Command | None:
 def consumer_send_back(broker: Broker, request: Request) -> Command | None:
     """Store the message for a retry or as a dead letter; answered when it is safe on disk."""
     fields = request.command.header(ConsumerSendMsgBack)
-    try:
-        message = given_back(
-            fields,
-            client_version=request.command.version,
-            store=broker.store,
-            topics=broker.topics,
-            groups=broker.groups,
-            levels=broker.levels,
-            permission=broker.config.broker_permission,
-            now_ms=request.now_ms,
-        )
-        if message is None:
-            return request.command.response()
-        broker.sender.put(message, now_ms=request.now_ms)
-    except RequestRefused as refused:
-        return request.command.response(refused.code, remark=refused.remark)
+    message = given_back(
+        fields,
+        client_version=request.command.version,
+        store=broker.store,
+        topics=broker.topics,
+        groups=broker.groups,
+        levels=broker.levels,
+        permission=broker.config.broker_permission,
+        now_ms=request.now_ms,
+    )
+    if message is None:
+        return request.command.response()
+    broker.sender.put(message, now_ms=request.now_ms)
     broker.stats.count_given_back(fields.group, fields.origin_topic or message.topic)
 
     def safe(code: ResponseCode) -> None:

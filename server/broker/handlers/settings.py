@@ -32,7 +32,7 @@ from server.runtime.program.event_loop import loop_name
 from server.runtime.program.kernels import kernels_in_use
 from server.runtime.properties import BadProperties, parse_properties
 from server.runtime.registry import handles
-from server.runtime.request import Request
+from server.runtime.request import Request, RequestRefused
 from server.runtime.settings import SettingsError, Value
 from server.store.disk.disk import DiskUsage, RealDisk
 from server.store.store import MessageStore
@@ -202,14 +202,14 @@ def update_broker_config(broker: Broker, request: Request) -> Command | None:
     command = request.command
     if len(command.body) > BODY_SIZE_MAX:
         remark = f"settings have {len(command.body)} bytes, the limit is {BODY_SIZE_MAX}"
-        return command.response(ResponseCode.SYSTEM_ERROR, remark=remark)
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, remark)
     try:
         entries = parse_properties(command.body.decode())
         idle = broker.settings.change(
             Value(entry.key, entry.value.strip(), f"line {entry.line}") for entry in entries
         )
     except (SettingsError, BadProperties, UnicodeDecodeError) as error:
-        return command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from error
     if not entries:
         return command.response()
     broker.settings_changed(now_ms=request.now_ms)
@@ -236,7 +236,6 @@ def delete_expired_log(broker: Broker, request: Request) -> Command:
 
 
 @handles(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE)
-def clean_expired_queues(broker: Broker, request: Request) -> Command | None:
+def clean_expired_queues(broker: Broker, request: Request) -> None:
     """Remove the queues whose messages are all deleted; the answer follows when that is done."""
     broker.store.cleaner.remove_expired_queues(lambda: request.reply(request.command.response()))
-    return None

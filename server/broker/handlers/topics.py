@@ -29,7 +29,7 @@ from server.broker.cold_handler import each
 from server.broker.files.saves import answer_when_saved
 from server.broker.state import Broker
 from server.runtime.registry import handles
-from server.runtime.request import Request
+from server.runtime.request import Request, RequestRefused
 from server.runtime.slices import Steps, in_slices, large
 from storefmt.config import fastjson
 from storefmt.config.tables import MULTI_TAG, SINGLE_TAG, TopicConfig
@@ -40,19 +40,18 @@ QUEUE_COUNT_MAX = 65_536
 
 
 @handles(RequestCode.UPDATE_AND_CREATE_TOPIC)
-def create_topic(broker: Broker, request: Request) -> Command | None:
+def create_topic(broker: Broker, request: Request) -> None:
     """Create or replace a topic; answered when topics.json and the name servers have it."""
     fields = request.command.header(CreateTopic)
-    fault = _fault(broker, fields.topic) or _bad_numbers(fields)
-    if fault is not None:
-        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault)
+    _check_name(broker, fields.topic)
+    _check_numbers(fields)
     known = broker.topics.get(fields.topic)
     try:
         attributes = altered(
             known.attributes if known else {}, fields.attributes or "", is_new=known is None
         )
     except BadCall as error:
-        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=str(error))
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from error
     wanted = TopicConfig(
         topic_name=fields.topic,
         read_queue_nums=fields.read_queue_nums,
@@ -68,7 +67,6 @@ def create_topic(broker: Broker, request: Request) -> Command | None:
     answer_when_saved(
         broker.files, request, name="topics", remark=UNSET_REMARK, then=broker.when_registered
     )
-    return None
 
 
 @handles(LaterCode.GET_TOPIC_CONFIG)
@@ -77,19 +75,17 @@ def get_topic(broker: Broker, request: Request) -> Command:
     name = request.command.header(GetTopicConfig).topic
     topic = broker.topics.get(name)
     if topic is None:
-        return request.command.response(
-            ResponseCode.TOPIC_NOT_EXIST, remark=f"No topic in this broker. topic: {name}"
+        raise RequestRefused(
+            ResponseCode.TOPIC_NOT_EXIST, f"No topic in this broker. topic: {name}"
         )
     return request.command.response(body=fastjson.dumps(topic.to_json()).encode())
 
 
 @handles(RequestCode.DELETE_TOPIC_IN_BROKER)
-def delete_topic(broker: Broker, request: Request) -> Command | None:
+def delete_topic(broker: Broker, request: Request) -> None:
     """Delete a topic and its queues; a missing topic is not an error."""
     topic = request.command.header(DeleteTopic).topic
-    fault = _fault(broker, topic)
-    if fault is not None:
-        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=fault)
+    _check_name(broker, topic)
 
     def done(failure: str) -> None:
         if failure:
@@ -99,17 +95,22 @@ def delete_topic(broker: Broker, request: Request) -> Command | None:
             answer_when_saved(broker.files, request, name="topics")
 
     broker.delete_topic(topic, now_ms=request.now_ms, done=done)
-    return None
 
 
-def _fault(broker: Broker, topic: str) -> str | None:
-    fault = names.topic_fault(topic)
-    if fault is None and broker.topics.is_system(topic):
-        return f"The topic[{topic}] is conflict with system topic."
-    return fault
+def _check_name(broker: Broker, topic: str) -> None:
+    names.check_topic(topic)
+    if broker.topics.is_system(topic):
+        text = f"The topic[{topic}] is conflict with system topic."
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
 
 
-def _bad_numbers(fields: CreateTopic) -> str | None:
+def _check_numbers(fields: CreateTopic) -> None:
+    fault = _fault(fields)
+    if fault is not None:
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, fault)
+
+
+def _fault(fields: CreateTopic) -> str | None:
     for what, count in (
         ("readQueueNums", fields.read_queue_nums),
         ("writeQueueNums", fields.write_queue_nums),
@@ -149,9 +150,7 @@ def get_topic_stats(broker: Broker, request: Request) -> Steps[Command]:
     topic = request.command.header(GetTopicStatsInfo).topic
     config = broker.topics.get(topic)
     if config is None:
-        return request.command.response(
-            ResponseCode.TOPIC_NOT_EXIST, remark=f"topic[{topic}] not exist"
-        )
+        raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist")
     store = broker.store
 
     def ends(queue_id: int) -> TopicOffset:

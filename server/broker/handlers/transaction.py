@@ -23,7 +23,7 @@ from typing import Final
 
 from remoting.bodies import OpenTransaction, OpenTransactions
 from remoting.codes import ExtensionCode, RequestCode, ResponseCode
-from remoting.command import UNSET_REMARK, Command
+from remoting.command import UNSET_REMARK
 from remoting.headers import EndTransaction, ResumeCheckHalfMessage
 from server.broker.cold_handler import reads_cold
 from server.broker.delay.schedule import redirect
@@ -64,39 +64,35 @@ _RESUME_FAULT: Final = "Exception was thrown when putting message back to RMQ_SY
 
 @handles(RequestCode.END_TRANSACTION)
 @reads_cold
-def end_transaction(broker: Broker, request: Request) -> Command | None:
+def end_transaction(broker: Broker, request: Request) -> None:
     """Commit a half message or roll it back; as in Java, "not known" gets no answer."""
     if broker.config.is_slave:
         text = "Message store is slave mode, so end transaction is forbidden. "
-        return request.command.response(ResponseCode.SLAVE_NOT_AVAILABLE, remark=text)
+        raise RequestRefused(ResponseCode.SLAVE_NOT_AVAILABLE, text)
     fields = request.command.header(EndTransaction)
     wish = fields.commit_or_rollback
     event = _EVENTS.get(wish)
     if event is None and wish != TRANSACTION_NONE:
         text = f"commitOrRollback is {wish}, expected 8 (commit), 12 (roll back) or 0 (not known)"
-        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=text)
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
     if event is None:
         LOG.info(
             "%s cannot decide yet on the half message at log offset %d",
             request.conn.address, fields.commit_log_offset,
         )  # fmt: skip
-        return None
-    try:
-        half, state = _find(broker, fields)
-        if step(state, event) is Half.COMMITTED:
-            message = _delayed(broker, committed(half), half.properties, request.now_ms)
-            broker.sender.put(message, now_ms=request.now_ms)
-        op = decided(half, store_host=broker.store_host, now_ms=request.now_ms)
-        broker.sender.put(op, now_ms=request.now_ms)
-    except RequestRefused as refused:
-        return request.command.response(refused.code, remark=refused.remark)
+        return
+    half, state = _find(broker, fields)
+    if step(state, event) is Half.COMMITTED:
+        message = _delayed(broker, committed(half), half.properties, request.now_ms)
+        broker.sender.put(message, now_ms=request.now_ms)
+    op = decided(half, store_host=broker.store_host, now_ms=request.now_ms)
+    broker.sender.put(op, now_ms=request.now_ms)
     _answer_when_safe(broker, request, remark=None if event is HalfEvent.COMMIT else UNSET_REMARK)
-    return None
 
 
 @handles(RequestCode.RESUME_CHECK_HALF_MESSAGE)
 @reads_cold
-def resume_check_half_message(broker: Broker, request: Request) -> Command | None:
+def resume_check_half_message(broker: Broker, request: Request) -> None:
     """Put a half message into the half topic again, with its check count reset."""
     fields = request.command.header(ResumeCheckHalfMessage)
     try:
@@ -104,18 +100,17 @@ def resume_check_half_message(broker: Broker, request: Request) -> Command | Non
     except (BadCall, ValueError):
         half = None
     if half is None:
-        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=_RESUME_FAULT)
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, _RESUME_FAULT)
     state = state_of(half)
     if state is None:
         text = f"{_NOT_RESUMED} {fields.msg_id} is in topic {half.topic}, it is no half message"
-        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=text)
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
     step(state, HalfEvent.RESUME)
     try:
         broker.sender.put(resumed(half), now_ms=request.now_ms)
-    except RequestRefused:
-        return request.command.response(ResponseCode.SYSTEM_ERROR, remark=_NOT_RESUMED)
+    except RequestRefused as refused:
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, _NOT_RESUMED) from refused
     _answer_when_safe(broker, request)
-    return None
 
 
 @handles(ExtensionCode.GET_OPEN_TRANSACTIONS)

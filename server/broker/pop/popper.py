@@ -50,7 +50,7 @@ from server.broker.stats.counters import GROUP_GET_NUMS, GROUP_GET_SIZE, Statist
 from server.runtime.request import Request, RequestRefused
 from server.store.disk.nowait import ColdRead
 from server.store.results import Chunk, DispatchEntry, GetStatus
-from storefmt.formats.message import Record, decode_record, encode_record
+from storefmt.formats.message import Record, decode_record
 from storefmt.formats.properties import in_java_order, parse_properties
 
 LOG = logging.getLogger(__name__)
@@ -440,20 +440,5 @@ def _with_handle(data: bytes, handle: ReceiptHandle, topic: str) -> bytes:
         handle.topic_kind, handle.broker_name, handle.queue_id, record.queue_offset,
     )  # fmt: skip
     named.setdefault(POP_CK, own.encode())
-    return encode_record(
-        topic=topic.encode(),
-        queue_id=record.queue_id,
-        queue_offset=record.queue_offset,
-        log_offset=record.log_offset,
-        flag=record.flag,
-        sys_flag=record.sys_flag,
-        born_ms=record.born_ms,
-        born_host=record.born_host,
-        store_ms=record.store_ms,
-        store_host=record.store_host,
-        reconsume_times=record.reconsume_times,
-        prepared_transaction_offset=record.prepared_transaction_offset,
-        body=record.body,
-        properties=in_java_order(named).encode(),
-        body_crc=record.body_crc,
-    )
+    properties = in_java_order(named).encode()
+    return record._replace(topic=topic, properties_raw=properties).encode()

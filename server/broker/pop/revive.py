@@ -47,6 +47,7 @@ from server.broker.pop.checkpoints import (
 )
 from server.broker.pop.open_pops import OpenPop, OpenPops
 from server.broker.serving.cold_reads import ColdReads
+from server.broker.stored_properties import put_again
 from server.broker.topics import Topics
 from server.runtime.observers import Observers
 from server.runtime.request import RequestRefused
@@ -55,14 +56,11 @@ from server.store.results import GetStatus, PutMessage, PutResult
 from server.store.store import MessageStore
 from storefmt.config.tables import ConsumerOffsets, SubscriptionGroup
 from storefmt.errors import RecordDamaged
-from storefmt.formats.javahash import tags_code
 from storefmt.formats.message import Record, decode_records
 from storefmt.formats.properties import (
     ORIGIN_MESSAGE_ID,
     RETRY_TOPIC,
     TAGS,
-    in_java_order,
-    index_keys,
     parse_properties,
 )
 from storefmt.names import RETRY_PREFIX
@@ -464,11 +462,10 @@ class ReviveLog:
             self._topics.create_for_group(topic, queue_count=1, now_ms=now_ms)
             if self._offsets.get(name, topic, queue_id=0) == NO_OFFSET:
                 self._offsets.commit(name, topic, queue_id=0, queue_offset=0)
-        return PutMessage(
-            topic, topic.encode(), 0, record.body, in_java_order(named).encode(), record.flag,
-            record.sys_flag, record.born_ms, self._store_host, self._store_host,
-            record.reconsume_times + 1, 0, tags_code(named.get(TAGS)), index_keys(named),
-        )  # fmt: skip
+        message = put_again(record, named, topic=topic, queue_id=0)
+        message.born_host = message.store_host = self._store_host
+        message.reconsume_times += 1
+        return message
 
 
 def _whole_records(data: bytes) -> list[Record]:

@@ -21,22 +21,19 @@ from server.broker.clients.groups import Groups
 from server.broker.delay.schedule import DelayLevels, redirect
 from server.broker.names import is_writable
 from server.broker.send.topic_rules import RETRY_TIMES_VERSION
+from server.broker.stored_properties import put_again
 from server.broker.topics import Topics
 from server.runtime.request import RequestRefused
 from server.store.results import PutMessage
 from server.store.store import MessageStore
 from storefmt.config.tables import UNIT_SUB_FLAG, SubscriptionGroup
 from storefmt.errors import RecordDamaged
-from storefmt.formats.javahash import tags_code
 from storefmt.formats.message import Record, decode_record
 from storefmt.formats.properties import (
     DELAY,
     ORIGIN_MESSAGE_ID,
     RETRY_TOPIC,
-    TAGS,
     WAIT,
-    in_java_order,
-    index_keys,
     parse_properties,
 )
 
@@ -133,19 +130,6 @@ def _record(fields: ConsumerSendMsgBack, store: MessageStore) -> Record:
 
 
 def _message(record: Record, named: dict[str, str], *, topic: str, queue_id: int) -> PutMessage:
-    return PutMessage(
-        topic,
-        topic.encode(),
-        queue_id,
-        record.body,
-        in_java_order(named).encode(),
-        record.flag,
-        record.sys_flag,
-        record.born_ms,
-        record.born_host,
-        record.store_host,
-        record.reconsume_times + 1,
-        0,
-        tags_code(named.get(TAGS)),
-        index_keys(named),
-    )
+    message = put_again(record, named, topic=topic, queue_id=queue_id)
+    message.reconsume_times += 1
+    return message

@@ -24,6 +24,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
+from remoting.aio.link import Outbox
 from remoting.codes import ResponseCode
 from server.broker.serving.answers import SendAnswers, with_code
 from server.broker.serving.flusher import Flusher
@@ -58,16 +59,6 @@ Done = Callable[[ResponseCode], None]
 """Called with SUCCESS when a message is safe, or with the code of the failure."""
 
 
-class Sends(Protocol):
-    """How a turn writes to all connections at once."""
-
-    def hold(self) -> None:
-        """Queue what is sent from now on until ``flush``."""
-
-    def flush(self) -> None:
-        """Write what is queued to the sockets now."""
-
-
 class Turn:
     """Commits the messages that are put in one turn, and sends the answers.
 
@@ -92,7 +83,7 @@ class Turn:
         overload: Overload,
         times: PutTimes,
         after_write: Callable[[int], None],
-        sends: Sends,
+        sends: Outbox,
     ) -> None:
         self.overload = overload
         self.hold: Hold | None = None

@@ -21,6 +21,7 @@ from typing import Final, NamedTuple
 
 from remoting.codes import LaterResponseCode, ResponseCode
 from remoting.recall import RecallHandle
+from server.broker.stored_properties import put_again
 from server.runtime.request import RequestRefused
 from server.store.config import StoreConfig
 from server.store.results import PutMessage
@@ -244,7 +245,7 @@ def delivery(found: Waiting, *, enqueue_ms: int, now_ms: int) -> PutMessage:
         TIMER_ENQUEUE_MS: str(enqueue_ms),
         TIMER_DEQUEUE_MS: str(now_ms),
     }
-    return _copy(found.record, named, topic=found.topic, queue_id=found.queue_id)
+    return _waited(found.record, named, topic=found.topic, queue_id=found.queue_id)
 
 
 def rolled(found: Waiting, *, enqueue_ms: int, now_ms: int) -> PutMessage:
@@ -255,15 +256,13 @@ def rolled(found: Waiting, *, enqueue_ms: int, now_ms: int) -> PutMessage:
         TIMER_ROLL_TIMES: str(found.roll_count + 1),
         TIMER_DEQUEUE_MS: str(now_ms),
     }
-    return _copy(found.record, named, topic=TIMER_TOPIC, queue_id=0)
+    return _waited(found.record, named, topic=TIMER_TOPIC, queue_id=0)
 
 
-def _copy(record: Record, named: dict[str, str], *, topic: str, queue_id: int) -> PutMessage:
-    return PutMessage(
-        topic, topic.encode(), queue_id, record.body, written(named), record.flag,
-        record.sys_flag, record.born_ms, record.born_host, record.store_host,
-        record.reconsume_times, 0, tags_code(named.get(TAGS)), index_keys(named),
-    )  # fmt: skip
+def _waited(record: Record, named: dict[str, str], *, topic: str, queue_id: int) -> PutMessage:
+    message = put_again(record, named, topic=topic, queue_id=queue_id)
+    message.properties = written(named)
+    return message
 
 
 def recall_handle(message: PutMessage, out_ms: str, *, broker_name: str) -> str | None:

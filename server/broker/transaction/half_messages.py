@@ -27,22 +27,21 @@ from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import CheckTransactionState
 from server.broker.names import topic_fault
+from server.broker.stored_properties import put_again
 from server.store.results import PutMessage, PutResult
 from storefmt.errors import BadCall
 from storefmt.formats.javahash import tags_code
-from storefmt.formats.message import Record, encode_record
+from storefmt.formats.message import Record
 from storefmt.formats.msgid import offset_id
 from storefmt.formats.properties import (
     PRODUCER_GROUP,
     REAL_QUEUE_ID,
     REAL_TOPIC,
-    TAGS,
     TRANSACTION_CHECK_TIMES,
     TRANSACTION_PREPARED,
     TRANSACTION_PREPARED_QUEUE_OFFSET,
     UNIQUE_KEY,
     in_java_order,
-    index_keys,
     parse_properties,
 )
 from storefmt.formats.sysflag import TRANSACTION_COMMIT, TRANSACTION_MASK
@@ -54,7 +53,6 @@ QUEUE_ID: Final = 0
 
 _HALF_BYTES: Final = HALF_TOPIC.encode()
 _OP_BYTES: Final = OP_HALF_TOPIC.encode()
-_GIVEN_UP_BYTES: Final = CHECK_MAX_TIME_TOPIC.encode()
 _REMOVED_TAG: Final = "d"
 _OP_PROPERTIES: Final = b"WAIT\x01true\x02TAGS\x01d"
 _OP_TAGS_CODE: Final = tags_code(_REMOVED_TAG)
@@ -166,8 +164,7 @@ def committed(half: Record) -> PutMessage:
     """Return the real message of a half message that is committed."""
     named = parse_properties(half.properties_raw)
     topic = named[REAL_TOPIC]
-    message = _message(half, named, topic=topic, topic_bytes=topic.encode())
-    message.queue_id = int(named[REAL_QUEUE_ID])
+    message = put_again(half, named, topic=topic, queue_id=int(named[REAL_QUEUE_ID]))
     message.sys_flag = half.sys_flag & ~TRANSACTION_MASK | TRANSACTION_COMMIT
     message.prepared_transaction_offset = half.log_offset
     return message
@@ -191,8 +188,7 @@ def decided_offset(op: Record) -> int | None:
 
 def renewed(half: Record, named: Mapping[str, str], *, store_host: bytes) -> PutMessage:
     """Return the copy that a check writes; as in Java, without flag and reconsume times."""
-    message = _message(half, named, topic=HALF_TOPIC, topic_bytes=_HALF_BYTES)
-    message.queue_id = half.queue_id
+    message = put_again(half, named, topic=HALF_TOPIC, queue_id=half.queue_id)
     message.store_host = store_host
     message.flag = message.reconsume_times = 0
     return message
@@ -221,13 +217,13 @@ def first_offset(named: Mapping[str, str], queue_offset: int) -> int:
 
 def given_up(half: Record, named: Mapping[str, str]) -> PutMessage:
     """Return the message for TRANS_CHECK_MAX_TIME_TOPIC."""
-    return _message(half, named, topic=CHECK_MAX_TIME_TOPIC, topic_bytes=_GIVEN_UP_BYTES)
+    return put_again(half, named, topic=CHECK_MAX_TIME_TOPIC, queue_id=QUEUE_ID)
 
 
 def resumed(half: Record) -> PutMessage:
     """Return a half message with its check count reset to 0."""
     named = {**parse_properties(half.properties_raw), TRANSACTION_CHECK_TIMES: "0"}
-    return _message(half, named, topic=HALF_TOPIC, topic_bytes=_HALF_BYTES)
+    return put_again(half, named, topic=HALF_TOPIC, queue_id=QUEUE_ID)
 
 
 def question(half: Record, named: Mapping[str, str], copy: PutResult, *, host: bytes) -> Command:
@@ -247,36 +243,17 @@ def question(half: Record, named: Mapping[str, str], copy: PutResult, *, host: b
         transaction_id=unique_key,
         offset_msg_id=offset_id(host, copy.log_offset),
     )
-    body = encode_record(
-        topic=named[REAL_TOPIC].encode(),
+    shown = half._replace(
+        topic=named[REAL_TOPIC],
         queue_id=int(named[REAL_QUEUE_ID]),
         queue_offset=copy.queue_offset,
         log_offset=copy.log_offset,
-        flag=half.flag,
-        sys_flag=half.sys_flag,
-        born_ms=half.born_ms,
-        born_host=half.born_host,
-        store_ms=half.store_ms,
-        store_host=half.store_host,
-        reconsume_times=half.reconsume_times,
-        prepared_transaction_offset=half.prepared_transaction_offset,
-        body=half.body,
-        properties=in_java_order(named).encode(),
-        body_crc=half.body_crc,
+        properties_raw=in_java_order(named).encode(),
     )
-    return Command.request(RequestCode.CHECK_TRANSACTION_STATE, header, body=body, oneway=True)
+    code = RequestCode.CHECK_TRANSACTION_STATE
+    return Command.request(code, header, body=shown.encode(), oneway=True)
 
 
 def producer_group(named: Mapping[str, str]) -> str | None:
     """Return the producer group that decides, or None if the properties have none."""
     return named.get(PRODUCER_GROUP)
-
-
-def _message(
-    half: Record, named: Mapping[str, str], *, topic: str, topic_bytes: bytes
-) -> PutMessage:
-    return PutMessage(
-        topic, topic_bytes, QUEUE_ID, half.body, in_java_order(named).encode(), half.flag,
-        half.sys_flag, half.born_ms, half.born_host, half.store_host, half.reconsume_times,
-        0, tags_code(named.get(TAGS)), index_keys(named),
-    )  # fmt: skip

@@ -4,6 +4,7 @@ Source: namesrv/processor/DefaultRequestProcessor.java, common/MQVersion.java.
 """
 
 import zlib
+from functools import partial
 from typing import Final
 
 from remoting.bodies import (
@@ -32,7 +33,7 @@ from server.namesrv.routes import Announced, BadRegistration, OldEpoch, announce
 from server.namesrv.state import NamesrvState
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
-from server.runtime.slices import Steps, in_slices, large
+from server.runtime.slices import Steps, decoded, in_slices, large
 from storefmt.config.tables import DataVersion
 from storefmt.formats.message import CRC_MASK
 
@@ -101,8 +102,7 @@ def query_data_version(state: NamesrvState, request: Request) -> Steps[Command]:
     """Answer whether a broker's topics have changed; if not, count the broker as alive."""
     header = request.command.header(QueryDataVersion)
     address = header.broker_addr
-    body = request.command.body
-    version = yield from large(lambda: decode_value(DataVersion, body), size=len(body))
+    version = yield from decoded(partial(decode_value, DataVersion), request.command.body)
     changed = state.routes.is_changed(address, version)
     if not changed:
         state.routes.touch(address, request.now_ms)

@@ -63,6 +63,6 @@ def get_kv_list(state: NamesrvState, request: Request) -> Command:
     keys = state.kv.namespace(header.namespace)
     if keys is not None:
         return request.command.response(body=KVTable(table=dict(keys)).encode())
-    return request.command.response(
-        ResponseCode.QUERY_NOT_FOUND, remark=f"No config item, Namespace: {header.namespace}"
+    raise RequestRefused(
+        ResponseCode.QUERY_NOT_FOUND, f"No config item, Namespace: {header.namespace}"
     )

@@ -13,7 +13,7 @@ from server.namesrv.kvconfig import ORDER_TOPIC_CONFIG
 from server.namesrv.routes import Unit
 from server.namesrv.state import NamesrvState
 from server.runtime.registry import handles
-from server.runtime.request import Request
+from server.runtime.request import Request, RequestRefused
 from server.runtime.slices import Steps, in_slices, large
 
 FAQ_HINT = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
@@ -27,9 +27,9 @@ def get_route(state: NamesrvState, request: Request) -> Command:
     topic = ext.get("topic", "null")
     route = state.routes.route(topic)
     if route is None:
-        return request.command.response(
+        raise RequestRefused(
             ResponseCode.TOPIC_NOT_EXIST,
-            remark=f"No topic route info in name server for the topic: {topic}{FAQ_HINT}",
+            f"No topic route info in name server for the topic: {topic}{FAQ_HINT}",
         )
     if state.config.order_message_enable:
         route.order_topic_conf = state.kv.get(ORDER_TOPIC_CONFIG, topic)

@@ -55,6 +55,7 @@ from server.proxy.clients.transactions import Transactions
 from server.proxy.cluster import Cluster, Group, signed
 from server.proxy.config import ProxyConfig
 from server.proxy.context import Account, Call
+from server.proxy.errors import no_settings
 from server.proxy.handles import TIMEOUT_S
 from server.proxy.messages import to_grpc
 from server.proxy.protocol.codes import ClientType, Code
@@ -351,13 +352,10 @@ class Session:
                 "PROP_CLIENT_VERSION": "gRPC",
             }
         if request.header(GetConsumerRunningInfo).jstack_enable:
-            nonce, answered = self._new_nonce()
+            nonce = str(next(self._nonces))
+            command = PrintThreadStackTraceCommand(nonce=nonce)
             answer = await self._answer_to(
-                TelemetryCommand(
-                    print_thread_stack_trace_command=PrintThreadStackTraceCommand(nonce=nonce)
-                ),
-                nonce,
-                answered,
+                TelemetryCommand(print_thread_stack_trace_command=command), nonce
             )
             if answer is None:
                 return self._no_answer(request)
@@ -371,12 +369,10 @@ class Session:
 
     async def _consume_directly(self, address: str, request: Command) -> Command:
         (message,) = read_messages(request.body, broker_name="", address=address)
-        nonce, answered = self._new_nonce()
-        command = TelemetryCommand(
-            verify_message_command=VerifyMessageCommand(nonce=nonce, message=to_grpc(message))
-        )
+        nonce = str(next(self._nonces))
+        command = VerifyMessageCommand(nonce=nonce, message=to_grpc(message))
         started_ms = self._cluster.client.now_ms()
-        answer = await self._answer_to(command, nonce, answered)
+        answer = await self._answer_to(TelemetryCommand(verify_message_command=command), nonce)
         if answer is None:
             return self._no_answer(request)
         code = (answer.status or Status()).code
@@ -387,18 +383,13 @@ class Session:
         )
         return request.response(body=result.encode())
 
-    def _new_nonce(self) -> tuple[str, "asyncio.Future[TelemetryCommand]"]:
-        nonce = str(next(self._nonces))
-        waiting = self._waiting[nonce] = asyncio.get_running_loop().create_future()
-        return nonce, waiting
-
-    async def _answer_to(
-        self, command: TelemetryCommand, nonce: str, answered: "asyncio.Future[TelemetryCommand]"
-    ) -> TelemetryCommand | None:
+    async def _answer_to(self, command: TelemetryCommand, nonce: str) -> TelemetryCommand | None:
         """Send a command to the client and return its answer; None when none came in time."""
+        if self.send is None:
+            return None
+        answered: asyncio.Future[TelemetryCommand] = asyncio.get_running_loop().create_future()
+        self._waiting[nonce] = answered
         try:
-            if self.send is None:
-                return None
             self.send(command)
             async with asyncio.timeout(self._config.relay_timeout_s):
                 return await answered
@@ -441,10 +432,17 @@ class Sessions:
         session.seen_ms = self._cluster.client.now_ms()
         return session
 
-    def known(self, call: Call) -> Session | None:
-        """Return the session of a client that has told its settings, or None."""
+    def settings_of(self, call: Call) -> Settings:
+        """Return what the client that calls has told, completed; its session goes on.
+
+        Raises:
+            Refused: it has told nothing.
+        """
         session = self._known.get(_key_of(call))
-        return None if session is None or session.settings is None else self.of(call)
+        if session is None or session.settings is None:
+            raise no_settings()
+        session.seen_ms = self._cluster.client.now_ms()
+        return session.settings
 
     async def end(self, call: Call) -> None:
         """Forget a client that says goodbye."""

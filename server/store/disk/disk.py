@@ -20,6 +20,7 @@ import re
 import resource
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from stat import S_ISDIR
 from typing import Final, NamedTuple, Protocol
@@ -29,30 +30,18 @@ from server.store.disk.nowait import MODE, ColdRead
 from server.store.errors import StoreLocked
 
 
-class _Reading:
-    def __init__(self, read: Callable[[], bytes]) -> None:
-        self._read = read
-        self._data = b""
-        self._error: OSError | None = None
-        self._thread = threading.Thread(target=self._run, name="read ahead", daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            self._data = self._read()
-        except OSError as error:
-            self._error = error
-
-    def wait(self) -> bytes:
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
-        return self._data
-
-
 def begin(read: Callable[[], bytes]) -> Callable[[], bytes]:
     """Start a read in a thread; return a function that waits for its bytes or its error."""
-    return _Reading(read).wait
+    reading: Future[bytes] = Future()
+
+    def run() -> None:
+        try:
+            reading.set_result(read())
+        except BaseException as error:
+            reading.set_exception(error)
+
+    threading.Thread(target=run, name="read ahead", daemon=True).start()
+    return reading.result
 
 
 _LOCKED: Final[set[tuple[int, int]]] = set()

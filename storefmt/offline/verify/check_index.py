@@ -204,6 +204,8 @@ def _tag_hash(record: Record) -> "Counter[int]":
 
 
 REBUILD: Final = "delete the file; a broker indexes again what it recovers, queries scan until then"
+_MISSED: Final = f"queries by key may miss messages; {REBUILD}"
+_OPEN: Final = "a broker writes to this file, or builds it again after it was killed"
 
 
 def check_index(
@@ -273,34 +275,30 @@ class IndexCheck:
             header = IndexHeader.decode(view.file.read(0, HEADER.size))
             if header.entry_count <= 1 and view.file.first_data(HEADER.size) is None:
                 return False
-            self._add(
-                "index_shape",
-                0,
-                "slot_count",
-                view.span.size,
-                "entries that fit their "
-                "slots; neither this file nor another of its size tells how many",
-                40,
+            expected = (
+                "entries that fit their slots; neither this file nor another of its size tells "
+                "how many"
             )
+            self._add("index_shape", 0, "slot_count", view.span.size, expected, 40)
             return False
-        self._check_times(view)
+        self._check_times()
         newest = array("i", bytes(4 * view.shape.slot_count))
-        if self.bulk and self._is_plain(view, newest):
+        if self.bulk and self._is_plain(newest):
             return True
         self._check_header(view.header)
-        self._check_entries(view, newest)
+        self._check_entries(newest)
         used = len(newest) - newest.count(0)
         if view.header.slot_count != used and not self.store.aborted:
             self._add("index_header", 32, "slot_count", view.header.slot_count, used, 4)
-        self._check_slots(view, newest, used)
+        self._check_slots(newest, used)
         return True
 
-    def _is_plain(self, view: IndexView, newest: "array[int]") -> bool:
+    def _is_plain(self, newest: "array[int]") -> bool:
         """Return whether the whole file is in order; if not, ``newest`` is unchanged."""
         from storefmt.offline.verify.bulk_index import is_plain
 
         log_end = self.log_end if self.store.log.spans else None
-        return is_plain(view, newest, log_end=log_end, any_count=self.store.aborted)
+        return is_plain(self.view, newest, log_end=log_end, any_count=self.store.aborted)
 
     def _check_header(self, header: IndexHeader) -> None:
         room = self.view.shape.entry_count if self.view.shape else 0
@@ -316,8 +314,9 @@ class IndexCheck:
                 f"0 to {header.end_log_offset}", 8,
             )  # fmt: skip
 
-    def _check_times(self, view: IndexView) -> None:
+    def _check_times(self) -> None:
         """Compare the times of the header with the records of the first and last entry."""
+        view = self.view
         if self.store.aborted or view.entry_count <= 1:
             return
         last = view.entry_count - 1
@@ -333,15 +332,15 @@ class IndexCheck:
             if store_ms != found and TIME_MIN_MS <= store_ms <= TIME_MAX_MS:
                 self._add("index_header", pos, field, found, store_ms, 8)
 
-    def _check_entries(self, view: IndexView, newest: "array[int]") -> None:
-        header, slot_count = view.header, len(newest)
+    def _check_entries(self, newest: "array[int]") -> None:
+        header, slot_count = self.view.header, len(newest)
         low = header.begin_log_offset
         beyond, last_good = 0, 0
-        for number, entry in view.entries():
+        for number, entry in self.view.entries():
             slot = entry.key_hash % slot_count
             pos = entry_pos(number, slot_count=slot_count)
             if entry == _NOTHING and number > 1:
-                self._lost_entries(view, number, newest)
+                self._lost_entries(number, newest)
                 return
             if entry.key_hash < 0:
                 self._add("index_entry", pos, "key_hash", entry.key_hash, "0 or more", 4)
@@ -364,60 +363,53 @@ class IndexCheck:
         if 1 <= last_good == header.entry_count - 1 and low != header.end_log_offset:
             self._border(24, "end_log_offset", header.end_log_offset, low)
         if beyond:
-            self._beyond_end(view, beyond, slot_count)
+            self._beyond_end(beyond, slot_count)
 
     def _border(self, pos: int, field: str, found: int, expected: int) -> None:
         # A broker that runs, or was killed, may have put an entry and not yet the header.
         if not self.store.aborted:
             self._add("index_header", pos, field, found, expected, 8)
 
-    def _lost_entries(self, view: IndexView, number: int, newest: "array[int]") -> None:
-        count = view.entry_count - number
+    def _lost_entries(self, number: int, newest: "array[int]") -> None:
+        count = self.view.entry_count - number
         pos = entry_pos(number, slot_count=len(newest))
         self._add(
             "index_entry", pos, "log_offset", "zeros", f"{count} more entries, as the header says",
             count * ENTRY.size, count=count,
         )  # fmt: skip
 
-    def _beyond_end(self, view: IndexView, number: int, slot_count: int) -> None:
-        count = view.entry_count - number
-        self.findings.error(
-            "index_beyond_end",
-            view.name,
-            pos=entry_pos(number, slot_count=slot_count) + 4,
-            field="log_offset",
-            found=view.entry(number).log_offset,
-            expected=f"below {self.log_end}, the end of the log",
-            hint=_OPEN if self.open_end else REBUILD,
-            size=count * ENTRY.size,
-            count=count,
-            severity=self._severity,
-        )
+    def _beyond_end(self, number: int, slot_count: int) -> None:
+        count = self.view.entry_count - number
+        self._add(
+            "index_beyond_end", entry_pos(number, slot_count=slot_count) + 4, "log_offset",
+            self.view.entry(number).log_offset, f"below {self.log_end}, the end of the log",
+            count * ENTRY.size, count=count, hint=REBUILD,
+        )  # fmt: skip
 
-    def _check_slots(self, view: IndexView, newest: "array[int]", used: int) -> None:
+    def _check_slots(self, newest: "array[int]", used: int) -> None:
         seen = 0
-        for slot, number in view.slots():
+        for slot, number in self.view.slots():
             if number == newest[slot]:
                 seen += 1
-            elif not self._is_newer(view, number):
+            elif not self._is_newer(number):
                 self._add("index_slot", slot_pos(slot), "entry", number, newest[slot], 4)
                 seen += newest[slot] != 0
         if seen < used:
-            self._check_empty_slots(view, newest)
+            self._check_empty_slots(newest)
 
-    def _check_empty_slots(self, view: IndexView, newest: "array[int]") -> None:
-        for slot, _ in view.slots():
+    def _check_empty_slots(self, newest: "array[int]") -> None:
+        for slot, _ in self.view.slots():
             newest[slot] = 0
         for slot, number in enumerate(newest):
             if number:
                 self._add("index_slot", slot_pos(slot), "entry", 0, number, 4)
 
-    def _is_newer(self, view: IndexView, number: int) -> bool:
+    def _is_newer(self, number: int) -> bool:
         """Return whether a running broker has added the entry since the header was read."""
         if not self.store.aborted:
             return False
-        header = IndexHeader.decode(view.file.read(0, HEADER.size))
-        return view.header.entry_count <= number <= header.entry_count
+        header = IndexHeader.decode(self.view.file.read(0, HEADER.size))
+        return self.view.header.entry_count <= number <= header.entry_count
 
     def _add(
         self,
@@ -429,6 +421,7 @@ class IndexCheck:
         size: int,
         *,
         count: int = 1,
+        hint: str = _MISSED,
     ) -> None:
         self.findings.error(
             kind,
@@ -437,16 +430,11 @@ class IndexCheck:
             field=field,
             found=found,
             expected=expected,
-            hint=_OPEN if self.open_end else f"queries by key may miss messages; {REBUILD}",
+            hint=_OPEN if self.open_end else hint,
             size=size,
             count=count,
-            severity=self._severity,
+            severity=Severity.INFO if self.open_end else Severity.ERROR,
         )
 
-    @property
-    def _severity(self) -> Severity:
-        return Severity.INFO if self.open_end else Severity.ERROR
 
-
-_OPEN: Final = "a broker writes to this file, or builds it again after it was killed"
 _NOTHING: Final = IndexEntry(0, 0, 0, 0)

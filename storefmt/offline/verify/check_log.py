@@ -20,7 +20,7 @@ from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
 from storefmt.offline.verify.findings import Findings, Severity
 from storefmt.offline.verify.outliers import Neighbours
 from storefmt.offline.views.log_scan import Blank, Damage, End, LogItem, walk_file
-from storefmt.offline.views.opened import Opened, field_at
+from storefmt.offline.views.opened import LocatedRecord, Opened, field_at
 from storefmt.offline.views.tree import FileSpan
 from storefmt.paths import DIRECTORY_NAME_SIZE_MAX, check_topic_name
 
@@ -93,7 +93,7 @@ class LogCheck:
         item: LogItem | None = None
         for pos, item in self._items(span, base, start):
             if isinstance(item, Record):
-                self._check_record(span, pos, item, base)
+                self._check_record(LocatedRecord(span, pos, item), base)
                 continue
             if isinstance(item, Blank):
                 self.size += item.left
@@ -115,14 +115,14 @@ class LogCheck:
             )
         return None
 
-    def _check_record(self, span: FileSpan, pos: int, record: Record, base: int) -> None:
+    def _check_record(self, located: LocatedRecord, base: int) -> None:
         self.records += 1
-        self.size += record.size
+        self.size += located.record.size
         if self.records % RECORDS_TOLD == 0:
             self.on_done(self.size)
-        self._check_fields(span, pos, record, base)
-        self._check_neighbours(span, pos, record)
-        self.queues.record(span, pos, record, base + pos)
+        self._check_fields(located, base)
+        self._check_neighbours(located)
+        self.queues.record(located, base + located.pos)
 
     def _items(self, span: FileSpan, base: int, start: int) -> Iterator[tuple[int, LogItem]]:
         """Yield the items of a file without the records that ``bulk`` has passed."""
@@ -156,22 +156,23 @@ class LogCheck:
     def _check_window(self, span: FileSpan, window: "Window", base: int, count: int) -> None:
         """Check those of the first ``count`` records of a window that are not plain."""
         file = self.store.log.open(span)
+
+        def located(number: int) -> LocatedRecord:
+            pos = window.pos + int(window.starts[number])
+            return LocatedRecord(span, pos, window.record(number, file))
+
         if window.odd_neighbours:
             for number in range(count):
-                record, pos = window.record(number, file), window.pos + int(window.starts[number])
-                self._check_record(span, pos, record, base)
+                self._check_record(located(number), base)
             return
         for number in sorted({0, 1, *window.odd(count)}):
-            record, pos = window.record(number, file), window.pos + int(window.starts[number])
+            one = located(number)
             if number < 2:
-                self._check_neighbours(span, pos, record)
+                self._check_neighbours(one)
             if not window.plain[number]:
-                self._check_fields(span, pos, record, base)
-                self.queues.record(span, pos, record, base + pos)
-        self._neighbours.skip_to(
-            window.record(count - 2, file),
-            (span, window.pos + int(window.starts[count - 1]), window.record(count - 1, file)),
-        )
+                self._check_fields(one, base)
+                self.queues.record(one, base + one.pos)
+        self._neighbours.skip_to(window.record(count - 2, file), located(count - 1))
         self.records += count
         self.size += int(window.starts[count])
         self.on_done(self.size)
@@ -264,69 +265,53 @@ class LogCheck:
         again = next(walk_file(self.store.log.open(span), base=base, start=pos), None)
         return again is not None and isinstance(again[1], Record)
 
-    def _check_fields(self, span: FileSpan, pos: int, record: Record, base: int) -> None:
-        if record.log_offset != base + pos:
-            self.field(
-                span,
-                pos,
-                record,
-                "log_offset",
-                str(DamageKind.OFFSET_MISMATCH),
-                record.log_offset,
-                base + pos,
-            )
+    def _check_fields(self, located: LocatedRecord, base: int) -> None:
+        record, log_offset = located.record, base + located.pos
+        if record.log_offset != log_offset:
+            kind = str(DamageKind.OFFSET_MISMATCH)
+            self.field(located, "log_offset", kind, record.log_offset, log_offset)
         if not TIME_MIN_MS <= record.store_ms <= TIME_MAX_MS:
-            self.field(span, pos, record, "store_ms", "bad_time", record.store_ms, "2010 to 2100")
-        if record.queue_id < 0:
-            self.field(span, pos, record, "queue_id", "bad_value", record.queue_id, "0 or more")
-        if record.queue_offset < 0:
-            self.field(
-                span, pos, record, "queue_offset", "bad_value", record.queue_offset, "0 or more"
-            )
-        if record.reconsume_times < 0:
-            self.field(
-                span, pos, record, "reconsume_times", "bad_value", record.reconsume_times, ">= 0"
-            )
+            self.field(located, "store_ms", "bad_time", record.store_ms, "2010 to 2100")
+        for name, number, least in (
+            ("queue_id", record.queue_id, "0 or more"),
+            ("queue_offset", record.queue_offset, "0 or more"),
+            ("reconsume_times", record.reconsume_times, ">= 0"),
+        ):
+            if number < 0:
+                self.field(located, name, "bad_value", number, least)
         for name, host in (("born_host", record.born_host), ("store_host", record.store_host)):
             if not 0 <= port_of(host) <= 65535:
-                self.field(span, pos, record, name, "bad_value", port_of(host), "a port")
+                self.field(located, name, "bad_value", port_of(host), "a port")
         try:
             check_topic_name(record.topic, size_max=DIRECTORY_NAME_SIZE_MAX)
         except BadCall as error:
-            self.field(span, pos, record, "topic", "bad_topic", repr(record.topic), str(error))
+            self.field(located, "topic", "bad_topic", repr(record.topic), str(error))
         if record.properties_raw.endswith(TORN):
-            self.field(
-                span, pos, record, "properties", "torn_properties", "zeros at the end", "text"
-            )
+            self.field(located, "properties", "torn_properties", "zeros at the end", "text")
         if self.deep:
-            self._check_body(span, pos, record)
+            self._check_body(located)
 
-    def _check_neighbours(self, span: FileSpan, pos: int, record: Record) -> None:
-        for odd in self._neighbours.next(span, pos, record):
-            value = odd.record.store_ms if odd.field == "store_ms" else odd.record.store_host.hex()
-            kind = "bad_time" if odd.field == "store_ms" else "bad_value"
-            if odd.field != "store_ms" or TIME_MIN_MS <= odd.record.store_ms <= TIME_MAX_MS:
-                self.field(odd.span, odd.pos, odd.record, odd.field, kind, value, odd.expected)
+    def _check_neighbours(self, located: LocatedRecord) -> None:
+        for odd in self._neighbours.next(located):
+            record = odd.at.record
+            if odd.field != "store_ms":
+                self.field(odd.at, odd.field, "bad_value", record.store_host.hex(), odd.expected)
+            elif TIME_MIN_MS <= record.store_ms <= TIME_MAX_MS:
+                self.field(odd.at, odd.field, "bad_time", record.store_ms, odd.expected)
 
-    def _check_body(self, span: FileSpan, pos: int, record: Record) -> None:
+    def _check_body(self, located: LocatedRecord) -> None:
         try:
-            inflate(record.body, record.sys_flag, size_max=INFLATED_SIZE_MAX)
+            inflate(located.record.body, located.record.sys_flag, size_max=INFLATED_SIZE_MAX)
         except RecordDamaged as error:
-            self.field(
-                span, pos, record, error.field, str(error.kind), _text(error.found),
-                _text(error.expected), hint=str(error),
-            )  # fmt: skip
+            found, expected = _text(error.found), _text(error.expected)
+            self.field(located, error.field, str(error.kind), found, expected, hint=str(error))
         except BadCall as error:
-            self.field(
-                span, pos, record, "body", "body_not_checked", "", "", hint=str(error),
-                severity=Severity.INFO,
-            )  # fmt: skip
+            kind, severity = "body_not_checked", Severity.INFO
+            self.field(located, "body", kind, "", "", hint=str(error), severity=severity)
 
     def field(
         self,
-        span: FileSpan,
-        pos: int,
-        record: Record,
+        located: LocatedRecord,
         name: str,
         kind: str,
         found: int | str,
@@ -336,10 +321,10 @@ class LogCheck:
         severity: Severity = Severity.ERROR,
     ) -> None:
         """Add a finding about one field of a record that is otherwise complete."""
-        at, size = field_at(self.store, span, pos, record, name)
+        at, size = field_at(self.store, located, name)
         self.findings.error(
             kind,
-            self.store.span_name(span),
+            self.store.span_name(located.span),
             pos=at,
             field=name,
             found=found,

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from storefmt.dispatch.record_entries import is_queued
 from storefmt.errors import RecordDamaged
 from storefmt.formats.consumequeue import CqEntry, is_ext_address
-from storefmt.formats.message import Record
 from storefmt.names import SCHEDULE_TOPIC
 from storefmt.offline.verify.entries import DELAY_MS_MAX, REBUILD, EntryPass, entry_place
 from storefmt.offline.verify.findings import Findings, Severity
@@ -22,9 +21,8 @@ from storefmt.offline.verify.missing import MissingEntries
 from storefmt.offline.views.config import ConfigTables
 from storefmt.offline.views.info import dispatched_end
 from storefmt.offline.views.matching import Expected, Matching, copies_of
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.opened import LocatedRecord, Opened
 from storefmt.offline.views.queues import QueueView
-from storefmt.offline.views.tree import FileSpan
 
 if TYPE_CHECKING:
     from storefmt.offline.verify.bulk import Bulk
@@ -49,21 +47,13 @@ class ConsumeQueueCheck:
 
         return Bulk(self._matching, deep, frozenset(self.store.tree.batch_queues))
 
-    def record(self, span: FileSpan, pos: int, record: Record, log_offset: int) -> None:
+    def record(self, located: LocatedRecord, log_offset: int) -> None:
         """Check the entries of one record, which lies at ``log_offset``."""
+        record = located.record
         queue = record.topic, record.queue_id
         if not is_queued(record.sys_flag) or queue in self.store.tree.batch_queues:
             return
-        expected = Expected(
-            record.topic,
-            record.queue_id,
-            record.queue_offset,
-            log_offset,
-            span,
-            pos,
-            record,
-            copy=False,
-        )
+        expected = Expected(*queue, record.queue_offset, log_offset, located, copy=False)
         self._check(expected)
         for topic, queue_ids, queue_offset in copies_of(record):
             there = [i for i in queue_ids if (topic, i) in self.store.tree.queues]

@@ -141,7 +141,7 @@ class EntryPass:
 
     def _wrong_record(self, view: QueueView, queue_offset: int, lost: Expected) -> None:
         self.matching.forget(lost)
-        file = self.store.span_name(lost.span)
+        file = self.store.span_name(lost.located.span)
         said: dict[str, int | str] = {
             "topic": lost.topic,
             "queue_id": lost.queue_id,
@@ -155,7 +155,7 @@ class EntryPass:
         for name, found in said.items():
             if found == queue[name]:
                 continue
-            pos, size = field_at(self.store, lost.span, lost.pos, lost.record, name)
+            pos, size = field_at(self.store, lost.located, name)
             self.findings.error(
                 "record_mismatch",
                 file,

@@ -204,8 +204,8 @@ class MissingEntries:
                 hint += "; if the directory of the queue was lost, `store rebuild` makes it again"
         self.findings.error(
             reason,
-            self.store.span_name(first.span),
-            pos=first.pos,
+            self.store.span_name(first.located.span),
+            pos=first.located.pos,
             field="queue_offset",
             found=k,
             expected=expected,

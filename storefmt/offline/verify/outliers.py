@@ -10,7 +10,7 @@ body. Only a record between two records that agree is reported; a lasting change
 from typing import Final, NamedTuple
 
 from storefmt.formats.message import Record
-from storefmt.offline.views.tree import FileSpan
+from storefmt.offline.views.opened import LocatedRecord
 
 CLOCK_SLACK_MS: Final = 60_000
 
@@ -18,9 +18,7 @@ CLOCK_SLACK_MS: Final = 60_000
 class Outlier(NamedTuple):
     """A field of a record that differs from the same field of both neighbours."""
 
-    span: FileSpan
-    pos: int
-    record: Record
+    at: LocatedRecord
     field: str
     expected: str
 
@@ -30,31 +28,28 @@ class Neighbours:
 
     def __init__(self) -> None:
         self._before: Record | None = None
-        self._middle: tuple[FileSpan, int, Record] | None = None
+        self._middle: LocatedRecord | None = None
 
-    def next(self, span: FileSpan, pos: int, record: Record) -> list[Outlier]:
+    def next(self, located: LocatedRecord) -> list[Outlier]:
         """Take the next record of the log; return the outliers of the record before it."""
         found: list[Outlier] = []
         if self._before is not None and self._middle is not None:
-            found = _compare(self._before, self._middle, record)
-        self._before = self._middle[2] if self._middle is not None else None
-        # Bodies are not compared, and may be large.
-        self._middle = (span, pos, record._replace(body=b""))
+            found = _compare(self._before, self._middle, located.record)
+        self.skip_to(None if self._middle is None else self._middle.record, located)
         return found
 
-    def skip_to(self, before: Record, middle: tuple[FileSpan, int, Record]) -> None:
+    def skip_to(self, before: Record | None, middle: LocatedRecord) -> None:
         """Continue behind two records in a row; earlier records were compared elsewhere."""
-        span, pos, record = middle
         self._before = before
-        self._middle = (span, pos, record._replace(body=b""))
+        self._middle = middle.without_body()
 
 
-def _compare(before: Record, middle: tuple[FileSpan, int, Record], after: Record) -> list[Outlier]:
-    record, found = middle[2], []
+def _compare(before: Record, middle: LocatedRecord, after: Record) -> list[Outlier]:
+    record, found = middle.record, []
     if before.store_host == after.store_host != record.store_host:
-        found.append(Outlier(*middle, "store_host", before.store_host.hex()))
+        found.append(Outlier(middle, "store_host", before.store_host.hex()))
     close = abs(after.store_ms - before.store_ms) <= CLOCK_SLACK_MS
     distance_ms = min(abs(record.store_ms - before.store_ms), abs(record.store_ms - after.store_ms))
     if close and distance_ms > CLOCK_SLACK_MS:
-        found.append(Outlier(*middle, "store_ms", f"{before.store_ms} to {after.store_ms}"))
+        found.append(Outlier(middle, "store_ms", f"{before.store_ms} to {after.store_ms}"))
     return found

@@ -19,7 +19,7 @@ from storefmt.dispatch.record_entries import copy_offsets
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, CqEntry
 from storefmt.formats.message import Record
 from storefmt.offline.views.config import has_light_queues
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.opened import LocatedRecord, Opened
 from storefmt.offline.views.queues import QueueView
 from storefmt.offline.views.tree import FileSpan, QueueKey
 
@@ -32,7 +32,7 @@ class Expected(NamedTuple):
     """An entry that a record should have.
 
     Attributes:
-        log_offset: where the record lies; ``span`` and ``pos`` say the same by file.
+        log_offset: where the record lies; ``located`` says the same by file.
         copy: the entry is one more, in a queue the message is also dispatched to.
     """
 
@@ -40,10 +40,13 @@ class Expected(NamedTuple):
     queue_id: int
     queue_offset: int
     log_offset: int
-    span: FileSpan
-    pos: int
-    record: Record
+    located: LocatedRecord
     copy: bool
+
+    @property
+    def record(self) -> Record:
+        """The record."""
+        return self.located.record
 
     @property
     def key(self) -> QueueKey:
@@ -147,7 +150,7 @@ class Matching:
             # The body is not needed any more; the first record stands for the others.
             self.overflow.setdefault(expected.key, Overflow(expected)).count += 1
             return
-        light = expected._replace(record=expected.record._replace(body=b""))
+        light = expected._replace(located=expected.located.without_body())
         self.by_entry[(*expected.key, expected.queue_offset)] = light
         if not expected.copy:
             self.by_log[expected.log_offset] = light

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final, Generic, Self, TypeVar
+from typing import Final, Generic, NamedTuple, Self, TypeVar
 
 from storefmt.errors import ConfigDamaged, NotAStore, NotInStore, StoreError
 from storefmt.formats import layout
@@ -210,16 +210,27 @@ def _refuse_dledger(root: Path) -> None:
     )
 
 
-def field_at(store: Opened, span: FileSpan, pos: int, record: Record, name: str) -> tuple[int, int]:
+class LocatedRecord(NamedTuple):
+    """A record, the log file that contains it, and its position in that file."""
+
+    span: FileSpan
+    pos: int
+    record: Record
+
+    def without_body(self) -> Self:
+        """Return the same with an empty body, to be kept: a body may be large."""
+        return self._replace(record=self.record._replace(body=b""))
+
+
+def field_at(store: Opened, located: LocatedRecord, name: str) -> tuple[int, int]:
     """Return (position in the file, size) of one field of a record, both in bytes.
 
     Args:
         store: the opened store.
-        span: the log file that contains the record.
-        pos: position of the record in the file.
-        record: the decoded record.
+        located: the record.
         name: the field, as ``storefmt.formats.layout`` names it.
     """
+    span, pos, record = located
     declared = layout.MESSAGE_V2 if record.magic == MAGIC_V2 else layout.MESSAGE
     try:
         data = store.log.open(span).read(pos, record.size)

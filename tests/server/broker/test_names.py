@@ -2,7 +2,17 @@
 
 import pytest
 
-from server.broker.names import dlq_topic, group_fault, retry_topic, see_faq, topic_fault
+from remoting.codes import ResponseCode
+from server.broker.names import (
+    check_group,
+    check_topic,
+    dlq_topic,
+    group_fault,
+    retry_topic,
+    see_faq,
+    topic_fault,
+)
+from server.runtime.request import RequestRefused
 
 
 @pytest.mark.parametrize("name", ["T", "a-b_c|%9", "%RETRY%G", "t" * 127])
@@ -37,6 +47,17 @@ def test_bad_topics_are_named_in_javas_words(name: str | None, text: str) -> Non
 )
 def test_bad_groups_are_named(name: str | None, text: str) -> None:
     assert text in (group_fault(name) or "")
+
+
+def test_a_request_with_a_bad_name_is_refused_with_the_remark() -> None:
+    check_topic("T")
+    check_group("G")
+
+    with pytest.raises(RequestRefused, match=r"specified topic .* illegal") as topic:
+        check_topic("a/b")
+    with pytest.raises(RequestRefused, match="specified group is blank"):
+        check_group(None)
+    assert topic.value.code == ResponseCode.SYSTEM_ERROR
 
 
 def test_group_topics_and_the_faq_line() -> None:

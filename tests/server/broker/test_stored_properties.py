@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from server.broker.stored_properties import Recoder
+from server.broker.stored_properties import Recoder, put_again
 from storefmt.formats.javahash import tags_code
-from storefmt.formats.message import decode_records
+from storefmt.formats.message import decode_record, decode_records
 from storefmt.formats.properties import in_java_order, index_keys, parse_properties
+from tests.records import record_bytes
 
 SEED = 7
 
@@ -121,3 +122,19 @@ def test_kernel_leaves_timer_messages_to_the_general_way(name: str) -> None:
     assert recoder.layout_of(["KEYS", name]) is None
     assert recoder.layout_of(["KEYS", "TIMER_OUT_MS"]) is not None
     assert recoder.recode(f"{name}\x015").named == {name: "5", "CLUSTER": "c"}
+
+
+def test_a_record_that_is_put_again_keeps_all_but_its_place_and_its_properties() -> None:
+    record = decode_record(record_bytes(flag=3, sys_flag=8, reconsume_times=2))
+    named = {"TAGS": "A", "KEYS": "k", "UNIQ_KEY": "U"}
+
+    message = put_again(record, named, topic="Other", queue_id=5)
+
+    assert (message.topic, message.topic_bytes, message.queue_id) == ("Other", b"Other", 5)
+    assert parse_properties(message.properties) == named
+    assert (message.tags_code, message.keys) == (tags_code("A"), ("U", "k"))
+    assert message.prepared_transaction_offset == 0
+    for name in (
+        "body", "flag", "sys_flag", "born_ms", "born_host", "store_host", "reconsume_times",
+    ):  # fmt: skip
+        assert getattr(message, name) == getattr(record, name)

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from server.namesrv.kvconfig import BadKey, KvConfig
-from server.runtime.jsonfile import RealFiles
+from server.runtime.jsonfile import Files
 from storefmt.errors import ConfigDamaged
 
 
-class FullDisk(RealFiles):
+class FullDisk(Files):
     """A disk that takes half of a write and then no more."""
 
     def write_synced(self, path: Path, data: bytes) -> None:

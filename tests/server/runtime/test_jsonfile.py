@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from server.runtime.jsonfile import RealFiles, load_state_file, write_atomic
+from server.runtime.jsonfile import Files, load_state_file, write_atomic
 from storefmt.config.tables import DelayOffsets
 
 
@@ -13,7 +13,7 @@ class Crash(Exception):
     """The machine stops here."""
 
 
-class FailingFiles(RealFiles):
+class FailingFiles(Files):
     """The real file system up to step ``good_steps``; then it tears a write and fails."""
 
     def __init__(self, good_steps: int, error: Exception) -> None:

@@ -107,6 +107,7 @@ def test_every_golden_record_encodes_to_the_same_bytes(corpus, name: str) -> Non
         record = decode_record(raw)
 
         assert encoded(record, body_crc=None) == raw
+        assert record.encode() == raw
 
 
 def test_records_of_an_answer_are_decoded_in_order(corpus) -> None:

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from server.broker.acl.files import AclFiles
-from server.runtime.jsonfile import RealFiles
+from server.runtime.jsonfile import Files
 from storefmt.config.tables import DataVersion
 from storefmt.errors import ConfigDamaged
 from tests.server.broker.acl.homes import ADMIN, USER, write_home
@@ -85,7 +85,7 @@ def test_a_written_file_has_the_next_version_and_is_for_its_owner_only(tmp_path:
 
 
 def test_a_crash_between_the_renames_loses_no_account(tmp_path: Path) -> None:
-    class Crash(RealFiles):
+    class Crash(Files):
         def rename(self, source: Path, target: Path) -> None:
             super().rename(source, target)
             raise OSError("crash")

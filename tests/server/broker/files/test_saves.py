@@ -90,3 +90,23 @@ async def test_close_writes_the_others_and_raises_when_one_fails() -> None:
     with pytest.raises(OSError, match="no space"):
         await files.close()
     assert disk.written == [("b.json", "B")]
+
+
+async def test_a_file_is_written_at_the_first_look_and_then_only_after_a_change() -> None:
+    disk = Disk()
+    files = StateFiles(write=disk.write)
+    files.add(Path("a.json"), lambda: lambda: "A")
+    files.add(Path("b.json"), lambda: lambda: "B", is_needed=False)
+    files.open()
+
+    async def look(change_count: int) -> list[str]:
+        files.mark_changed("a", change_count)
+        files.mark_changed("b", change_count)
+        await files.settle()
+        written, disk.written = [name for name, _ in disk.written], []
+        return written
+
+    found = [await look(0), await look(0), await look(1)]
+    await files.close()
+
+    assert found == [["a.json"], [], ["a.json", "b.json"]]

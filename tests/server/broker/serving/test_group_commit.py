@@ -72,7 +72,7 @@ def turn_on(
     sync: bool,
     visible: Callable[[int], None] = lambda _: None,
     clock: FakeClock | None = None,
-    sends: group_commit.Sends | None = None,
+    sends: "Sends | None" = None,
 ) -> Turn:
     clock = clock or FakeClock()
     turn = Turn(
