@@ -116,6 +116,8 @@ class BrokerApp:
         self._expiry: asyncio.TimerHandle | None = None
         self._expiry_ms = 0
         self._flushed_ms = 0
+        self._flush_round: asyncio.Future[None] | None = None
+        """The last flush that the clock began; one that runs goes on while the broker stops."""
         self._is_stopping = False
 
     @property
@@ -284,7 +286,10 @@ class BrokerApp:
         await broker.turn.close()
         if self._replication is not None:
             await self._replication.stop()
-        # Flush first: delayOffset.json may only count deliveries that are on the disk.
+        # Flush first: state files may only count what is on the disk. The store begins no flush
+        # while one runs.
+        if self._flush_round is not None:
+            await self._flush_round
         await self._run_job(broker.store.begin_flush())
         broker.settle()
         await self._run_timer_flush(broker.timer.flush_job(self._clock.now_ms(), at_end=True))
@@ -526,7 +531,8 @@ class BrokerApp:
         # On a slave, replication flushes before it acknowledges.
         if not store.is_copy and (pages >= config.flush_commit_log_least_pages or is_thorough):
             self._flushed_ms = now_ms
-            await self._run_job(store.begin_flush())
+            self._flush_round = asyncio.ensure_future(self._run_job(store.begin_flush()))
+            await asyncio.shield(self._flush_round)
 
     async def _clean(self, now_ms: int) -> None:
         cleaner = self.broker.store.cleaner
