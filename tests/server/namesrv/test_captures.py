@@ -81,7 +81,9 @@ def learn(desk: Desk, request: Command, answer: Command) -> None:
 
 def register(desk, name, cluster, address, topic, version=None) -> None:
     known = desk.state.routes.data_version(address) or DataVersion()
-    broker = registration(address, broker_name=name, cluster_name=cluster)
+    broker = registration(
+        address, broker_name=name, cluster_name=cluster, ha_server_addr="127.0.0.1:15912"
+    )
     topics = announce({} if topic is None else {topic.topic_name: topic})
     version = version or DataVersion(known.timestamp_ms, known.counter + 1)
     finished(desk.state.routes.register(broker, topics, version, conn_id=1, now_ms=0))
