@@ -9,6 +9,7 @@ into the corpus that is checked in.
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,8 @@ FUZZED = ("storefmt", "remoting", "server.proxy")
 INPUT_SIZE_MAX = 8192
 INPUT_SECONDS_MAX = 5
 MEMORY_MIB_MAX = 640
+SANITIZED_MEMORY_MIB_MAX = 2560
+"""A sanitizer keeps what was freed, and surrounds what was not."""
 ALLOCATION_MIB_MAX = 96
 COLLECT_SIZE_MAX = 400
 
@@ -140,11 +143,12 @@ def _fuzz(name: str, keep: Path, seconds: int) -> int:
     seeds.mkdir(exist_ok=True)
     for number, data in enumerate([*target.seed_inputs(), *read_corpus(name)]):
         (seeds / f"{number:04d}").write_bytes(data)
+    is_sanitized = "libasan" in os.environ.get("LD_PRELOAD", "")
     arguments = [
         f"-max_total_time={seconds}",
         f"-max_len={INPUT_SIZE_MAX}",
         f"-timeout={INPUT_SECONDS_MAX}",
-        f"-rss_limit_mb={MEMORY_MIB_MAX}",
+        f"-rss_limit_mb={SANITIZED_MEMORY_MIB_MAX if is_sanitized else MEMORY_MIB_MAX}",
         f"-malloc_limit_mb={ALLOCATION_MIB_MAX}",
         f"-artifact_prefix={keep.with_name(name)}-",
     ]

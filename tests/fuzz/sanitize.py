@@ -1,12 +1,15 @@
 """Runs the tests of the kernels under AddressSanitizer and UBSan, in a copy of the tree.
 
     python -m tests.fuzz.sanitize [test files …]
+    python -m tests.fuzz.sanitize --fuzz SECONDS [targets …]     the fuzzer's input instead
 
 A kernel is C that reads bytes of strangers. Its tests feed it random, cut and flipped input and
 compare what comes out with Python; here they also fail on any access outside of a buffer and on
 undefined arithmetic. `make sanitize` runs it; so does the full tier, where gcc has the sanitizers.
+`make soak` lets atheris, too, find input for the fuzz targets that a kernel reads.
 """
 
+import argparse
 import os
 import re
 import shutil
@@ -37,6 +40,8 @@ TESTS: Final = (
     "tests/storefmt/formats/test_message_kernel.py",
     "tests/storefmt/formats/test_scan_kernel.py",
 )
+TARGETS: Final = ("sends", "sent", "send_frame", "answer", "frames", "log", "record", "index")
+"""The fuzz targets whose bytes a kernel reads."""
 FAULT: Final = re.compile(r"runtime error: .*|ERROR: AddressSanitizer: .*")
 
 
@@ -56,7 +61,17 @@ def libraries() -> list[str]:
 
 
 def sanitize(tests: tuple[str, ...] = TESTS) -> tuple[int, str, list[str]]:
-    """Build the kernels with the sanitizers and run tests; return exit code, output and faults."""
+    """Run tests of the kernels; return exit code, output and faults."""
+    return _sanitized("pytest", "-q", "-p", "no:cacheprovider", "-m", "not soak", *tests)
+
+
+def fuzz(seconds: int, targets: tuple[str, ...] = TARGETS) -> tuple[int, str, list[str]]:
+    """Fuzz targets for some seconds each; return exit code, output and faults."""
+    return _sanitized("tests.fuzz.run", "--seconds", str(seconds), *targets)
+
+
+def _sanitized(*module: str) -> tuple[int, str, list[str]]:
+    """Build the kernels with the sanitizers, and run a module of Python with them."""
     with tempfile.TemporaryDirectory(prefix="sanitized-") as scratch:
         tree = Path(scratch) / "tree"
         ignored = shutil.ignore_patterns(
@@ -74,18 +89,26 @@ def sanitize(tests: tuple[str, ...] = TESTS) -> tuple[int, str, list[str]]:
             "PYTHONPATH": str(tree),
             "MQ_SHARED": str(shared_directory()),
         }
-        run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not soak"]
-        done = subprocess.run([*run, *tests], cwd=tree, env=env, capture_output=True, text=True)
+        run = [sys.executable, "-m", *module]
+        done = subprocess.run(run, cwd=tree, env=env, capture_output=True, text=True)
     output = done.stdout + done.stderr
     return done.returncode, output, FAULT.findall(output)
 
 
 def main() -> int:
     """Print what the tests said; return 1 if one failed or a sanitizer spoke."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.sanitize", description=__doc__)
+    parser.add_argument("names", nargs="*", help="test files, or fuzz targets")
+    parser.add_argument("--fuzz", type=int, metavar="SECONDS", help="for each target")
+    options = parser.parse_args()
     if not libraries():
         print("gcc has no AddressSanitizer or UBSan here")
         return 1
-    code, output, faults = sanitize(tuple(sys.argv[1:]) or TESTS)
+    names = tuple(options.names)
+    if options.fuzz is None:
+        code, output, faults = sanitize(names or TESTS)
+    else:
+        code, output, faults = fuzz(options.fuzz, names or TARGETS)
     print(output)
     print(f"{len(faults)} faults", *faults, sep="\n")
     return 1 if code or faults else 0
