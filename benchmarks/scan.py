@@ -1,4 +1,4 @@
-"""Offline scan and decoding of a commit log, against plain CRCs and the Java decoder.
+"""Offline scan and decoding of a commit log, against plain CRCs, Java's decoder and a loop in Java.
 
     python -m benchmarks.scan                   logs of 1 GiB with large and small records
     python -m benchmarks.scan FILE              a commit log file of your own
@@ -178,9 +178,13 @@ def java_ways(path: Path) -> Iterator[dict[str, Way]]:
 
     try:
         yield {
-            "Java MessageDecoder, no body, in memory": lambda: ask("head"),
-            PEER: lambda: ask("body"),
-            PEER_READING: lambda: ask("file"),
+            "Java MessageDecoder, no body, in memory": lambda: ask("mapped decoder head"),
+            PEER: lambda: ask("mapped decoder body"),
+            PEER_READING: lambda: ask("file decoder body"),
+            "Java, a loop with crc: six columns, in memory": lambda: ask("mapped plain head"),
+            "Java, a loop with crc: six and body, in memory": lambda: ask("mapped plain body"),
+            "Java, a loop with crc: six columns, file": lambda: ask("file plain head"),
+            "Java, a loop with crc: six and body, file": lambda: ask("file plain body"),
         }
     finally:
         decoder.stdin.close()
