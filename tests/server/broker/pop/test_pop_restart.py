@@ -13,6 +13,7 @@ import pytest
 from remoting.codes import RequestCode
 from server.broker.config import BrokerRole
 from server.broker.pop import revive
+from server.runtime.clock import SystemClock
 from server.store.commitlog.flush import FlushJob
 from storefmt.config.tables import ConsumerOffsets
 from tests.server.broker.desk import GROUP, TOPIC, Desk, broker_settings, running
@@ -22,6 +23,18 @@ from tests.server.broker.pop.test_pop import REVIVE_LOG, open_count, sent
 from tests.waiting import eventually, until
 
 SHORT_MS = 1_500
+
+
+class Ahead(SystemClock):
+    """The clocks of this machine, and a time that a test goes ahead of them."""
+
+    ahead_ms = 0
+
+    def now_ms(self) -> int:
+        return super().now_ms() + self.ahead_ms
+
+    def steady_ms(self) -> int:
+        return super().steady_ms() + self.ahead_ms
 
 
 def bodies(popped: list[Popped]) -> list[bytes]:
@@ -213,15 +226,17 @@ async def test_slave_that_takes_over_knows_what_was_popped_and_what_was_acknowle
 async def test_retention_takes_what_was_popped_and_the_revive_log_goes_on(tmp_path: Path) -> None:
     config = broker_settings(tmp_path)
     config.store.file_reserved_time_h = 0
-    async with running(tmp_path, config=config) as desk:
+    clock = Ahead()
+    async with running(tmp_path, config=config, clock=clock) as desk:
         await sent(desk, 2)
         store = desk.app.broker.store
-        first = await pop(desk, max_msg_nums=1, invisible_time=6_000)
+        first = await pop(desk, max_msg_nums=1, invisible_time=600_000)
         await until(lambda: open_count(desk) == 1, what="the pop open")
         for _ in range(30):
             await desk.send(bytes(100_000))
         await desk.ask(RequestCode.DELETE_EXPIRED_COMMITLOG)
         await until(lambda: store.min_offset(TOPIC, 0) > 2, what="the first log file deleted")
+        clock.ahead_ms = 600_000
 
         await until(lambda: not open_count(desk), what="the pop closed")
         following = await pop(desk, max_msg_nums=1)
