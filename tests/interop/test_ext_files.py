@@ -23,9 +23,9 @@ from remoting.headers import QueryConsumeQueue
 from storefmt.formats.consumequeue import decode_entries
 from storefmt.formats.consumequeue_ext import ExtUnit, decode_units
 from tests.interop.conftest import Servers
+from tests.interop.kit.our_clients import make_topic
 from tests.interop.kit.servers import JavaSide, OurSide, Side, running_pair
 from tests.interop.kit.toolbox import Toolbox
-from tests.interop.test_filters import make_topic
 
 TOPIC = "ext_units"
 FILE_SIZE = 1_000
@@ -124,7 +124,7 @@ def stores(
     for name, side in sides.items():
         found[name] = tmp_path_factory.mktemp(f"ext-{name}") / "store"
         with running_pair(side, found[name], settings=SETTINGS, in_order=True) as servers:
-            make_topic(servers, TOPIC)
+            make_topic(servers, TOPIC, 2)
             fill(toolbox, servers, 0, 60)
     return found
 
