@@ -13,11 +13,11 @@ Source: broker/BrokerController.java, broker/BrokerStartup.java.
 import asyncio
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from remoting.aio.client import RemotingClient
 from remoting.aio.resources import Resources
@@ -116,8 +116,8 @@ class BrokerApp:
         self._expiry: asyncio.TimerHandle | None = None
         self._expiry_ms = 0
         self._flushed_ms = 0
-        self._flush_round: asyncio.Future[None] | None = None
-        """The last flush that the clock began; one that runs goes on while the broker stops."""
+        self._flushes: set[asyncio.Future[None]] = set()
+        """Flushes that the clock began; they go on while the broker stops."""
         self._is_stopping = False
 
     @property
@@ -286,10 +286,9 @@ class BrokerApp:
         await broker.turn.close()
         if self._replication is not None:
             await self._replication.stop()
-        # Flush first: state files may only count what is on the disk. The store begins no flush
-        # while one runs.
-        if self._flush_round is not None:
-            await self._flush_round
+        # Flush first: state files may only count what is on the disk. Neither the store nor the
+        # timer begins a flush while one runs.
+        await asyncio.gather(*self._flushes, return_exceptions=True)
         await self._run_job(broker.store.begin_flush())
         broker.settle()
         await self._run_timer_flush(broker.timer.flush_job(self._clock.now_ms(), at_end=True))
@@ -489,7 +488,14 @@ class BrokerApp:
                 LOG.error("the timer waits, its files cannot be used: %s", error)
 
     async def _flush_timers(self, now_ms: int) -> None:
-        await self._run_timer_flush(self.broker.timer.flush_job(now_ms))
+        await self._to_its_end(self._run_timer_flush(self.broker.timer.flush_job(now_ms)))
+
+    async def _to_its_end(self, flush: Coroutine[Any, Any, None]) -> None:
+        """Wait for a flush, which goes on when this wait is cancelled; ``stop`` waits for it."""
+        task = asyncio.ensure_future(flush)
+        self._flushes.add(task)
+        task.add_done_callback(self._flushes.discard)
+        await asyncio.shield(task)
 
     async def _run_timer_flush(self, job: TimerFlush | None) -> None:
         if job is not None:
@@ -531,8 +537,7 @@ class BrokerApp:
         # On a slave, replication flushes before it acknowledges.
         if not store.is_copy and (pages >= config.flush_commit_log_least_pages or is_thorough):
             self._flushed_ms = now_ms
-            self._flush_round = asyncio.ensure_future(self._run_job(store.begin_flush()))
-            await asyncio.shield(self._flush_round)
+            await self._to_its_end(self._run_job(store.begin_flush()))
 
     async def _clean(self, now_ms: int) -> None:
         cleaner = self.broker.store.cleaner

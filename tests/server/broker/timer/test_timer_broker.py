@@ -1,6 +1,7 @@
 """Timer messages on a running broker, over the wire."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +12,12 @@ from remoting.codes import LaterCode, RequestCode, ResponseCode, SerializeType
 from remoting.command import Command
 from remoting.headers import RecallMessage, RecallMessageResponse
 from remoting.recall import RecallHandle
+from server.store.timer.files import TimerFlush
 from storefmt.formats.message import Record
 from storefmt.formats.timer import TimerCheckpoint
 from storefmt.names import TIMER_TOPIC
 from tests.server.broker.desk import TOPIC, Desk, running, send
+from tests.waiting import until as waited
 
 FILES = ("timerwheel", "timerlog", "config/timercheck", "config/timermetrics")
 
@@ -150,6 +153,29 @@ async def test_nothing_of_a_timer_exists_before_the_first_message(tmp_path: Path
         assert desk.app.broker.topics.get(TIMER_TOPIC) is not None
         await entered(desk, 1)
     assert [name for name in FILES if (tmp_path / name).exists()] == list(FILES)
+
+
+async def test_a_timer_flush_that_runs_when_the_broker_stops_is_completed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, began, may_end = TimerFlush.run, threading.Event(), threading.Event()
+
+    def slow(job: TimerFlush) -> None:
+        began.set()
+        assert may_end.wait(10)
+        run(job)
+
+    monkeypatch.setattr(TimerFlush, "run", slow)
+    async with running(tmp_path) as desk:
+        await desk.create_topic()
+        await desk.send(properties="TIMER_DELAY_SEC\x01100")
+        await entered(desk, 1)
+        await waited(began.is_set, what="a flush of the timer")
+        # Long after the periodic tasks were told to end.
+        asyncio.get_running_loop().call_later(0.5, may_end.set)
+
+    data = (tmp_path / "config/timercheck").read_bytes()
+    assert TimerCheckpoint.decode(data).queue_offset == 1
 
 
 async def test_pending_messages_outlive_a_stop(tmp_path: Path) -> None:
