@@ -107,8 +107,8 @@ def drive(
     results: dict[str, Result] = {}
 
     def now() -> tuple[float, ...]:
-        own_s = servers.cpu_s(program.pid)
-        return cpu_s(program.pid), beside_cpu_s(), own_s, servers.idle_s(), time.monotonic()
+        own_s, (_, idle_s) = servers.cpu_s(program.pid), servers.machine_s()
+        return cpu_s(program.pid), beside_cpu_s(), own_s, idle_s, time.monotonic()
 
     begin: tuple[float, ...] = ()
     for line in program.stdout:

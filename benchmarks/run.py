@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Protocol
 
 from benchmarks.loads import TITLES, Result, compile_load, drive, java_command
-from benchmarks.servers import CLOCK_TICKS, SYNC_MASTER, side
+from benchmarks.servers import SYNC_MASTER, machine_s, side
 from benchmarks.telling import tell
 
 LOADS = ["sync:1", "sync:16", "sync:64", "async:256", "batch:8", "push", "pull", "listen:5"]
@@ -76,11 +76,11 @@ def loaded(
     """Put every load of a load program on one side."""
     idle_mb = running.heap_mb()
     begin = time.monotonic()
-    busy_s, servers_s = _busy_s(), running.cpu_s() + slave_cpu_s()
+    (busy_s, _), servers_s = machine_s(), running.cpu_s() + slave_cpu_s()
     results, own_s = drive(
         command, name=running.name, cpu_s=lambda _: running.cpu_s(), beside_cpu_s=slave_cpu_s
     )
-    others_s = _busy_s() - busy_s - own_s - (running.cpu_s() + slave_cpu_s() - servers_s)
+    others_s = machine_s()[0] - busy_s - own_s - (running.cpu_s() + slave_cpu_s() - servers_s)
     return Round(
         results,
         running.started_s,
@@ -88,11 +88,6 @@ def loaded(
         running.heap_mb(),
         max(0.0, others_s / (time.monotonic() - begin)),
     )
-
-
-def _busy_s() -> float:
-    fields = [int(text) for text in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
-    return (sum(fields[:8]) - fields[3] - fields[4]) / CLOCK_TICKS
 
 
 def head(rounds: dict[str, list[Round]], options: argparse.Namespace, *, what: str) -> str:

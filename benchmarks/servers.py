@@ -38,10 +38,11 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS
 
 
-def idle_s() -> float:
-    """Return the CPU seconds for which all cores together had nothing to do."""
-    fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()
-    return (int(fields[4]) + int(fields[5])) / CLOCK_TICKS
+def machine_s() -> tuple[float, float]:
+    """Return the CPU seconds for which all cores together were busy, and had nothing to do."""
+    ticks = [int(text) for text in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    idle = ticks[3] + ticks[4]
+    return (sum(ticks) - idle) / CLOCK_TICKS, idle / CLOCK_TICKS
 
 
 def heap_mb(pid: int) -> float:
