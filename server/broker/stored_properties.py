@@ -132,7 +132,14 @@ def _is_delayed(named: Mapping[str, str]) -> bool:
     return not level.removeprefix("-").isdecimal() or int(level) > 0
 
 
-def put_again(record: Record, named: Mapping[str, str], *, topic: str, queue_id: int) -> PutMessage:
+def put_again(
+    record: Record,
+    named: Mapping[str, str],
+    *,
+    topic: str,
+    queue_id: int,
+    properties: bytes | None = None,
+) -> PutMessage:
     """Return a stored message as the broker puts it again, under another topic.
 
     Body, flags, hosts, birth and reconsume times are those of the record; it prepares nothing.
@@ -142,13 +149,14 @@ def put_again(record: Record, named: Mapping[str, str], *, topic: str, queue_id:
         named: its properties now, in the map's insertion order.
         topic: where it goes.
         queue_id: the queue of that topic.
+        properties: ``named`` as they are stored; None writes them in the order of Java's map.
     """
     return PutMessage(
         topic,
         topic.encode(),
         queue_id,
         record.body,
-        in_java_order(named).encode(),
+        in_java_order(named).encode() if properties is None else properties,
         record.flag,
         record.sys_flag,
         record.born_ms,

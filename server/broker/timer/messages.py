@@ -260,9 +260,8 @@ def rolled(found: Waiting, *, enqueue_ms: int, now_ms: int) -> PutMessage:
 
 
 def _waited(record: Record, named: dict[str, str], *, topic: str, queue_id: int) -> PutMessage:
-    message = put_again(record, named, topic=topic, queue_id=queue_id)
-    message.properties = written(named)
-    return message
+    properties = written(named)
+    return put_again(record, named, topic=topic, queue_id=queue_id, properties=properties)
 
 
 def recall_handle(message: PutMessage, out_ms: str, *, broker_name: str) -> str | None:
