@@ -288,7 +288,9 @@ class BrokerApp:
             await self._replication.stop()
         # Flush first: state files may only count what is on the disk. Neither the store nor the
         # timer begins a flush while one runs.
-        await asyncio.gather(*self._flushes, return_exceptions=True)
+        for error in await asyncio.gather(*self._flushes, return_exceptions=True):
+            if error is not None:
+                LOG.error("a flush that ran when the broker stopped failed", exc_info=error)
         await self._run_job(broker.store.begin_flush())
         broker.settle()
         await self._run_timer_flush(broker.timer.flush_job(self._clock.now_ms(), at_end=True))

@@ -1,9 +1,14 @@
 """A real broker on a loopback port with a small store, and a client to drive it."""
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from remoting.aio.client import RemotingClient
 from remoting.bodies import (
@@ -22,10 +27,13 @@ from remoting.headers import CreateTopic, PullMessage, SendMessageV2, UpdateCons
 from server.broker.app import BrokerApp
 from server.broker.config import BrokerConfig
 from server.runtime.clock import Clock, SystemClock
+from server.store.commitlog.flush import FlushJob
 from server.store.config import FlushDiskType, StoreConfig
+from server.store.timer.files import TimerFlush
 from storefmt.formats.javahash import string_hash
 from storefmt.formats.message import Record, decode_records
 from tests.server.namesrv.desk import serving
+from tests.waiting import until
 
 GROUP = "G"
 TOPIC = "T"
@@ -232,6 +240,32 @@ async def running(
     finally:
         await client.close()
         await app.stop()
+
+
+class HeldBack:
+    """Jobs of one class, each of which begins and then waits until ``let_go``.
+
+    Args:
+        monkeypatch: undoes it at the end of the test.
+        job: the class; its ``run`` is what a thread calls.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, job: type[FlushJob | TimerFlush]) -> None:
+        self._began, self._may_end = threading.Event(), threading.Event()
+        run = job.run
+
+        def held(job: Any) -> None:
+            self._began.set()
+            assert self._may_end.wait(10)
+            run(job)
+
+        monkeypatch.setattr(job, "run", held)
+
+    async def let_go_during_the_stop(self) -> None:
+        """Wait until a job runs; let it end when the broker, told to stop now, waits for it."""
+        await until(self._began.is_set, what="a job")
+        # Long after the periodic tasks were told to end.
+        asyncio.get_running_loop().call_later(0.5, self._may_end.set)
 
 
 @asynccontextmanager

@@ -3,9 +3,7 @@
 A crash is a copy of the store of a running broker: what a SIGKILL leaves.
 """
 
-import asyncio
 import shutil
-import threading
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,7 @@ from server.broker.pop import revive
 from server.runtime.clock import SystemClock
 from server.store.commitlog.flush import FlushJob
 from storefmt.config.tables import ConsumerOffsets
-from tests.server.broker.desk import GROUP, TOPIC, Desk, broker_settings, running
+from tests.server.broker.desk import GROUP, TOPIC, Desk, HeldBack, broker_settings, running
 from tests.server.broker.ha.pairs import Pair, equal_ends, state_of
 from tests.server.broker.pop.popdesk import Popped, ack, ask_pop, pop
 from tests.server.broker.pop.test_pop import REVIVE_LOG, open_count, sent
@@ -138,22 +136,13 @@ async def test_a_flush_that_runs_when_the_broker_stops_is_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same, where the clock began a flush just before the stop."""
-    run, began, may_end = FlushJob.run, threading.Event(), threading.Event()
-
-    def slow(job: FlushJob) -> None:
-        began.set()
-        assert may_end.wait(10)
-        run(job)
-
-    monkeypatch.setattr(FlushJob, "run", slow)
+    flushes = HeldBack(monkeypatch, FlushJob)
     async with running(tmp_path) as desk:
         await sent(desk, 3)
         await pop(desk)
         await until(lambda: open_count(desk) == 1, what="the pop open")
         await desk.commit(0)
-        await until(began.is_set, what="a flush")
-        # Long after the periodic tasks were told to end.
-        asyncio.get_running_loop().call_later(0.5, may_end.set)
+        await flushes.let_go_during_the_stop()
     async with running(tmp_path) as desk:
         assert bodies(await pop(desk)) == [b"0", b"1", b"2"]
 

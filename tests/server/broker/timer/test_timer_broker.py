@@ -1,7 +1,6 @@
 """Timer messages on a running broker, over the wire."""
 
 import asyncio
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +15,7 @@ from server.store.timer.files import TimerFlush
 from storefmt.formats.message import Record
 from storefmt.formats.timer import TimerCheckpoint
 from storefmt.names import TIMER_TOPIC
-from tests.server.broker.desk import TOPIC, Desk, running, send
-from tests.waiting import until as waited
+from tests.server.broker.desk import TOPIC, Desk, HeldBack, running, send
 
 FILES = ("timerwheel", "timerlog", "config/timercheck", "config/timermetrics")
 
@@ -158,21 +156,12 @@ async def test_nothing_of_a_timer_exists_before_the_first_message(tmp_path: Path
 async def test_a_timer_flush_that_runs_when_the_broker_stops_is_completed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, began, may_end = TimerFlush.run, threading.Event(), threading.Event()
-
-    def slow(job: TimerFlush) -> None:
-        began.set()
-        assert may_end.wait(10)
-        run(job)
-
-    monkeypatch.setattr(TimerFlush, "run", slow)
+    flushes = HeldBack(monkeypatch, TimerFlush)
     async with running(tmp_path) as desk:
         await desk.create_topic()
         await desk.send(properties="TIMER_DELAY_SEC\x01100")
         await entered(desk, 1)
-        await waited(began.is_set, what="a flush of the timer")
-        # Long after the periodic tasks were told to end.
-        asyncio.get_running_loop().call_later(0.5, may_end.set)
+        await flushes.let_go_during_the_stop()
 
     data = (tmp_path / "config/timercheck").read_bytes()
     assert TimerCheckpoint.decode(data).queue_offset == 1
