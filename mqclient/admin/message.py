@@ -137,6 +137,9 @@ class MessageCalls(AdminCalls):
     ) -> bodies.ConsumeMessageDirectlyResult:
         """Let a connected consumer consume one stored message, and return how that ended.
 
+        Args:
+            offset_id: of the message.
+
         Raises:
             BrokerRefused: code 1 when the client is not connected, 207 when it does not answer.
         """
