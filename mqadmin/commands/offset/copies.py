@@ -80,7 +80,8 @@ async def clone_offsets(call: Call, *, source: str, target: str, topic: tuple[st
     return await _store(
         call,
         wanted,
-        places.values(),
+        groups=[target],
+        addresses=places.values(),
         title=f"offset clone {source} {target}",
         question=lambda count: f"give group {target} {count} offsets of {source}?",
         missing="no queue any more",
@@ -196,12 +197,13 @@ async def import_offsets(
     """
     wanted = _wanted(file, call.console.text_of(file), groups=group, broker=broker)
     admin = await call.admin()
-    names = ", ".join(sorted({name for name, _ in wanted}))
+    groups = sorted({name for name, _ in wanted})
     return await _store(
         call,
         wanted,
-        [place.address for place in await masters(admin, every=True)],
-        question=lambda count: f"store {count} offsets of {names}?",
+        groups=groups,
+        addresses=[place.address for place in await masters(admin, every=True)],
+        question=lambda count: f"store {count} offsets of {', '.join(groups)}?",
         missing="no such queue",
     )
 
@@ -209,8 +211,9 @@ async def import_offsets(
 async def _store(
     call: Call,
     wanted: Wanted,
-    addresses: Collection[str],
     *,
+    groups: Collection[str],
+    addresses: Collection[str],
     question: Callable[[int], str],
     missing: str,
     title: str = "",
@@ -218,6 +221,7 @@ async def _store(
     """Store what is wanted and return a row a queue.
 
     Args:
+        groups: those that get offsets, of which no member may be online.
         addresses: of the masters, where members would be connected.
         question: what is asked before so many offsets are stored.
         missing: what is said of queues that are not there.
@@ -235,7 +239,6 @@ async def _store(
     if call.dry_run:
         rows = [row_of(group, move, WOULD_CHANGE) for group, move in planned]
         return Outcome(rows, exit_code=exit_code, notes=notes)
-    groups = sorted({group for group, _ in wanted})
     for group in groups:
         await check_offline(admin, group, addresses)
     await call.confirm(question(len(planned)))
