@@ -65,7 +65,11 @@ async def test_crash_forgets_no_message_and_repeats_none_that_was_acknowledged(
     tmp_path: Path, sync: bool
 ) -> None:
     """The saved offsets are older than all pops, so the log alone knows of them."""
-    async with running(tmp_path / "a", sync=sync) as desk:
+    # A test may take longer than the five seconds after which offsets are saved.
+    never_ms = 3_600_000
+    async with running(
+        tmp_path / "a", sync=sync, flush_consumer_offset_interval_ms=never_ms
+    ) as desk:
         await sent(desk, 6)
         first = await pop(desk, max_msg_nums=4, invisible_time=SHORT_MS)
         await ack(desk, first[0].handle)
