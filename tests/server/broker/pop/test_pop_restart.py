@@ -56,8 +56,18 @@ async def popped_until_empty(desk: Desk, count: int) -> list[bytes]:
 
 
 def crash_image(running: Path, image: Path) -> None:
-    """Copy the store of a running broker; a file that it is about to rename is not there yet."""
-    shutil.copytree(running, image, ignore=shutil.ignore_patterns("*.tmp"))
+    """Copy the store of a running broker; a file that it is about to rename is not there yet.
+
+    A kill leaves the files of one moment. Where one was renamed during the copy, it is made again.
+    """
+    for _ in range(100):
+        try:
+            shutil.copytree(running, image, ignore=shutil.ignore_patterns("*.tmp"))
+        except shutil.Error:
+            shutil.rmtree(image)
+        else:
+            return
+    raise AssertionError(f"{running} changes all the time")
 
 
 @pytest.mark.parametrize("sync", [False, True])
