@@ -37,7 +37,7 @@ BOTTOM: Final = 40
 STYLE: Final = """
 text{font:12px sans-serif;fill:#444}line{stroke:#bbb}polyline{fill:none;stroke-width:2}
 .ours{stroke:#0b6e4f;fill:#0b6e4f}.java{stroke:#b5532a;fill:#b5532a}polyline.ours,polyline.java{fill:none}
-text.ours,text.java{stroke:none}.p99{stroke-dasharray:6 3}.p999{stroke-dasharray:2 3}
+text.ours,text.java{stroke:none}.p99,.pulled{stroke-dasharray:6 3}.p999{stroke-dasharray:2 3}
 @media(prefers-color-scheme:dark){text{fill:#ccc}line{stroke:#555}.ours{stroke:#4fd1a5;fill:#4fd1a5}
 .java{stroke:#f0a070;fill:#f0a070}}
 """

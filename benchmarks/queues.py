@@ -1,7 +1,7 @@
 """What many queues cost: puts, memory, a stop, and starts after a stop and after a kill.
 
     python -m benchmarks.queues --directory /some/disk             8 and 50,000 queues
-    python -m benchmarks.queues --directory /some/disk --curve     8, 100, ... of 50,000 queues
+    python -m benchmarks.queues --directory /some/disk --curve     1, 8, 100, ... of 50,000 queues
 
 Each step is a process of its own, so that no memory is counted twice. ``8 of n`` puts into
 8 queues of a store that has n; ``all`` puts into every one in turn, with the upkeep of a
@@ -10,7 +10,8 @@ of a noisy machine: compare lines of one run.
 
 ``--curve`` puts into more and more queues of one store by turns, without upkeep. Beside each
 rate stands that of as many message objects, in the same order, for 8 queues: what they differ
-in is the queues, and what both lack beside the first line is the cache of the benchmark itself.
+in is the queues, and what both lack beside the line of 8 is the cache of the benchmark itself.
+``--pictures docs`` draws the rates.
 """
 
 import argparse
@@ -23,6 +24,7 @@ import sys
 import time
 from pathlib import Path
 
+from benchmarks.curves import Line, picture
 from server.store.config import StoreConfig
 from server.store.results import PutMessage
 from server.store.store import MessageStore
@@ -32,7 +34,9 @@ HOST = pack_host("127.0.0.1", 10911)
 QUEUES_A_TOPIC = 500
 START_MS = 1_700_000_000_000
 PUTS = 200_000
-CURVE = (8, 100, 1_000, 5_000)
+CURVE = (1, 8, 100, 1_000, 5_000)
+FEW = 8
+"""The queues with which the others are compared."""
 TURN = 64
 KILL = 9
 KILLED = ("kill", "all, kill")
@@ -101,15 +105,19 @@ def step(root: Path, what: str, queues: int) -> None:
     print(f"{line}, close {time.perf_counter() - begin_s:6.2f} s", flush=True)
 
 
-def curve(root: Path, queues: int, rounds: int) -> None:
-    """Put into more and more queues by turns; print the highest rates of all rounds."""
+def curve(root: Path, queues: int, rounds: int) -> list[tuple[float, float]]:
+    """Put into more and more queues by turns; print the highest rates of all rounds.
+
+    Returns:
+        (queues, puts a second of CPU time) for queues in turn.
+    """
     config = StoreConfig(store_path_root_dir=root, mapped_file_size_commit_log=1 << 28)
     store = MessageStore.open(config, now_ms=int(time.time() * 1_000))
     orders = {f"{count:,}": list(range(count)) for count in CURVE if count < queues}
     orders[f"{queues:,}"] = list(range(queues))
     orders[f"{queues:,} shuffled"] = random.Random(1).sample(range(queues), queues)
     # Objects made in order and used in another one, as those of a store are.
-    spread, near = [message(n) for n in range(queues)], [message(n % 8) for n in range(queues)]
+    spread, near = [message(n) for n in range(queues)], [message(n % FEW) for n in range(queues)]
     put(store, queues, spread)
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in orders}
     for _ in range(rounds):
@@ -122,14 +130,18 @@ def curve(root: Path, queues: int, rounds: int) -> None:
             )
             upkeep(store, int(time.time() * 1_000))
     store.close(int(time.time() * 1_000))
-    first = max(rate for rate, _ in found[f"{CURVE[0]:,}"])
+    few = max(rate for rate, _ in found[f"{FEW:,}"])
+    points: list[tuple[float, float]] = []
     for name, rates in found.items():
         rate, beside = (max(column) for column in zip(*rates, strict=True))
         print(
-            f"{name:16s} {rate:9,.0f} puts a CPU s, {rate / first:.2f} of 8 queues; "
+            f"{name:16s} {rate:9,.0f} puts a CPU s, {rate / few:.2f} of 8 queues; "
             f"{beside:9,.0f} by as many messages for 8, {rate / beside:.2f} of that",
             flush=True,
         )
+        if name.replace(",", "").isdecimal():
+            points.append((len(orders[name]), rate))
+    return points
 
 
 def main() -> None:
@@ -138,6 +150,7 @@ def main() -> None:
     parser.add_argument("--directory", type=Path, required=True)
     parser.add_argument("--queues", type=int, nargs="*", default=[8, 50_000])
     parser.add_argument("--curve", action="store_true", help="rates only, in one process")
+    parser.add_argument("--pictures", type=Path, help="draw bench-queues.svg of --curve there")
     parser.add_argument("--rounds", type=int, default=20, help="of --curve")
     parser.add_argument("--step", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -146,8 +159,12 @@ def main() -> None:
         step(root, options.step, options.queues[0])
         return
     if options.curve:
-        curve(root, max(options.queues), options.rounds)
+        points = curve(root, max(options.queues), options.rounds)
         shutil.rmtree(root)
+        if options.pictures is not None:
+            title = "Puts a second of CPU time into queues in turn, store alone"
+            drawn = picture(title, "queues", [Line("ours", "ours", points)])
+            (options.pictures / "bench-queues.svg").write_text(drawn)
         return
     for queues in options.queues:
         print(f"{queues:,} queues", flush=True)

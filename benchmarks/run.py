@@ -29,6 +29,8 @@ from benchmarks.servers import SYNC_MASTER, machine_s, side
 from benchmarks.telling import tell
 
 LOADS = ["sync:1", "sync:16", "sync:64", "async:256", "batch:8", "push", "pull", "listen:5"]
+IDLE_S = 20.0
+"""How long a side has nothing to do before the loads; CPU is counted in steps of 10 ms."""
 
 
 class Running(Protocol):
@@ -56,6 +58,8 @@ class Round:
     results: dict[str, Result]
     started_s: float
     idle_mb: float
+    idle_percent: float
+    """CPU of the servers before the loads, in percent of a core."""
     heap_mb: float
     others_cpus: float
     """CPUs that other processes of the machine kept busy meanwhile."""
@@ -74,7 +78,9 @@ def loaded(
     running: Running, command: list[str], slave_cpu_s: Callable[[], float] = lambda: 0.0
 ) -> Round:
     """Put every load of a load program on one side."""
-    idle_mb = running.heap_mb()
+    idle_mb, idle_cpu_s = running.heap_mb(), running.cpu_s()
+    time.sleep(IDLE_S)
+    idle_percent = 100 * (running.cpu_s() - idle_cpu_s) / IDLE_S
     begin = time.monotonic()
     (busy_s, _), servers_s = machine_s(), running.cpu_s() + slave_cpu_s()
     results, own_s = drive(
@@ -85,6 +91,7 @@ def loaded(
         results,
         running.started_s,
         idle_mb,
+        idle_percent,
         running.heap_mb(),
         max(0.0, others_s / (time.monotonic() - begin)),
     )
@@ -118,6 +125,7 @@ def table(rounds: dict[str, list[Round]], loads: Iterable[str]) -> str:
     for title, field in (
         ("start to serving, s", "started_s"),
         ("memory beyond mappings, idle, MB", "idle_mb"),
+        ("CPU, idle, % of a core", "idle_percent"),
         ("memory beyond mappings, after the loads, MB", "heap_mb"),
     ):
         of_peer = _median(getattr(r, field) for r in peer)
