@@ -75,19 +75,20 @@ async def test_crash_forgets_no_message_and_repeats_none_that_was_acknowledged(
     tmp_path: Path, sync: bool
 ) -> None:
     """The saved offsets are older than all pops, so the log alone knows of them."""
+    config = Path("config", "consumerOffset.json")
     # A test may take longer than the five seconds after which offsets are saved.
     never_ms = 3_600_000
     async with running(
         tmp_path / "a", sync=sync, flush_consumer_offset_interval_ms=never_ms
     ) as desk:
+        # A file that is missing at a start is written soon after it.
+        await until((tmp_path / "a" / config).exists, what="offsets saved")
         await sent(desk, 6)
         first = await pop(desk, max_msg_nums=4, invisible_time=SHORT_MS)
         await ack(desk, first[0].handle)
         await ack(desk, first[2].handle)
         crash_image(tmp_path / "a", tmp_path / "b")
-    file = tmp_path / "b" / "config" / "consumerOffset.json"
-    # Without the file nothing is saved, which is older than all pops, too.
-    saved = file.read_text() if file.exists() else ""
+    saved = (tmp_path / "b" / config).read_text()
     async with running(tmp_path / "b", sync=sync) as desk:
         at_once = await pop(desk)
         for one in at_once:
