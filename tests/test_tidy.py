@@ -23,6 +23,12 @@ FUNCTION_LINES_MAX = 60
 DEPTH_MAX = 4
 
 
+SHARED_CLASS_NAMES: dict[str, str] = {}
+"""Class names that two packages have, and why; all others name one class."""
+PROTOBUF_ROOM = "server/proxy/protocol"
+"""Its classes have the names of RocketMQ's protobuf messages."""
+
+
 def in_packages() -> Iterator[Path]:
     return (path for path in SOURCES if path.relative_to(REPOSITORY).parts[0] in PACKAGES)
 
@@ -75,6 +81,20 @@ def test_no_page_holds_an_unfinished_merge() -> None:
     ]
 
     assert found == []
+
+
+def test_a_public_class_name_stands_for_one_class() -> None:
+    places: dict[str, list[str]] = {}
+    for path in in_packages():
+        place = str(path.relative_to(REPOSITORY))
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                if not place.startswith(PROTOBUF_ROOM):
+                    places.setdefault(node.name, []).append(place)
+
+    shared = {name: found for name, found in places.items() if len(found) > 1}
+
+    assert shared.keys() == SHARED_CLASS_NAMES.keys(), shared
 
 
 def too_long(path: Path) -> Iterator[str]:
