@@ -33,8 +33,8 @@ from storefmt.formats.message import Record, decode_record
 from storefmt.formats.scan import (
     Damage,
     End,
-    Found,
     LogFile,
+    RecordStarts,
     misnamed,
     misplaced,
     next_start,
@@ -93,8 +93,8 @@ OnEnd = Callable[[str, End], None]
 """Is called with the name of a file and the end of its data."""
 
 
-class Maker(Protocol):
-    """Makes record batches from the records of one file, in one of the ways of ``ways``."""
+class BatchMaker(Protocol):
+    """Makes record batches from the records of one file, in one of the kernels of ``kernels``."""
 
     @property
     def gathers(self) -> bool:
@@ -104,31 +104,31 @@ class Maker(Protocol):
     def take(self) -> Any: ...
 
 
-class Way(NamedTuple):
+class ColumnKernel(NamedTuple):
     """A way to make columns; ``maker`` takes schema, file name, check_crc, rows_max."""
 
     window_size: int
-    maker: Callable[[Any, str, bool, int], Maker]
+    maker: Callable[[Any, str, bool, int], BatchMaker]
 
 
-def ways() -> dict[str, Way]:
-    """Return the ways that are here by name: ``pure``, ``compiled`` if it was built."""
+def kernels() -> dict[str, ColumnKernel]:
+    """Return the kernels that are here by name: ``pure``, ``compiled`` if it was built."""
     # What is done to a whole slice at once pays for large slices, what is done record by
     # record for those that stay in the cache of the core.
-    found = {"pure": Way(8 << 20, PlainColumns)}
+    found = {"pure": ColumnKernel(8 << 20, PlainColumns)}
     try:
         from storefmt.arrow.columns_compiled import CompiledColumns
     except ImportError:
         return found
-    return {**found, "compiled": Way(1 << 20, CompiledColumns)}
+    return {**found, "compiled": ColumnKernel(1 << 20, CompiledColumns)}
 
 
-_way = chosen(ways())
+_kernel = chosen(kernels())
 
 
 def has_kernel() -> bool:
     """Return whether columns are decoded by the compiled kernel, as fast as they can be."""
-    return _way.maker is not PlainColumns
+    return _kernel.maker is not PlainColumns
 
 
 def schema_of(columns: Sequence[str] = DEFAULT_COLUMNS) -> Any:
@@ -181,12 +181,12 @@ def iter_batches(
         with LogFile(path) as file:
             stop = file.size if end is None else min(end - file.base, file.size)
             place = place_in_log(path, file)
-            told = _Told(on_damage, on_end)
+            told = _Listeners(on_damage, on_end)
             if wrong := misnamed(file, place.base):
                 told.tell(file.name, wrong, is_here=start <= file.base)
             if place.is_double:
                 continue
-            maker = _way.maker(schema, file.name, check_crc, rows_max)
+            maker = _kernel.maker(schema, file.name, check_crc, rows_max)
             scan = _FileScan(file, place.base, maker, _Limits(rows_max, bytes_max), told)
             yield from scan.batches(max(start - file.base, 0), stop)
 
@@ -225,7 +225,7 @@ def batch_of(
     buffer: Bytes = np.zeros(len(data) + PAD_SIZE, dtype=np.uint8)
     buffer[: len(data)] = np.frombuffer(data, dtype=np.uint8)
     starts, behind = scan_log(buffer.data, 0, len(data))
-    maker = _way.maker(schema, "", check_crc, max(len(starts), 1))
+    maker = _kernel.maker(schema, "", check_crc, max(len(starts), 1))
     good = maker.add(buffer, np.frombuffer(starts, dtype=np.int64), None) if len(starts) else 0
     if good < len(starts) or behind < len(data):
         bad = starts[good] if good < len(starts) else behind
@@ -242,7 +242,7 @@ class _Limits(NamedTuple):
     size: int
 
 
-class _Told(NamedTuple):
+class _Listeners(NamedTuple):
     """Who hears of what is no record."""
 
     damage: OnDamage | None
@@ -260,7 +260,7 @@ class _FileScan:
     """One pass over a range of one file, window by window, in one buffer."""
 
     def __init__(
-        self, file: LogFile, base: int, maker: Maker, limits: _Limits, told: _Told
+        self, file: LogFile, base: int, maker: BatchMaker, limits: _Limits, told: _Listeners
     ) -> None:
         self._file = file
         self._base = base
@@ -276,14 +276,14 @@ class _FileScan:
         pos = self._first_start(first, stop)
         if pos >= stop:
             return
-        window_size = _way.window_size
+        window_size = _kernel.window_size
         while pos < stop:
             starts, behind = self._read(pos, window_size)
             if behind == 0 and window_size < WINDOW_SIZE:
                 # Perhaps a large record.
                 window_size = WINDOW_SIZE
                 continue
-            window_size = _way.window_size
+            window_size = _kernel.window_size
             inside = bisect.bisect_left(starts, stop - pos)
             if inside < len(starts):
                 behind = starts[inside]
@@ -383,7 +383,7 @@ class _FileScan:
         found = next_start(file.read, first, base=self._base, end=stop, data_after=file.data_after)
         return stop if found is None else found
 
-    def _read(self, pos: int, window_size: int) -> Found:
+    def _read(self, pos: int, window_size: int) -> RecordStarts:
         size = min(window_size, self._file.size - pos)
         if len(self._buffer) < size + PAD_SIZE:
             self._buffer = np.empty(size + PAD_SIZE, dtype=np.uint8)

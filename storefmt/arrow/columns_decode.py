@@ -52,7 +52,7 @@ def _lane_dtype(v6: int) -> np.dtype[np.void]:
     """Return the struct of a head; a HOST becomes ``<name>`` and its ``<name>_port``."""
     fields: list[tuple[str, str]] = []
     for field in _HEAD.fields:
-        if field.kind is layout.Kind.HOST:
+        if field.kind is layout.HOST:
             size = layout.HOST_V6_SIZE if v6 & field.v6_bit else layout.HOST_V4_SIZE
             fields += [(field.name, f"V{size - _PORT_SIZE}"), (f"{field.name}_port", ">i4")]
         else:

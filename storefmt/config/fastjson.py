@@ -40,8 +40,18 @@ from storefmt.config.fastjson_reader import (
 from storefmt.errors import ConfigDamaged
 
 __all__ = [
-    "DEPTH_MAX", "Dialect", "Json", "Key", "ObjectKey", "Written", "be_patient", "dialect_of",
-    "dumps", "java_double", "loads", "object_key",
+    "DEPTH_MAX",
+    "Dialect",
+    "Json",
+    "JsonText",
+    "Key",
+    "ObjectKey",
+    "be_patient",
+    "dialect_of",
+    "dumps",
+    "java_double",
+    "loads",
+    "object_key",
 ]  # fmt: skip
 
 
@@ -89,7 +99,7 @@ def dialect_of(text: str | bytes) -> Dialect:
     return Dialect.FASTJSON if found is None else Dialect.FASTJSON2
 
 
-class Written(str):
+class JsonText(str):
     """The text of a value, which ``dumps`` made for the place where it stands now."""
 
     __slots__ = ()
@@ -212,7 +222,7 @@ def _write(value: Json, parts: list[str], line: str, two: bool) -> None:
     elif value is True or value is False:
         parts.append("true" if value else "false")
     elif isinstance(value, str):
-        parts.append(value if type(value) is Written else _quoted(value))
+        parts.append(value if type(value) is JsonText else _quoted(value))
     elif isinstance(value, int):
         parts.append(str(value))
     elif isinstance(value, float):

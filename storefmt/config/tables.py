@@ -27,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
-from storefmt.config.fastjson import Dialect, Json, Key, Written, dialect_of, dumps, loads
+from storefmt.config.fastjson import Dialect, Json, JsonText, Key, dialect_of, dumps, loads
 from storefmt.config.jsonvalues import (
     as_counts,
     as_number,
@@ -361,7 +361,7 @@ class TopicTexts:
     def __init__(self) -> None:
         self.made_count = 0
         """Texts that were made so far."""
-        self._texts: dict[str, tuple[TopicConfig, Written]] = {}
+        self._texts: dict[str, tuple[TopicConfig, JsonText]] = {}
 
     def take(self, table: TopicTable) -> dict[Key, Json]:
         """Return the text of each topic of a table, and forget those of others."""
@@ -371,7 +371,7 @@ class TopicTexts:
             # The same object: a topic does not change, it is replaced.
             if found is None or found[0] is not topic:
                 text = dumps(topic.to_json(), pretty=True, dialect=table.dialect, depth=2)
-                found = topic, Written(text)
+                found = topic, JsonText(text)
                 self.made_count += 1
             self._texts[name] = found
         return {name: text for name, (_, text) in self._texts.items()}

@@ -62,9 +62,9 @@ SIZE_HOLDS: Final = (DamageKind.BAD_CRC, DamageKind.BAD_TEXT)
 Read = Callable[[int, int], bytes]
 """Takes a position and a size in a file; gives fewer bytes only at the end of the file."""
 # Named as text: an array type takes no parameter before Python 3.12.
-Found: TypeAlias = "tuple[array[int], int]"
+RecordStarts: TypeAlias = "tuple[array[int], int]"
 """Where records start, and the position behind the last of them."""
-Scan = Callable[[memoryview, int, int, bool], Found]
+Scan = Callable[[memoryview, int, int, bool], RecordStarts]
 
 
 class Blank(NamedTuple):
@@ -92,7 +92,9 @@ class Damage(NamedTuple):
 LogItem = Record | Blank | End | Damage
 
 
-def scan_log(data: bytes | memoryview, pos: int, end: int, *, check_crc: bool = False) -> Found:
+def scan_log(
+    data: bytes | memoryview, pos: int, end: int, *, check_crc: bool = False
+) -> RecordStarts:
     """Return where records start; only sizes, magics and (if asked) CRCs are checked.
 
     Args:
@@ -113,7 +115,7 @@ def scan_log(data: bytes | memoryview, pos: int, end: int, *, check_crc: bool = 
     return _scan(memoryview(data), pos, end, check_crc)
 
 
-def scan_pure(data: memoryview, pos: int, end: int, check_crc: bool) -> Found:
+def scan_pure(data: memoryview, pos: int, end: int, check_crc: bool) -> RecordStarts:
     """Do what ``scan_log`` does, in plain Python."""
     if check_crc:
         return _scan_crc(data, pos, end)
@@ -131,7 +133,7 @@ def scan_pure(data: memoryview, pos: int, end: int, check_crc: bool) -> Found:
     return starts, pos
 
 
-def _scan_crc(data: memoryview, pos: int, end: int) -> Found:
+def _scan_crc(data: memoryview, pos: int, end: int) -> RecordStarts:
     starts = array("q")
     append, unpack, crc_of, mask = starts.append, _CRC_HEAD.unpack_from, crc32, CRC_MASK
     head_size, usual, last = _CRC_HEAD.size, MAGIC_V1, end - RECORD_SIZE_MIN

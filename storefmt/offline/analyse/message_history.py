@@ -43,7 +43,7 @@ _OP_BODY_SIZE_MAX: Final = 1 << 20
 
 
 class TransactionState(Enum):
-    """The state of a transaction as far as one record shows it; the value is its ``Step``."""
+    """The state of a transaction as far as one record shows it; the value is its ``StepKind``."""
 
     HALF = "half"
     COMMITTED = "commit"
@@ -159,7 +159,7 @@ def _number(text: str | None) -> int | None:
 _TIMER_DEQUEUE_MS: Final = "TIMER_DEQUEUE_MS"
 
 
-class Step(StrEnum):
+class StepKind(StrEnum):
     """One step in the history of a message."""
 
     STORE = "store"
@@ -180,35 +180,35 @@ class Step(StrEnum):
     GROUP = "group"
 
 
-def step_of(record: Record) -> Step:
+def step_of(record: Record) -> StepKind:
     """Return the step that a record stands for (an op record is always ``OP`` here)."""
     return _step(record, describe(record))
 
 
-def _step(record: Record, history: MessageHistory) -> Step:
+def _step(record: Record, history: MessageHistory) -> StepKind:
     if history.delay is not None and history.delay.is_waiting:
         if history.delay.deletes is not None:
-            return Step.RECALL
+            return StepKind.RECALL
         back = history.destination is not None and history.destination.topic.startswith(
             RETRY_PREFIX
         )
-        return Step.RETRY_DELAY if back else Step.DELAY
+        return StepKind.RETRY_DELAY if back else StepKind.DELAY
     if history.transaction is not None:
         if history.transaction.state is TransactionState.HALF and history.transaction.check_times:
-            return Step.HALF_CHECK
-        return Step(history.transaction.state.value)
+            return StepKind.HALF_CHECK
+        return StepKind(history.transaction.state.value)
     kinds = {
-        TopicKind.TRACE: Step.TRACE,
-        TopicKind.RETRY: Step.RETRY,
-        TopicKind.DLQ: Step.DEAD_LETTER,
+        TopicKind.TRACE: StepKind.TRACE,
+        TopicKind.RETRY: StepKind.RETRY,
+        TopicKind.DLQ: StepKind.DEAD_LETTER,
     }
     if history.kind in kinds:
         return kinds[history.kind]
     properties = record.properties
     waited = DELAY in properties or _TIMER_DEQUEUE_MS in properties
     if waited and properties.get(REAL_TOPIC) == record.topic:
-        return Step.DELIVER
-    return Step.STORE
+        return StepKind.DELIVER
+    return StepKind.STORE
 
 
 def own_topic(record: Record) -> str:
@@ -217,28 +217,28 @@ def own_topic(record: Record) -> str:
     return properties.get(RETRY_TOPIC) or properties.get(REAL_TOPIC) or record.topic
 
 
-def detail_of(record: Record, step: Step) -> str:
+def detail_of(record: Record, step: StepKind) -> str:
     """Return a phrase with the details of a record's step; empty if there are none."""
     properties, history = record.properties, describe(record)
     target = f"{properties.get(REAL_TOPIC, '?')} {properties.get(REAL_QUEUE_ID, '?')}"
     checks = history.transaction.check_times if history.transaction else 0
-    if step in (Step.DELAY, Step.RETRY_DELAY):
+    if step in (StepKind.DELAY, StepKind.RETRY_DELAY):
         level = history.delay.level if history.delay else None
         return f"timer for {target}" if level is None else f"level {level} for {target}"
-    if step is Step.RECALL and history.delay:
+    if step is StepKind.RECALL and history.delay:
         return f"takes {history.delay.deletes} back"
-    if step is Step.HALF:
+    if step is StepKind.HALF:
         return f"for {target}"
-    if step is Step.HALF_CHECK:
+    if step is StepKind.HALF_CHECK:
         return f"check {checks} for {target}"
-    if step is Step.GIVEN_UP:
+    if step is StepKind.GIVEN_UP:
         return f"after {checks} checks, for {target}"
-    if step is Step.COMMIT:
+    if step is StepKind.COMMIT:
         return f"of the half message at log offset {record.prepared_transaction_offset}"
-    if step in (Step.RETRY, Step.DEAD_LETTER):
+    if step in (StepKind.RETRY, StepKind.DEAD_LETTER):
         origin = properties.get(RETRY_TOPIC)
         told = f"delivery {record.reconsume_times + 1}"
-        if step is Step.DEAD_LETTER:
+        if step is StepKind.DEAD_LETTER:
             told = f"after {record.reconsume_times} deliveries"
         return f"{told} of {origin}" if origin else told
     return ""

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 
 from storefmt.errors import StoreError
 from storefmt.offline.views.info import GroupInfo
-from storefmt.offline.views.opened import Opened
 from storefmt.offline.views.queues import QueueView
+from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import FileSpan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class Rewind:
     """One queue of one group; offsets in entries, ``size`` in bytes of whole records.
 
     Attributes:
@@ -41,7 +41,7 @@ class Move:
     target_ms: int
 
 
-def moves_to(store: Opened, infos: list[GroupInfo], at_ms: int) -> Iterator[Move]:
+def rewinds_to(store: StoreView, infos: list[GroupInfo], at_ms: int) -> Iterator[Rewind]:
     """Yield for each group and queue what a move to a time would replay or skip.
 
     Args:
@@ -61,7 +61,7 @@ def moves_to(store: Opened, infos: list[GroupInfo], at_ms: int) -> Iterator[Move
             if not entry.is_filler:
                 count, size = count + 1, size + entry.size
         back = target < info.queue_offset
-        yield Move(
+        yield Rewind(
             group=info.group,
             topic=info.topic,
             queue_id=info.queue_id,
@@ -74,7 +74,7 @@ def moves_to(store: Opened, infos: list[GroupInfo], at_ms: int) -> Iterator[Move
         )
 
 
-def nearest(store: Opened, view: QueueView, at_ms: int) -> int:
+def nearest(store: StoreView, view: QueueView, at_ms: int) -> int:
     """Return the queue offset of the message stored nearest to a time, 0 for none.
 
     The search is a broker's own, so that of several messages of one time it is the same one.
@@ -102,7 +102,7 @@ def nearest(store: Opened, view: QueueView, at_ms: int) -> int:
     return right
 
 
-def _file_for(store: Opened, view: QueueView, at_ms: int) -> FileSpan | None:
+def _file_for(store: StoreView, view: QueueView, at_ms: int) -> FileSpan | None:
     """Return the first file whose last message is not older than a time, else the last."""
     if view.max_offset == view.min_offset:
         return None
@@ -114,7 +114,7 @@ def _file_for(store: Opened, view: QueueView, at_ms: int) -> FileSpan | None:
     return used[-1] if used else None
 
 
-def _time_at(store: Opened, view: QueueView, queue_offset: int) -> int:
+def _time_at(store: StoreView, view: QueueView, queue_offset: int) -> int:
     try:
         return store.log.record_at(view.entry(queue_offset).log_offset, check_crc=False).store_ms
     except StoreError:

@@ -1,11 +1,11 @@
 """Counts the messages of a log by topic, queue, tag, producer, or span of time.
 
-    records ──key──> {(topic, queue): Tally(count, size, first_ms, last_ms)}
+    records ──key──> {(topic, queue): RecordCount(count, size, first_ms, last_ms)}
 
 Rule: two ways give one result, and a test compares them. Where numpy and pyarrow are installed,
 whole batches are grouped (``storefmt.offline.analyse.record_batches``); elsewhere records are
-counted one by one. Memory is bounded, see ``storefmt.offline.analyse.tally``. Damage is passed
-over; ``verify`` reports it.
+counted one by one. Memory is bounded, see ``storefmt.offline.analyse.record_counts``. Damage is
+passed over; ``verify`` reports it.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,24 +17,32 @@ from typing import Final
 from storefmt.formats.hosts import address_text
 from storefmt.formats.message import Record
 from storefmt.formats.properties import TAGS
-from storefmt.offline.analyse.tally import OTHERS, By, Counting, Key, Tallies, Tally, Wanted
+from storefmt.offline.analyse.record_counts import (
+    OTHERS,
+    By,
+    Counting,
+    Key,
+    RecordCount,
+    RecordCounts,
+    RecordFilter,
+)
 from storefmt.offline.parallel import map_files, workers_for
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 
 COLUMNS_SIZE_MIN: Final = 64 << 20
 """Smaller logs (bytes) are counted in less time than it takes to import numpy and pyarrow."""
 
 
 def count_records(
-    store: Opened,
+    store: StoreView,
     by: By,
     *,
-    wanted: Wanted | None = None,
+    wanted: RecordFilter | None = None,
     bucket_ms: int = 3_600_000,
     columns: bool | None = None,
     jobs: int | None = 1,
     on_done: Callable[[int], None] = lambda size: None,
-) -> dict[Key, Tally]:
+) -> dict[Key, RecordCount]:
     """Return the tallies of the records of a log.
 
     Args:
@@ -44,8 +52,8 @@ def count_records(
             numpy and pyarrow; the tallies are the same.
         on_done: is called now and then with the bytes of the log that are done.
     """
-    only = wanted or Wanted()
-    tallies = Tallies({})
+    only = wanted or RecordFilter()
+    tallies = RecordCounts({})
     if columns is None:
         size = store.log.end - store.log.min_offset
         columns = size > COLUMNS_SIZE_MIN and has_columns()
@@ -63,10 +71,10 @@ def has_columns() -> bool:
 
 
 def _count_files(
-    store: Opened,
+    store: StoreView,
     by: By,
-    tallies: Tallies,
-    wanted: Wanted,
+    tallies: RecordCounts,
+    wanted: RecordFilter,
     bucket_ms: int,
     on_done: Callable[[int], None],
     *,
@@ -98,10 +106,10 @@ def _count_files(
 
 
 def _count_one_by_one(
-    store: Opened,
+    store: StoreView,
     by: By,
-    tallies: Tallies,
-    wanted: Wanted,
+    tallies: RecordCounts,
+    wanted: RecordFilter,
     bucket_ms: int,
     on_done: Callable[[int], None],
 ) -> None:
@@ -113,7 +121,7 @@ def _count_one_by_one(
             on_done(record.log_offset - store.log.min_offset)
 
 
-def _records(store: Opened, wanted: Wanted) -> Iterator[Record]:
+def _records(store: StoreView, wanted: RecordFilter) -> Iterator[Record]:
     low = wanted.begin_ms if wanted.begin_ms is not None else -(1 << 63)
     high = wanted.end_ms if wanted.end_ms is not None else (1 << 63) - 1
     for record in store.log.sound_records():

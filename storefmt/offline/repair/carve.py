@@ -41,7 +41,7 @@ SEEN_MAX: Final = 4_000_000
 FILES_DEPTH_MAX: Final = 16
 
 
-class Carved(NamedTuple):
+class CarvedRecord(NamedTuple):
     """One record that was found.
 
     Attributes:
@@ -94,7 +94,7 @@ class Carver:
 
     def search(
         self, paths: list[Path], *, progress: ProgressCall = progress_none
-    ) -> Iterator[Carved]:
+    ) -> Iterator[CarvedRecord]:
         """Yield the records of some files.
 
         Raises:
@@ -111,7 +111,7 @@ class Carver:
                         base = int(path.name) if path.name.isdecimal() else 0
                         in_place = record.log_offset == base + pos
                         head = file.read(pos - HEAD_SIZE, HEAD_SIZE) if pos >= HEAD_SIZE else b""
-                        yield Carved(path, pos, record, data, in_place, wraps(head, record))
+                        yield CarvedRecord(path, pos, record, data, in_place, wraps(head, record))
                     else:
                         self.count.copies += 1
                 done += file.size
@@ -237,7 +237,7 @@ class CarvedLog:
         self._paths: list[Path] = []
         self._in_place_end = 0
 
-    def put(self, found: Carved) -> bool:
+    def put(self, found: CarvedRecord) -> bool:
         """Write a record at its own log offset; False if that place is taken or impossible.
 
         ``finish`` writes the records of a Raft log.

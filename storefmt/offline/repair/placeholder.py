@@ -29,7 +29,7 @@ FILLER_SIZE_MAX: Final = 1 << 20
 _CONSUMED: Final = (TopicKind.DELAY, TopicKind.HALF, TopicKind.OP)
 
 
-class Slot(NamedTuple):
+class LostMessage(NamedTuple):
     """The place of one lost message in its queue."""
 
     topic: str
@@ -44,7 +44,7 @@ class Stamp(NamedTuple):
     store_host: bytes
 
 
-def slot_size(slot: Slot, stamp: Stamp) -> int:
+def placeholder_size(slot: LostMessage, stamp: Stamp) -> int:
     """Return the smallest size in bytes of a placeholder for ``slot``."""
     return _size(slot.topic.encode(), _properties(slot), stamp)
 
@@ -55,7 +55,7 @@ def filler_size_min(stamp: Stamp) -> int:
 
 
 def fill(
-    log_offset: int, size: int, slots: Sequence[Slot], stamp: Stamp, *, to_file_end: bool
+    log_offset: int, size: int, slots: Sequence[LostMessage], stamp: Stamp, *, to_file_end: bool
 ) -> list[tuple[int, bytes]]:
     """Return the records for ``size`` bytes at ``log_offset``; slots without room get none.
 
@@ -70,7 +70,7 @@ def fill(
     pos, end = log_offset, log_offset + size
     filler = filler_size_min(stamp)
     for number, slot in enumerate(slots):
-        needed, left = slot_size(slot, stamp), end - pos
+        needed, left = placeholder_size(slot, stamp), end - pos
         rest = left - needed
         reserve = BLANK_SIZE_MIN if to_file_end else 0
         last = number == len(slots) - 1
@@ -107,7 +107,7 @@ def _size(topic: bytes, properties: bytes, stamp: Stamp) -> int:
     return record_size(len(topic), 0, len(properties), v6_born=v6, v6_store=v6)
 
 
-def _properties(slot: Slot) -> bytes:
+def _properties(slot: LostMessage) -> bytes:
     properties = {TAGS: DAMAGED_TAG}
     kind = kind_of(slot.topic)
     if kind in _CONSUMED:
@@ -118,7 +118,7 @@ def _properties(slot: Slot) -> bytes:
     return format_properties(properties).encode()
 
 
-def _placeholder(slot: Slot, log_offset: int, size: int, stamp: Stamp) -> bytes:
+def _placeholder(slot: LostMessage, log_offset: int, size: int, stamp: Stamp) -> bytes:
     topic, properties = slot.topic.encode(), _properties(slot)
     body = bytes(size - _size(topic, properties, stamp))
     return _record(

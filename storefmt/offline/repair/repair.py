@@ -29,14 +29,14 @@ from storefmt.offline.output_dir import (
     progress_none,
     sparse_file,
 )
-from storefmt.offline.repair.placeholder import Slot, fill
+from storefmt.offline.repair.placeholder import LostMessage, fill
 from storefmt.offline.repair.placement import Placement
-from storefmt.offline.repair.rebuild import Rebuilt, StoreShape, rebuild
-from storefmt.offline.repair.repair_plan import Hole, Plan
+from storefmt.offline.repair.rebuild import RebuildResult, StoreShape, rebuild
+from storefmt.offline.repair.repair_plan import Hole, RepairPlan
 from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
 from storefmt.offline.views.config import DECODERS, TOPICS, lost_files
 from storefmt.offline.views.effective_log import EffectiveLog, ProgressCall
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import QueueKey
 from storefmt.paths import log_file_name
 
@@ -97,7 +97,7 @@ class Action:
 
 
 @dataclass(slots=True)
-class Repaired:
+class RepairResult:
     """The result of a repair.
 
     Attributes:
@@ -108,16 +108,16 @@ class Repaired:
     actions: list[Action] = field(default_factory=list)
     lost_count: int = 0
     lost_size: int = 0
-    rebuilt: Rebuilt = field(default_factory=Rebuilt)
+    rebuilt: RebuildResult = field(default_factory=RebuildResult)
 
 
 def repair(
-    store: Opened,
+    store: StoreView,
     out: OutputDirectory,
     *,
     shape: StoreShape | None = None,
     progress: ProgressCall = progress_none,
-) -> Repaired:
+) -> RepairResult:
     """Write a repaired copy of ``store``.
 
     Args:
@@ -135,15 +135,15 @@ def repair(
 
 
 class _Repair:
-    def __init__(self, store: Opened, out: OutputDirectory, shape: StoreShape) -> None:
+    def __init__(self, store: StoreView, out: OutputDirectory, shape: StoreShape) -> None:
         self._store = store
         self._out = out
         self._shape = shape
-        self._report = Repaired()
+        self._report = RepairResult()
         self._log = EffectiveLog(store)
         self._file_size = store.geometry.log_file_size
 
-    def run(self, progress: ProgressCall) -> Repaired:
+    def run(self, progress: ProgressCall) -> RepairResult:
         # Walk, copy, walk the copy: three passes of the same length.
         total = sum(span.size for _, span in self._log.files) * 3
         self._out.directory("commitlog")
@@ -154,7 +154,7 @@ class _Repair:
             self._tell_no_log()
         self._copy_config()
         third = total // 3
-        with Opened.open(self._out.root) as mended:
+        with StoreView.open(self._out.root) as mended:
             self._report.rebuilt = rebuild(
                 mended,
                 self._out,
@@ -168,7 +168,7 @@ class _Repair:
         self._tell_left_out()
         for queue in self._report.rebuilt.queues:
             if queue.expired_count:
-                first = Slot(queue.topic, queue.queue_id, queue.expired_first)
+                first = LostMessage(queue.topic, queue.queue_id, queue.expired_first)
                 self._lose(first, "before the start of the log", -1, queue.expired_count)
         for note in self._report.rebuilt.notes:
             self._act(action="note", file="consumequeue", reason=note)
@@ -178,7 +178,7 @@ class _Repair:
         placement = Placement(
             self._store, parse_delay_levels(self._shape.delay_levels), log_min=self._log.min_offset
         )
-        plan = Plan(self._store, placement, self._log, self._file_size)
+        plan = RepairPlan(self._store, placement, self._log, self._file_size)
         plan.make(progress)
         self._copy_log(plan)
         with ExitStack() as stack:
@@ -206,10 +206,10 @@ class _Repair:
             view = self._store.queue(topic, queue_id)
             count = view.max_offset - view.min_offset
             if count:
-                first = Slot(topic, queue_id, view.min_offset)
+                first = LostMessage(topic, queue_id, view.min_offset)
                 self._lose(first, "there is no commit log", -1, count)
 
-    def _copy_log(self, plan: Plan) -> None:
+    def _copy_log(self, plan: RepairPlan) -> None:
         """Copy the files up to the end of the log; a missing file becomes a hole."""
         size = self._file_size
         for base, span in self._log.files:
@@ -261,7 +261,7 @@ class _Repair:
         for slot in hole.slots:
             self._lose(slot, hole.reason, hole.start)
 
-    def _lose(self, slot: Slot, reason: str, log_offset: int, count: int = 1) -> None:
+    def _lose(self, slot: LostMessage, reason: str, log_offset: int, count: int = 1) -> None:
         self._report.lost_count += count
         self._act(
             action="lost",

@@ -36,7 +36,7 @@ from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
 from storefmt.offline.verify.findings import Findings, Severity
 from storefmt.offline.views.geometry import usual_size
 from storefmt.offline.views.indexes import IndexView
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 
 _TIME_POS: Final = layout.INDEX_ENTRY.part("log_offset").struct().size
 _HINT: Final = "queries by key may miss messages; delete the file, a broker builds it again"
@@ -57,7 +57,7 @@ class _Group:
 class KeyCheck:
     """Compares index files with the keys of the records in the log."""
 
-    store: Opened
+    store: StoreView
     findings: Findings
     views: list[IndexView]
     holes: list[tuple[int, int]]
@@ -209,7 +209,7 @@ _OPEN: Final = "a broker writes to this file, or builds it again after it was ki
 
 
 def check_index(
-    store: Opened,
+    store: StoreView,
     findings: Findings,
     holes: list[tuple[int, int]],
     *,
@@ -261,7 +261,7 @@ class IndexCheck:
         bulk: check whole files with numpy first.
     """
 
-    store: Opened
+    store: StoreView
     findings: Findings
     view: IndexView
     log_end: int

@@ -17,9 +17,15 @@ from storefmt.formats import layout
 from storefmt.formats.message import MAGIC_BLANK, MAGIC_V2, Record
 from storefmt.offline.parallel import map_files
 from storefmt.offline.verify.findings import SAME_KIND_MAX, Findings, Severity
-from storefmt.offline.verify.seal import Sealed, SealedSegment, changed, flipped_bit, read_sealed
+from storefmt.offline.verify.seal import (
+    SealedFile,
+    SealedSegment,
+    changed,
+    flipped_bit,
+    read_sealed,
+)
 from storefmt.offline.views.log_scan import Blank, End, walk_file
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import FileSpan
 from storefmt.paths import parse_log_file_name
 from storefmt.store_file import StoreFile
@@ -29,7 +35,7 @@ _HINT: Final = "take the record from a slave or a backup, or turn the bit back i
 
 
 def check_seal(
-    store: Opened, findings: Findings, directory: Path, *, worker_count: int = 1
+    store: StoreView, findings: Findings, directory: Path, *, worker_count: int = 1
 ) -> None:
     """Compare every log file with its checksums in ``directory``, if there are any.
 
@@ -45,7 +51,7 @@ def check_seal(
     found = map_files(
         _check_one,
         ((span, directory / name) for name, span in known.items()),
-        make=partial(Opened, store.tree),
+        make=partial(StoreView, store.tree),
         worker_count=min(worker_count, len(known)),
     )
     with closing(found):
@@ -54,7 +60,7 @@ def check_seal(
     _check_missing(store, findings, directory, known)
 
 
-def _check_one(store: Opened, task: tuple[FileSpan, Path]) -> Findings:
+def _check_one(store: StoreView, task: tuple[FileSpan, Path]) -> Findings:
     span, path = task
     findings = Findings()
     if path.is_file():
@@ -72,7 +78,7 @@ def _check_one(store: Opened, task: tuple[FileSpan, Path]) -> Findings:
 
 
 def _check_missing(
-    store: Opened, findings: Findings, directory: Path, known: dict[str, FileSpan]
+    store: StoreView, findings: Findings, directory: Path, known: dict[str, FileSpan]
 ) -> None:
     for path in sorted(directory.iterdir()):
         start = parse_log_file_name(path.name)
@@ -88,7 +94,7 @@ def _check_missing(
         )
 
 
-def _check_file(store: Opened, findings: Findings, span: FileSpan, path: Path) -> None:
+def _check_file(store: StoreView, findings: Findings, span: FileSpan, path: Path) -> None:
     file, name = store.log.open(span), store.span_name(span)
     try:
         sealed = read_sealed(path)
@@ -152,7 +158,7 @@ def _field(data: bytes, pos: int) -> str:
     return ""
 
 
-def _check_behind(store: Opened, findings: Findings, span: FileSpan, sealed: Sealed) -> None:
+def _check_behind(store: StoreView, findings: Findings, span: FileSpan, sealed: SealedFile) -> None:
     """Check that a later record, or nothing, follows the sealed part."""
     file = store.log.open(span)
     base = span.start

@@ -15,8 +15,8 @@ from storefmt.formats.message import Record
 from storefmt.offline.views.config import ConfigTables
 from storefmt.offline.views.geometry import Geometry
 from storefmt.offline.views.log_scan import Blank, Damage, last_record, walk_file
-from storefmt.offline.views.opened import Opened
 from storefmt.offline.views.queues import QueueView
+from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import V5_MARKS, FileSpan
 from storefmt.store_file import StoreFile
 
@@ -108,7 +108,7 @@ class FileView:
     end_reason: str = ""
 
 
-def store_info(store: Opened, config: ConfigTables) -> StoreInfo:
+def store_info(store: StoreView, config: ConfigTables) -> StoreInfo:
     """Return the summary of a store.
 
     Raises:
@@ -149,7 +149,7 @@ def store_info(store: Opened, config: ConfigTables) -> StoreInfo:
     )
 
 
-def store_files(store: Opened) -> Iterator[FileView]:
+def store_files(store: StoreView) -> Iterator[FileView]:
     """Yield every file of the store: log, queues, ext, index, config, the rest, strangers.
 
     The kind of a file in another directory of the store is the name of that directory.
@@ -159,7 +159,7 @@ def store_files(store: Opened) -> Iterator[FileView]:
     yield from other_files(store)
 
 
-def other_files(store: Opened) -> Iterator[FileView]:
+def other_files(store: StoreView) -> Iterator[FileView]:
     """Yield every file that is not a commit log file."""
     for key in store.queues():
         view = store.queue(*key)
@@ -188,7 +188,7 @@ def other_files(store: Opened) -> Iterator[FileView]:
         yield FileView("stranger", tree.name(stranger.path), stranger.size)
 
 
-def log_file(store: Opened, span: FileSpan) -> FileView:
+def log_file(store: StoreView, span: FileSpan) -> FileView:
     """Return what one commit log file covers, from its first and its last record."""
     file, base = store.log.open(span), store.log.base(span)
     data_end = file.data_end()
@@ -224,7 +224,7 @@ def _end_reason(file: StoreFile, base: int, pos: int) -> str:
     return "zero"
 
 
-def group_infos(store: Opened, config: ConfigTables) -> list[GroupInfo]:
+def group_infos(store: StoreView, config: ConfigTables) -> list[GroupInfo]:
     """Return the position of each group of ``config``; a missing queue counts as empty."""
     found = []
     for (topic, group), offsets in sorted(config.offsets.items()):
@@ -247,7 +247,7 @@ def dispatched_end(view: QueueView) -> int:
     return 0
 
 
-def _producers(store: Opened) -> list[str]:
+def _producers(store: StoreView) -> list[str]:
     found = set()
     for key in store.queues()[:PRODUCER_QUEUES_MAX]:
         view = store.queue(*key)
@@ -262,7 +262,7 @@ def _producers(store: Opened) -> list[str]:
     return sorted(found)
 
 
-def _checkpoint(store: Opened) -> tuple[tuple[int, int, int] | None, list[str]]:
+def _checkpoint(store: StoreView) -> tuple[tuple[int, int, int] | None, list[str]]:
     try:
         found = store.checkpoint()
     except StoreError as error:
@@ -276,14 +276,14 @@ def _queue_info(view: QueueView) -> QueueInfo:
     return QueueInfo(view.topic, view.queue_id, view.min_offset, view.max_offset)
 
 
-def _all_spans(store: Opened) -> list[FileSpan]:
+def _all_spans(store: StoreView) -> list[FileSpan]:
     tree = store.tree
     rows = [*tree.queues.values(), *tree.ext.values(), *tree.batch_queues.values()]
     rows += tree.below.values()
     return [*tree.log, *tree.index, *tree.config, *tree.other, *(s for row in rows for s in row)]
 
 
-def _queue_file(store: Opened, view: QueueView, span: FileSpan) -> FileView:
+def _queue_file(store: StoreView, view: QueueView, span: FileSpan) -> FileView:
     low, high = view.range_of(span)
     return FileView(
         "consumequeue",
@@ -297,7 +297,7 @@ def _queue_file(store: Opened, view: QueueView, span: FileSpan) -> FileView:
     )
 
 
-def _time_of(store: Opened, view: QueueView, queue_offset: int) -> int:
+def _time_of(store: StoreView, view: QueueView, queue_offset: int) -> int:
     try:
         record = store.log.record_at(view.entry(queue_offset).log_offset, check_crc=False)
     except StoreError:
@@ -306,5 +306,5 @@ def _time_of(store: Opened, view: QueueView, queue_offset: int) -> int:
     return record.store_ms
 
 
-def _plain(store: Opened, kind: str, span: FileSpan) -> FileView:
+def _plain(store: StoreView, kind: str, span: FileSpan) -> FileView:
     return FileView(kind, store.span_name(span), span.size, fill_size=span.size)

@@ -34,7 +34,7 @@ def test_every_field_is_explained_and_named_once() -> None:
     for found in layout.LAYOUTS:
         names = [field.name for field in found.fields]
         assert len(names) == len(set(names))
-        assert all(field.doc or field.kind is layout.Kind.BYTES for field in found.fields)
+        assert all(field.doc or field.kind is layout.BYTES for field in found.fields)
 
 
 def test_spans_lie_one_after_the_other() -> None:

@@ -9,7 +9,7 @@ from storefmt.errors import NotAStore
 from storefmt.formats.message import Record
 from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.carve import CarvedLog, Carver, files_to_carve
-from storefmt.offline.repair.repair import Repaired, repair
+from storefmt.offline.repair.repair import RepairResult, repair
 from storefmt.offline.verify.findings import Severity
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir
@@ -62,7 +62,9 @@ def in_queues(records: list[Record]) -> list[tuple]:
     return [record._replace(log_offset=0) for record in records]
 
 
-def carved_and_repaired(path: Path, to: Path, *, file_size: int) -> tuple[Repaired, list[Record]]:
+def carved_and_repaired(
+    path: Path, to: Path, *, file_size: int
+) -> tuple[RepairResult, list[Record]]:
     log = CarvedLog(OutputDirectory.make(to / "log", source=path), file_size=file_size)
     for found in Carver().search(files_to_carve(path)):
         assert log.put(found)

@@ -8,18 +8,18 @@ import pytest
 from storefmt.errors import NotInStore
 from storefmt.formats.message import Record
 from storefmt.offline import StoreDir
-from storefmt.offline.analyse.trace import Life, trace
+from storefmt.offline.analyse.trace import TraceResult, trace
 from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.rebuild import rebuild
 from tests.golden import Golden
 
 
-def life_of(path: Path, which: str, **options: object) -> Life:
+def life_of(path: Path, which: str, **options: object) -> TraceResult:
     with StoreDir.open(path) as store:
         return trace(store, which, **options)
 
 
-def steps_of(life: Life) -> list[str]:
+def steps_of(life: TraceResult) -> list[str]:
     return [step.step.value for step in life.steps]
 
 

@@ -9,7 +9,7 @@ from storefmt.errors import BadCall
 from storefmt.formats.consumequeue import decode_entries
 from storefmt.names import DELAY_LEVELS, parse_delay_levels
 from storefmt.offline.output_dir import OutputDirectory
-from storefmt.offline.repair.rebuild import Rebuilt, StoreShape, rebuild
+from storefmt.offline.repair.rebuild import RebuildResult, StoreShape, rebuild
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 from tests.storefmt.offline.stores import HEALTHY, state_of, store_of
@@ -41,7 +41,7 @@ def same_data(left: Path, right: Path) -> bool:
                 return True
 
 
-def rebuilt(path: Path, out: Path, shape: StoreShape | None = None) -> Rebuilt:
+def rebuilt(path: Path, out: Path, shape: StoreShape | None = None) -> RebuildResult:
     with StoreDir.open(path) as store:
         return rebuild(store, OutputDirectory.make(out, source=path), shape=shape)
 

@@ -12,8 +12,8 @@ from storefmt.formats.layout import MESSAGE
 from storefmt.formats.message import Record
 from storefmt.formats.scan import Blank, End, scan_items
 from storefmt.offline.output_dir import OutputDirectory
-from storefmt.offline.repair.placeholder import DAMAGED_TAG, Slot, Stamp, fill
-from storefmt.offline.repair.repair import Repaired, repair
+from storefmt.offline.repair.placeholder import DAMAGED_TAG, LostMessage, Stamp, fill
+from storefmt.offline.repair.repair import RepairResult, repair
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.config import read_config
 from storefmt.offline.views.log_scan import walk_file
@@ -25,7 +25,7 @@ from tests.storefmt.offline.stores import HEALTHY, state_of, store_of
 SEED = 20261121
 
 
-def repaired(path: Path, out: Path) -> Repaired:
+def repaired(path: Path, out: Path) -> RepairResult:
     with StoreDir.open(path) as store:
         return repair(store, OutputDirectory.make(out, source=path))
 
@@ -327,7 +327,7 @@ STAMP = Stamp(1_763_700_000_000, bytes([10, 0, 0, 1, 0, 0, 42, 159]))
 
 @pytest.mark.parametrize("to_file_end", [False, True])
 def test_a_fill_is_valid_at_every_size(to_file_end: bool) -> None:
-    slots = [Slot("some-topic", 3, 7), Slot("other", 0, 8)]
+    slots = [LostMessage("some-topic", 3, 7), LostMessage("other", 0, 8)]
     for size in [*range(8 if to_file_end else 91, 900), 4 << 20]:
         for count in range(3):
             data = bytearray(size)

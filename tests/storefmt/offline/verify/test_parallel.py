@@ -14,8 +14,8 @@ import pytest
 
 from storefmt.errors import DamageKind, RecordDamaged, StoreError
 from storefmt.offline import StoreDir, parallel
+from storefmt.offline.analyse.record_counts import By, Key, RecordCount
 from storefmt.offline.analyse.stats import count_records
-from storefmt.offline.analyse.tally import By, Key, Tally
 from storefmt.offline.parallel import map_files, workers_for
 from storefmt.offline.verify.findings import Report
 from storefmt.offline.verify.seal import CHECKSUMS, SealResult, seal
@@ -153,7 +153,7 @@ def test_records_within_a_body_are_no_records(tmp_path: Path) -> None:
     assert report.records == number
 
 
-def stats_of(path: Path, by: By, jobs: int) -> list[tuple[Key, Tally]]:
+def stats_of(path: Path, by: By, jobs: int) -> list[tuple[Key, RecordCount]]:
     with StoreDir.open(path) as store:
         return list(count_records(store, by, columns=True, jobs=jobs).items())
 
@@ -169,7 +169,7 @@ def test_too_many_keys_are_told_in_the_same_way(
     golden: Golden, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("pyarrow")
-    from storefmt.offline.analyse import stats, tally
+    from storefmt.offline.analyse import record_counts, stats
 
     def one(*args: object, **named: object) -> object:
         return map_files(*args, **{**named, "worker_count": 1})  # type: ignore[arg-type]
@@ -177,7 +177,7 @@ def test_too_many_keys_are_told_in_the_same_way(
     monkeypatch.setattr(stats, "map_files", one)
     path = golden.store("basic")
     for keys_max in (1, 3, 8):
-        monkeypatch.setattr(tally, "KEYS_MAX", keys_max)
+        monkeypatch.setattr(record_counts, "KEYS_MAX", keys_max)
 
         assert stats_of(path, By.QUEUE, 2) == stats_of(path, By.QUEUE, 1)
 

@@ -7,7 +7,7 @@ import pytest
 
 from storefmt.errors import BadCall
 from storefmt.formats.message import blank
-from storefmt.offline.verify.seal import CHECKSUMS, Sealed, flipped_bit, read_sealed, seal
+from storefmt.offline.verify.seal import CHECKSUMS, SealedFile, flipped_bit, read_sealed, seal
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir
 from tests.records import record_bytes
@@ -181,8 +181,8 @@ def test_a_directory_of_other_files_is_refused(small: Path, tmp_path: Path) -> N
 
 
 def test_sealed_both_ways_and_bits_beyond_reach() -> None:
-    sealed = Sealed(4096, 30, bytes.fromhex("0000001e0badf00d"))
+    sealed = SealedFile(4096, 30, bytes.fromhex("0000001e0badf00d"))
 
-    assert Sealed.decode(sealed.encode()) == sealed
+    assert SealedFile.decode(sealed.encode()) == sealed
     assert [tuple(part) for part in sealed] == [(0, 30, 0x0BADF00D)]
     assert flipped_bit(1, 2, 1 << 30) is None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 
 KEYS_MAX: Final = 100_000
 OTHERS: Final = "(others)"
@@ -30,7 +30,7 @@ class By(StrEnum):
 
 
 @dataclass(slots=True)
-class Tally:
+class RecordCount:
     """Records under one key: ``size`` in bytes of log, store times in ms."""
 
     count: int = 0
@@ -47,7 +47,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class RecordFilter:
     """Which records count; None for any. Store times in ms, both ends included."""
 
     topic: str | None = None
@@ -60,15 +60,15 @@ class Counting:
     """Which records are counted, and by which key; ``bucket_ms`` is for ``By.TIME``."""
 
     by: By
-    wanted: Wanted
+    wanted: RecordFilter
     bucket_ms: int
 
 
 @dataclass(slots=True)
-class Tallies:
+class RecordCounts:
     """The tallies of one pass, by key."""
 
-    found: dict[Key, Tally]
+    found: dict[Key, RecordCount]
 
     def add(self, key: Key, count: int, size: int, first_ms: int, last_ms: int) -> None:
         """Add records under ``key``, or under ``OTHERS`` where there are too many keys."""
@@ -76,10 +76,10 @@ class Tallies:
         if tally is None:
             if len(self.found) >= KEYS_MAX:
                 key = (OTHERS,)
-            tally = self.found.setdefault(key, Tally())
+            tally = self.found.setdefault(key, RecordCount())
         tally.add(count, size, first_ms, last_ms)
 
-    def merge(self, found: dict[Key, Tally]) -> None:
+    def merge(self, found: dict[Key, RecordCount]) -> None:
         """Add other tallies, of records that come after those counted so far."""
         for key, tally in found.items():
             self.add(key, tally.count, tally.size, tally.first_ms, tally.last_ms)
@@ -102,7 +102,7 @@ def bucket_for(first_ms: int, last_ms: int) -> int:
     return BUCKETS_MS[-1]
 
 
-def filled(tallies: Mapping[int, Tally], bucket_ms: int) -> list[tuple[int, Tally]]:
+def filled(tallies: Mapping[int, RecordCount], bucket_ms: int) -> list[tuple[int, RecordCount]]:
     """Return (start, tally) of each span in order, the empty ones between them too.
 
     Args:
@@ -113,10 +113,10 @@ def filled(tallies: Mapping[int, Tally], bucket_ms: int) -> list[tuple[int, Tall
     first, last = min(tallies), max(tallies)
     if (last - first) // bucket_ms >= FILLED_MAX:
         return sorted(tallies.items())
-    return [(at, tallies.get(at, Tally())) for at in range(first, last + 1, bucket_ms)]
+    return [(at, tallies.get(at, RecordCount())) for at in range(first, last + 1, bucket_ms)]
 
 
-def span_of(store: Opened, *, begin_ms: int | None = None, end_ms: int | None = None) -> int:
+def span_of(store: StoreView, *, begin_ms: int | None = None, end_ms: int | None = None) -> int:
     """Return the length (ms) of a span that suits the log, or the part that is asked for."""
     if store.log.first is None or store.log.last is None:
         return BUCKETS_MS[0]

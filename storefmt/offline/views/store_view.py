@@ -1,6 +1,6 @@
 """An opened store directory: its list of files, its file sizes, and its views.
 
-    Opened ── log: LogView ── queue(topic, id): QueueView ── index_files: IndexView
+    StoreView ── log: LogView ── queue(topic, id): QueueView ── index_files: IndexView
           └── config(name, decode) ── checkpoint ── aborted
 
 Rule: opening lists names and reads a few index entries; everything else is read on demand. The
@@ -47,7 +47,7 @@ class ConfigRead(Generic[T]):
     problems: tuple[tuple[str, str], ...]
 
 
-class Opened:
+class StoreView:
     """The files of one store directory, read-only."""
 
     def __init__(self, tree: Tree) -> None:
@@ -222,7 +222,7 @@ class LocatedRecord(NamedTuple):
         return self._replace(record=self.record._replace(body=b""))
 
 
-def field_at(store: Opened, located: LocatedRecord, name: str) -> tuple[int, int]:
+def field_at(store: StoreView, located: LocatedRecord, name: str) -> tuple[int, int]:
     """Return (position in the file, size) of one field of a record, both in bytes.
 
     Args:
