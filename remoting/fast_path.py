@@ -19,7 +19,7 @@ from typing import Final, NamedTuple, Protocol, cast
 from remoting.codes import VERSION, LanguageCode, RequestCode, SerializeType
 from remoting.errors import BadCall
 from remoting.frame import RawFrame, frame_bytes
-from remoting.serialize import quote
+from storefmt.config.quoting import quote
 from storefmt.formats.kernels import chosen
 
 _STORED: Final = re.compile(

@@ -37,6 +37,7 @@ from storefmt.config.fastjson_reader import (
     shown,
     to_object_key,
 )
+from storefmt.config.quoting import quote
 from storefmt.errors import ConfigDamaged
 
 __all__ = [
@@ -222,7 +223,7 @@ def _write(value: Json, parts: list[str], line: str, two: bool) -> None:
     elif value is True or value is False:
         parts.append("true" if value else "false")
     elif isinstance(value, str):
-        parts.append(value if type(value) is JsonText else _quoted(value))
+        parts.append(value if type(value) is JsonText else quote(value))
     elif isinstance(value, int):
         parts.append(str(value))
     elif isinstance(value, float):
@@ -243,7 +244,7 @@ def _write_object(value: Mapping[Key, Json], parts: list[str], line: str, two: b
         parts.append(separator)
         separator = ","
         if isinstance(key, str):
-            parts.append(inner + _quoted(key))
+            parts.append(inner + quote(key))
         elif isinstance(key, ObjectKey):
             _write_object(dict(key), parts, inner, two)
         else:
@@ -271,23 +272,3 @@ def _write_list(value: list[Json], parts: list[str], line: str, two: bool) -> No
         parts.append(inner)
         _write(item, parts, inner, two)
     parts.append("]" if flat else line + "]")
-
-
-_ESCAPES: Final = {
-    '"': '\\"',
-    "\\": "\\\\",
-    "\b": "\\b",
-    "\t": "\\t",
-    "\n": "\\n",
-    "\f": "\\f",
-    "\r": "\\r",
-}
-_ESCAPED: Final = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029]')
-
-
-def _quoted(text: str) -> str:
-    return f'"{_ESCAPED.sub(_escape, text)}"'
-
-
-def _escape(found: re.Match[str]) -> str:
-    return _ESCAPES.get(found[0]) or f"\\u{ord(found[0]):04X}"
