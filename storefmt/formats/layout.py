@@ -27,6 +27,7 @@ from storefmt.formats.sysflag import BORN_HOST_V6, STORE_HOST_V6
 
 HOST_V4_SIZE: Final = 8
 HOST_V6_SIZE: Final = 20
+_PORT_SIZE: Final = 4
 
 
 class FieldKind(Enum):
@@ -94,6 +95,23 @@ class Layout:
             for field in self.fields
         )
         return struct.Struct(">" + "".join(letters))
+
+    def numpy_fields(self, *, v6: int = 0) -> list[tuple[str, str]]:
+        """Return the fields for ``numpy.dtype``: names and types, of a layout without BYTES.
+
+        A HOST becomes two: its address, as bytes, and ``<name>_port``.
+
+        Args:
+            v6: as in ``struct``.
+        """
+        found: list[tuple[str, str]] = []
+        for field in self.fields:
+            if field.kind is HOST:
+                size = _width(field, v6, 0) - _PORT_SIZE
+                found += [(field.name, f"V{size}"), (f"{field.name}_port", ">i4")]
+            else:
+                found.append((field.name, f">{_letter(field, v6)}"))
+        return found
 
     def spans(self, data: bytes, pos: int = 0) -> Iterator[FieldValue]:
         """Yield each field of the record at ``pos``, decoded straight from the declaration.

@@ -127,7 +127,7 @@ def codes_of(data: bytes, start: Ints, end: Ints) -> Ints:
 QUEUE_SPAN_MAX: Final = 1 << 16
 SPARE: Final = 64
 """Entries that are read beyond eight times the claimed ones; claims of a queue lie close."""
-_ENTRY: Final = np.dtype([("log_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
+_ENTRY: Final = np.dtype(layout.CONSUME_QUEUE_ENTRY.numpy_fields())
 assert _ENTRY.itemsize == ENTRY_SIZE
 
 
@@ -230,19 +230,7 @@ NO_TEXT: Final = -2
 _SCHEDULE_TOPIC: Final = SCHEDULE_TOPIC.encode()
 _QUEUE_BITS: Final = 32
 _COPIES: Final = INNER_MULTI_DISPATCH.encode()
-
-
-def _dtype() -> np.dtype[np.void]:
-    fields: list[tuple[str, str]] = []
-    for spot in layout.MESSAGE.part("body_size").fields:
-        if spot.kind is layout.HOST:
-            fields += [(spot.name, ">u4"), (f"{spot.name}_port", ">i4")]
-        else:
-            fields.append((spot.name, f">{spot.kind.value}"))
-    return np.dtype(fields)
-
-
-_HEAD: Final = _dtype()
+_HEAD: Final = np.dtype(layout.MESSAGE.part("body_size").numpy_fields())
 assert _HEAD.itemsize == 88
 
 
@@ -517,7 +505,7 @@ def _odd_neighbours(heads: npt.NDArray[np.void], v4: Flags) -> bool:
     """Return whether some record differs from both neighbours in host or time."""
     if not v4.all():
         return True
-    host = heads["store_host"].astype(np.int64) << 32 | (
+    host = heads["store_host"].view(">u4").astype(np.int64) << 32 | (
         heads["store_host_port"].astype(np.int64) & 0xFFFFFFFF
     )
     before, middle, after = host[:-2], host[1:-1], host[2:]
