@@ -12,7 +12,6 @@ present only in the other.
 Source: ours; store/ha/HAService.java for what a slave has.
 """
 
-from bisect import bisect_right
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -209,24 +208,21 @@ class _LogBytes:
     """The bytes of one log by log offset, whatever the names of its files are."""
 
     def __init__(self, store: StoreView) -> None:
-        self._store = store
-        self._places = sorted(zip(store.log.bases, store.log.spans, strict=True))
+        self._log = store.log
         self.start = store.log.min_offset
         self.end = max(self.start, store.log.last_end)
 
     def read(self, pos: int, size: int) -> bytes:
         """Return up to ``size`` bytes of one file; none where there is no file."""
-        number = bisect_right(self._places, pos, key=lambda place: place[0]) - 1
-        if number < 0:
+        place = self._log.file_at(pos)
+        if place is None:
             return b""
-        base, span = self._places[number]
-        left = base + span.size - pos
-        return self._store.log.open(span).read(pos - base, min(size, left)) if left > 0 else b""
+        base, span = place
+        return self._log.open(span).read(pos - base, min(size, base + span.size - pos))
 
     def next_file(self, pos: int) -> int:
         """Return where the first file behind ``pos`` starts, a huge number for none."""
-        number = bisect_right(self._places, pos, key=lambda place: place[0])
-        return self._places[number][0] if number < len(self._places) else 1 << 62
+        return min((base for base in self._log.bases if base > pos), default=1 << 62)
 
 
 def _first_difference(left: bytes, right: bytes, size: int) -> int:

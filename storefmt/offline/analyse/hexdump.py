@@ -30,6 +30,7 @@ _FIXED: Final = {
     "consumequeue": layout.CONSUME_QUEUE_ENTRY,
     "batchconsumequeue": layout.BATCH_QUEUE_ENTRY,
     "timerwheel": layout.TIMER_SLOT,
+    "timerlog": layout.TIMER_UNIT,
 }
 _MAGICS: Final = {
     MAGIC_V1: "a record",
@@ -38,7 +39,7 @@ _MAGICS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class NamedBytes:
     """Bytes that are one field, or one property of the last field of a record.
 
@@ -52,9 +53,9 @@ class NamedBytes:
     field: str
     pos: int
     data: bytes
-    value: int | str | None
-    unit: str
-    means: str
+    value: int | str | None = None
+    unit: str = ""
+    means: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +79,11 @@ def dump_log(store: StoreView, log_offset: int) -> Dump:
     Raises:
         NotInStore: no file of the log reaches there.
     """
-    for span, base in zip(store.log.spans, store.log.bases, strict=True):
-        if base <= log_offset < base + span.size:
-            found = _in_log(store.log.open(span), log_offset - base, base)
-            return Dump(store.span_name(span), base, *found)
+    place = store.log.file_at(log_offset)
+    if place is not None:
+        base, span = place
+        found = _in_log(store.log.open(span), log_offset - base, base)
+        return Dump(store.span_name(span), base, *found)
     raise NotInStore(
         f"log offset {log_offset} is in no file of {store.root}, they hold "
         f"{store.log.min_offset} to {store.log.end}; `store ls` lists them"
@@ -154,8 +156,6 @@ def _in_other(
     place = full.relative_to(store.root.resolve()).parts[0]
     if place in _FIXED:
         return _entries(_FIXED[place], file, 0, file.size, pos, count), ""
-    if place == "timerlog":
-        return _entries(layout.TIMER_UNIT, file, 0, file.size, pos, count), ""
     if place == "checkpoint":
         size = layout.CHECKPOINT.struct().size
         if pos < size:
@@ -227,16 +227,9 @@ def _named(declared: Layout, data: bytes, pos: int) -> list[NamedBytes]:
                 continue
             value, means = _meaning(span.field, span.value)
             if raw:
+                at, field = pos + span.pos, span.field
                 named.append(
-                    NamedBytes(
-                        layout=declared.name,
-                        field=span.field.name,
-                        pos=pos + span.pos,
-                        data=raw,
-                        value=value,
-                        unit=span.field.unit,
-                        means=means,
-                    )
+                    NamedBytes(declared.name, field.name, at, raw, value, field.unit, means)
                 )
     except StoreError as error:
         named.append(_rest(declared, data[end:], pos + end, str(error)))
@@ -253,17 +246,10 @@ def _properties(declared: Layout, raw: bytes, pos: int) -> list[NamedBytes]:
         end = raw.find(b"\x02", start)
         end = len(raw) if end < 0 else end + 1
         name, _, value = raw[start:end].rstrip(b"\x02").partition(b"\x01")
-        named.append(
-            NamedBytes(
-                layout=declared.name,
-                field=f"properties {name.decode('utf-8', 'replace')}".rstrip(),
-                pos=pos + start,
-                data=raw[start:end],
-                value=value.decode("utf-8", "replace"),
-                unit="",
-                means="name 01 value 02",
-            )
-        )
+        field = f"properties {name.decode('utf-8', 'replace')}".rstrip()
+        text = value.decode("utf-8", "replace")
+        at, data = pos + start, raw[start:end]
+        named.append(NamedBytes(declared.name, field, at, data, text, means="name 01 value 02"))
         start = end
     return named
 
@@ -281,21 +267,11 @@ def _meaning(field: layout.Field, value: int | bytes) -> tuple[int | str | None,
 
 
 def _unknown(file: StoreFile, pos: int) -> NamedBytes:
-    return NamedBytes(
-        layout="bytes",
-        field=UNKNOWN,
-        pos=pos,
-        data=file.read(pos, UNKNOWN_SIZE),
-        value=None,
-        unit="",
-        means="",
-    )
+    return NamedBytes("bytes", UNKNOWN, pos, file.read(pos, UNKNOWN_SIZE))
 
 
 def _rest(declared: Layout, data: bytes, pos: int, means: str) -> NamedBytes:
-    return NamedBytes(
-        layout=declared.name, field=UNKNOWN, pos=pos, data=data, value=None, unit="", means=means
-    )
+    return NamedBytes(declared.name, UNKNOWN, pos, data, means=means)
 
 
 def _number(raw: bytes) -> int:

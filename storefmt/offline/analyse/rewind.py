@@ -13,8 +13,7 @@ Source: store/DefaultMessageStore.java#getOffsetInQueueByTime, store/ConsumeQueu
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from storefmt.errors import StoreError
-from storefmt.offline.views.info import GroupInfo
+from storefmt.offline.views.info import GroupInfo, time_of
 from storefmt.offline.views.queues import QueueView
 from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import FileSpan
@@ -70,7 +69,7 @@ def rewinds_to(store: StoreView, infos: list[GroupInfo], at_ms: int) -> Iterator
             replayed=count if back else 0,
             skipped=0 if back else count,
             size=size,
-            target_ms=_time_at(store, view, target),
+            target_ms=time_of(store, view, target),
         )
 
 
@@ -87,7 +86,7 @@ def nearest(store: StoreView, view: QueueView, at_ms: int) -> int:
     left = right = left_ms = right_ms = -1
     while low <= high:
         middle = (low + high) // 2
-        found_ms = _time_at(store, view, middle)
+        found_ms = time_of(store, view, middle)
         if found_ms == at_ms:
             return middle
         if found_ms > at_ms:
@@ -109,14 +108,6 @@ def _file_for(store: StoreView, view: QueueView, at_ms: int) -> FileSpan | None:
     used = [span for span in view.files if view.range_of(span)[1] > view.min_offset]
     for span in used:
         low, high = view.range_of(span)
-        if high > low and _time_at(store, view, high - 1) >= at_ms:
+        if high > low and time_of(store, view, high - 1) >= at_ms:
             return span
     return used[-1] if used else None
-
-
-def _time_at(store: StoreView, view: QueueView, queue_offset: int) -> int:
-    try:
-        return store.log.record_at(view.entry(queue_offset).log_offset, check_crc=False).store_ms
-    except StoreError:
-        # The entry points before the log, is a filler or is damaged, so it has no time.
-        return 0

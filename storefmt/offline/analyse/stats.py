@@ -22,7 +22,6 @@ from storefmt.offline.analyse.record_counts import (
     By,
     Counting,
     Key,
-    RecordCount,
     RecordCounts,
     RecordFilter,
 )
@@ -42,27 +41,25 @@ def count_records(
     columns: bool | None = None,
     jobs: int | None = 1,
     on_done: Callable[[int], None] = lambda size: None,
-) -> dict[Key, RecordCount]:
-    """Return the tallies of the records of a log.
+) -> RecordCounts:
+    """Return the counts of the records of a log.
 
     Args:
+        wanted: which records count; None for all.
         bucket_ms: with ``By.TIME``, the span of one key; spans begin at multiples of it (UTC).
         columns: use numpy and pyarrow; None to use them if installed and the log is large.
         jobs: processes for a large log of several files; None for one on each core. This needs
-            numpy and pyarrow; the tallies are the same.
+            numpy and pyarrow; the counts are the same.
         on_done: is called now and then with the bytes of the log that are done.
     """
-    only = wanted or RecordFilter()
-    tallies = RecordCounts({})
+    counting = Counting(by, wanted or RecordFilter(), bucket_ms)
     if columns is None:
         size = store.log.end - store.log.min_offset
         columns = size > COLUMNS_SIZE_MIN and has_columns()
-    if columns:
-        worker_count = workers_for(store.log.data_size, jobs, counting=True)
-        _count_files(store, by, tallies, only, bucket_ms, on_done, worker_count=worker_count)
-    else:
-        _count_one_by_one(store, by, tallies, only, bucket_ms, on_done)
-    return tallies.found
+    if not columns:
+        return _count_one_by_one(store, counting, on_done)
+    worker_count = workers_for(store.log.data_size, jobs, counting=True)
+    return _count_files(store, counting, on_done, worker_count=worker_count)
 
 
 def has_columns() -> bool:
@@ -71,54 +68,45 @@ def has_columns() -> bool:
 
 
 def _count_files(
-    store: StoreView,
-    by: By,
-    tallies: RecordCounts,
-    wanted: RecordFilter,
-    bucket_ms: int,
-    on_done: Callable[[int], None],
-    *,
-    worker_count: int,
-) -> None:
+    store: StoreView, counting: Counting, on_done: Callable[[int], None], *, worker_count: int
+) -> RecordCounts:
     # Heavy, and not installed everywhere.
     from storefmt.offline.analyse.record_batches import count_batches, count_file
 
+    counts = RecordCounts()
     paths = [span.path for span in store.log.spans]
-    add = partial(count_batches, by=by, tallies=tallies, wanted=wanted, bucket_ms=bucket_ms)
     worker_count = min(worker_count, len(paths))
     if worker_count <= 1:
-        add(paths, on_done=on_done)
-        return
-    sizes = {span.path: span.size for span in store.log.spans}
+        count_batches(counting, paths, counts, on_done)
+        return counts
     results = map_files(
-        count_file, paths, make=partial(Counting, by, wanted, bucket_ms), worker_count=worker_count
+        count_file, paths, make=partial(Counting, *counting), worker_count=worker_count
     )
     done = 0
     with closing(results):
-        for path, found in zip(paths, results, strict=True):
+        for span, found in zip(store.log.spans, results, strict=True):
             if (OTHERS,) in found:
                 # What has no key of its own depends on the files before.
-                add([path], on_done=lambda size: None)
+                count_batches(counting, [span.path], counts, lambda size: None)
             else:
-                tallies.merge(found)
-            done += sizes[path]
+                counts.merge(found)
+            done += span.size
             on_done(done)
+    return counts
 
 
 def _count_one_by_one(
-    store: StoreView,
-    by: By,
-    tallies: RecordCounts,
-    wanted: RecordFilter,
-    bucket_ms: int,
-    on_done: Callable[[int], None],
-) -> None:
-    key_of = _KEYS[by]
-    for number, record in enumerate(_records(store, wanted)):
-        key: Key = (record.store_ms // bucket_ms * bucket_ms,) if by is By.TIME else key_of(record)
-        tallies.add(key, 1, record.size, record.store_ms, record.store_ms)
+    store: StoreView, counting: Counting, on_done: Callable[[int], None]
+) -> RecordCounts:
+    counts, bucket_ms, key_of = RecordCounts(), counting.bucket_ms, _KEYS[counting.by]
+    for number, record in enumerate(_records(store, counting.wanted)):
+        key = key_of(record)
+        if counting.by is By.TIME:
+            key = (record.store_ms // bucket_ms * bucket_ms,)
+        counts.add(key, 1, record.size, record.store_ms, record.store_ms)
         if number % 10_000 == 0:
             on_done(record.log_offset - store.log.min_offset)
+    return counts
 
 
 def _records(store: StoreView, wanted: RecordFilter) -> Iterator[Record]:

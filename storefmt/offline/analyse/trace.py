@@ -27,12 +27,9 @@ from storefmt.formats.properties import (
 from storefmt.names import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE_TOPIC, TopicKind, kind_of
 from storefmt.offline.analyse.message_history import (
     StepKind,
-    decided_offsets,
     describe,
     detail_of,
-    due_of,
     own_topic,
-    step_of,
 )
 from storefmt.offline.views.lookup import TIME_MAX_MS, by_offset_id, gaps, readable
 from storefmt.offline.views.matching import copies_of
@@ -222,15 +219,15 @@ def _names(record: Record, wanted: frozenset[str]) -> bool:
 def _steps(store: StoreView, records: list[Record]) -> list[TraceStep]:
     steps = []
     for record in records:
-        step = step_of(record)
+        history = describe(record)
         steps.append(
             TraceStep(
-                step=step,
+                step=history.step,
                 at_ms=record.store_ms,
                 record=record,
                 queue=(record.topic, record.queue_id, record.queue_offset),
-                detail=detail_of(record, step),
-                due_ms=_due_ms(store, record),
+                detail=detail_of(record, history),
+                due_ms=_due_ms(store, record, history.due_ms),
             )
         )
         steps += _copies(store, record)
@@ -238,9 +235,8 @@ def _steps(store: StoreView, records: list[Record]) -> list[TraceStep]:
     return sorted(steps, key=lambda s: (s.at_ms, s.record.log_offset, s.step is StepKind.COPY))
 
 
-def _due_ms(store: StoreView, record: Record) -> int:
+def _due_ms(store: StoreView, record: Record, said: int) -> int:
     """Return when a wait ends: as the queue of the level says it, else as the record does."""
-    said = due_of(record)
     if record.topic != SCHEDULE_TOPIC or not said:
         return said
     try:
@@ -270,13 +266,15 @@ def _copies(store: StoreView, record: Record) -> Iterator[TraceStep]:
 def _decisions(store: StoreView, records: list[Record]) -> Iterator[TraceStep]:
     """Yield the op records that decide the half messages among ``records``."""
     halves = {(r.queue_id, r.queue_offset): r for r in records if r.topic == HALF_TOPIC}
-    committed = {r.prepared_transaction_offset for r in records if step_of(r) is StepKind.COMMIT}
-    given_up = {r.unique_key for r in records if step_of(r) is StepKind.GIVEN_UP}
+    committed = {
+        r.prepared_transaction_offset for r in records if describe(r).step is StepKind.COMMIT
+    }
+    given_up = {r.unique_key for r in records if describe(r).step is StepKind.GIVEN_UP}
     for queue_id in sorted({queue_id for queue_id, _ in halves}):
         open_ones = {offset for number, offset in halves if number == queue_id}
         first = min(r.log_offset for (number, _), r in halves.items() if number == queue_id)
         for op in _behind(store, (OP_HALF_TOPIC, queue_id), first):
-            for offset in sorted(decided_offsets(op) & open_ones):
+            for offset in sorted(open_ones.intersection(describe(op).half_queue_offsets)):
                 half = halves[queue_id, offset]
                 if half.log_offset in committed:
                     step, fate = StepKind.OP, "committed"
@@ -299,7 +297,7 @@ def _decisions(store: StoreView, records: list[Record]) -> Iterator[TraceStep]:
 
 def _recalls(store: StoreView, waiting: Record) -> Iterator[Record]:
     """Yield the records that take a waiting timer back, until it is due."""
-    due_ms = due_of(waiting)
+    due_ms = describe(waiting).due_ms
     for record in _behind(store, (waiting.topic, waiting.queue_id), waiting.log_offset):
         if record.store_ms > due_ms:
             return

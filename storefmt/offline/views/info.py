@@ -114,11 +114,12 @@ def store_info(store: StoreView, config: ConfigTables) -> StoreInfo:
     Raises:
         StoreError: a file cannot be read.
     """
-    queues = [_queue_info(store.queue(*key)) for key in store.queues()]
+    views = [store.queue(*key) for key in store.queues()]
+    queues = [QueueInfo(v.topic, v.queue_id, v.min_offset, v.max_offset) for v in views]
     checkpoint, notes = _checkpoint(store)
     last = store.log.last[2] if store.log.last else None
     first = store.log.first
-    dispatched = max((dispatched_end(store.queue(*key)) for key in store.queues()), default=0)
+    dispatched = max(map(dispatched_end, views), default=0)
     spans = _all_spans(store)
     if store.aborted:
         notes.append("abort file: a broker runs on this store, or it was killed")
@@ -272,10 +273,6 @@ def _checkpoint(store: StoreView) -> tuple[tuple[int, int, int] | None, list[str
     return (found.physic_ms, found.logics_ms, found.index_ms), []
 
 
-def _queue_info(view: QueueView) -> QueueInfo:
-    return QueueInfo(view.topic, view.queue_id, view.min_offset, view.max_offset)
-
-
 def _all_spans(store: StoreView) -> list[FileSpan]:
     tree = store.tree
     rows = [*tree.queues.values(), *tree.ext.values(), *tree.batch_queues.values()]
@@ -292,18 +289,20 @@ def _queue_file(store: StoreView, view: QueueView, span: FileSpan) -> FileView:
         low,
         high,
         fill_size=(high - low) * ENTRY_SIZE,
-        first_ms=_time_of(store, view, low) if high > low else 0,
-        last_ms=_time_of(store, view, high - 1) if high > low else 0,
+        first_ms=time_of(store, view, low) if high > low else 0,
+        last_ms=time_of(store, view, high - 1) if high > low else 0,
     )
 
 
-def _time_of(store: StoreView, view: QueueView, queue_offset: int) -> int:
+def time_of(store: StoreView, view: QueueView, queue_offset: int) -> int:
+    """Return the store time (ms) of the message with a queue offset; 0 if it cannot be read.
+
+    The entry points before the log, is a filler or is damaged; ``verify`` says why.
+    """
     try:
-        record = store.log.record_at(view.entry(queue_offset).log_offset, check_crc=False)
+        return store.log.record_at(view.entry(queue_offset).log_offset, check_crc=False).store_ms
     except StoreError:
-        # The record is expired, lost or damaged, so there is no time to show; verify says why.
         return 0
-    return record.store_ms
 
 
 def _plain(store: StoreView, kind: str, span: FileSpan) -> FileView:
