@@ -27,7 +27,7 @@ from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import QueueKey
 
 HOLES_MAX: Final = 500_000
-SLOTS_MAX: Final = 1_000_000
+MESSAGES_MAX: Final = 1_000_000
 MISSING_FILES_MAX: Final = 64
 _HEAD_SIZE: Final = 8
 
@@ -41,7 +41,7 @@ class Hole:
         reason: a damage kind, or ``missing_file`` …
         to_file_end: whether it reaches to the end of its file.
         stamp: time and host of a neighbour; None until a neighbour was read.
-        slots: the messages that are known to have been in it.
+        messages: the messages that are known to have been in it.
     """
 
     start: int
@@ -49,7 +49,7 @@ class Hole:
     reason: str
     to_file_end: bool
     stamp: Stamp | None = None
-    slots: list[LostMessage] = field(default_factory=list)
+    messages: list[LostMessage] = field(default_factory=list)
     room: int = 0
 
 
@@ -92,7 +92,7 @@ class RepairPlan:
         self._stamp: Stamp | None = None
         self._starts: list[int] = []
         self._taken_back: set[int] = set()
-        self._slot_count = 0
+        self._message_count = 0
         self._swallow = False
 
     def make(self, progress: ProgressCall) -> None:
@@ -278,14 +278,14 @@ class RepairPlan:
         elif placed.queue_offset != placed.claimed:
             record = self._store.log.record_at(placed.log_offset)
             self._fix(record, placed.log_offset, "queue_offset", placed.queue_offset)
-        first = placed.queue_offset - min(placed.gap, SLOTS_MAX)
+        first = placed.queue_offset - min(placed.gap, MESSAGES_MAX)
         for k in range(first, placed.queue_offset):
-            slot = LostMessage(*placed.key, k)
-            entry = self._old_entry((slot.topic, slot.queue_id), k)
+            message = LostMessage(*placed.key, k)
+            entry = self._old_entry((message.topic, message.queue_id), k)
             hole = None if entry is None else self._hole_at(entry.log_offset)
-            if hole is None and entry is not None and self._take_back(slot, entry):
+            if hole is None and entry is not None and self._take_back(message, entry):
                 continue
-            self._give(slot, hole or self._hole_between(placed, slot))
+            self._give(message, hole or self._hole_between(placed, message))
 
     def _old_entry(self, key: QueueKey, queue_offset: int) -> CqEntry | None:
         view = self._placement.view(key)
@@ -294,7 +294,7 @@ class RepairPlan:
         except StoreError:
             return None
 
-    def _take_back(self, slot: LostMessage, entry: CqEntry) -> bool:
+    def _take_back(self, message: LostMessage, entry: CqEntry) -> bool:
         """Correct a record that names another queue than the old entry that points at it.
 
         Nothing is corrected if another old entry points at the record, too.
@@ -306,13 +306,13 @@ class RepairPlan:
             return False
         if self._is_claimed(record, at):
             return False
-        if record.size != entry.size or len(record.topic) != len(slot.topic):
+        if record.size != entry.size or len(record.topic) != len(message.topic):
             return False
         self._taken_back.add(at)
         self.fixes.pop((at, "queue_offset"), None)
-        self._fix(record, at, "topic", slot.topic)
-        self._fix(record, at, "queue_id", slot.queue_id)
-        self._fix(record, at, "queue_offset", slot.queue_offset)
+        self._fix(record, at, "topic", message.topic)
+        self._fix(record, at, "queue_id", message.queue_id)
+        self._fix(record, at, "queue_offset", message.queue_offset)
         return True
 
     def _is_claimed(self, record: Record, at: int) -> bool:
@@ -341,14 +341,14 @@ class RepairPlan:
         )
         self.fixes[at, name] = Fix(at, span.pos, name, old, new, value)
 
-    def _give(self, slot: LostMessage, hole: Hole | None) -> None:
-        if hole is None or self._slot_count >= SLOTS_MAX:
-            if len(self.unplaced) < SLOTS_MAX:
-                self.unplaced.append(slot)
+    def _give(self, message: LostMessage, hole: Hole | None) -> None:
+        if hole is None or self._message_count >= MESSAGES_MAX:
+            if len(self.unplaced) < MESSAGES_MAX:
+                self.unplaced.append(message)
             return
-        hole.slots.append(slot)
-        hole.room -= _placeholder_size(slot, hole)
-        self._slot_count += 1
+        hole.messages.append(message)
+        hole.room -= _placeholder_size(message, hole)
+        self._message_count += 1
 
     def _hole_at(self, log_offset: int) -> Hole | None:
         number = bisect_right(self._starts, log_offset) - 1
@@ -356,12 +356,14 @@ class RepairPlan:
             return None
         return self.holes[number]
 
-    def _hole_between(self, placed: PlacedEntry, slot: LostMessage) -> Hole | None:
-        """Return a hole with room for ``slot``, before a record and behind the one before it."""
+    def _hole_between(self, placed: PlacedEntry, message: LostMessage) -> Hole | None:
+        """Return a hole with room for ``message``, before a record and behind the one before it."""
         first = bisect_left(self._starts, placed.after)
         last = bisect_left(self._starts, placed.log_offset)
         between = (self.holes[number] for number in range(first, last))
-        return next((hole for hole in between if hole.room >= _placeholder_size(slot, hole)), None)
+        return next(
+            (hole for hole in between if hole.room >= _placeholder_size(message, hole)), None
+        )
 
     def _old_tail(self, key: QueueKey) -> None:
         """Find the lost messages at the end of a queue, by its old entries."""
@@ -391,5 +393,5 @@ class RepairPlan:
         )
 
 
-def _placeholder_size(slot: LostMessage, hole: Hole) -> int:
-    return placeholder_size(slot, hole.stamp or Stamp(0, bytes(8)))
+def _placeholder_size(message: LostMessage, hole: Hole) -> int:
+    return placeholder_size(message, hole.stamp or Stamp(0, bytes(8)))
