@@ -434,7 +434,9 @@ class ConsumerOffsets(_StateFile):
     def by_queue(self) -> dict[tuple[str, str], dict[int, int]]:
         """Return a copy of all offsets; a light queue is queue 0 of its name."""
         found = {key: dict(queues) for key, queues in self.offsets.items()}
-        return found | {key: {0: number} for key, number in (self.lmq_offsets or {}).items()}
+        for key, number in (self.lmq_offsets or {}).items():
+            found.setdefault(key, {})[0] = number
+        return found
 
     def to_json(self) -> dict[Key, Json]:
         """Return the object in the key order of Java."""

@@ -7,7 +7,7 @@ record was flipped. Records that a broker wrote after the seal are checked as in
 Source: ours, see ``storefmt.offline.verify.seal``.
 """
 
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -149,12 +149,10 @@ def _field(data: bytes, pos: int) -> str:
     declared = layout.MESSAGE_V2 if magic == MAGIC_V2 else layout.MESSAGE
     if magic == MAGIC_BLANK:
         declared, data = layout.BLANK, data[:8]
-    try:
+    with suppress(StoreError):
         for span in declared.spans(data):
             if span.pos <= pos < span.pos + span.size:
                 return span.field.name
-    except StoreError:
-        return ""
     return ""
 
 

@@ -177,11 +177,8 @@ def read_sealed(path: Path) -> SealedFile:
     Raises:
         StoreError: it cannot be read. RecordDamaged: it is damaged.
     """
-    file = StoreFile(path)
-    try:
+    with closing(StoreFile(path)) as file:
         return SealedFile.decode(file.read(0, file.size))
-    finally:
-        file.close()
 
 
 def changed(file: StoreFile, sealed: SealedFile) -> Iterator[tuple[SealedSegment, int]]:

@@ -94,11 +94,8 @@ def read_config(store: StoreView) -> ConfigTables:
         offsets = store.config(name, ConsumerOffsets.decode)
         found.notes += _notes(offsets)
         if offsets.value is not None:
-            for key, queues in offsets.value.offsets.items():
+            for key, queues in offsets.value.by_queue().items():
                 found.offsets.setdefault(key, {}).update(queues)
-            for key, offset in (offsets.value.lmq_offsets or {}).items():
-                # A light queue is queue 0 of its own topic.
-                found.offsets.setdefault(key, {})[0] = offset
     return found
 
 

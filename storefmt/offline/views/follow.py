@@ -10,6 +10,7 @@ reported and passed over in the same way.
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -116,8 +117,7 @@ class Follower:
 
     def _read(self, path: Path) -> Iterator[FollowedRecord | SkippedBytes]:
         base = parse_log_file_name(path.name) or 0
-        file = StoreFile(path)
-        try:
+        with closing(StoreFile(path)) as file:
             for pos, item in walk_file(file, base=base, start=self.log_offset - base):
                 if isinstance(item, Blank):
                     self.log_offset = base + file.size
@@ -134,8 +134,6 @@ class Follower:
                     yield SkippedBytes(base + item.pos, item.size, str(item.error))
                 else:
                     return
-        finally:
-            file.close()
 
     def _give_up(self, file: StoreFile, damage: Damage) -> bool:
         behind = damage.pos + damage.size

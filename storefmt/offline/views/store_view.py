@@ -8,6 +8,7 @@ list of files is taken once, so files that a running broker adds later are not s
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -232,12 +233,10 @@ def field_at(store: StoreView, located: LocatedRecord, name: str) -> tuple[int, 
     """
     span, pos, record = located
     declared = layout.MESSAGE_V2 if record.magic == MAGIC_V2 else layout.MESSAGE
-    try:
+    # If the record changed since it was read, its start is precise enough.
+    with suppress(StoreError):
         data = store.log.open(span).read(pos, record.size)
         for found in declared.spans(data):
             if found.field.name == name:
                 return pos + found.pos, found.size
-    except StoreError:
-        # The record changed since it was read; the start of the record is precise enough.
-        return pos, record.size
     return pos, record.size
