@@ -9,9 +9,8 @@ from storefmt.errors import NotInStore
 from storefmt.formats.message import Record
 from storefmt.offline import StoreDir
 from storefmt.offline.analyse.trace import TraceResult, trace
-from storefmt.offline.output_dir import OutputDirectory
-from storefmt.offline.repair.rebuild import rebuild
 from tests.golden import Golden
+from tests.storefmt.offline.stores import rebuilt
 
 
 def life_of(path: Path, which: str, **options: object) -> TraceResult:
@@ -101,8 +100,7 @@ def test_a_recall_is_found_where_the_index_has_only_the_timer(
     golden: Golden, tmp_path: Path
 ) -> None:
     path, out = golden.store("v5"), tmp_path / "out"
-    with StoreDir.open(path) as store:
-        rebuild(store, OutputDirectory.make(out, source=path))
+    rebuilt(path, out)
     shutil.rmtree(path / "index")
     shutil.move(out / "index", path / "index")
 

@@ -7,7 +7,6 @@ import signal
 import struct
 import threading
 from collections.abc import Callable, Generator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +22,7 @@ from storefmt.offline.verify.store import verify
 from tests.golden import Golden
 from tests.programs import python
 from tests.records import record_bytes
+from tests.storefmt.offline import stores
 from tests.storefmt.offline.stores import HEALTHY, store_of
 from tests.storefmt.offline.verify.test_bulk import CRASHED, damage
 from tests.storefmt.offline.verify.test_large import sparse_store
@@ -55,8 +55,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def report_of(path: Path, jobs: int, *, deep: bool = False) -> Report:
-    with StoreDir.open(path) as store:
-        return replace(verify(store, deep=deep, bulk=True, jobs=jobs), seconds=0.0)
+    return stores.report_of(path, deep=deep, bulk=True, jobs=jobs)
 
 
 @pytest.mark.usefixtures("here")
