@@ -14,7 +14,7 @@ from pipeline.sources.store.conditions import Condition, time_of
 from pipeline.sources.store.spread import Rows, gather, sorted_once, spread
 from pipeline.sources.store.stores import Paths, open_store, stores_of
 from pipeline.sources.store.tables import Reading, StoreTask, plan_all, read_of
-from storefmt.offline.analyse.record_counts import RecordCount, filled, span_of
+from storefmt.offline.analyse.record_counts import RecordCount, span_of, with_empty_spans
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -144,7 +144,7 @@ def rows_of(table: Any, **_options: object) -> list[dict[str, Any]]:
             "first_ms": tally.first_ms,
             "last_ms": tally.last_ms,
         }
-        for start, tally in filled(tallies, every)
+        for start, tally in with_empty_spans(tallies, every)
     ]
 
 

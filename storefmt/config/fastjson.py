@@ -32,9 +32,9 @@ from storefmt.config.fastjson_reader import (
     Json,
     Key,
     ObjectKey,
+    excerpt,
     follow_references,
     read_lenient,
-    shown,
     to_object_key,
 )
 from storefmt.config.quoting import quote
@@ -133,7 +133,7 @@ def object_key(key: Key) -> ObjectKey:
         return key
     value = loads(key) if isinstance(key, str) else None
     if not isinstance(value, dict):
-        raise ConfigDamaged(f"key {shown(str(key))} is no object")
+        raise ConfigDamaged(f"key {excerpt(str(key))} is no object")
     return to_object_key(value)
 
 

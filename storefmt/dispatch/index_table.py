@@ -232,7 +232,7 @@ def add_rows_pure(
 
 
 class IndexKernel(NamedTuple):
-    """One implementation of the two loops over keys."""
+    """An implementation of the two loops over keys."""
 
     key_rows: Callable[[Sequence[Keyed]], list[Row]]
     add_rows: Callable[
@@ -241,7 +241,7 @@ class IndexKernel(NamedTuple):
 
 
 def kernels() -> dict[str, IndexKernel]:
-    """Return the kernels that are here by name: ``pure``, ``compiled`` if it was built."""
+    """Return the implementations by name: ``pure``, and ``compiled`` if it was built."""
     found = {"pure": IndexKernel(key_rows_pure, add_rows_pure)}
     try:
         from storefmt.dispatch.index_kernel import add_rows_compiled, key_rows_compiled

@@ -156,7 +156,7 @@ def _scan_crc(data: memoryview, pos: int, end: int) -> RecordStarts:
 
 
 def scans() -> dict[str, Scan]:
-    """Return the ways to scan that are here by name: ``pure``, ``compiled`` if it was built."""
+    """Return the implementations by name: ``pure``, and ``compiled`` if it was built."""
     found: dict[str, Scan] = {"pure": scan_pure}
     try:
         from storefmt.formats.scan_kernel import scan_compiled
@@ -251,8 +251,8 @@ def scan_items(
         pos += item.size
 
 
-def misplaced(record: Record, pos: int, *, base: int) -> Damage | None:
-    """Return the damage that a record is which says that it lies elsewhere, else None.
+def offset_mismatch(record: Record, pos: int, *, base: int) -> Damage | None:
+    """Return the damage if a record says that it lies elsewhere, else None.
 
     Args:
         pos: its position in the file.
@@ -264,8 +264,8 @@ def misplaced(record: Record, pos: int, *, base: int) -> Damage | None:
     return Damage(pos, record.size, error)
 
 
-def misnamed(file: "LogFile", base: int) -> Damage | None:
-    """Return the damage that a whole file is whose records lie at ``base``, else None."""
+def name_mismatch(file: "LogFile", base: int) -> Damage | None:
+    """Return the damage if the records of a file lie at ``base``, which is not its name."""
     if base == file.base:
         return None
     error = RecordDamaged(

@@ -29,8 +29,8 @@ from storefmt.offline.analyse.record_counts import (
     Key,
     RecordCount,
     RecordFilter,
-    filled,
     span_of,
+    with_empty_spans,
 )
 from storefmt.offline.analyse.stats import count_records
 from storefmt.offline.views.storedir import StoreDir
@@ -103,7 +103,7 @@ def show_timeline(
             on_done=lambda size: progress(size, total),
         )
     tallies = {start: tally for (start, *_), tally in found.items() if isinstance(start, int)}
-    spans = filled(tallies, bucket_ms)
+    spans = with_empty_spans(tallies, bucket_ms)
     if len(spans) > SPANS_MAX:
         raise Usage(f"{len(spans)} spans, at most {SPANS_MAX}", hint="take a longer --every")
     return Outcome(list(_rows(spans, bucket_ms)))

@@ -23,7 +23,7 @@ from mqadmin.output.pages.html_page import (
     time_text,
 )
 from mqadmin.output.terminal.cells import size_text
-from storefmt.offline.analyse.record_counts import By, Key, RecordCount, filled, span_of
+from storefmt.offline.analyse.record_counts import By, Key, RecordCount, span_of, with_empty_spans
 from storefmt.offline.analyse.stats import count_records
 from storefmt.offline.verify.findings import Finding, Report, Severity
 from storefmt.offline.verify.store import verify
@@ -106,7 +106,7 @@ def _head(store: StoreDir, info: StoreInfo, report: Report, made_ms: int) -> str
 
 def _timeline(times: dict[Key, RecordCount], bucket_ms: int) -> str:
     by_start = {start: tally for (start, *_), tally in times.items() if isinstance(start, int)}
-    spans = filled(by_start, bucket_ms)
+    spans = with_empty_spans(by_start, bucket_ms)
     if not spans:
         return nothing("the log holds no message")
     values = [

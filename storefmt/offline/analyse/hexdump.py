@@ -16,7 +16,7 @@ from storefmt.formats import layout
 from storefmt.formats.hosts import host_text
 from storefmt.formats.index import HEADER, SLOT, slot_pos
 from storefmt.formats.layout import HOST, Layout
-from storefmt.formats.message import MAGIC_BLANK, MAGIC_V1, MAGIC_V2
+from storefmt.formats.message import MAGIC_BLANK, MAGIC_V1, MAGIC_V2, layout_of
 from storefmt.formats.scan import RECORD_SIZE_MAX
 from storefmt.offline.views.indexes import IndexView
 from storefmt.offline.views.log_scan import RECORD_HEAD, last_record
@@ -130,8 +130,7 @@ def _in_log(file: StoreFile, pos: int, base: int) -> tuple[list[NamedBytes], str
     if magic not in (MAGIC_V1, MAGIC_V2) or not 0 < size <= RECORD_SIZE_MAX:
         note = f"no record starts at byte {start}, and none that is whole holds it"
         return [_unknown(file, start)], note
-    declared = layout.MESSAGE_V2 if magic == MAGIC_V2 else layout.MESSAGE
-    named = _named(declared, file.read(start, size), start)
+    named = _named(layout_of(magic), file.read(start, size), start)
     note = ""
     if start != pos:
         inside = next((n for n in named if n.pos <= pos < n.pos + len(n.data)), None)

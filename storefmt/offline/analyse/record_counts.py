@@ -95,7 +95,9 @@ def bucket_for(first_ms: int, last_ms: int) -> int:
     return BUCKETS_MS[-1]
 
 
-def filled(counts: Mapping[int, RecordCount], bucket_ms: int) -> list[tuple[int, RecordCount]]:
+def with_empty_spans(
+    counts: Mapping[int, RecordCount], bucket_ms: int
+) -> list[tuple[int, RecordCount]]:
     """Return (start, count) of each span in order, the empty ones between them too.
 
     Args:

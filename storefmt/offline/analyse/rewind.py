@@ -53,7 +53,7 @@ def rewinds_to(store: StoreView, infos: list[GroupInfo], at_ms: int) -> Iterator
         if (info.topic, info.queue_id) not in store.tree.queues:
             continue
         view = store.queue(info.topic, info.queue_id)
-        target = nearest(store, view, at_ms)
+        target = nearest_offset(store, view, at_ms)
         low, high = sorted((target, info.queue_offset))
         count = size = 0
         for _, entry in view.entries(max(low, view.min_offset), max(0, high - low)):
@@ -73,7 +73,7 @@ def rewinds_to(store: StoreView, infos: list[GroupInfo], at_ms: int) -> Iterator
         )
 
 
-def nearest(store: StoreView, view: QueueView, at_ms: int) -> int:
+def nearest_offset(store: StoreView, view: QueueView, at_ms: int) -> int:
     """Return the queue offset of the message stored nearest to a time, 0 for none.
 
     The search is a broker's own, so that of several messages of one time it is the same one.

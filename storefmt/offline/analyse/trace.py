@@ -31,7 +31,7 @@ from storefmt.offline.analyse.message_history import (
     detail_of,
     own_topic,
 )
-from storefmt.offline.views.lookup import TIME_MAX_MS, by_offset_id, gaps, readable
+from storefmt.offline.views.lookup import TIME_MAX_MS, by_offset_id, gaps, record_or_none
 from storefmt.offline.views.matching import copies_of
 from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import QueueKey
@@ -183,7 +183,7 @@ class _Search:
                 continue
             covered.append((header.begin_log_offset, header.end_log_offset))
             for log_offset in sorted(offsets):
-                record = readable(self.store, log_offset)
+                record = record_or_none(self.store, log_offset)
                 if record is not None and _names(record, wanted):
                     self.add([record])
         return covered
@@ -322,7 +322,7 @@ def _behind(store: StoreView, key: QueueKey, after: int) -> Iterator[Record]:
             break
         low, high = (middle + 1, high) if earlier else (low, middle)
     for _, entry in view.entries(low):
-        record = readable(store, entry.log_offset)
+        record = record_or_none(store, entry.log_offset)
         if record is not None:
             yield record
 

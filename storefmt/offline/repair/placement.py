@@ -19,7 +19,7 @@ from storefmt.dispatch.queue_offsets import (
     IsOldEntry,
     is_copy_believed,
     is_plausible,
-    settled,
+    settle_claim,
 )
 from storefmt.dispatch.record_entries import DueTimes, copy_queue_id, is_queued, tags_code_of
 from storefmt.errors import BadCall, StoreError
@@ -218,7 +218,7 @@ class Placement:
         if suspect is None:
             return
         old = self._old_entries(suspect)
-        queue_offset = settled(suspect, old, expected=row.next, following=following)
+        queue_offset = settle_claim(suspect, old, expected=row.next, following=following)
         if queue_offset is not None:
             yield self._accept(row, suspect._replace(queue_offset=queue_offset))
 

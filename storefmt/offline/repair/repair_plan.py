@@ -14,9 +14,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from storefmt.errors import DamageKind, RecordDamaged, StoreError
-from storefmt.formats import layout
 from storefmt.formats.consumequeue import FILLER_SIZE, CqEntry
-from storefmt.formats.message import MAGIC_BLANK, MAGIC_V2, RECORD_SIZE_MIN, Record, decode_record
+from storefmt.formats.message import (
+    MAGIC_BLANK,
+    RECORD_SIZE_MIN,
+    Record,
+    decode_record,
+    layout_of,
+)
 from storefmt.formats.scan import SIZE_HOLDS
 from storefmt.offline.repair.placeholder import LostMessage, Stamp, placeholder_size
 from storefmt.offline.repair.placement import PlacedEntry, Placement, is_name
@@ -333,9 +338,8 @@ class RepairPlan:
         old: int | str = getattr(record, name)
         if old == new:
             return
-        declared = layout.MESSAGE_V2 if record.magic == MAGIC_V2 else layout.MESSAGE
-        data = self._read(at, record.size)
-        span = next(span for span in declared.spans(data) if span.field.name == name)
+        spans = layout_of(record.magic).spans(self._read(at, record.size))
+        span = next(span for span in spans if span.field.name == name)
         value = (
             new.encode() if isinstance(new, str) else new.to_bytes(span.size, "big", signed=True)
         )

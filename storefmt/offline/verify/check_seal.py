@@ -14,13 +14,13 @@ from typing import Final
 
 from storefmt.errors import StoreError
 from storefmt.formats import layout
-from storefmt.formats.message import MAGIC_BLANK, MAGIC_V2, Record
+from storefmt.formats.message import MAGIC_BLANK, Record, layout_of
 from storefmt.offline.parallel import map_files
 from storefmt.offline.verify.findings import SAME_KIND_MAX, Findings, Severity
 from storefmt.offline.verify.seal import (
     SealedFile,
     SealedSegment,
-    changed,
+    changed_segments,
     flipped_bit,
     read_sealed,
 )
@@ -108,7 +108,7 @@ def _check_file(store: StoreView, findings: Findings, span: FileSpan, path: Path
             hint="the log itself may be good; delete the file and run `store seal` again",
         )
         return
-    for number, (part, found) in enumerate(changed(file, sealed)):
+    for number, (part, found) in enumerate(changed_segments(file, sealed)):
         _tell(findings, name, file, part, found, search=number < SAME_KIND_MAX)
     _check_behind(store, findings, span, sealed)
 
@@ -146,7 +146,7 @@ def _tell(
 def _field(data: bytes, pos: int) -> str:
     """Return the name of the field that contains a byte of a good record or blank."""
     magic = int.from_bytes(data[_MAGIC], "big", signed=True)
-    declared = layout.MESSAGE_V2 if magic == MAGIC_V2 else layout.MESSAGE
+    declared = layout_of(magic)
     if magic == MAGIC_BLANK:
         declared, data = layout.BLANK, data[:8]
     with suppress(StoreError):

@@ -160,7 +160,7 @@ def _seal_file(store: StoreView, task: tuple[int, Path]) -> SealResult | None:
     span, base = store.log.spans[number], store.log.bases[number]
     file, name = store.log.open(span), store.span_name(span)
     old = read_sealed(path) if path.exists() else None
-    if old is not None and next(changed(file, old), None) is not None:
+    if old is not None and next(changed_segments(file, old), None) is not None:
         return SealResult(name, "differs", 0, old.size, 0)
     if file.first_data() is None:
         return None
@@ -181,7 +181,7 @@ def read_sealed(path: Path) -> SealedFile:
         return SealedFile.decode(file.read(0, file.size))
 
 
-def changed(file: StoreFile, sealed: SealedFile) -> Iterator[tuple[SealedSegment, int]]:
+def changed_segments(file: StoreFile, sealed: SealedFile) -> Iterator[tuple[SealedSegment, int]]:
     """Yield each segment that has changed since it was sealed, with its present CRC.
 
     Raises:

@@ -80,7 +80,7 @@ def query_key(
             continue
         covered.append((header.begin_log_offset, header.end_log_offset))
         for log_offset in offsets:
-            record = readable(store, log_offset)
+            record = record_or_none(store, log_offset)
             if record is not None and _matches(record, topic, key, begin_ms, end_ms):
                 found.setdefault(log_offset, record)
         if len(found) >= count_max and not scan:
@@ -100,7 +100,7 @@ def by_offset_id(store: StoreView, message_id: str) -> Record | None:
         store_host, log_offset = parse_offset_id(message_id)
     except BadCall:
         return None
-    record = readable(store, log_offset)
+    record = record_or_none(store, log_offset)
     return record if record is not None and record.store_host == store_host else None
 
 
@@ -133,13 +133,13 @@ def gaps(store: StoreView, covered: list[tuple[int, int]]) -> Iterator[tuple[int
             yield at, first
         if last >= at:
             # Behind the record itself: a reader that begins at a record need not search.
-            record = readable(store, last)
+            record = record_or_none(store, last)
             at = last + (record.size if record is not None else 1)
     if at < store.log.last_end:
         yield at, None
 
 
-def readable(store: StoreView, log_offset: int) -> Record | None:
+def record_or_none(store: StoreView, log_offset: int) -> Record | None:
     """Return the record at a log offset, None if there is no complete record."""
     try:
         return store.log.record_at(log_offset)

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Final, Generic, NamedTuple, Self, TypeVar
 
 from storefmt.errors import ConfigDamaged, NotAStore, NotInStore, StoreError
-from storefmt.formats import layout
 from storefmt.formats.checkpoint import CHECKPOINT_SIZE, Checkpoint
 from storefmt.formats.dledger import DIRECTORY_PREFIX, find_directories
-from storefmt.formats.message import MAGIC_V2, Record
+from storefmt.formats.message import Record, layout_of
 from storefmt.formats.scan import log_files
 from storefmt.offline.views.geometry import detect
 from storefmt.offline.views.indexes import IndexView
@@ -232,11 +231,10 @@ def field_at(store: StoreView, located: LocatedRecord, name: str) -> tuple[int, 
         name: the field, as ``storefmt.formats.layout`` names it.
     """
     span, pos, record = located
-    declared = layout.MESSAGE_V2 if record.magic == MAGIC_V2 else layout.MESSAGE
     # If the record changed since it was read, its start is precise enough.
     with suppress(StoreError):
         data = store.log.open(span).read(pos, record.size)
-        for found in declared.spans(data):
+        for found in layout_of(record.magic).spans(data):
             if found.field.name == name:
                 return pos + found.pos, found.size
     return pos, record.size

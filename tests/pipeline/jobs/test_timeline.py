@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.jobs.timeline import rows_of, timeline, timeline_local
-from storefmt.offline.analyse.record_counts import By, RecordFilter, filled
+from storefmt.offline.analyse.record_counts import By, RecordFilter, with_empty_spans
 from storefmt.offline.analyse.stats import count_records
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
@@ -18,7 +18,7 @@ def expected(
     tallies = {int(start or 0): tally for (start, *_), tally in found.items()}
     return [
         (start, tally.count, tally.size, tally.first_ms, tally.last_ms)
-        for start, tally in filled(tallies, every_ms)
+        for start, tally in with_empty_spans(tallies, every_ms)
     ]
 
 

@@ -13,7 +13,7 @@ from storefmt.arrow import columns  # noqa: E402
 from storefmt.errors import BadCall, DamageKind, RecordDamaged  # noqa: E402
 from storefmt.formats.hosts import address_text, port_of  # noqa: E402
 from storefmt.formats.message import Record, encode_record  # noqa: E402
-from storefmt.formats.scan import Damage, LogFile, LogItem, misplaced, scan_items  # noqa: E402
+from storefmt.formats.scan import Damage, LogFile, LogItem, offset_mismatch, scan_items  # noqa: E402
 from tests.storefmt.corpus import STORES  # noqa: E402
 from tests.storefmt.formats.test_message import SMALL  # noqa: E402
 
@@ -249,7 +249,7 @@ def walked(file: LogFile) -> Iterator[LogItem]:
     for item in scan_items(file.read, base=file.base, size=file.size, check_crc=False):
         if isinstance(item, Record):
             pos += item.size
-            yield misplaced(item, pos - item.size, base=file.base) or item
+            yield offset_mismatch(item, pos - item.size, base=file.base) or item
         else:
             pos += getattr(item, "size", 0)
             yield item
