@@ -44,7 +44,7 @@ from pipeline.sources.store.reading import Reading
 from pipeline.sources.store.spread import Rows, spread
 from pipeline.sources.store.tables import plan, read, schema_of
 from storefmt.arrow.columns import iter_batches
-from storefmt.arrow.columns import ways as decoders
+from storefmt.arrow.columns import kernels as decoders
 from storefmt.formats.kernels import PURE
 from tests.pipeline.cluster import environment, running_cluster
 

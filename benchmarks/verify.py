@@ -25,8 +25,8 @@ from typing import Final, NamedTuple
 from benchmarks.logs import make_store
 from benchmarks.telling import tell
 from storefmt.offline import StoreDir, parallel
+from storefmt.offline.analyse.record_counts import By
 from storefmt.offline.analyse.stats import count_records
-from storefmt.offline.analyse.tally import By
 from storefmt.offline.verify.seal import seal
 from storefmt.offline.verify.store import verify
 

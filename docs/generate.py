@@ -38,11 +38,11 @@ from mqadmin.completion.tab import script
 from remoting.codes import ExtensionCode, RequestCode
 from server.broker.handlers.unsupported import NOT_FOR_BROKERS
 from server.runtime.registry import Handlers, collect
-from storefmt.formats.layout import LAYOUTS, Kind, Layout
+from storefmt.formats.layout import HOST, I8, I16, I32, I64, LAYOUTS, Layout
 
 DIRECTORY = Path(__file__).resolve().parent
 PRINTED = "<!-- Printed by `make docs` from the code; edit the code, not this file. -->\n"
-WIDTHS = {Kind.I8: "1", Kind.I16: "2", Kind.I32: "4", Kind.I64: "8", Kind.HOST: "8 or 20"}
+WIDTHS = {I8: "1", I16: "2", I32: "4", I64: "8", HOST: "8 or 20"}
 
 
 def wire() -> str:

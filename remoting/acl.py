@@ -99,7 +99,7 @@ ReadProof = Callable[[int, bytes, bytes], Proof | None]
 
 
 def proof_readers() -> dict[str, ReadProof]:
-    """Return the short ways that are here by name: ``pure`` is none, ``compiled`` if built."""
+    """Return the short ways by name: ``pure`` reads nothing; ``compiled`` if it was built."""
     found: dict[str, ReadProof] = {"pure": lambda serialize, header, body: None}
     try:
         from remoting.acl_kernel import read_proof_compiled

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple, Protocol, cast
 from remoting.codes import VERSION, LanguageCode, RequestCode, SerializeType
 from remoting.errors import BadCall
 from remoting.frame import RawFrame, frame_bytes
-from remoting.serialize import quote
+from storefmt.config.quoting import quote
 from storefmt.formats.kernels import chosen
 
 _STORED: Final = re.compile(
@@ -185,7 +185,7 @@ first frames, and the size of these. It may stop before any frame."""
 
 
 def writers() -> dict[str, Writers]:
-    """Return the writers of sends that are here by name: ``pure``, ``compiled`` if built."""
+    """Return the writers of sends by name: ``pure``, and ``compiled`` if it was built."""
     found: dict[str, Writers] = {"pure": SendFrames}
     try:
         from remoting.fast_path_kernel import SendFramesCompiled
@@ -195,7 +195,7 @@ def writers() -> dict[str, Writers]:
 
 
 def readers() -> dict[str, ReadFirst]:
-    """Return the readers of answers that are here by name: ``pure`` leaves all to others."""
+    """Return the readers of answers by name: ``pure``, which leaves all to others; ``compiled``."""
     found: dict[str, ReadFirst] = {"pure": lambda data: ([], 0)}
     try:
         from remoting.fast_path_kernel import read_stored_compiled

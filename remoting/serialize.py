@@ -29,24 +29,14 @@ from remoting.codes import LanguageCode, SerializeType
 from remoting.command import Command
 from remoting.errors import BadCall, BadFrame
 from remoting.header import parse_int
+from storefmt.config.quoting import quote
 
 _FIXED: Final = struct.Struct(">hbhii")
 _INT: Final = struct.Struct(">i")
 _SHORT: Final = struct.Struct(">h")
 _LANGUAGE_NAMES: Final = {int(code): code.name for code in LanguageCode}
 _LANGUAGE_CODES: Final = {code.name: int(code) for code in LanguageCode}
-_ESCAPED: Final = re.compile('[\x00-\x1f"\\\\\x7f-\x9f\u2028\u2029]')
-_SHORT_ESCAPES: Final = {
-    "\b": "\\b",
-    "\t": "\\t",
-    "\n": "\\n",
-    "\f": "\\f",
-    "\r": "\\r",
-    '"': '\\"',
-    "\\": "\\\\",
-}
-# Python's own escaping differs from fastjson's in letters of the hex digits, and in these blocks.
-_RARE: Final = re.compile("[\x0b\x0e\x0f\x1a-\x1f\x7f-\x9f\u2028\u2029]")
+# Python's own escaping differs from fastjson's in letters of the hex digits, and in other blocks.
 _LOWER_HEX: Final = re.compile(r"\\u00[01][a-f]")
 _HALF_PAIR: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
@@ -65,18 +55,6 @@ _PAIRS_MAX: Final = 32
 _BETWEEN: Final = {
     4 * count + 1: ["", *([":", ","] * count)[:-1], ""] for count in range(1, _PAIRS_MAX + 1)
 }
-
-
-def _escape(match: re.Match[str]) -> str:
-    char = match.group()
-    return _SHORT_ESCAPES.get(char) or f"\\u{ord(char):04X}"
-
-
-def quote(text: str) -> str:
-    """Return ``text`` as a JSON string in fastjson's spelling, non-ASCII left as it is."""
-    if _RARE.search(text) is None:
-        return encode_basestring(text)
-    return f'"{_ESCAPED.sub(_escape, text)}"'
 
 
 def encode_header(cmd: Command) -> bytes:

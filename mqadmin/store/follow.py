@@ -18,7 +18,7 @@ from mqadmin.output.rows import Outcome
 from mqadmin.output.times import parse_time
 from mqadmin.session.call import Call
 from storefmt.formats.message import Record
-from storefmt.offline.views.follow import Follower, Skipped
+from storefmt.offline.views.follow import Follower, SkippedBytes
 from storefmt.offline.views.storedir import StoreDir
 
 POLL_S: Final = 0.1
@@ -60,7 +60,7 @@ def _rows(
     count, scan, size = 0, Limit(tail.scan), Limit(tail.bytes_)
     while True:
         for found in follower.poll():
-            if isinstance(found, Skipped):
+            if isinstance(found, SkippedBytes):
                 call.warn(f"log offset {found.log_offset}: {found.why}")
                 continue
             if not scan.take():

@@ -143,7 +143,7 @@ class MessageCalls(AdminCalls):
         Raises:
             BrokerRefused: code 1 when the client is not connected, 207 when it does not answer.
         """
-        header = headers.ConsumeMessageDirectlyResult(
+        header = headers.ConsumeMessageDirectly(
             consumer_group=group, client_id=client_id, msg_id=offset_id
         )
         return await self._body(

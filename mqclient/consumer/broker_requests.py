@@ -32,7 +32,7 @@ from remoting.codes import VERSION_NAME, RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.header import camel_case
 from remoting.headers import (
-    ConsumeMessageDirectlyResult,
+    ConsumeMessageDirectly,
     GetConsumerRunningInfo,
     GetConsumerStatus,
     ResetOffset,
@@ -123,7 +123,7 @@ class BrokerRequests:
 
     async def consume_directly(self, address: str, request: Command) -> Command | None:
         """Call the listener with one message, and return how the call ended."""
-        header = request.header(ConsumeMessageDirectlyResult)
+        header = request.header(ConsumeMessageDirectly)
         messages = read_messages(
             request.body, broker_name=header.broker_name or "", address=address
         )

@@ -32,8 +32,8 @@ from storefmt.formats.properties import INNER_MULTI_DISPATCH
 from storefmt.formats.sysflag import TRANSACTION_MASK, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
 from storefmt.names import SCHEDULE_TOPIC
 from storefmt.offline.output_dir import OutputDirectory
-from storefmt.offline.repair.placement import Placed
-from storefmt.offline.repair.rebuild import Rebuild, Rebuilt, StoreShape
+from storefmt.offline.repair.placement import PlacedEntry
+from storefmt.offline.repair.rebuild import Rebuild, RebuildResult, StoreShape
 from storefmt.offline.repair.rebuild import rebuild as rebuild_store
 from storefmt.offline.views.storedir import StoreDir
 from storefmt.offline.views.tree import QueueKey
@@ -366,7 +366,7 @@ def _take_queue(part: Rebuild, key: QueueKey, claims: Any) -> None:
                 start = end
                 continue
             offset, size, code = entries[start].item()
-            part.take(Placed(key, first, offset, size, code, first, bool(copies[start])))
+            part.take(PlacedEntry(key, first, offset, size, code, first, bool(copies[start])))
             start += 1
 
 
@@ -378,7 +378,7 @@ def _built(table: Any, target: Target) -> frozenset[tuple[str, int]]:
     )
 
 
-def _batch(target: Target, done: Rebuilt) -> Any:
+def _batch(target: Target, done: RebuildResult) -> Any:
     rows: list[dict[str, Any]] = [
         {
             "kind": "queue",

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pipeline.sources.store.spread import Rows, gather, one_batch, sorted_once, spread
 from pipeline.sources.store.stores import open_store
-from storefmt.offline.analyse.rewind import moves_to
+from storefmt.offline.analyse.rewind import rewinds_to
 from storefmt.offline.views.info import GroupInfo
 
 if TYPE_CHECKING:
@@ -105,6 +105,6 @@ def _moves(task: _Queues) -> Iterator[Any]:
                 "target_ms": move.target_ms,
                 "command": f"mqadmin offset reset {move.group} {move.topic} --to {when}",
             }
-            for move in moves_to(store, list(task.infos), task.to_ms)
+            for move in rewinds_to(store, list(task.infos), task.to_ms)
         ]
     yield one_batch(SCHEMA, rows)

@@ -14,7 +14,7 @@ from pipeline.sources.store.conditions import Condition, time_of
 from pipeline.sources.store.spread import Rows, gather, sorted_once, spread
 from pipeline.sources.store.stores import Paths, open_store, stores_of
 from pipeline.sources.store.tables import Reading, StoreTask, plan_all, read_of
-from storefmt.offline.analyse.tally import Tally, filled, span_of
+from storefmt.offline.analyse.record_counts import RecordCount, span_of, with_empty_spans
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -130,7 +130,7 @@ def rows_of(table: Any, **_options: object) -> list[dict[str, Any]]:
         return []
     every = rows[0]["every_ms"]
     tallies = {
-        row["start_ms"]: Tally(row["count"], row["bytes"], row["first_ms"], row["last_ms"])
+        row["start_ms"]: RecordCount(row["count"], row["bytes"], row["first_ms"], row["last_ms"])
         for row in rows
     }
     largest = max(row["count"] for row in rows)
@@ -144,7 +144,7 @@ def rows_of(table: Any, **_options: object) -> list[dict[str, Any]]:
             "first_ms": tally.first_ms,
             "last_ms": tally.last_ms,
         }
-        for start, tally in filled(tallies, every)
+        for start, tally in with_empty_spans(tallies, every)
     ]
 
 

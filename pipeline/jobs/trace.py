@@ -21,7 +21,7 @@ from pipeline.sources.store.stores import open_store
 from pipeline.sources.store.tables import COMMITLOG, Layout, Reading, Split, plan, read, schema_of
 from storefmt.errors import NotInStore
 from storefmt.formats.message import Record
-from storefmt.offline.analyse.trace import LifeStep, LogRange, Scanning, pattern_of
+from storefmt.offline.analyse.trace import LogRange, Scanning, TraceStep, pattern_of
 from storefmt.offline.analyse.trace import trace as trace_store
 from storefmt.offline.views.storedir import StoreDir
 
@@ -173,7 +173,7 @@ def _hits(part: tuple[Split, str]) -> Iterator[Any]:
             yield hits.select([_LOG_OFFSET])
 
 
-def _row(directory: str, step: LifeStep) -> dict[str, Any]:
+def _row(directory: str, step: TraceStep) -> dict[str, Any]:
     topic, queue_id, queue_offset = step.queue
     record = step.record
     return {

@@ -20,7 +20,7 @@ import pyarrow as pa
 from pipeline.sources.store.reading import SPLIT_SIZE
 from pipeline.sources.store.spread import Rows, keep_modules, one_batch, sorted_once, spread
 from pipeline.sources.store.stores import open_store
-from storefmt.offline.verify.bulk import Bulk, Marked, Window
+from storefmt.offline.verify.bulk import Bulk, MarkedEntries, Window
 from storefmt.offline.verify.findings import Report
 from storefmt.offline.verify.parallel_verify import (
     LOG_PART_SIZE,
@@ -30,7 +30,7 @@ from storefmt.offline.verify.parallel_verify import (
     log_parts,
 )
 from storefmt.offline.verify.store import verify as verify_store
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -180,7 +180,7 @@ def _tasks(store_number: int, directory: str, deep: bool) -> list[_Pieces]:
     ]
 
 
-def _place(store: Opened, part: LogPart) -> _Place:
+def _place(store: StoreView, part: LogPart) -> _Place:
     return store.log.spans[part.number].start, part.start
 
 
@@ -243,7 +243,7 @@ def _window(row: dict[str, Any]) -> Window:
         plain=np.frombuffer(row["plain"], dtype=bool),
         odd_neighbours=row["odd_neighbours"],
         marked=[
-            Marked(
+            MarkedEntries(
                 (each["topic"], each["queue_id"]),
                 each["first"],
                 np.frombuffer(each["more"], dtype=np.uint16),

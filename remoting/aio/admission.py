@@ -26,7 +26,7 @@ CROWD_MAX: Final = 64
 """The most connections beyond the limits that wait to be told SYSTEM_BUSY."""
 
 
-class Verdict(Enum):
+class AdmissionResult(Enum):
     """What becomes of a new connection."""
 
     IN = auto()
@@ -60,28 +60,28 @@ class Admission:
         self._crowd = 0
         self._is_told = False
 
-    def enter(self, ip: str) -> Verdict:
+    def enter(self, ip: str) -> AdmissionResult:
         """Return the verdict on a new connection, and count it unless that is ``OUT``."""
         if self._may_connect is not None and not self._may_connect(ip):
             LOG.info("%s is not let in, its connection is closed", ip)
-            return Verdict.OUT
+            return AdmissionResult.OUT
         if not self._places.take():
             self._tell("%d connections take all descriptors there are for them", self._places.count)
-            return Verdict.OUT
+            return AdmissionResult.OUT
         if not self._is_full(ip):
             self._is_told = False
             self._counts[ip] += 1
-            return Verdict.IN
+            return AdmissionResult.IN
         if self._crowd >= CROWD_MAX:
             self._places.give_back()
-            return Verdict.OUT
+            return AdmissionResult.OUT
         self._crowd += 1
-        return Verdict.BUSY
+        return AdmissionResult.BUSY
 
-    def leave(self, ip: str, verdict: Verdict) -> None:
+    def leave(self, ip: str, verdict: AdmissionResult) -> None:
         """Stop counting a connection to which ``enter`` gave ``verdict``."""
         self._places.give_back()
-        if verdict is Verdict.BUSY:
+        if verdict is AdmissionResult.BUSY:
             self._crowd -= 1
         elif self._counts[ip] > 1:
             self._counts[ip] -= 1

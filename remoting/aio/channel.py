@@ -1,7 +1,7 @@
 """The client's end of one connection: it sends requests and passes each answer to its waiter.
 
-    post ── opaque, frame ── socket ── answer ── opaque ── Waiter.stored | Waiter.answered
-                  no answer in time, connection gone ───── Waiter.failed
+    post ── opaque, frame ── socket ── answer ── opaque ── AnswerWaiter.stored or .answered
+                  no answer in time, connection gone ───── AnswerWaiter.failed
 
 Rule: a waiter is called once and must not raise. One timer for each connection watches its
 deadlines. A late answer is dropped; a request of the peer goes to the owner.
@@ -29,7 +29,7 @@ WRITE_SIZE: Final = 16_384
 client makes the next ones; else the two would work by turns."""
 
 
-class Waiter(Protocol):
+class AnswerWaiter(Protocol):
     """Waits for one answer."""
 
     def answered(self, answer: Command) -> None:
@@ -42,7 +42,7 @@ class Waiter(Protocol):
         """Take the reason why no answer came."""
 
 
-class Asking:
+class FutureWaiter:
     """A waiter for any answer.
 
     Attributes:
@@ -92,7 +92,7 @@ class Channel(Link):
         self._timer_ms = 0
         self._resumed: asyncio.Event | None = None
         self.address = address
-        self.pending: PendingRequests[Waiter] = PendingRequests()
+        self.pending: PendingRequests[AnswerWaiter] = PendingRequests()
         self.lost = self._loop.create_future()
 
     def __str__(self) -> str:
@@ -164,7 +164,7 @@ class Channel(Link):
             self._resumed.clear()
             await self._resumed.wait()
 
-    def post(self, opaque: int, frame: bytes, waiter: Waiter, deadline_s: float) -> None:
+    def post(self, opaque: int, frame: bytes, waiter: AnswerWaiter, deadline_s: float) -> None:
         """Send a request and pass its outcome to ``waiter``.
 
         Args:

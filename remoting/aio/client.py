@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
 from remoting.address import failure_text, split_address
-from remoting.aio.channel import Asking, Channel
+from remoting.aio.channel import Channel, FutureWaiter
 from remoting.aio.link import Outbox
 from remoting.codes import ResponseCode
 from remoting.command import Command
@@ -112,7 +112,7 @@ class RemotingClient:
             opaque = command.opaque = channel.pending.next_opaque()
             frame = self._frame(command)
             loop = asyncio.get_running_loop()
-            asking = Asking(loop.create_future())
+            asking = FutureWaiter(loop.create_future())
             channel.post(opaque, frame, asking, loop.time() + left_s)
             try:
                 outcome = await asking.future

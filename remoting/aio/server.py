@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from remoting.aio.admission import Admission, Verdict
+from remoting.aio.admission import Admission, AdmissionResult
 from remoting.aio.firstbyte import FirstByte
 from remoting.aio.link import PAUSE_SIZE, Link, Outbox
 from remoting.aio.listener import Listener
@@ -87,7 +87,7 @@ class ServerConn(Link):
         self.first_byte: FirstByte | None = None
         """The wait for the first byte, None once there is a transport."""
         self._resuming = False
-        self.verdict = Verdict.IN
+        self.verdict = AdmissionResult.IN
         self.watch = Watch()
 
     def __str__(self) -> str:
@@ -98,7 +98,7 @@ class ServerConn(Link):
         """The address to which the bytes of this connection are charged."""
         return self.peer[0]
 
-    def begin(self, sock: socket.socket, peer: tuple[str, int], verdict: Verdict) -> None:
+    def begin(self, sock: socket.socket, peer: tuple[str, int], verdict: AdmissionResult) -> None:
         """Take a new socket that ``Admission`` accepted.
 
         Args:
@@ -111,7 +111,7 @@ class ServerConn(Link):
         """
         local = sock.getsockname()
         self.verdict = verdict
-        if verdict is Verdict.BUSY:
+        if verdict is AdmissionResult.BUSY:
             self._on_frame = _tell_busy
         self.peer = peer
         self.peer_host = pack_host(*peer)
@@ -130,7 +130,7 @@ class ServerConn(Link):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the transport, of a plain connection or of a finished handshake."""
         self.first_byte = None
-        if self._server.on_bytes is not None and self.verdict is Verdict.IN:
+        if self._server.on_bytes is not None and self.verdict is AdmissionResult.IN:
             self._take = partial(self._server.on_bytes, self)
         super().connection_made(transport)
         if self._closing:
@@ -383,7 +383,7 @@ class RemotingServer:
         """Accept a new connection, or close it if the verdict is ``OUT``."""
         ip = _plain_ip(peer[0])
         verdict = self._admission.enter(ip)
-        if verdict is Verdict.OUT:
+        if verdict is AdmissionResult.OUT:
             sock.close()
             return
         conn = ServerConn(self, next(self._numbers))
@@ -403,7 +403,7 @@ class RemotingServer:
         if not self.connections and self._emptied is not None:
             self._emptied.set()
         self._admission.leave(conn.peer[0], conn.verdict)
-        if conn.verdict is Verdict.BUSY:
+        if conn.verdict is AdmissionResult.BUSY:
             return
         try:
             self.on_close(conn)

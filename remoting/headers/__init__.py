@@ -1,7 +1,8 @@
 """Typed headers: one dataclass per header class of RocketMQ 4.9.7.
 
 Java's ``XxxRequestHeader`` is called ``Xxx`` here, and ``XxxResponseHeader`` is called
-``XxxResponse``. Attributes have the Java names in snake_case, except in ``SendMessageV2``, whose
+``XxxResponse``; only ``ConsumeMessageDirectly`` leaves out Java's ``Result``, the name of the body
+that answers it. Attributes have the Java names in snake_case, except in ``SendMessageV2``, whose
 names on the wire are single letters.
 
 Rule: a class declares the fields on the wire; the handler of a request checks whether a value makes
@@ -48,7 +49,7 @@ _FAMILIES: Final = {
         "UnregisterClient UnregisterClientResponse"
     ),
     "remoting.headers.message": (
-        "ConsumeMessageDirectlyResult ConsumerSendMsgBack ReplyMessage SendMessage "
+        "ConsumeMessageDirectly ConsumerSendMsgBack ReplyMessage SendMessage "
         "SendMessageResponse SendMessageV2"
     ),
     "remoting.headers.namesrv": (

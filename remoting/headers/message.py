@@ -109,7 +109,7 @@ class ReplyMessage(Header):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConsumeMessageDirectlyResult(Header):
+class ConsumeMessageDirectly(Header):
     """Let one connected consumer consume one stored message (request code 309)."""
 
     consumer_group: str

@@ -33,11 +33,11 @@ from storefmt.formats.message import Record, decode_record
 from storefmt.formats.scan import (
     Damage,
     End,
-    Found,
     LogFile,
-    misnamed,
-    misplaced,
+    RecordStarts,
+    name_mismatch,
     next_start,
+    offset_mismatch,
     scan_items,
     scan_log,
 )
@@ -93,8 +93,8 @@ OnEnd = Callable[[str, End], None]
 """Is called with the name of a file and the end of its data."""
 
 
-class Maker(Protocol):
-    """Makes record batches from the records of one file, in one of the ways of ``ways``."""
+class BatchMaker(Protocol):
+    """Makes record batches from the records of one file; each kernel has a class for it."""
 
     @property
     def gathers(self) -> bool:
@@ -104,31 +104,31 @@ class Maker(Protocol):
     def take(self) -> Any: ...
 
 
-class Way(NamedTuple):
-    """A way to make columns; ``maker`` takes schema, file name, check_crc, rows_max."""
+class ColumnKernel(NamedTuple):
+    """An implementation; ``maker`` takes schema, file name, check_crc and rows_max."""
 
     window_size: int
-    maker: Callable[[Any, str, bool, int], Maker]
+    maker: Callable[[Any, str, bool, int], BatchMaker]
 
 
-def ways() -> dict[str, Way]:
-    """Return the ways that are here by name: ``pure``, ``compiled`` if it was built."""
+def kernels() -> dict[str, ColumnKernel]:
+    """Return the implementations by name: ``pure``, and ``compiled`` if it was built."""
     # What is done to a whole slice at once pays for large slices, what is done record by
     # record for those that stay in the cache of the core.
-    found = {"pure": Way(8 << 20, PlainColumns)}
+    found = {"pure": ColumnKernel(8 << 20, PlainColumns)}
     try:
         from storefmt.arrow.columns_compiled import CompiledColumns
     except ImportError:
         return found
-    return {**found, "compiled": Way(1 << 20, CompiledColumns)}
+    return {**found, "compiled": ColumnKernel(1 << 20, CompiledColumns)}
 
 
-_way = chosen(ways())
+_kernel = chosen(kernels())
 
 
 def has_kernel() -> bool:
     """Return whether columns are decoded by the compiled kernel, as fast as they can be."""
-    return _way.maker is not PlainColumns
+    return _kernel.maker is not PlainColumns
 
 
 def schema_of(columns: Sequence[str] = DEFAULT_COLUMNS) -> Any:
@@ -177,17 +177,17 @@ def iter_batches(
     if not set(columns) & set(LARGE_COLUMNS):
         bytes_max = BYTES_MAX
     rows_max = min(rows_max, _ROWS_LIMIT)
+    listeners = _Listeners(on_damage, on_end)
     for path in sorted(paths, key=lambda path: path.name):
         with LogFile(path) as file:
             stop = file.size if end is None else min(end - file.base, file.size)
             place = place_in_log(path, file)
-            told = _Told(on_damage, on_end)
-            if wrong := misnamed(file, place.base):
-                told.tell(file.name, wrong, is_here=start <= file.base)
+            if wrong := name_mismatch(file, place.base):
+                listeners.tell(file.name, wrong, is_here=start <= file.base)
             if place.is_double:
                 continue
-            maker = _way.maker(schema, file.name, check_crc, rows_max)
-            scan = _FileScan(file, place.base, maker, _Limits(rows_max, bytes_max), told)
+            maker = _kernel.maker(schema, file.name, check_crc, rows_max)
+            scan = _FileScan(file, place.base, maker, rows_max, bytes_max, listeners)
             yield from scan.batches(max(start - file.base, 0), stop)
 
 
@@ -225,7 +225,7 @@ def batch_of(
     buffer: Bytes = np.zeros(len(data) + PAD_SIZE, dtype=np.uint8)
     buffer[: len(data)] = np.frombuffer(data, dtype=np.uint8)
     starts, behind = scan_log(buffer.data, 0, len(data))
-    maker = _way.maker(schema, "", check_crc, max(len(starts), 1))
+    maker = _kernel.maker(schema, "", check_crc, max(len(starts), 1))
     good = maker.add(buffer, np.frombuffer(starts, dtype=np.int64), None) if len(starts) else 0
     if good < len(starts) or behind < len(data):
         bad = starts[good] if good < len(starts) else behind
@@ -235,21 +235,18 @@ def batch_of(
     return maker.take()
 
 
-class _Limits(NamedTuple):
-    """Upper limits of one batch; one record is always allowed."""
-
-    rows: int
-    size: int
-
-
-class _Told(NamedTuple):
-    """Who hears of what is no record."""
+class _Listeners(NamedTuple):
+    """The functions that are told of damage, and of the end of the data."""
 
     damage: OnDamage | None
     end: OnEnd | None
 
     def tell(self, file_name: str, damage: Damage, *, is_here: bool = True) -> None:
-        """Tell of damage, or raise it; what is not here is told by who reads another range."""
+        """Report damage, or raise it without a listener.
+
+        Args:
+            is_here: whether the damage is in this range; another reader reports it otherwise.
+        """
         if self.damage is None:
             raise damage.error
         if is_here:
@@ -257,16 +254,26 @@ class _Told(NamedTuple):
 
 
 class _FileScan:
-    """One pass over a range of one file, window by window, in one buffer."""
+    """One pass over a range of one file, window by window, in one buffer.
+
+    A batch has at most ``rows_max`` rows and ``bytes_max`` bytes of records, or one record.
+    """
 
     def __init__(
-        self, file: LogFile, base: int, maker: Maker, limits: _Limits, told: _Told
+        self,
+        file: LogFile,
+        base: int,
+        maker: BatchMaker,
+        rows_max: int,
+        bytes_max: int,
+        listeners: _Listeners,
     ) -> None:
         self._file = file
         self._base = base
         self._maker = maker
-        self._limits = limits
-        self._told = told
+        self._rows_max = rows_max
+        self._bytes_max = bytes_max
+        self._listeners = listeners
         self._buffer: Bytes = np.empty(0, dtype=np.uint8)
         # Rows that were added to the maker and are not in a batch yet.
         self._rows = self._size = 0
@@ -276,14 +283,14 @@ class _FileScan:
         pos = self._first_start(first, stop)
         if pos >= stop:
             return
-        window_size = _way.window_size
+        window_size = _kernel.window_size
         while pos < stop:
             starts, behind = self._read(pos, window_size)
             if behind == 0 and window_size < WINDOW_SIZE:
                 # Perhaps a large record.
                 window_size = WINDOW_SIZE
                 continue
-            window_size = _way.window_size
+            window_size = _kernel.window_size
             inside = bisect.bisect_left(starts, stop - pos)
             if inside < len(starts):
                 behind = starts[inside]
@@ -319,7 +326,7 @@ class _FileScan:
                 if damage is None:
                     break
                 yield from self._take()
-                self._told.tell(self._file.name, damage)
+                self._listeners.tell(self._file.name, damage)
                 passed += 1
             if passed == done:
                 return done
@@ -332,7 +339,7 @@ class _FileScan:
             record = decode_record(raw, 0, check_crc=False)
         except RecordDamaged:
             return None
-        return misplaced(record, pos + start, base=self._base)
+        return offset_mismatch(record, pos + start, base=self._base)
 
     def _add(
         self, starts: "array[int]", first: int, behind: int, at: int
@@ -362,9 +369,8 @@ class _FileScan:
 
     def _fitting(self, starts: "array[int]", first: int, behind: int) -> int:
         """Return the end of the records from ``first`` on that the next batch has room for."""
-        limits = self._limits
-        count = limits.rows - self._rows
-        stop = starts[first] + limits.size - self._size
+        count = self._rows_max - self._rows
+        stop = starts[first] + self._bytes_max - self._size
         end = bisect.bisect_right(starts, stop, first)
         # The last of them must end within the limit, too.
         if end < len(starts) or behind > stop:
@@ -383,7 +389,7 @@ class _FileScan:
         found = next_start(file.read, first, base=self._base, end=stop, data_after=file.data_after)
         return stop if found is None else found
 
-    def _read(self, pos: int, window_size: int) -> Found:
+    def _read(self, pos: int, window_size: int) -> RecordStarts:
         size = min(window_size, self._file.size - pos)
         if len(self._buffer) < size + PAD_SIZE:
             self._buffer = np.empty(size + PAD_SIZE, dtype=np.uint8)
@@ -408,15 +414,15 @@ class _FileScan:
             )
         )
         if isinstance(item, Record):
-            damage = misplaced(item, pos, base=self._base)
+            damage = offset_mismatch(item, pos, base=self._base)
             if damage is None:
                 return -item.size
             item = damage
-        if isinstance(item, End) and self._told.end is not None:
-            self._told.end(file.name, item)
+        if isinstance(item, End) and self._listeners.end is not None:
+            self._listeners.end(file.name, item)
         if not isinstance(item, Damage):
             return 0
-        self._told.tell(file.name, item)
+        self._listeners.tell(file.name, item)
         return item.size
 
     def _tell_damage_at(self, pos: int) -> None:

@@ -41,26 +41,14 @@ PAD_SIZE: Final = 128
 _HEAD: Final = layout.MESSAGE.part("body_size")
 _SYS_FLAG_LOW: Final = layout.MESSAGE.part("sys_flag").struct().size - 1
 _TAIL_SIZE: Final = RECORD_SIZE_MIN - _HEAD.struct().size
-_PORT_SIZE: Final = 4
 _HEX: Final = np.frombuffer("".join(f"{n:02X}" for n in range(256)).encode(), dtype=np.uint16)
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 _NAME_END: Final = 1
 _PART_END: Final = 2
 
-
-def _lane_dtype(v6: int) -> np.dtype[np.void]:
-    """Return the struct of a head; a HOST becomes ``<name>`` and its ``<name>_port``."""
-    fields: list[tuple[str, str]] = []
-    for field in _HEAD.fields:
-        if field.kind is layout.Kind.HOST:
-            size = layout.HOST_V6_SIZE if v6 & field.v6_bit else layout.HOST_V4_SIZE
-            fields += [(field.name, f"V{size - _PORT_SIZE}"), (f"{field.name}_port", ">i4")]
-        else:
-            fields.append((field.name, f">{field.kind.value}"))
-    return np.dtype(fields)
-
-
-LANES: Final = {v6: _lane_dtype(v6) for v6 in range(0, HOSTS_V6 + 1, HOSTS_V6 // 3)}
+LANES: Final = {
+    v6: np.dtype(_HEAD.numpy_fields(v6=v6)) for v6 in range(0, HOSTS_V6 + 1, HOSTS_V6 // 3)
+}
 assert [dtype.itemsize for dtype in LANES.values()] == [88, 100, 100, 112]
 
 

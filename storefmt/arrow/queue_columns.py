@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from storefmt.arrow.columns_decode import timestamps
+from storefmt.formats import layout
 from storefmt.formats.batchqueue import BATCH_ENTRY
 from storefmt.formats.consumequeue import CQ_ENTRY, FILLER, FILLER_SIZE
 from storefmt.formats.index import ENTRY, entry_pos
@@ -51,17 +52,9 @@ INDEX_SCHEMA: Final = pa.schema(
         pa.field("prev_position", pa.int32()),
     ]
 )
-_CQ: Final = np.dtype([("log_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
-_BCQ: Final = np.dtype(
-    [
-        *(("log_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8"), ("store_ms", ">i8")),
-        *(("base_queue_offset", ">i8"), ("message_count", ">i2"), ("compacted_offset", ">i4")),
-        ("reserved", ">i4"),
-    ]
-)
-_INDEX: Final = np.dtype(
-    [("key_hash", ">i4"), ("log_offset", ">i8"), ("time_diff_s", ">i4"), ("previous", ">i4")]
-)
+_CQ: Final = np.dtype(layout.CONSUME_QUEUE_ENTRY.numpy_fields())
+_BCQ: Final = np.dtype(layout.BATCH_QUEUE_ENTRY.numpy_fields())
+_INDEX: Final = np.dtype(layout.INDEX_ENTRY.numpy_fields())
 _FILLER: Final = np.frombuffer(FILLER, dtype=_CQ)[0]
 assert _CQ.itemsize == CQ_ENTRY.size
 assert _BCQ.itemsize == BATCH_ENTRY.size
@@ -103,7 +96,8 @@ class IndexPart(NamedTuple):
 
 _Rows = npt.NDArray[np.void]
 _Offsets = npt.NDArray[np.int64]
-_QUEUE_COLUMNS: Final[dict[str, Callable[[_Rows, QueuePart, _Offsets], Any]]] = {
+_QueueColumn = Callable[[_Rows, QueuePart | BatchPart, _Offsets], Any]
+_QUEUE_COLUMNS: Final[dict[str, _QueueColumn]] = {
     "topic": lambda rows, part, offsets: _same(part.topic, len(rows)),
     "queue_id": lambda rows, part, offsets: np.full(len(rows), part.queue_id, np.int32),
     "queue_offset": lambda rows, part, offsets: offsets,
@@ -115,17 +109,11 @@ _QUEUE_COLUMNS: Final[dict[str, Callable[[_Rows, QueuePart, _Offsets], Any]]] = 
     "batch_num": lambda rows, part, offsets: pa.nulls(len(rows), pa.int16()),
     "store_timestamp": lambda rows, part, offsets: pa.nulls(len(rows), pa.timestamp("us", "UTC")),
 }
-_BATCH_COLUMNS: Final[dict[str, Callable[[_Rows, BatchPart], Any]]] = {
-    "topic": lambda rows, part: _same(part.topic, len(rows)),
-    "queue_id": lambda rows, part: np.full(len(rows), part.queue_id, np.int32),
-    "queue_offset": lambda rows, part: rows["base_queue_offset"].astype(np.int64),
-    "log_offset": lambda rows, part: rows["log_offset"].astype(np.int64),
-    "size": lambda rows, part: rows["size"].astype(np.int32),
-    "tags_code": lambda rows, part: rows["tags_code"].astype(np.int64),
-    "file": lambda rows, part: _same(part.path.name, len(rows)),
-    "kind": lambda rows, part: _same("bcq", len(rows)),
-    "batch_num": lambda rows, part: rows["message_count"].astype(np.int16),
-    "store_timestamp": lambda rows, part: timestamps(rows["store_ms"].astype(np.int64)),
+_BATCH_COLUMNS: Final[dict[str, _QueueColumn]] = {
+    **_QUEUE_COLUMNS,
+    "kind": lambda rows, part, offsets: _same("bcq", len(rows)),
+    "batch_num": lambda rows, part, offsets: rows["message_count"].astype(np.int16),
+    "store_timestamp": lambda rows, part, offsets: timestamps(rows["store_ms"].astype(np.int64)),
 }
 _INDEX_COLUMNS: Final[dict[str, Callable[[_Rows, IndexPart, int], Any]]] = {
     "file": lambda rows, part, first: _same(part.path.name, len(rows)),
@@ -145,49 +133,50 @@ def queue_batches(part: QueuePart, *, columns: Sequence[str], rows_max: int) -> 
 
     The fillers of a queue that starts late are no entries.
     """
-    with closing(StoreFile(part.path)) as file:
-        for first in range(part.first, part.end, rows_max):
-            count = min(rows_max, part.end - first)
-            data = file.read((first - part.base) * _CQ.itemsize, count * _CQ.itemsize)
-            rows = np.frombuffer(data[: len(data) - len(data) % _CQ.itemsize], dtype=_CQ)
-            kept = np.arange(len(rows))
-            if (rows["size"] == FILLER_SIZE).any():
-                kept = np.flatnonzero(rows != _FILLER)
-                rows = rows[kept]
-            fields = [QUEUE_SCHEMA.field(name) for name in columns]
-            yield _batch(
-                fields, [_QUEUE_COLUMNS[name](rows, part, first + kept) for name in columns]
-            )
+    pos = (part.first - part.base) * _CQ.itemsize
+    for first, rows in _slices(part, _CQ, pos, rows_max):
+        kept = np.arange(len(rows))
+        if (rows["size"] == FILLER_SIZE).any():
+            kept = np.flatnonzero(rows != _FILLER)
+            rows = rows[kept]
+        values = [_QUEUE_COLUMNS[name](rows, part, first + kept) for name in columns]
+        yield _batch(QUEUE_SCHEMA, columns, values)
 
 
 def batch_queue_batches(part: BatchPart, *, columns: Sequence[str], rows_max: int) -> Iterator[Any]:
     """Yield the entries of a part that are in use."""
-    with closing(StoreFile(part.path)) as file:
-        for first in range(part.first, part.end, rows_max):
-            count = min(rows_max, part.end - first)
-            data = file.read(first * _BCQ.itemsize, count * _BCQ.itemsize)
-            rows = np.frombuffer(data[: len(data) - len(data) % _BCQ.itemsize], dtype=_BCQ)
-            used = (rows["size"] != 0) | (rows["log_offset"] != 0) | (rows["message_count"] != 0)
-            fields = [QUEUE_SCHEMA.field(name) for name in columns]
-            yield _batch(fields, [_BATCH_COLUMNS[name](rows[used], part) for name in columns])
+    for _, rows in _slices(part, _BCQ, part.first * _BCQ.itemsize, rows_max):
+        used = (rows["size"] != 0) | (rows["log_offset"] != 0) | (rows["message_count"] != 0)
+        rows = rows[used]
+        offsets = rows["base_queue_offset"].astype(np.int64)
+        values = [_BATCH_COLUMNS[name](rows, part, offsets) for name in columns]
+        yield _batch(QUEUE_SCHEMA, columns, values)
 
 
 def index_batches(part: IndexPart, *, columns: Sequence[str], rows_max: int) -> Iterator[Any]:
     """Yield the entries of a part, in the order in which they were written."""
+    pos = entry_pos(part.first, slot_count=part.slot_count)
+    for first, rows in _slices(part, _INDEX, pos, rows_max):
+        values = [_INDEX_COLUMNS[name](rows, part, first) for name in columns]
+        yield _batch(INDEX_SCHEMA, columns, values)
+
+
+def _slices(
+    part: QueuePart | BatchPart | IndexPart, dtype: "np.dtype[np.void]", pos: int, rows_max: int
+) -> Iterator[tuple[int, _Rows]]:
+    """Yield (number of the first, entries) of slices of a part, which begins at byte ``pos``."""
     with closing(StoreFile(part.path)) as file:
         for first in range(part.first, part.end, rows_max):
-            count = min(rows_max, part.end - first)
-            pos = entry_pos(first, slot_count=part.slot_count)
-            data = file.read(pos, count * _INDEX.itemsize)
-            rows = np.frombuffer(data[: len(data) - len(data) % _INDEX.itemsize], dtype=_INDEX)
-            fields = [INDEX_SCHEMA.field(name) for name in columns]
-            yield _batch(fields, [_INDEX_COLUMNS[name](rows, part, first) for name in columns])
+            size = min(rows_max, part.end - first) * dtype.itemsize
+            data = file.read(pos + (first - part.first) * dtype.itemsize, size)
+            yield first, np.frombuffer(data[: len(data) - len(data) % dtype.itemsize], dtype=dtype)
 
 
 def _same(text: str, count: int) -> Any:
     return pa.array([text], pa.string()).take(pa.array(np.zeros(count, np.int32)))
 
 
-def _batch(fields: list[Any], values: list[Any]) -> Any:
+def _batch(schema: Any, columns: Sequence[str], values: list[Any]) -> Any:
+    fields = [schema.field(name) for name in columns]
     arrays = [pa.array(value).cast(field.type) for field, value in zip(fields, values, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))

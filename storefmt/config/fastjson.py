@@ -32,16 +32,27 @@ from storefmt.config.fastjson_reader import (
     Json,
     Key,
     ObjectKey,
+    excerpt,
     follow_references,
     read_lenient,
-    shown,
     to_object_key,
 )
+from storefmt.config.quoting import quote
 from storefmt.errors import ConfigDamaged
 
 __all__ = [
-    "DEPTH_MAX", "Dialect", "Json", "Key", "ObjectKey", "Written", "be_patient", "dialect_of",
-    "dumps", "java_double", "loads", "object_key",
+    "DEPTH_MAX",
+    "Dialect",
+    "Json",
+    "JsonText",
+    "Key",
+    "ObjectKey",
+    "be_patient",
+    "dialect_of",
+    "dumps",
+    "java_double",
+    "loads",
+    "object_key",
 ]  # fmt: skip
 
 
@@ -89,7 +100,7 @@ def dialect_of(text: str | bytes) -> Dialect:
     return Dialect.FASTJSON if found is None else Dialect.FASTJSON2
 
 
-class Written(str):
+class JsonText(str):
     """The text of a value, which ``dumps`` made for the place where it stands now."""
 
     __slots__ = ()
@@ -122,7 +133,7 @@ def object_key(key: Key) -> ObjectKey:
         return key
     value = loads(key) if isinstance(key, str) else None
     if not isinstance(value, dict):
-        raise ConfigDamaged(f"key {shown(str(key))} is no object")
+        raise ConfigDamaged(f"key {excerpt(str(key))} is no object")
     return to_object_key(value)
 
 
@@ -212,7 +223,7 @@ def _write(value: Json, parts: list[str], line: str, two: bool) -> None:
     elif value is True or value is False:
         parts.append("true" if value else "false")
     elif isinstance(value, str):
-        parts.append(value if type(value) is Written else _quoted(value))
+        parts.append(value if type(value) is JsonText else quote(value))
     elif isinstance(value, int):
         parts.append(str(value))
     elif isinstance(value, float):
@@ -233,7 +244,7 @@ def _write_object(value: Mapping[Key, Json], parts: list[str], line: str, two: b
         parts.append(separator)
         separator = ","
         if isinstance(key, str):
-            parts.append(inner + _quoted(key))
+            parts.append(inner + quote(key))
         elif isinstance(key, ObjectKey):
             _write_object(dict(key), parts, inner, two)
         else:
@@ -261,23 +272,3 @@ def _write_list(value: list[Json], parts: list[str], line: str, two: bool) -> No
         parts.append(inner)
         _write(item, parts, inner, two)
     parts.append("]" if flat else line + "]")
-
-
-_ESCAPES: Final = {
-    '"': '\\"',
-    "\\": "\\\\",
-    "\b": "\\b",
-    "\t": "\\t",
-    "\n": "\\n",
-    "\f": "\\f",
-    "\r": "\\r",
-}
-_ESCAPED: Final = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029]')
-
-
-def _quoted(text: str) -> str:
-    return f'"{_ESCAPED.sub(_escape, text)}"'
-
-
-def _escape(found: re.Match[str]) -> str:
-    return _ESCAPES.get(found[0]) or f"\\u{ord(found[0]):04X}"

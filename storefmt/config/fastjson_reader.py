@@ -74,12 +74,12 @@ def to_object_key(value: dict[Key, Json]) -> ObjectKey:
     pairs: list[tuple[str, Scalar]] = []
     for name, item in value.items():
         if isinstance(item, dict | list):
-            raise ConfigDamaged(f"object key {shown(str(value))} holds an object or a list")
+            raise ConfigDamaged(f"object key {excerpt(str(value))} holds an object or a list")
         pairs.append((str(name), item))
     return ObjectKey(sorted(pairs, key=lambda pair: pair[0]))
 
 
-def shown(text: str) -> str:
+def excerpt(text: str) -> str:
     """Return ``text`` for an error message: quoted, and not more than 40 characters."""
     return repr(text if len(text) <= 40 else text[:40] + "…")
 
@@ -125,7 +125,7 @@ class _Reader:
                 continue
             name = self._name(depth)
             if self._next() != ":":
-                raise self._error(f"expected : after {shown(str(name))}")
+                raise self._error(f"expected : after {excerpt(str(name))}")
             self._pos += 1
             value[name] = self._value(depth)
             if self._next() not in (",", "}"):
@@ -184,7 +184,7 @@ class _Reader:
         if len(code) > 1:
             return chr(int(code[1:], 16))
         if code not in _ESCAPES:
-            raise self._error(f"unknown escape {shown(found[0])} before this place")
+            raise self._error(f"unknown escape {excerpt(found[0])} before this place")
         return _ESCAPES[code]
 
     def _number(self, found: re.Match[str]) -> int | float:
@@ -193,7 +193,7 @@ class _Reader:
             return self._int(found[0])
         value = float(found[0])
         if not math.isfinite(value):
-            raise self._error(f"number {shown(found[0])} is too large")
+            raise self._error(f"number {excerpt(found[0])} is too large")
         return value
 
     def _int(self, digits: str) -> int:
@@ -218,7 +218,7 @@ class _Reader:
         there = self._text[self._pos : self._pos + 41]
         return ConfigDamaged(
             f"json text at line {line}, column {column}: {what}, found "
-            f"{shown(there) if there else 'the end of the text'}"
+            f"{excerpt(there) if there else 'the end of the text'}"
         )
 
 
@@ -284,7 +284,7 @@ def _lookup(root: Json, path: str) -> Json:
         if pos == len(path) and _path_of(value) is None:
             return value
     # "@" and ".." name the object itself and what it lies in: always a circle.
-    raise ConfigDamaged(f"json reference {shown(path)} names nothing, or what it lies in")
+    raise ConfigDamaged(f"json reference {excerpt(path)} names nothing, or what it lies in")
 
 
 _OPEN: Final = (-1, -1)

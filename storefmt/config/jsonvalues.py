@@ -87,12 +87,12 @@ def bool_of(found: Object, name: str, default: bool) -> bool:
     raise ConfigDamaged(f"{name} is {value!r:.40}, expected true or false")
 
 
-def unknown(found: Object, known: Container[object]) -> dict[Key, Json]:
+def unknown_items(found: Object, known: Container[object]) -> dict[Key, Json]:
     """Return the items of ``found`` whose names are not in ``known``, without nulls."""
     return {name: value for name, value in found.items() if name not in known and value is not None}
 
 
-def merged(known: dict[Key, Json], extra: Object) -> dict[Key, Json]:
+def merge_items(known: dict[Key, Json], extra: Object) -> dict[Key, Json]:
     """Return ``known`` and ``extra`` in the order in which Java writes names."""
     if not extra:
         return known

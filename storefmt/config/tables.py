@@ -27,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
-from storefmt.config.fastjson import Dialect, Json, Key, Written, dialect_of, dumps, loads
+from storefmt.config.fastjson import Dialect, Json, JsonText, Key, dialect_of, dumps, loads
 from storefmt.config.jsonvalues import (
     as_counts,
     as_number,
@@ -35,10 +35,10 @@ from storefmt.config.jsonvalues import (
     as_object,
     bool_of,
     int_of,
-    merged,
+    merge_items,
     str_of,
     table_of,
-    unknown,
+    unknown_items,
 )
 from storefmt.config.topic_attributes import MESSAGE_TYPE, NORMAL
 from storefmt.errors import ConfigDamaged
@@ -96,12 +96,12 @@ class DataVersion:
         return cls(
             int_of(found, "timestamp", 0),
             int_of(found, "counter", 0),
-            unknown(found, ("timestamp", "counter")),
+            unknown_items(found, ("timestamp", "counter")),
         )
 
     def to_json(self) -> dict[Key, Json]:
         """Return the object in the key order of Java."""
-        return merged({"counter": self.counter, "timestamp": self.timestamp_ms}, self.extra)
+        return merge_items({"counter": self.counter, "timestamp": self.timestamp_ms}, self.extra)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class TopicConfig:
             topic_filter_type=_filter_type(found.get("topicFilterType")),
             topic_sys_flag=int_of(found, "topicSysFlag", 0),
             order=bool_of(found, "order", False),
-            extra=unknown(found, _TOPIC_NAMES),
+            extra=unknown_items(found, _TOPIC_NAMES),
         )
 
     def to_json(self) -> dict[Key, Json]:
@@ -144,7 +144,7 @@ class TopicConfig:
             "topicSysFlag": self.topic_sys_flag,
             "writeQueueNums": self.write_queue_nums,
         }
-        return merged(value, self.extra)
+        return merge_items(value, self.extra)
 
     @property
     def attributes(self) -> dict[str, str]:
@@ -200,7 +200,7 @@ class SubscriptionGroup:
             notify_consumer_ids_changed_enable=bool_of(
                 found, "notifyConsumerIdsChangedEnable", True
             ),
-            extra=unknown(found, _GROUP_NAMES),
+            extra=unknown_items(found, _GROUP_NAMES),
         )
 
     def to_json(self) -> dict[Key, Json]:
@@ -216,7 +216,7 @@ class SubscriptionGroup:
             "retryQueueNums": self.retry_queue_nums,
             "whichBrokerWhenConsumeSlowly": self.which_broker_when_consume_slowly,
         }
-        return merged(value, self.extra)
+        return merge_items(value, self.extra)
 
 
 @dataclass(slots=True)
@@ -266,7 +266,7 @@ class TopicTable(_StateFile):
         table = table_of(found, "topicConfigTable")
         topics = {str(key): TopicConfig.from_json(item, name=str(key)) for key, item in table}
         version = DataVersion.from_json(found.get("dataVersion"))
-        return cls(topics, version, unknown(found, ("dataVersion", "topicConfigTable")))
+        return cls(topics, version, unknown_items(found, ("dataVersion", "topicConfigTable")))
 
     def to_json(self) -> dict[Key, Json]:
         """Return the object in the key order of Java."""
@@ -277,7 +277,7 @@ class TopicTable(_StateFile):
             "dataVersion": self.data_version.to_json(),
             "topicConfigTable": topics,
         }
-        return merged(value, self.extra)
+        return merge_items(value, self.extra)
 
     def encode(self, known: "TopicTexts | None" = None) -> str:
         """Return the text of the file.
@@ -361,7 +361,7 @@ class TopicTexts:
     def __init__(self) -> None:
         self.made_count = 0
         """Texts that were made so far."""
-        self._texts: dict[str, tuple[TopicConfig, Written]] = {}
+        self._texts: dict[str, tuple[TopicConfig, JsonText]] = {}
 
     def take(self, table: TopicTable) -> dict[Key, Json]:
         """Return the text of each topic of a table, and forget those of others."""
@@ -371,7 +371,7 @@ class TopicTexts:
             # The same object: a topic does not change, it is replaced.
             if found is None or found[0] is not topic:
                 text = dumps(topic.to_json(), pretty=True, dialect=table.dialect, depth=2)
-                found = topic, Written(text)
+                found = topic, JsonText(text)
                 self.made_count += 1
             self._texts[name] = found
         return {name: text for name, (_, text) in self._texts.items()}
@@ -392,7 +392,7 @@ class GroupTable(_StateFile):
         table = table_of(found, "subscriptionGroupTable")
         groups = {str(key): SubscriptionGroup.from_json(item, name=str(key)) for key, item in table}
         version = DataVersion.from_json(found.get("dataVersion"))
-        return cls(groups, version, unknown(found, ("dataVersion", "subscriptionGroupTable")))
+        return cls(groups, version, unknown_items(found, ("dataVersion", "subscriptionGroupTable")))
 
     def to_json(self) -> dict[Key, Json]:
         """Return the object in the key order of Java."""
@@ -402,7 +402,7 @@ class GroupTable(_StateFile):
                 name: group.to_json() for name, group in self.groups.items()
             },
         }
-        return merged(value, self.extra)
+        return merge_items(value, self.extra)
 
 
 @dataclass(slots=True)
@@ -425,7 +425,7 @@ class ConsumerOffsets(_StateFile):
             topic_at_group(key): as_numbers(item, str(key))
             for key, item in table_of(found, "offsetTable")
         }
-        extra = unknown(found, ("lmqOffsetTable", "offsetTable"))
+        extra = unknown_items(found, ("lmqOffsetTable", "offsetTable"))
         if "lmqOffsetTable" not in found:
             return cls(offsets, extra=extra)
         lmq = as_counts(found.get("lmqOffsetTable"), "lmqOffsetTable")
@@ -434,7 +434,9 @@ class ConsumerOffsets(_StateFile):
     def by_queue(self) -> dict[tuple[str, str], dict[int, int]]:
         """Return a copy of all offsets; a light queue is queue 0 of its name."""
         found = {key: dict(queues) for key, queues in self.offsets.items()}
-        return found | {key: {0: number} for key, number in (self.lmq_offsets or {}).items()}
+        for key, number in (self.lmq_offsets or {}).items():
+            found.setdefault(key, {})[0] = number
+        return found
 
     def to_json(self) -> dict[Key, Json]:
         """Return the object in the key order of Java."""
@@ -446,7 +448,7 @@ class ConsumerOffsets(_StateFile):
         value["offsetTable"] = {
             _SEPARATOR.join(key): dict(queues.items()) for key, queues in self.offsets.items()
         }
-        return merged(value, self.extra)
+        return merge_items(value, self.extra)
 
 
 @dataclass(slots=True)
@@ -467,14 +469,14 @@ class DelayOffsets(_StateFile):
         offsets = as_numbers(found.get("offsetTable"), "offsetTable")
         told = found.get(DELIVERED_LOG_OFFSET)
         log_offset = None if told is None else as_number(told, DELIVERED_LOG_OFFSET)
-        return cls(offsets, unknown(found, ("offsetTable", DELIVERED_LOG_OFFSET)), log_offset)
+        return cls(offsets, unknown_items(found, ("offsetTable", DELIVERED_LOG_OFFSET)), log_offset)
 
     def to_json(self) -> dict[Key, Json]:
         """Return the object in the key order of Java."""
         value: dict[Key, Json] = {"offsetTable": dict(self.offsets.items())}
         if self.log_offset is not None:
             value = {DELIVERED_LOG_OFFSET: self.log_offset, **value}
-        return merged(value, self.extra)
+        return merge_items(value, self.extra)
 
 
 def load_config(

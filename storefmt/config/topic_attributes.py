@@ -56,7 +56,7 @@ def parse_changes(text: str) -> dict[str, str]:
     return found
 
 
-def altered(current: Mapping[str, str], changes: str, *, is_new: bool) -> dict[str, str]:
+def alter_attributes(current: Mapping[str, str], changes: str, *, is_new: bool) -> dict[str, str]:
     """Return the attributes of a topic after a request.
 
     Args:

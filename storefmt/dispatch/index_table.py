@@ -44,7 +44,7 @@ Row = tuple[int, int, int]
 """One key: its hash, the log offset of its record, and the store time of that record in ms."""
 
 
-class Target(Protocol):
+class WritableFile(Protocol):
     """A file that is written in places."""
 
     def pwrite(self, data: bytes | bytearray, pos: int) -> None:
@@ -120,7 +120,7 @@ class IndexTable:
             rows = rows[: max(room, 0)]
         if not rows:
             return 0
-        used, self.begin_ms, self.begin_log_offset = _way.add_rows(
+        used, self.begin_ms, self.begin_log_offset = _kernel.add_rows(
             rows,
             self._slots,
             self._dirty,
@@ -139,7 +139,7 @@ class IndexTable:
         memory = mmap.mmap(-1, max(self.slot_count * 4, 1))
         return memoryview(memory).cast("i")
 
-    def write_to(self, file: Target, *, pages_max: int | None = None) -> bool:
+    def write_to(self, file: WritableFile, *, pages_max: int | None = None) -> bool:
         """Write entries, then slots, then the header; return True if nothing is left.
 
         Args:
@@ -165,7 +165,7 @@ class IndexTable:
         self._write_header(file)
         return True
 
-    def _write_header(self, file: Target) -> None:
+    def _write_header(self, file: WritableFile) -> None:
         # Java counts entries from 1 but never writes that 1 for an empty file.
         entry_count = self.entry_count if self.entry_count > 1 else 0
         file.pwrite(self.header._replace(entry_count=entry_count).encode(), 0)
@@ -173,7 +173,7 @@ class IndexTable:
 
 def key_rows(records: Sequence[Keyed]) -> list[Row]:
     """Return a row for each key of records in log order; rollback records have none."""
-    return _way.key_rows(records)
+    return _kernel.key_rows(records)
 
 
 def key_rows_pure(records: Sequence[Keyed]) -> list[Row]:
@@ -231,8 +231,8 @@ def add_rows_pure(
     return used, begin_ms, begin_log_offset
 
 
-class Way(NamedTuple):
-    """One implementation of the two loops over keys."""
+class IndexKernel(NamedTuple):
+    """An implementation of the two loops over keys."""
 
     key_rows: Callable[[Sequence[Keyed]], list[Row]]
     add_rows: Callable[
@@ -240,17 +240,17 @@ class Way(NamedTuple):
     ]
 
 
-def ways() -> dict[str, Way]:
-    """Return the ways that are here by name: ``pure``, ``compiled`` if it was built."""
-    found = {"pure": Way(key_rows_pure, add_rows_pure)}
+def kernels() -> dict[str, IndexKernel]:
+    """Return the implementations by name: ``pure``, and ``compiled`` if it was built."""
+    found = {"pure": IndexKernel(key_rows_pure, add_rows_pure)}
     try:
         from storefmt.dispatch.index_kernel import add_rows_compiled, key_rows_compiled
     except ImportError:
         return found
-    return {**found, "compiled": Way(key_rows_compiled, add_rows_compiled)}
+    return {**found, "compiled": IndexKernel(key_rows_compiled, add_rows_compiled)}
 
 
-_way: Way = chosen(ways())
+_kernel: IndexKernel = chosen(kernels())
 
 
 def following_header(before: IndexHeader | None) -> IndexHeader:

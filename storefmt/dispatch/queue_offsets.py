@@ -81,7 +81,7 @@ def is_copy_believed(
     return (makes_copies and not is_again) or is_old_entry(claim.queue_offset)
 
 
-def settled(
+def settle_claim(
     suspect: Claim, is_old_entry: IsOldEntry, *, expected: int | None, following: Claim | None
 ) -> int | None:
     """Return the queue offset of a record out of order, now that the next one is known.

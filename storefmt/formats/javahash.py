@@ -85,7 +85,7 @@ def _sum(units: Iterable[int], size: int) -> int:
 
 
 def hashes() -> dict[str, Hash]:
-    """Return the ways to hash that are here by name: ``pure``, ``compiled`` if it was built."""
+    """Return the implementations by name: ``pure``, and ``compiled`` if it was built."""
     found: dict[str, Hash] = {"pure": hash_pure}
     try:
         from storefmt.formats.javahash_kernel import hash_compiled

@@ -2,8 +2,8 @@
 
     scan.py ── scans() ──> {"pure": …, "compiled": …} ── chosen ──> the one that is used
 
-Rule: a kernel is there only where it was built (``make kernel``). Its module is imported where
-the ways are named and nowhere else, so that everything works without it; tests run both.
+Rule: a kernel exists only where it was built (``make kernel``). Its module is only imported by the
+function that lists the implementations, so that everything works without it; tests run both.
 """
 
 import os
@@ -13,10 +13,10 @@ from typing import Final, TypeVar
 PURE: Final = "MQ_PURE"
 """Environment variable: when set, nothing that is compiled is used; servers do without uvloop."""
 
-WayT = TypeVar("WayT")
+KernelT = TypeVar("KernelT")
 
 
-def chosen(ways: Mapping[str, WayT]) -> WayT:
-    """Return the compiled way if it is there and allowed, else the pure one."""
-    pure = ways["pure"]
-    return pure if os.environ.get(PURE) else ways.get("compiled", pure)
+def chosen(kernels: Mapping[str, KernelT]) -> KernelT:
+    """Return the compiled implementation if it exists and is allowed, else the pure one."""
+    pure = kernels["pure"]
+    return pure if os.environ.get(PURE) else kernels.get("compiled", pure)

@@ -179,6 +179,11 @@ def record_size(
     return size + _HOST_GROWTH * (v6_born + v6_store) + (1 if topic_size > TOPIC_SIZE_V1_MAX else 0)
 
 
+def layout_of(magic: int) -> layout.Layout:
+    """Return the layout of a record with this magic."""
+    return layout.MESSAGE_V2 if magic == MAGIC_V2 else layout.MESSAGE
+
+
 def blank(size: int) -> bytes:
     """Return the first 8 bytes of a blank that fills ``size`` bytes, 8 at least."""
     if size < BLANK_SIZE_MIN:
@@ -292,7 +297,7 @@ def decode_records(data: bytes | memoryview, *, check_crc: bool = True) -> list[
 
 
 def decoders() -> dict[str, DecodeGood]:
-    """Return the short ways that are here by name: ``pure`` is none, ``compiled`` if built."""
+    """Return the short ways by name: ``pure`` reads nothing; ``compiled`` if it was built."""
     found: dict[str, DecodeGood] = {"pure": lambda data, check_crc: ([], 0)}
     try:
         from storefmt.formats.message_kernel import decode_compiled
@@ -345,34 +350,24 @@ def _decode(data: bytes, pos: int, shift: int, check_crc: bool) -> Record:
 
 def _misfit(data: bytes, pos: int, shift: int) -> RecordDamaged:
     """Return the error that says why the bytes at ``pos`` are not a complete record."""
-    left = len(data) - pos
-    where = f"record at byte {pos + shift}"
+    left, at = len(data) - pos, pos + shift
     if left < _BLANK.size:
-        return _damage(where, DamageKind.TRUNCATED, pos + shift, "size", left, RECORD_SIZE_MIN)
+        return _damage(DamageKind.TRUNCATED, at, "size", left, RECORD_SIZE_MIN)
     size, magic = _BLANK.unpack_from(data, pos)
     if magic not in (MAGIC_V1, MAGIC_V2):
-        return _damage(
-            where,
-            DamageKind.BAD_MAGIC,
-            pos + shift,
-            "magic",
-            f"{magic & 0xFFFFFFFF:08x}",
-            "daa320a7 or daa320ab",
-        )
+        found = f"{magic & 0xFFFFFFFF:08x}"
+        return _damage(DamageKind.BAD_MAGIC, at, "magic", found, "daa320a7 or daa320ab")
     if size < RECORD_SIZE_MIN:
-        return _damage(where, DamageKind.BAD_SIZE, pos + shift, "size", size, RECORD_SIZE_MIN)
+        return _damage(DamageKind.BAD_SIZE, at, "size", size, RECORD_SIZE_MIN)
     if size > left:
-        return _damage(where, DamageKind.TRUNCATED, pos + shift, "size", left, size)
-    declared = layout.MESSAGE if magic == MAGIC_V1 else layout.MESSAGE_V2
+        return _damage(DamageKind.TRUNCATED, at, "size", left, size)
     used = 0
     try:
-        for span in declared.spans(data[pos : pos + size]):
+        for span in layout_of(magic).spans(data[pos : pos + size]):
             used += span.size
     except RecordDamaged as error:
-        return _damage(
-            where, DamageKind.BAD_LENGTH, pos + shift, error.field, error.found, size - used
-        )
-    return _damage(where, DamageKind.BAD_LENGTH, pos + shift, "size", size, used)
+        return _damage(DamageKind.BAD_LENGTH, at, error.field, error.found, size - used)
+    return _damage(DamageKind.BAD_LENGTH, at, "size", size, used)
 
 
 _SAYS: Final = {
@@ -384,16 +379,11 @@ _SAYS: Final = {
 
 
 def _damage(
-    where: str,
-    kind: DamageKind,
-    pos: int,
-    field: str,
-    found: int | str | None,
-    expected: int | str,
+    kind: DamageKind, pos: int, field: str, found: int | str | None, expected: int | str
 ) -> RecordDamaged:
     text = _SAYS[kind].format(field=field, found=found, expected=expected)
     return RecordDamaged(
-        f"{where}: {text}; run `mqadmin store verify` on a copy of the store",
+        f"record at byte {pos}: {text}; run `mqadmin store verify` on a copy of the store",
         kind=kind,
         pos=pos,
         field=field,

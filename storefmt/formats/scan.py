@@ -62,9 +62,9 @@ SIZE_HOLDS: Final = (DamageKind.BAD_CRC, DamageKind.BAD_TEXT)
 Read = Callable[[int, int], bytes]
 """Takes a position and a size in a file; gives fewer bytes only at the end of the file."""
 # Named as text: an array type takes no parameter before Python 3.12.
-Found: TypeAlias = "tuple[array[int], int]"
+RecordStarts: TypeAlias = "tuple[array[int], int]"
 """Where records start, and the position behind the last of them."""
-Scan = Callable[[memoryview, int, int, bool], Found]
+Scan = Callable[[memoryview, int, int, bool], RecordStarts]
 
 
 class Blank(NamedTuple):
@@ -92,7 +92,9 @@ class Damage(NamedTuple):
 LogItem = Record | Blank | End | Damage
 
 
-def scan_log(data: bytes | memoryview, pos: int, end: int, *, check_crc: bool = False) -> Found:
+def scan_log(
+    data: bytes | memoryview, pos: int, end: int, *, check_crc: bool = False
+) -> RecordStarts:
     """Return where records start; only sizes, magics and (if asked) CRCs are checked.
 
     Args:
@@ -113,7 +115,7 @@ def scan_log(data: bytes | memoryview, pos: int, end: int, *, check_crc: bool = 
     return _scan(memoryview(data), pos, end, check_crc)
 
 
-def scan_pure(data: memoryview, pos: int, end: int, check_crc: bool) -> Found:
+def scan_pure(data: memoryview, pos: int, end: int, check_crc: bool) -> RecordStarts:
     """Do what ``scan_log`` does, in plain Python."""
     if check_crc:
         return _scan_crc(data, pos, end)
@@ -131,7 +133,7 @@ def scan_pure(data: memoryview, pos: int, end: int, check_crc: bool) -> Found:
     return starts, pos
 
 
-def _scan_crc(data: memoryview, pos: int, end: int) -> Found:
+def _scan_crc(data: memoryview, pos: int, end: int) -> RecordStarts:
     starts = array("q")
     append, unpack, crc_of, mask = starts.append, _CRC_HEAD.unpack_from, crc32, CRC_MASK
     head_size, usual, last = _CRC_HEAD.size, MAGIC_V1, end - RECORD_SIZE_MIN
@@ -154,7 +156,7 @@ def _scan_crc(data: memoryview, pos: int, end: int) -> Found:
 
 
 def scans() -> dict[str, Scan]:
-    """Return the ways to scan that are here by name: ``pure``, ``compiled`` if it was built."""
+    """Return the implementations by name: ``pure``, and ``compiled`` if it was built."""
     found: dict[str, Scan] = {"pure": scan_pure}
     try:
         from storefmt.formats.scan_kernel import scan_compiled
@@ -249,8 +251,8 @@ def scan_items(
         pos += item.size
 
 
-def misplaced(record: Record, pos: int, *, base: int) -> Damage | None:
-    """Return the damage that a record is which says that it lies elsewhere, else None.
+def offset_mismatch(record: Record, pos: int, *, base: int) -> Damage | None:
+    """Return the damage if a record says that it lies elsewhere, else None.
 
     Args:
         pos: its position in the file.
@@ -262,8 +264,8 @@ def misplaced(record: Record, pos: int, *, base: int) -> Damage | None:
     return Damage(pos, record.size, error)
 
 
-def misnamed(file: "LogFile", base: int) -> Damage | None:
-    """Return the damage that a whole file is whose records lie at ``base``, else None."""
+def name_mismatch(file: "LogFile", base: int) -> Damage | None:
+    """Return the damage if the records of a file lie at ``base``, which is not its name."""
     if base == file.base:
         return None
     error = RecordDamaged(

@@ -72,7 +72,7 @@ class Slot(NamedTuple):
     magic: int = 0
 
 
-class Unit(NamedTuple):
+class TimerUnit(NamedTuple):
     """One message in the timer log; times in ms, positions and sizes in bytes."""
 
     size: int

@@ -1,7 +1,6 @@
 """The client without a loop: the same answers and errors as the one with a loop."""
 
 import asyncio
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from remoting.aio.tls import ClientTls
 from remoting.command import Command
 from remoting.direct import DirectClient, drive
 from remoting.errors import BadCall, ConnectFailed, ConnectionLost, RemotingError, RequestTimedOut
+from tests.ports import free_ports
 from tests.remoting.aio.certificates import server_tls, write
 from tests.remoting.aio.peers import Desk, echo
 
@@ -53,17 +53,6 @@ def client(**options: object) -> Iterator[DirectClient]:
         yield made
     finally:
         drive(made.close())
-
-
-def silent(conn: ServerConn, cmd: Command) -> None:
-    """Answer nothing."""
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def test_requests_to_one_address_share_a_connection() -> None:
@@ -117,7 +106,7 @@ def test_no_answer_in_time_ends_the_connection() -> None:
 
 def test_nobody_there_is_told_as_with_a_loop() -> None:
     with client() as asker:
-        address = f"127.0.0.1:{free_port()}"
+        address = f"127.0.0.1:{free_ports(1)}"
 
         with pytest.raises(ConnectFailed, match=f"{address}: Connection refused"):
             drive(asker.invoke(address, Command(code=ASK)))

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from remoting.codes import LanguageCode, SerializeType
 from remoting.command import Command
 from remoting.errors import BadCall, BadFrame
-from remoting.serialize import FIELDS_MAX, decode_header, encode_header, quote
+from remoting.serialize import FIELDS_MAX, decode_header, encode_header
+from storefmt.config.quoting import quote
 from tests.remoting.captures import SETS, frames
 
 JSON, BINARY = SerializeType.JSON, SerializeType.ROCKETMQ

@@ -20,7 +20,7 @@ from storefmt.config.fastjson import Json, Key, dumps, loads
 from storefmt.config.tables import MEANINGS
 from storefmt.errors import ConfigDamaged, StoreError
 from storefmt.formats.timer import CHECKPOINT_SIZE, TimerCheckpoint
-from storefmt.offline.views.opened import ConfigRead
+from storefmt.offline.views.store_view import ConfigRead
 from storefmt.offline.views.storedir import StoreDir
 
 

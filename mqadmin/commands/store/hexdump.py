@@ -12,7 +12,7 @@ from mqadmin.errors import Usage
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.times import iso_utc
 from mqadmin.session.call import Call
-from storefmt.offline.analyse.hexdump import Dump, Named, dump_file, dump_log
+from storefmt.offline.analyse.hexdump import Dump, NamedBytes, dump_file, dump_log
 from storefmt.offline.views.storedir import StoreDir
 
 LINE_SIZE: Final = 16
@@ -94,7 +94,7 @@ def _rows(dump: Dump, whole: bool) -> Iterator[ByteRow]:
             yield _row(dump, named, shown, b"", size=left)
 
 
-def _row(dump: Dump, named: Named, at: int, data: bytes, *, size: int = 0) -> ByteRow:
+def _row(dump: Dump, named: NamedBytes, at: int, data: bytes, *, size: int = 0) -> ByteRow:
     pos = named.pos + at
     left_out = f"{size} more bytes; --whole shows them"
     return ByteRow(
@@ -112,7 +112,7 @@ def _row(dump: Dump, named: Named, at: int, data: bytes, *, size: int = 0) -> By
     )
 
 
-def _means(named: Named) -> str:
+def _means(named: NamedBytes) -> str:
     if isinstance(named.value, int):
         if named.unit == "ms" and named.value > 0:
             return f"{iso_utc(named.value)}, {named.means}"

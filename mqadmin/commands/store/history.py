@@ -24,8 +24,15 @@ from mqadmin.output.times import iso_utc
 from mqadmin.session.call import Call
 from mqadmin.store.rows import EVENTS_DETAILS, EventRow, SpanRow
 from storefmt.offline.analyse.events import PAUSE_MS, store_events
+from storefmt.offline.analyse.record_counts import (
+    By,
+    Key,
+    RecordCount,
+    RecordFilter,
+    span_of,
+    with_empty_spans,
+)
 from storefmt.offline.analyse.stats import count_records
-from storefmt.offline.analyse.tally import By, Key, Tally, Wanted, filled, span_of
 from storefmt.offline.views.storedir import StoreDir
 
 
@@ -83,7 +90,7 @@ def show_timeline(
         NotAStore: the directory is no store.
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
-    wanted = Wanted(topic=topic, begin_ms=begin_ms, end_ms=end_ms)
+    wanted = RecordFilter(topic=topic, begin_ms=begin_ms, end_ms=end_ms)
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "timeline") as progress:
         total = store.log.end - store.log.min_offset
         bucket_ms = every or span_of(store, begin_ms=begin_ms, end_ms=end_ms)
@@ -96,13 +103,13 @@ def show_timeline(
             on_done=lambda size: progress(size, total),
         )
     tallies = {start: tally for (start, *_), tally in found.items() if isinstance(start, int)}
-    spans = filled(tallies, bucket_ms)
+    spans = with_empty_spans(tallies, bucket_ms)
     if len(spans) > SPANS_MAX:
         raise Usage(f"{len(spans)} spans, at most {SPANS_MAX}", hint="take a longer --every")
     return Outcome(list(_rows(spans, bucket_ms)))
 
 
-def _rows(spans: list[tuple[int, Tally]], bucket_ms: int) -> Iterator[SpanRow]:
+def _rows(spans: list[tuple[int, RecordCount]], bucket_ms: int) -> Iterator[SpanRow]:
     largest = max((tally.count for _, tally in spans), default=1)
     for start_ms, tally in spans:
         yield SpanRow(
@@ -180,7 +187,7 @@ def show_stats(
         NotAStore: the directory is no store.
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
-    wanted = Wanted(topic=topic, begin_ms=begin_ms, end_ms=end_ms)
+    wanted = RecordFilter(topic=topic, begin_ms=begin_ms, end_ms=end_ms)
     way = WAYS[by]
     with StoreDir.open(call.store_dir) as store, Progress(call.console, "stats") as progress:
         total = store.log.end - store.log.min_offset
@@ -198,13 +205,13 @@ def show_stats(
     return Outcome([_row(way, *pair, size, largest) for pair in order][:limit])
 
 
-def _place(by: By, key: Key, tally: Tally) -> tuple[int, str]:
+def _place(by: By, key: Key, tally: RecordCount) -> tuple[int, str]:
     if by is By.TIME:
         return tally.first_ms, ""
     return -tally.size, str(key)
 
 
-def _row(by: By, key: Key, tally: Tally, size: int, largest: int) -> StatRow:
+def _row(by: By, key: Key, tally: RecordCount, size: int, largest: int) -> StatRow:
     first = key[0]
     name = iso_utc(first) if by is By.TIME and isinstance(first, int) else first
     if by is By.QUEUE and len(key) == 2:

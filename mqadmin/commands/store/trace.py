@@ -14,8 +14,8 @@ from mqadmin.messages.trace import position_text
 from mqadmin.output.rows import EpochMs, Outcome
 from mqadmin.session.call import Call
 from mqadmin.store.offline import stored_row
-from storefmt.offline.analyse.message_history import Step
-from storefmt.offline.analyse.trace import LifeStep, trace
+from storefmt.offline.analyse.message_history import StepKind
+from storefmt.offline.analyse.trace import TraceStep, trace
 from storefmt.offline.views.info import GroupInfo
 from storefmt.offline.views.storedir import StoreDir
 
@@ -25,7 +25,14 @@ COLUMNS = (
 )
 
 READ_BY_GROUPS: Final = frozenset(
-    {Step.STORE, Step.COMMIT, Step.DELIVER, Step.RETRY, Step.DEAD_LETTER, Step.COPY}
+    {
+        StepKind.STORE,
+        StepKind.COMMIT,
+        StepKind.DELIVER,
+        StepKind.RETRY,
+        StepKind.DEAD_LETTER,
+        StepKind.COPY,
+    }
 )
 """Steps of a message's life that put it where consumers find it."""
 
@@ -79,11 +86,11 @@ def trace_message(
     return Outcome(rows, notes=tuple(life.notes), tree=("topic", "group"))
 
 
-def _row(call: Call, store: StoreDir, step: LifeStep, body: BodyForm) -> TraceRow:
+def _row(call: Call, store: StoreDir, step: TraceStep, body: BodyForm) -> TraceRow:
     return _trace_row(stored_row(call, store, step.record, body=body), step, group=None)
 
 
-def _groups(call: Call, store: StoreDir, steps: list[LifeStep]) -> Iterator[TraceRow]:
+def _groups(call: Call, store: StoreDir, steps: list[TraceStep]) -> Iterator[TraceRow]:
     groups = store.group_offsets()
     for step in steps:
         if step.step not in READ_BY_GROUPS:
@@ -95,7 +102,7 @@ def _groups(call: Call, store: StoreDir, steps: list[LifeStep]) -> Iterator[Trac
                 )
 
 
-def _trace_row(message: MessageRow, step: LifeStep, *, group: GroupInfo | None) -> TraceRow:
+def _trace_row(message: MessageRow, step: TraceStep, *, group: GroupInfo | None) -> TraceRow:
     topic, queue_id, queue_offset = step.queue
     row = TraceRow.of(
         message,
@@ -112,7 +119,7 @@ def _trace_row(message: MessageRow, step: LifeStep, *, group: GroupInfo | None) 
     told = position_text(queue_offset, group.queue_offset)
     return replace(
         row,
-        step=Step.GROUP.value,
+        step=StepKind.GROUP.value,
         step_ms=0,
         due_ms=0,
         group=group.group,

@@ -23,8 +23,8 @@ from mqadmin.output.pages.html_page import (
     time_text,
 )
 from mqadmin.output.terminal.cells import size_text
+from storefmt.offline.analyse.record_counts import By, Key, RecordCount, span_of, with_empty_spans
 from storefmt.offline.analyse.stats import count_records
-from storefmt.offline.analyse.tally import By, Key, Tally, filled, span_of
 from storefmt.offline.verify.findings import Finding, Report, Severity
 from storefmt.offline.verify.store import verify
 from storefmt.offline.views.info import FileView, StoreInfo
@@ -104,9 +104,9 @@ def _head(store: StoreDir, info: StoreInfo, report: Report, made_ms: int) -> str
     return head + (f"<ul>{notes}</ul>" if notes else "")
 
 
-def _timeline(times: dict[Key, Tally], bucket_ms: int) -> str:
+def _timeline(times: dict[Key, RecordCount], bucket_ms: int) -> str:
     by_start = {start: tally for (start, *_), tally in times.items() if isinstance(start, int)}
-    spans = filled(by_start, bucket_ms)
+    spans = with_empty_spans(by_start, bucket_ms)
     if not spans:
         return nothing("the log holds no message")
     values = [
@@ -118,13 +118,13 @@ def _timeline(times: dict[Key, Tally], bucket_ms: int) -> str:
     return columns("messages over time", values, labels)
 
 
-def _topics(topics: dict[Key, Tally]) -> str:
+def _topics(topics: dict[Key, RecordCount]) -> str:
     order = sorted(topics.items(), key=lambda pair: (-pair[1].size, str(pair[0])))
     if not order:
         return nothing("the log holds no message")
     largest = order[0][1].size or 1
     rows = [_topic_bar(str(key[0]), tally, largest) for key, tally in order[:TOPICS_MAX]]
-    rest = Tally()
+    rest = RecordCount()
     for _, tally in order[TOPICS_MAX:]:
         rest.add(tally.count, tally.size, tally.first_ms, tally.last_ms)
     if rest.count:
@@ -132,7 +132,7 @@ def _topics(topics: dict[Key, Tally]) -> str:
     return bars("topics by bytes", rows)
 
 
-def _topic_bar(name: str, tally: Tally, largest: int) -> Bar:
+def _topic_bar(name: str, tally: RecordCount, largest: int) -> Bar:
     hint = f"{name}: {tally.count:,} messages, {tally.size:,} bytes"
     return Bar(name, tally.size / largest, size_text(tally.size), hint)
 

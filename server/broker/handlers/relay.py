@@ -10,7 +10,7 @@ Source: broker/processor/AdminBrokerProcessor.java#callConsumer, #consumeMessage
 from remoting.acl import OF_THE_SIGNATURE
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
-from remoting.headers import ConsumeMessageDirectlyResult, GetConsumerRunningInfo
+from remoting.headers import ConsumeMessageDirectly, GetConsumerRunningInfo
 from server.broker.clients.client_requests import ANSWER_WAIT_MS
 from server.broker.cold_handler import reads_cold
 from server.broker.state import Broker
@@ -34,7 +34,7 @@ def get_consumer_running_info(broker: Broker, request: Request) -> None:
 @reads_cold
 def consume_message_directly(broker: Broker, request: Request) -> None:
     """Let one consumer consume one message, and return its result."""
-    fields = request.command.header(ConsumeMessageDirectlyResult)
+    fields = request.command.header(ConsumeMessageDirectly)
     try:
         _, log_offset = parse_offset_id(fields.msg_id or "")
     except BadCall as error:

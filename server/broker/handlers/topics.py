@@ -33,7 +33,7 @@ from server.runtime.request import Request, RequestRefused
 from server.runtime.slices import Steps, in_slices, large
 from storefmt.config import fastjson
 from storefmt.config.tables import MULTI_TAG, SINGLE_TAG, TopicConfig
-from storefmt.config.topic_attributes import altered
+from storefmt.config.topic_attributes import alter_attributes
 from storefmt.errors import BadCall
 
 QUEUE_COUNT_MAX = 65_536
@@ -47,7 +47,7 @@ def create_topic(broker: Broker, request: Request) -> None:
     _check_numbers(fields)
     known = broker.topics.get(fields.topic)
     try:
-        attributes = altered(
+        attributes = alter_attributes(
             known.attributes if known else {}, fields.attributes or "", is_new=known is None
         )
     except BadCall as error:

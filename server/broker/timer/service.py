@@ -44,7 +44,7 @@ from storefmt.errors import RecordDamaged
 from storefmt.formats.javahash import string_hash
 from storefmt.formats.message import Record, decode_record
 from storefmt.formats.properties import UNIQUE_KEY
-from storefmt.formats.timer import NO_POS, SLOT_COUNT, TimerCheckpoint, Unit
+from storefmt.formats.timer import NO_POS, SLOT_COUNT, TimerCheckpoint, TimerUnit
 from storefmt.names import TIMER_TOPIC
 
 LOG = logging.getLogger(__name__)
@@ -437,7 +437,7 @@ class TimerService:
             message = delivery(found, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
         return _Leaving(pos, found.topic, message)
 
-    def _waiting_at(self, unit: Unit, slot: _Draining) -> Waiting | None:
+    def _waiting_at(self, unit: TimerUnit, slot: _Draining) -> Waiting | None:
         """Return the message of a unit; None if the log no longer has it.
 
         Raises:

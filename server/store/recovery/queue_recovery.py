@@ -25,7 +25,7 @@ from storefmt.dispatch.queue_offsets import (
     IsOldEntry,
     is_copy_believed,
     is_plausible,
-    settled,
+    settle_claim,
 )
 from storefmt.dispatch.record_entries import (
     copy_offsets,
@@ -232,7 +232,7 @@ class QueueRecovery:
     ) -> None:
         """Decide about a record that broke the sequence, now that the next one is known."""
         suspect = self._suspects.pop(key)
-        queue_offset = settled(
+        queue_offset = settle_claim(
             suspect, _old_entries(rebuild, suspect), expected=rebuild.next, following=following
         )
         self._report.notes.append(

@@ -33,7 +33,7 @@ from storefmt.formats.timer import (
     WHEEL_SIZE,
     Slot,
     TimerCheckpoint,
-    Unit,
+    TimerUnit,
     delivered_log_offset,
 )
 from storefmt.paths import StorePaths
@@ -169,7 +169,7 @@ class TimerFiles:
                 return f"slot {slot.due_tick} names position {slot.last_pos}, the log ends at {end}"
         return ""
 
-    def _units(self, start: int, end: int) -> Iterator[tuple[int, Unit]]:
+    def _units(self, start: int, end: int) -> Iterator[tuple[int, TimerUnit]]:
         """Yield position and unit from ``start`` to ``end``, and step over blanks."""
         pos, size = start, self.log.file_size
         while pos < end:
@@ -206,7 +206,7 @@ class TimerFiles:
         magic = MAGIC_PLAIN | MAGIC_ROLL * is_roll | MAGIC_DELETE * is_deletion
         tick = due_ms // self._precision_ms
         slot = self.wheel.get(tick)
-        unit = Unit(
+        unit = TimerUnit(
             UNIT_SIZE,
             NO_POS if slot is None else slot.last_pos,
             magic,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from server.store.disk.disk import Disk, DiskFile
-from storefmt.formats.timer import BLANK, BLANK_MAGIC, BLANK_SIZE, UNIT_SIZE, Unit
+from storefmt.formats.timer import BLANK, BLANK_MAGIC, BLANK_SIZE, UNIT_SIZE, TimerUnit
 from storefmt.paths import log_file_name, parse_log_file_name
 
 WINDOW_SIZE: Final = 1260 * UNIT_SIZE
@@ -81,7 +81,7 @@ class TimerLog:
         """Position behind the last file."""
         return max(self._files) + self.file_size if self._files else self.end
 
-    def append(self, unit: Unit) -> int:
+    def append(self, unit: TimerUnit) -> int:
         """Add a unit, and return its position; ``write`` writes it."""
         left = self.file_size - self.end % self.file_size
         if left < UNIT_SIZE + BLANK_SIZE:
@@ -112,7 +112,7 @@ class TimerLog:
             self._unsynced.add(base)
             del pending[: len(run)]
 
-    def read(self, pos: int) -> Unit | None:
+    def read(self, pos: int) -> TimerUnit | None:
         """Return the unit at a position, or None if there is none.
 
         Raises:
@@ -126,7 +126,7 @@ class TimerLog:
         if not 0 <= known <= len(self._window) - UNIT_SIZE:
             self._fetch(pos)
             known = pos - self._window_pos
-        return Unit.decode(self._window, known)
+        return TimerUnit.decode(self._window, known)
 
     def _fetch(self, pos: int) -> None:
         """Read around a position: most of it before, because chains go back."""
@@ -203,10 +203,10 @@ class TimerLog:
             count += 1
         return count
 
-    def _last_unit(self, base: int) -> Unit | None:
+    def _last_unit(self, base: int) -> TimerUnit | None:
         count = (self.file_size - BLANK_SIZE) // UNIT_SIZE
         data = self._files[base].pread(UNIT_SIZE, (count - 1) * UNIT_SIZE)
-        return Unit.decode(data)
+        return TimerUnit.decode(data)
 
     def unsynced(self) -> list[DiskFile]:
         """Return the files that were written since the last call, for ``fdatasync``."""
@@ -240,7 +240,7 @@ def _units_size(data: bytes) -> int:
     """Return how many bytes at the beginning of ``data`` are units."""
     whole = len(data) // UNIT_SIZE * UNIT_SIZE
     for pos in range(0, whole, UNIT_SIZE):
-        if Unit.decode(data, pos) is None:
+        if TimerUnit.decode(data, pos) is None:
             return pos
     return whole
 

@@ -12,7 +12,6 @@ present only in the other.
 Source: ours; store/ha/HAService.java for what a slave has.
 """
 
-from bisect import bisect_right
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -23,8 +22,8 @@ from storefmt.formats.message import Record, decode_record
 from storefmt.formats.scan import RECORD_SIZE_MAX
 from storefmt.offline.output_dir import progress_none
 from storefmt.offline.views.effective_log import ProgressCall
-from storefmt.offline.views.opened import Opened
 from storefmt.offline.views.queues import QueueView
+from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import QueueKey
 
 WINDOW_SIZE: Final = 1 << 20
@@ -77,7 +76,9 @@ class QueueDifference:
     first_changed: int
 
 
-def compare_logs(a: Opened, b: Opened, *, progress: ProgressCall = progress_none) -> LogDifference:
+def compare_logs(
+    a: StoreView, b: StoreView, *, progress: ProgressCall = progress_none
+) -> LogDifference:
     """Return where the logs of two stores differ first.
 
     Raises:
@@ -88,13 +89,13 @@ def compare_logs(a: Opened, b: Opened, *, progress: ProgressCall = progress_none
     return difference_of(a, b, at, unread)
 
 
-def common_range(a: Opened, b: Opened) -> tuple[int, int]:
+def common_range(a: StoreView, b: StoreView) -> tuple[int, int]:
     """Return the range (start, end) of log offsets that both logs have; it may be empty."""
     a_log, b_log = _LogBytes(a), _LogBytes(b)
     return max(a_log.start, b_log.start), min(a_log.end, b_log.end)
 
 
-def difference_of(a: Opened, b: Opened, diverges_at: int, unread_size: int) -> LogDifference:
+def difference_of(a: StoreView, b: StoreView, diverges_at: int, unread_size: int) -> LogDifference:
     """Return the result for two logs whose common range has been compared.
 
     Args:
@@ -111,7 +112,7 @@ def difference_of(a: Opened, b: Opened, diverges_at: int, unread_size: int) -> L
 
 
 def compare_range(
-    a: Opened, b: Opened, start: int, end: int, *, progress: ProgressCall = progress_none
+    a: StoreView, b: StoreView, start: int, end: int, *, progress: ProgressCall = progress_none
 ) -> tuple[int, int]:
     """Return the first log offset of a range at which the bytes differ, -1 for none, and how
     many bytes before it one store has no file for.
@@ -138,8 +139,8 @@ def compare_range(
 
 
 def compare_queues(
-    a: Opened,
-    b: Opened,
+    a: StoreView,
+    b: StoreView,
     logs: LogDifference,
     *,
     keys: Collection[QueueKey] | None = None,
@@ -161,7 +162,7 @@ def compare_queues(
 
 
 class _Pair:
-    def __init__(self, a: Opened, b: Opened, logs: LogDifference) -> None:
+    def __init__(self, a: StoreView, b: StoreView, logs: LogDifference) -> None:
         self._a, self._b = a, b
         self._logs = _LogBytes(a), _LogBytes(b)
         self._equal_from = max(logs.a_start, logs.b_start)
@@ -206,25 +207,22 @@ class _Pair:
 class _LogBytes:
     """The bytes of one log by log offset, whatever the names of its files are."""
 
-    def __init__(self, store: Opened) -> None:
-        self._store = store
-        self._places = sorted(zip(store.log.bases, store.log.spans, strict=True))
+    def __init__(self, store: StoreView) -> None:
+        self._log = store.log
         self.start = store.log.min_offset
         self.end = max(self.start, store.log.last_end)
 
     def read(self, pos: int, size: int) -> bytes:
         """Return up to ``size`` bytes of one file; none where there is no file."""
-        number = bisect_right(self._places, pos, key=lambda place: place[0]) - 1
-        if number < 0:
+        place = self._log.file_at(pos)
+        if place is None:
             return b""
-        base, span = self._places[number]
-        left = base + span.size - pos
-        return self._store.log.open(span).read(pos - base, min(size, left)) if left > 0 else b""
+        base, span = place
+        return self._log.open(span).read(pos - base, min(size, base + span.size - pos))
 
     def next_file(self, pos: int) -> int:
         """Return where the first file behind ``pos`` starts, a huge number for none."""
-        number = bisect_right(self._places, pos, key=lambda place: place[0])
-        return self._places[number][0] if number < len(self._places) else 1 << 62
+        return min((base for base in self._log.bases if base > pos), default=1 << 62)
 
 
 def _first_difference(left: bytes, right: bytes, size: int) -> int:
@@ -238,7 +236,7 @@ def _first_difference(left: bytes, right: bytes, size: int) -> int:
     return low
 
 
-def _view(store: Opened, key: QueueKey) -> QueueView | None:
+def _view(store: StoreView, key: QueueKey) -> QueueView | None:
     return store.queue(*key) if key in store.tree.queues else None
 
 

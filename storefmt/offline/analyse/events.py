@@ -17,7 +17,7 @@ from storefmt.formats.checkpoint import Checkpoint
 from storefmt.formats.message import CALENDAR_MS, Record
 from storefmt.offline.analyse.stats import COLUMNS_SIZE_MIN, has_columns
 from storefmt.offline.analyse.time_gaps import RecordTime, StoreTimes, joined_times, store_times_of
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 
 PAUSE_MS: Final = 3_600_000
 """Default for the shortest pause that is reported, in ms."""
@@ -57,7 +57,7 @@ class StoreEvent(NamedTuple):
 
 
 def store_events(
-    store: Opened,
+    store: StoreView,
     *,
     pause_ms: int = PAUSE_MS,
     columns: bool | None = None,
@@ -80,7 +80,7 @@ def store_events(
     return events_of(store, times)
 
 
-def events_of(store: Opened, times: StoreTimes) -> list[StoreEvent]:
+def events_of(store: StoreView, times: StoreTimes) -> list[StoreEvent]:
     """Return the events of a store, given the store times of its log."""
     found = [*_gaps(times), *_files(store), *_state(store, times)]
     if times.first is not None and times.last is not None:
@@ -91,7 +91,7 @@ def events_of(store: Opened, times: StoreTimes) -> list[StoreEvent]:
     return sorted(found, key=lambda one: (one.at_ms, one.log_offset, _ORDER.index(one.kind)))
 
 
-def _by_records(store: Opened, pause_ms: int, on_done: Callable[[int], None]) -> StoreTimes:
+def _by_records(store: StoreView, pause_ms: int, on_done: Callable[[int], None]) -> StoreTimes:
     def marks() -> Iterator[RecordTime]:
         for number, record in enumerate(store.log.sound_records()):
             if record.store_ms in CALENDAR_MS:
@@ -102,7 +102,7 @@ def _by_records(store: Opened, pause_ms: int, on_done: Callable[[int], None]) ->
     return store_times_of(marks(), pause_ms=pause_ms)
 
 
-def _by_batches(store: Opened, pause_ms: int, on_done: Callable[[int], None]) -> StoreTimes:
+def _by_batches(store: StoreView, pause_ms: int, on_done: Callable[[int], None]) -> StoreTimes:
     # Heavy, and not installed everywhere.
     from storefmt.arrow.columns import iter_batches
     from storefmt.offline.analyse.record_batches import COLUMNS, store_times_of_batch
@@ -129,7 +129,7 @@ def _gaps(times: StoreTimes) -> Iterator[StoreEvent]:
             yield StoreEvent(at_ms, EventKind.PAUSE, log_offset, gap.span_ms, detail)
 
 
-def _files(store: Opened) -> Iterator[StoreEvent]:
+def _files(store: StoreView) -> Iterator[StoreEvent]:
     """Yield an event for each range of log files that is missing."""
     end = 0
     for span in store.log.spans:
@@ -144,7 +144,7 @@ def _files(store: Opened) -> Iterator[StoreEvent]:
         end = span.end
 
 
-def _state(store: Opened, times: StoreTimes) -> Iterator[StoreEvent]:
+def _state(store: StoreView, times: StoreTimes) -> Iterator[StoreEvent]:
     try:
         flushed = store.checkpoint() or Checkpoint()
     except RecordDamaged:

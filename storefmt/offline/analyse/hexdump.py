@@ -3,8 +3,8 @@
     record 297161 ── size │ magic │ body_crc │ … │ properties KEYS │ properties TAGS
     any file + pos ── the entry, slot, header or record that holds this byte
 
-Rule: every byte is in exactly one ``Named``, in order and without gaps. In a damaged record the
-bytes that belong to no field have the name ``?``.
+Rule: every byte is in exactly one ``NamedBytes``, in order and without gaps. In a damaged record
+the bytes that belong to no field have the name ``?``.
 """
 
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from storefmt.errors import BadCall, NotInStore, StoreError
 from storefmt.formats import layout
 from storefmt.formats.hosts import host_text
 from storefmt.formats.index import HEADER, SLOT, slot_pos
-from storefmt.formats.layout import Kind, Layout
-from storefmt.formats.message import MAGIC_BLANK, MAGIC_V1, MAGIC_V2
+from storefmt.formats.layout import HOST, Layout
+from storefmt.formats.message import MAGIC_BLANK, MAGIC_V1, MAGIC_V2, layout_of
 from storefmt.formats.scan import RECORD_SIZE_MAX
 from storefmt.offline.views.indexes import IndexView
 from storefmt.offline.views.log_scan import RECORD_HEAD, last_record
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 from storefmt.store_file import StoreFile
 
 UNKNOWN: Final = "?"
@@ -30,6 +30,7 @@ _FIXED: Final = {
     "consumequeue": layout.CONSUME_QUEUE_ENTRY,
     "batchconsumequeue": layout.BATCH_QUEUE_ENTRY,
     "timerwheel": layout.TIMER_SLOT,
+    "timerlog": layout.TIMER_UNIT,
 }
 _MAGICS: Final = {
     MAGIC_V1: "a record",
@@ -38,8 +39,8 @@ _MAGICS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+@dataclass(frozen=True, slots=True)
+class NamedBytes:
     """Bytes that are one field, or one property of the last field of a record.
 
     Attributes:
@@ -52,9 +53,9 @@ class Named:
     field: str
     pos: int
     data: bytes
-    value: int | str | None
-    unit: str
-    means: str
+    value: int | str | None = None
+    unit: str = ""
+    means: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,27 +69,28 @@ class Dump:
 
     file: str
     base: int
-    named: list[Named]
+    named: list[NamedBytes]
     note: str = ""
 
 
-def dump_log(store: Opened, log_offset: int) -> Dump:
+def dump_log(store: StoreView, log_offset: int) -> Dump:
     """Return the record, blank or bytes that hold the byte at ``log_offset``.
 
     Raises:
         NotInStore: no file of the log reaches there.
     """
-    for span, base in zip(store.log.spans, store.log.bases, strict=True):
-        if base <= log_offset < base + span.size:
-            found = _in_log(store.log.open(span), log_offset - base, base)
-            return Dump(store.span_name(span), base, *found)
+    place = store.log.file_at(log_offset)
+    if place is not None:
+        base, span = place
+        found = _in_log(store.log.open(span), log_offset - base, base)
+        return Dump(store.span_name(span), base, *found)
     raise NotInStore(
         f"log offset {log_offset} is in no file of {store.root}, they hold "
         f"{store.log.min_offset} to {store.log.end}; `store ls` lists them"
     )
 
 
-def dump_file(store: Opened, path: str, pos: int, *, count: int = 1) -> Dump:
+def dump_file(store: StoreView, path: str, pos: int, *, count: int = 1) -> Dump:
     """Return the entry of a file of the store that holds byte ``pos``, and those behind it.
 
     Args:
@@ -115,7 +117,7 @@ def dump_file(store: Opened, path: str, pos: int, *, count: int = 1) -> Dump:
     return Dump(name, -1, *_in_other(store, full, file, pos, count))
 
 
-def _in_log(file: StoreFile, pos: int, base: int) -> tuple[list[Named], str]:
+def _in_log(file: StoreFile, pos: int, base: int) -> tuple[list[NamedBytes], str]:
     start = pos
     if not _starts(file, pos, base):
         before = last_record(file, base=base, end=pos)
@@ -128,8 +130,7 @@ def _in_log(file: StoreFile, pos: int, base: int) -> tuple[list[Named], str]:
     if magic not in (MAGIC_V1, MAGIC_V2) or not 0 < size <= RECORD_SIZE_MAX:
         note = f"no record starts at byte {start}, and none that is whole holds it"
         return [_unknown(file, start)], note
-    declared = layout.MESSAGE_V2 if magic == MAGIC_V2 else layout.MESSAGE
-    named = _named(declared, file.read(start, size), start)
+    named = _named(layout_of(magic), file.read(start, size), start)
     note = ""
     if start != pos:
         inside = next((n for n in named if n.pos <= pos < n.pos + len(n.data)), None)
@@ -149,13 +150,11 @@ def _starts(file: StoreFile, pos: int, base: int) -> bool:
 
 
 def _in_other(
-    store: Opened, full: Path, file: StoreFile, pos: int, count: int
-) -> tuple[list[Named], str]:
+    store: StoreView, full: Path, file: StoreFile, pos: int, count: int
+) -> tuple[list[NamedBytes], str]:
     place = full.relative_to(store.root.resolve()).parts[0]
     if place in _FIXED:
         return _entries(_FIXED[place], file, 0, file.size, pos, count), ""
-    if place == "timerlog":
-        return _entries(layout.TIMER_UNIT, file, 0, file.size, pos, count), ""
     if place == "checkpoint":
         size = layout.CHECKPOINT.struct().size
         if pos < size:
@@ -174,16 +173,18 @@ def _in_other(
 
 def _entries(
     declared: Layout, file: StoreFile, first: int, end: int, pos: int, count: int
-) -> list[Named]:
+) -> list[NamedBytes]:
     width = declared.struct().size
     start = pos - (pos - first) % width
-    named: list[Named] = []
+    named: list[NamedBytes] = []
     for at in range(start, min(end, start + count * width), width):
         named += _named(declared, file.read(at, width), at)
     return named
 
 
-def _in_index(view: IndexView, file: StoreFile, pos: int, count: int) -> tuple[list[Named], str]:
+def _in_index(
+    view: IndexView, file: StoreFile, pos: int, count: int
+) -> tuple[list[NamedBytes], str]:
     if pos < HEADER.size:
         return _named(layout.INDEX_HEADER, file.read(0, HEADER.size), 0), ""
     if view.shape is None:
@@ -199,8 +200,8 @@ def _in_index(view: IndexView, file: StoreFile, pos: int, count: int) -> tuple[l
     return named, f"entry {number}; {view.header.entry_count - 1} are written"
 
 
-def _ext_units(file: StoreFile, pos: int, count: int) -> list[Named]:
-    named: list[Named] = []
+def _ext_units(file: StoreFile, pos: int, count: int) -> list[NamedBytes]:
+    named: list[NamedBytes] = []
     at = seen = 0
     while seen < count and at < file.size:
         size = _number(file.read(at, 2))
@@ -213,8 +214,8 @@ def _ext_units(file: StoreFile, pos: int, count: int) -> list[Named]:
     return named
 
 
-def _named(declared: Layout, data: bytes, pos: int) -> list[Named]:
-    named: list[Named] = []
+def _named(declared: Layout, data: bytes, pos: int) -> list[NamedBytes]:
+    named: list[NamedBytes] = []
     end = 0
     try:
         for span in declared.spans(data):
@@ -225,16 +226,9 @@ def _named(declared: Layout, data: bytes, pos: int) -> list[Named]:
                 continue
             value, means = _meaning(span.field, span.value)
             if raw:
+                at, field = pos + span.pos, span.field
                 named.append(
-                    Named(
-                        layout=declared.name,
-                        field=span.field.name,
-                        pos=pos + span.pos,
-                        data=raw,
-                        value=value,
-                        unit=span.field.unit,
-                        means=means,
-                    )
+                    NamedBytes(declared.name, field.name, at, raw, value, field.unit, means)
                 )
     except StoreError as error:
         named.append(_rest(declared, data[end:], pos + end, str(error)))
@@ -244,31 +238,24 @@ def _named(declared: Layout, data: bytes, pos: int) -> list[Named]:
     return named
 
 
-def _properties(declared: Layout, raw: bytes, pos: int) -> list[Named]:
+def _properties(declared: Layout, raw: bytes, pos: int) -> list[NamedBytes]:
     named = []
     start = 0
     while start < len(raw):
         end = raw.find(b"\x02", start)
         end = len(raw) if end < 0 else end + 1
         name, _, value = raw[start:end].rstrip(b"\x02").partition(b"\x01")
-        named.append(
-            Named(
-                layout=declared.name,
-                field=f"properties {name.decode('utf-8', 'replace')}".rstrip(),
-                pos=pos + start,
-                data=raw[start:end],
-                value=value.decode("utf-8", "replace"),
-                unit="",
-                means="name 01 value 02",
-            )
-        )
+        field = f"properties {name.decode('utf-8', 'replace')}".rstrip()
+        text = value.decode("utf-8", "replace")
+        at, data = pos + start, raw[start:end]
+        named.append(NamedBytes(declared.name, field, at, data, text, means="name 01 value 02"))
         start = end
     return named
 
 
 def _meaning(field: layout.Field, value: int | bytes) -> tuple[int | str | None, str]:
     if isinstance(value, bytes):
-        if field.kind is Kind.HOST:
+        if field.kind is HOST:
             return host_text(value), field.doc
         return (value.decode("utf-8", "replace"), field.doc) if field.name == "topic" else (
             None, field.doc or field.name.replace("_", " "),
@@ -278,22 +265,12 @@ def _meaning(field: layout.Field, value: int | bytes) -> tuple[int | str | None,
     return value, field.doc
 
 
-def _unknown(file: StoreFile, pos: int) -> Named:
-    return Named(
-        layout="bytes",
-        field=UNKNOWN,
-        pos=pos,
-        data=file.read(pos, UNKNOWN_SIZE),
-        value=None,
-        unit="",
-        means="",
-    )
+def _unknown(file: StoreFile, pos: int) -> NamedBytes:
+    return NamedBytes("bytes", UNKNOWN, pos, file.read(pos, UNKNOWN_SIZE))
 
 
-def _rest(declared: Layout, data: bytes, pos: int, means: str) -> Named:
-    return Named(
-        layout=declared.name, field=UNKNOWN, pos=pos, data=data, value=None, unit="", means=means
-    )
+def _rest(declared: Layout, data: bytes, pos: int, means: str) -> NamedBytes:
+    return NamedBytes(declared.name, UNKNOWN, pos, data, means=means)
 
 
 def _number(raw: bytes) -> int:

@@ -18,148 +18,25 @@ broker/processor/SendMessageProcessor.java#consumerSendMsgBack, store/MultiDispa
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import Enum, StrEnum
+from enum import StrEnum
 from typing import Final, NamedTuple
 
 from storefmt.formats import properties as names
 from storefmt.formats.message import Record
-from storefmt.formats.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC, RETRY_TOPIC
 from storefmt.formats.sysflag import (
     TRANSACTION_COMMIT,
     TRANSACTION_MASK,
     TRANSACTION_PREPARED,
     TRANSACTION_ROLLBACK,
 )
-from storefmt.names import (
-    DELAYS_MS,
-    RETRY_PREFIX,
-    TopicKind,
-    kind_of,
-)
+from storefmt.names import DELAYS_MS, RETRY_PREFIX, TopicKind, kind_of
+from storefmt.offline.views.tree import QueueKey
 
 _NUMBER_SIZE_MAX: Final = 19
 _OP_BODY_SIZE_MAX: Final = 1 << 20
 
 
-class TransactionState(Enum):
-    """The state of a transaction as far as one record shows it; the value is its ``Step``."""
-
-    HALF = "half"
-    COMMITTED = "commit"
-    ROLLED_BACK = "rollback"
-    OP = "op"
-    GIVEN_UP = "given_up"
-
-
-class Transaction(NamedTuple):
-    """The part of a record in a transaction."""
-
-    state: TransactionState
-    half_log_offset: int | None = None
-    """Of a committed message: commit log position (bytes) of its half message."""
-    half_queue_offsets: tuple[int, ...] = ()
-    """Of an op record: offsets in the half queue with the same queue id."""
-    check_times: int = 0
-
-
-class Delay(NamedTuple):
-    """A wait: ``due_ms`` is known while it lasts, ``level`` if it is one of the delay levels."""
-
-    level: int | None
-    due_ms: int | None
-    is_waiting: bool
-    deletes: str | None = None
-    """Unique key of the waiting message that this one takes back (5.x timer)."""
-
-
-class Place(NamedTuple):
-    """A queue of a topic."""
-
-    topic: str
-    queue_id: int
-
-
-@dataclass(frozen=True, slots=True)
-class MessageHistory:
-    """What one record says about its message; None for each part that does not apply."""
-
-    kind: TopicKind
-    destination: Place | None
-    """Where a waiting message goes to when its wait is over."""
-    transaction: Transaction | None
-    delay: Delay | None
-
-
-def describe(record: Record) -> MessageHistory:
-    """Return what ``record`` says about its message; delays are those of the default levels."""
-    kind = kind_of(record.topic)
-    found = record.properties
-    delay = _delay(record, kind, found)
-    transaction = _transaction(record, kind, found)
-    waits = kind in (TopicKind.HALF, TopicKind.CHECK_MAX) or (delay and delay.is_waiting)
-    return MessageHistory(
-        kind=kind,
-        destination=_destination(found) if waits else None,
-        transaction=transaction,
-        delay=delay,
-    )
-
-
-def _transaction(record: Record, kind: TopicKind, found: Mapping[str, str]) -> Transaction | None:
-    checks = _number(found.get(names.TRANSACTION_CHECK_TIMES)) or 0
-    bits = record.sys_flag & TRANSACTION_MASK
-    if kind is TopicKind.OP:
-        return Transaction(TransactionState.OP, half_queue_offsets=_op_offsets(record.body))
-    if kind is TopicKind.CHECK_MAX:
-        return Transaction(TransactionState.GIVEN_UP, check_times=checks)
-    if kind is TopicKind.HALF or bits == TRANSACTION_PREPARED:
-        return Transaction(TransactionState.HALF, check_times=checks)
-    if bits == TRANSACTION_COMMIT:
-        half = record.prepared_transaction_offset
-        return Transaction(TransactionState.COMMITTED, half, (), checks)
-    if bits == TRANSACTION_ROLLBACK:
-        return Transaction(TransactionState.ROLLED_BACK, check_times=checks)
-    return None
-
-
-def _op_offsets(body: bytes) -> tuple[int, ...]:
-    # 4.9 writes one number, 5.x a list with a comma behind each.
-    words = body[:_OP_BODY_SIZE_MAX].decode("ascii", "replace").split(",")
-    return tuple(number for word in words if (number := _number(word)) is not None)
-
-
-def _delay(record: Record, kind: TopicKind, found: Mapping[str, str]) -> Delay | None:
-    level = _number(found.get(names.DELAY))
-    if kind is TopicKind.DELAY:
-        # The queue is what the broker goes by; the property only brought it there.
-        level = record.queue_id + 1
-        known = 0 < level <= len(DELAYS_MS)
-        return Delay(level, record.store_ms + DELAYS_MS[level - 1] if known else None, True)
-    timer_ms = _number(found.get("TIMER_OUT_MS"))
-    if kind is TopicKind.TIMER or timer_ms is not None:
-        taken_over = _number(found.get("TIMER_DELAY_LEVEL"))
-        deletes = found.get("TIMER_DEL_UNIQKEY")
-        return Delay(taken_over, timer_ms, kind is TopicKind.TIMER, deletes)
-    return Delay(level, None, False) if level else None
-
-
-def _destination(found: Mapping[str, str]) -> Place | None:
-    topic, queue_id = found.get(names.REAL_TOPIC), _number(found.get(names.REAL_QUEUE_ID))
-    return None if topic is None or queue_id is None else Place(topic, queue_id)
-
-
-def _number(text: str | None) -> int | None:
-    digits = (text or "").removeprefix("-")
-    if not (digits.isascii() and digits.isdigit()) or len(digits) > _NUMBER_SIZE_MAX:
-        return None
-    return int(text or "")
-
-
-_TIMER_DEQUEUE_MS: Final = "TIMER_DEQUEUE_MS"
-
-
-class Step(StrEnum):
+class StepKind(StrEnum):
     """One step in the history of a message."""
 
     STORE = "store"
@@ -180,77 +57,160 @@ class Step(StrEnum):
     GROUP = "group"
 
 
-def step_of(record: Record) -> Step:
-    """Return the step that a record stands for (an op record is always ``OP`` here)."""
-    return _step(record, describe(record))
+_BY_FLAG: Final = {
+    TRANSACTION_PREPARED: StepKind.HALF,
+    TRANSACTION_COMMIT: StepKind.COMMIT,
+    TRANSACTION_ROLLBACK: StepKind.ROLLBACK,
+}
+_BY_TOPIC: Final = {
+    TopicKind.OP: StepKind.OP,
+    TopicKind.CHECK_MAX: StepKind.GIVEN_UP,
+    TopicKind.HALF: StepKind.HALF,
+}
+_BY_TOPIC_ALONE: Final = {
+    TopicKind.TRACE: StepKind.TRACE,
+    TopicKind.RETRY: StepKind.RETRY,
+    TopicKind.DLQ: StepKind.DEAD_LETTER,
+}
+"""These steps count where the flag says nothing about a transaction."""
 
 
-def _step(record: Record, history: MessageHistory) -> Step:
-    if history.delay is not None and history.delay.is_waiting:
-        if history.delay.deletes is not None:
-            return Step.RECALL
-        back = history.destination is not None and history.destination.topic.startswith(
-            RETRY_PREFIX
-        )
-        return Step.RETRY_DELAY if back else Step.DELAY
-    if history.transaction is not None:
-        if history.transaction.state is TransactionState.HALF and history.transaction.check_times:
-            return Step.HALF_CHECK
-        return Step(history.transaction.state.value)
-    kinds = {
-        TopicKind.TRACE: Step.TRACE,
-        TopicKind.RETRY: Step.RETRY,
-        TopicKind.DLQ: Step.DEAD_LETTER,
-    }
-    if history.kind in kinds:
-        return kinds[history.kind]
-    properties = record.properties
-    waited = DELAY in properties or _TIMER_DEQUEUE_MS in properties
-    if waited and properties.get(REAL_TOPIC) == record.topic:
-        return Step.DELIVER
-    return Step.STORE
+class Delay(NamedTuple):
+    """A wait: ``due_ms`` is known while it lasts, ``level`` if it is one of the delay levels."""
+
+    level: int | None
+    due_ms: int | None
+    is_waiting: bool
+    deletes: str | None = None
+    """Unique key of the waiting message that this one takes back (5.x timer)."""
+
+
+class MessageHistory(NamedTuple):
+    """What one record says about its message.
+
+    Attributes:
+        kind: the purpose of the record's topic.
+        step: the step that the record stands for; an op record is always ``OP`` here.
+        destination: where a waiting message goes to when its wait is over; None of any other.
+        delay: its wait, which may be over; None without one.
+        check_times: how often the broker asked for the end of the transaction.
+        half_queue_offsets: of an op record: offsets in the half queue with the same queue id.
+    """
+
+    kind: TopicKind
+    step: StepKind
+    destination: QueueKey | None
+    delay: Delay | None
+    check_times: int
+    half_queue_offsets: tuple[int, ...]
+
+    @property
+    def due_ms(self) -> int:
+        """When a wait ends, as the record has it; 0 if it has none."""
+        return self.delay.due_ms or 0 if self.delay is not None and self.delay.is_waiting else 0
+
+
+def describe(record: Record) -> MessageHistory:
+    """Return what ``record`` says about its message; delays are those of the default levels."""
+    kind, found = kind_of(record.topic), record.properties
+    delay = _delay(record, kind, found)
+    checks = _number(found.get(names.TRANSACTION_CHECK_TIMES)) or 0
+    waits = kind in (TopicKind.HALF, TopicKind.CHECK_MAX) or (delay and delay.is_waiting)
+    destination = _destination(found) if waits else None
+    return MessageHistory(
+        kind=kind,
+        step=_step(record, kind, delay, destination, found),
+        destination=destination,
+        delay=delay,
+        check_times=checks,
+        half_queue_offsets=_op_offsets(record.body) if kind is TopicKind.OP else (),
+    )
+
+
+def _op_offsets(body: bytes) -> tuple[int, ...]:
+    # 4.9 writes one number, 5.x a list with a comma behind each.
+    words = body[:_OP_BODY_SIZE_MAX].decode("ascii", "replace").split(",")
+    return tuple(number for word in words if (number := _number(word)) is not None)
+
+
+def _delay(record: Record, kind: TopicKind, found: Mapping[str, str]) -> Delay | None:
+    level = _number(found.get(names.DELAY))
+    if kind is TopicKind.DELAY:
+        # The queue is what the broker goes by; the property only brought it there.
+        level = record.queue_id + 1
+        known = 0 < level <= len(DELAYS_MS)
+        return Delay(level, record.store_ms + DELAYS_MS[level - 1] if known else None, True)
+    timer_ms = _number(found.get(names.TIMER_OUT_MS))
+    if kind is TopicKind.TIMER or timer_ms is not None:
+        taken_over = _number(found.get("TIMER_DELAY_LEVEL"))
+        deletes = found.get(names.TIMER_DEL_UNIQUE_KEY)
+        return Delay(taken_over, timer_ms, kind is TopicKind.TIMER, deletes)
+    return Delay(level, None, False) if level else None
+
+
+def _destination(found: Mapping[str, str]) -> QueueKey | None:
+    topic, queue_id = found.get(names.REAL_TOPIC), _number(found.get(names.REAL_QUEUE_ID))
+    return None if topic is None or queue_id is None else (topic, queue_id)
+
+
+def _number(text: str | None) -> int | None:
+    digits = (text or "").removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > _NUMBER_SIZE_MAX:
+        return None
+    return int(text or "")
+
+
+def _step(
+    record: Record,
+    kind: TopicKind,
+    delay: Delay | None,
+    destination: QueueKey | None,
+    found: Mapping[str, str],
+) -> StepKind:
+    if delay is not None and delay.is_waiting:
+        if delay.deletes is not None:
+            return StepKind.RECALL
+        is_retry = destination is not None and destination[0].startswith(RETRY_PREFIX)
+        return StepKind.RETRY_DELAY if is_retry else StepKind.DELAY
+    step = _BY_TOPIC.get(kind) or _BY_FLAG.get(record.sys_flag & TRANSACTION_MASK)
+    if step is StepKind.HALF and _number(found.get(names.TRANSACTION_CHECK_TIMES)):
+        return StepKind.HALF_CHECK
+    waited = names.DELAY in found or names.TIMER_DEQUEUE_MS in found
+    is_delivered = waited and found.get(names.REAL_TOPIC) == record.topic
+    return (
+        step or _BY_TOPIC_ALONE.get(kind) or (StepKind.DELIVER if is_delivered else StepKind.STORE)
+    )
 
 
 def own_topic(record: Record) -> str:
     """Return the topic that the producer sent the message to."""
-    properties = record.properties
-    return properties.get(RETRY_TOPIC) or properties.get(REAL_TOPIC) or record.topic
+    found = record.properties
+    return found.get(names.RETRY_TOPIC) or found.get(names.REAL_TOPIC) or record.topic
 
 
-def detail_of(record: Record, step: Step) -> str:
+def detail_of(record: Record, history: MessageHistory) -> str:
     """Return a phrase with the details of a record's step; empty if there are none."""
-    properties, history = record.properties, describe(record)
-    target = f"{properties.get(REAL_TOPIC, '?')} {properties.get(REAL_QUEUE_ID, '?')}"
-    checks = history.transaction.check_times if history.transaction else 0
-    if step in (Step.DELAY, Step.RETRY_DELAY):
-        level = history.delay.level if history.delay else None
-        return f"timer for {target}" if level is None else f"level {level} for {target}"
-    if step is Step.RECALL and history.delay:
-        return f"takes {history.delay.deletes} back"
-    if step is Step.HALF:
-        return f"for {target}"
-    if step is Step.HALF_CHECK:
-        return f"check {checks} for {target}"
-    if step is Step.GIVEN_UP:
-        return f"after {checks} checks, for {target}"
-    if step is Step.COMMIT:
-        return f"of the half message at log offset {record.prepared_transaction_offset}"
-    if step in (Step.RETRY, Step.DEAD_LETTER):
-        origin = properties.get(RETRY_TOPIC)
-        told = f"delivery {record.reconsume_times + 1}"
-        if step is Step.DEAD_LETTER:
-            told = f"after {record.reconsume_times} deliveries"
-        return f"{told} of {origin}" if origin else told
+    found, delay, checks = record.properties, history.delay, history.check_times
+    target = f"{found.get(names.REAL_TOPIC, '?')} {found.get(names.REAL_QUEUE_ID, '?')}"
+    match history.step:
+        case StepKind.DELAY | StepKind.RETRY_DELAY:
+            level = delay.level if delay else None
+            return f"timer for {target}" if level is None else f"level {level} for {target}"
+        case StepKind.RECALL if delay:
+            return f"takes {delay.deletes} back"
+        case StepKind.HALF:
+            return f"for {target}"
+        case StepKind.HALF_CHECK:
+            return f"check {checks} for {target}"
+        case StepKind.GIVEN_UP:
+            return f"after {checks} checks, for {target}"
+        case StepKind.COMMIT:
+            return f"of the half message at log offset {record.prepared_transaction_offset}"
+        case StepKind.RETRY | StepKind.DEAD_LETTER:
+            count = record.reconsume_times
+            told = f"delivery {count + 1}"
+            if history.step is StepKind.DEAD_LETTER:
+                told = f"after {count} deliveries"
+            origin = found.get(names.RETRY_TOPIC)
+            return f"{told} of {origin}" if origin else told
     return ""
-
-
-def due_of(record: Record) -> int:
-    """Return the time (ms) at which a wait ends, as the record has it; 0 if it has none."""
-    delay = describe(record).delay
-    return delay.due_ms or 0 if delay is not None and delay.is_waiting else 0
-
-
-def decided_offsets(record: Record) -> frozenset[int]:
-    """Return the half queue offsets that an op record ends; none for a damaged body."""
-    transaction = describe(record).transaction
-    return frozenset(transaction.half_queue_offsets) if transaction is not None else frozenset()

@@ -13,15 +13,14 @@ Source: store/DefaultMessageStore.java#getOffsetInQueueByTime, store/ConsumeQueu
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from storefmt.errors import StoreError
-from storefmt.offline.views.info import GroupInfo
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.info import GroupInfo, time_of
 from storefmt.offline.views.queues import QueueView
+from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import FileSpan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class Rewind:
     """One queue of one group; offsets in entries, ``size`` in bytes of whole records.
 
     Attributes:
@@ -41,7 +40,7 @@ class Move:
     target_ms: int
 
 
-def moves_to(store: Opened, infos: list[GroupInfo], at_ms: int) -> Iterator[Move]:
+def rewinds_to(store: StoreView, infos: list[GroupInfo], at_ms: int) -> Iterator[Rewind]:
     """Yield for each group and queue what a move to a time would replay or skip.
 
     Args:
@@ -54,14 +53,14 @@ def moves_to(store: Opened, infos: list[GroupInfo], at_ms: int) -> Iterator[Move
         if (info.topic, info.queue_id) not in store.tree.queues:
             continue
         view = store.queue(info.topic, info.queue_id)
-        target = nearest(store, view, at_ms)
+        target = nearest_offset(store, view, at_ms)
         low, high = sorted((target, info.queue_offset))
         count = size = 0
         for _, entry in view.entries(max(low, view.min_offset), max(0, high - low)):
             if not entry.is_filler:
                 count, size = count + 1, size + entry.size
         back = target < info.queue_offset
-        yield Move(
+        yield Rewind(
             group=info.group,
             topic=info.topic,
             queue_id=info.queue_id,
@@ -70,11 +69,11 @@ def moves_to(store: Opened, infos: list[GroupInfo], at_ms: int) -> Iterator[Move
             replayed=count if back else 0,
             skipped=0 if back else count,
             size=size,
-            target_ms=_time_at(store, view, target),
+            target_ms=time_of(store, view, target),
         )
 
 
-def nearest(store: Opened, view: QueueView, at_ms: int) -> int:
+def nearest_offset(store: StoreView, view: QueueView, at_ms: int) -> int:
     """Return the queue offset of the message stored nearest to a time, 0 for none.
 
     The search is a broker's own, so that of several messages of one time it is the same one.
@@ -87,7 +86,7 @@ def nearest(store: Opened, view: QueueView, at_ms: int) -> int:
     left = right = left_ms = right_ms = -1
     while low <= high:
         middle = (low + high) // 2
-        found_ms = _time_at(store, view, middle)
+        found_ms = time_of(store, view, middle)
         if found_ms == at_ms:
             return middle
         if found_ms > at_ms:
@@ -102,21 +101,13 @@ def nearest(store: Opened, view: QueueView, at_ms: int) -> int:
     return right
 
 
-def _file_for(store: Opened, view: QueueView, at_ms: int) -> FileSpan | None:
+def _file_for(store: StoreView, view: QueueView, at_ms: int) -> FileSpan | None:
     """Return the first file whose last message is not older than a time, else the last."""
     if view.max_offset == view.min_offset:
         return None
     used = [span for span in view.files if view.range_of(span)[1] > view.min_offset]
     for span in used:
         low, high = view.range_of(span)
-        if high > low and _time_at(store, view, high - 1) >= at_ms:
+        if high > low and time_of(store, view, high - 1) >= at_ms:
             return span
     return used[-1] if used else None
-
-
-def _time_at(store: Opened, view: QueueView, queue_offset: int) -> int:
-    try:
-        return store.log.record_at(view.entry(queue_offset).log_offset, check_crc=False).store_ms
-    except StoreError:
-        # The entry points before the log, is a filler or is damaged, so it has no time.
-        return 0

@@ -26,17 +26,14 @@ from storefmt.formats.properties import (
 )
 from storefmt.names import HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE_TOPIC, TopicKind, kind_of
 from storefmt.offline.analyse.message_history import (
-    Step,
-    decided_offsets,
+    StepKind,
     describe,
     detail_of,
-    due_of,
     own_topic,
-    step_of,
 )
-from storefmt.offline.views.lookup import TIME_MAX_MS, by_offset_id, gaps, readable
+from storefmt.offline.views.lookup import TIME_MAX_MS, by_offset_id, gaps, record_or_none
 from storefmt.offline.views.matching import copies_of
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import QueueKey
 
 LogRange = tuple[int, int | None]
@@ -46,7 +43,7 @@ IDS_MAX: Final = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LifeStep:
+class TraceStep:
     """One step; ``at_ms`` is when it was stored, ``due_ms`` when a delay ends (0 for none).
 
     Attributes:
@@ -55,7 +52,7 @@ class LifeStep:
         decides: (queue id, queue offset) of the half message that an op is about.
     """
 
-    step: Step
+    step: StepKind
     at_ms: int
     record: Record
     queue: tuple[str, int, int]
@@ -65,10 +62,10 @@ class LifeStep:
 
 
 @dataclass(slots=True)
-class Life:
+class TraceResult:
     """The steps of a message in time order, and notes on how they were found."""
 
-    steps: list[LifeStep]
+    steps: list[TraceStep]
     notes: list[str]
 
 
@@ -78,13 +75,13 @@ may be among them."""
 
 
 def trace(
-    store: Opened,
+    store: StoreView,
     which: str,
     *,
     topic: str | None = None,
     scan: bool = False,
     scanning: Scanning | None = None,
-) -> Life:
+) -> TraceResult:
     """Return the steps of the messages that ``which`` names.
 
     Args:
@@ -125,14 +122,14 @@ def trace(
         search.add(_recalls(store, waiting))
     records = sorted(search.found.values(), key=lambda r: (r.store_ms, r.log_offset))
     steps = _steps(store, records)
-    return Life(steps, [*search.notes, *_pending(steps)])
+    return TraceResult(steps, [*search.notes, *_pending(steps)])
 
 
 @dataclass(slots=True)
 class _Search:
     """Collects records by the ids in them."""
 
-    store: Opened
+    store: StoreView
     topic: str | None
     scanning: Scanning
     found: dict[int, Record] = field(default_factory=dict)
@@ -186,7 +183,7 @@ class _Search:
                 continue
             covered.append((header.begin_log_offset, header.end_log_offset))
             for log_offset in sorted(offsets):
-                record = readable(self.store, log_offset)
+                record = record_or_none(self.store, log_offset)
                 if record is not None and _names(record, wanted):
                     self.add([record])
         return covered
@@ -202,7 +199,7 @@ def pattern_of(words: Iterable[str]) -> str:
     return f"{before}(?:{either})(?:[{PROPERTY_SEPARATOR}{KEY_SEPARATOR}]|$)"
 
 
-def _walked(store: Opened, wanted: frozenset[str], ranges: list[LogRange]) -> Iterator[Record]:
+def _walked(store: StoreView, wanted: frozenset[str], ranges: list[LogRange]) -> Iterator[Record]:
     quick = re.compile(pattern_of(wanted).encode("utf-8", "replace"))
     for start, end in ranges:
         for record in store.log.sound_records(start, end):
@@ -219,28 +216,27 @@ def _names(record: Record, wanted: frozenset[str]) -> bool:
     return record.properties.get(ORIGIN_MESSAGE_ID) in wanted
 
 
-def _steps(store: Opened, records: list[Record]) -> list[LifeStep]:
+def _steps(store: StoreView, records: list[Record]) -> list[TraceStep]:
     steps = []
     for record in records:
-        step = step_of(record)
+        history = describe(record)
         steps.append(
-            LifeStep(
-                step=step,
+            TraceStep(
+                step=history.step,
                 at_ms=record.store_ms,
                 record=record,
                 queue=(record.topic, record.queue_id, record.queue_offset),
-                detail=detail_of(record, step),
-                due_ms=_due_ms(store, record),
+                detail=detail_of(record, history),
+                due_ms=_due_ms(store, record, history.due_ms),
             )
         )
         steps += _copies(store, record)
     steps += _decisions(store, records)
-    return sorted(steps, key=lambda s: (s.at_ms, s.record.log_offset, s.step is Step.COPY))
+    return sorted(steps, key=lambda s: (s.at_ms, s.record.log_offset, s.step is StepKind.COPY))
 
 
-def _due_ms(store: Opened, record: Record) -> int:
+def _due_ms(store: StoreView, record: Record, said: int) -> int:
     """Return when a wait ends: as the queue of the level says it, else as the record does."""
-    said = due_of(record)
     if record.topic != SCHEDULE_TOPIC or not said:
         return said
     try:
@@ -255,11 +251,11 @@ def _due_ms(store: Opened, record: Record) -> int:
     return code if code > 0 else said
 
 
-def _copies(store: Opened, record: Record) -> Iterator[LifeStep]:
+def _copies(store: StoreView, record: Record) -> Iterator[TraceStep]:
     for topic, queue_ids, queue_offset in copies_of(record):
         there = [number for number in queue_ids if (topic, number) in store.tree.queues]
-        yield LifeStep(
-            step=Step.COPY,
+        yield TraceStep(
+            step=StepKind.COPY,
             at_ms=record.store_ms,
             record=record,
             queue=(topic, there[0] if there else queue_ids[0], queue_offset),
@@ -267,24 +263,26 @@ def _copies(store: Opened, record: Record) -> Iterator[LifeStep]:
         )
 
 
-def _decisions(store: Opened, records: list[Record]) -> Iterator[LifeStep]:
+def _decisions(store: StoreView, records: list[Record]) -> Iterator[TraceStep]:
     """Yield the op records that decide the half messages among ``records``."""
     halves = {(r.queue_id, r.queue_offset): r for r in records if r.topic == HALF_TOPIC}
-    committed = {r.prepared_transaction_offset for r in records if step_of(r) is Step.COMMIT}
-    given_up = {r.unique_key for r in records if step_of(r) is Step.GIVEN_UP}
+    committed = {
+        r.prepared_transaction_offset for r in records if describe(r).step is StepKind.COMMIT
+    }
+    given_up = {r.unique_key for r in records if describe(r).step is StepKind.GIVEN_UP}
     for queue_id in sorted({queue_id for queue_id, _ in halves}):
         open_ones = {offset for number, offset in halves if number == queue_id}
         first = min(r.log_offset for (number, _), r in halves.items() if number == queue_id)
         for op in _behind(store, (OP_HALF_TOPIC, queue_id), first):
-            for offset in sorted(decided_offsets(op) & open_ones):
+            for offset in sorted(open_ones.intersection(describe(op).half_queue_offsets)):
                 half = halves[queue_id, offset]
                 if half.log_offset in committed:
-                    step, fate = Step.OP, "committed"
+                    step, fate = StepKind.OP, "committed"
                 elif half.unique_key in given_up:
-                    step, fate = Step.OP, "given up"
+                    step, fate = StepKind.OP, "given up"
                 else:
-                    step, fate = Step.ROLLBACK, "rolled back"
-                yield LifeStep(
+                    step, fate = StepKind.ROLLBACK, "rolled back"
+                yield TraceStep(
                     step=step,
                     at_ms=op.store_ms,
                     record=op,
@@ -297,9 +295,9 @@ def _decisions(store: Opened, records: list[Record]) -> Iterator[LifeStep]:
                 break
 
 
-def _recalls(store: Opened, waiting: Record) -> Iterator[Record]:
+def _recalls(store: StoreView, waiting: Record) -> Iterator[Record]:
     """Yield the records that take a waiting timer back, until it is due."""
-    due_ms = due_of(waiting)
+    due_ms = describe(waiting).due_ms
     for record in _behind(store, (waiting.topic, waiting.queue_id), waiting.log_offset):
         if record.store_ms > due_ms:
             return
@@ -308,7 +306,7 @@ def _recalls(store: Opened, waiting: Record) -> Iterator[Record]:
             yield record
 
 
-def _behind(store: Opened, key: QueueKey, after: int) -> Iterator[Record]:
+def _behind(store: StoreView, key: QueueKey, after: int) -> Iterator[Record]:
     """Yield the records of a queue that lie behind a log offset."""
     if key not in store.tree.queues:
         return
@@ -324,16 +322,18 @@ def _behind(store: Opened, key: QueueKey, after: int) -> Iterator[Record]:
             break
         low, high = (middle + 1, high) if earlier else (low, middle)
     for _, entry in view.entries(low):
-        record = readable(store, entry.log_offset)
+        record = record_or_none(store, entry.log_offset)
         if record is not None:
             yield record
 
 
-def _pending(steps: list[LifeStep]) -> Iterator[str]:
+def _pending(steps: list[TraceStep]) -> Iterator[str]:
     """Yield a sentence for each message whose transaction has not ended."""
-    halves = {s.record.unique_key: s for s in steps if s.step in (Step.HALF, Step.HALF_CHECK)}
-    done = {s.record.unique_key for s in steps if s.step in (Step.COMMIT, Step.GIVEN_UP)}
-    decided = {offset for s in steps if s.step is Step.ROLLBACK for offset in s.decides}
+    halves = {
+        s.record.unique_key: s for s in steps if s.step in (StepKind.HALF, StepKind.HALF_CHECK)
+    }
+    done = {s.record.unique_key for s in steps if s.step in (StepKind.COMMIT, StepKind.GIVEN_UP)}
+    decided = {offset for s in steps if s.step is StepKind.ROLLBACK for offset in s.decides}
     for key, newest in halves.items():
         if key not in done and newest.queue[1:] not in decided:
             yield f"the transaction of {key} is pending: neither committed nor rolled back"

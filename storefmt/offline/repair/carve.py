@@ -15,6 +15,7 @@ import hashlib
 from array import array
 from collections import OrderedDict
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -33,7 +34,7 @@ from storefmt.formats.scan import MAGIC, MAGIC_POS, RECORD_SIZE_MAX
 from storefmt.offline.output_dir import OutputDirectory, SparseFile, progress_none
 from storefmt.offline.views.effective_log import ProgressCall
 from storefmt.paths import DIRECTORY_NAME_SIZE_MAX, check_topic_name, log_file_name
-from storefmt.store_file import StoreFile
+from storefmt.store_file import OpenFiles, StoreFile
 
 WINDOW_SIZE: Final = 4 << 20
 SEEN_MAX: Final = 4_000_000
@@ -41,7 +42,7 @@ SEEN_MAX: Final = 4_000_000
 FILES_DEPTH_MAX: Final = 16
 
 
-class Carved(NamedTuple):
+class CarvedRecord(NamedTuple):
     """One record that was found.
 
     Attributes:
@@ -94,7 +95,7 @@ class Carver:
 
     def search(
         self, paths: list[Path], *, progress: ProgressCall = progress_none
-    ) -> Iterator[Carved]:
+    ) -> Iterator[CarvedRecord]:
         """Yield the records of some files.
 
         Raises:
@@ -102,8 +103,7 @@ class Carver:
         """
         total, done = sum(path.stat().st_size for path in paths), 0
         for path in paths:
-            file = StoreFile(path)
-            try:
+            with closing(StoreFile(path)) as file:
                 self.count.files += 1
                 for pos, record, data in self._search_file(file, done, total, progress):
                     if self._is_new(record):
@@ -111,12 +111,10 @@ class Carver:
                         base = int(path.name) if path.name.isdecimal() else 0
                         in_place = record.log_offset == base + pos
                         head = file.read(pos - HEAD_SIZE, HEAD_SIZE) if pos >= HEAD_SIZE else b""
-                        yield Carved(path, pos, record, data, in_place, wraps(head, record))
+                        yield CarvedRecord(path, pos, record, data, in_place, wraps(head, record))
                     else:
                         self.count.copies += 1
                 done += file.size
-            finally:
-                file.close()
         progress(total, total)
 
     def _search_file(
@@ -237,7 +235,7 @@ class CarvedLog:
         self._paths: list[Path] = []
         self._in_place_end = 0
 
-    def put(self, found: Carved) -> bool:
+    def put(self, found: CarvedRecord) -> bool:
         """Write a record at its own log offset; False if that place is taken or impossible.
 
         ``finish`` writes the records of a Raft log.
@@ -258,7 +256,8 @@ class CarvedLog:
             self._places.extend((log_offset, found.pos, size, len(self._paths) - 1))
             return True
         pos = log_offset - base
-        if pos + size + BLANK_SIZE_MIN > self.file_size or not self._has_room(base):
+        has_room = base in self._bases or len(self._bases) < FILES_MAX
+        if pos + size + BLANK_SIZE_MIN > self.file_size or not has_room:
             return False
         file = self._file(base)
         if file.read(pos, size).strip(b"\0"):
@@ -268,9 +267,6 @@ class CarvedLog:
         self.written_count += 1
         return True
 
-    def _has_room(self, base: int) -> bool:
-        return base in self._bases or len(self._bases) < FILES_MAX
-
     def finish(self) -> None:
         """Write the records of a Raft log, one behind the other.
 
@@ -278,25 +274,18 @@ class CarvedLog:
             StoreError: a file in which they were found can no longer be read.
             OSError: the output cannot be written.
         """
-        places, source = self._places, None
+        places = self._places
         order = sorted(range(0, len(places), 4), key=places.__getitem__)
         if not order:
             return
         first = places[order[0]] - HEAD_SIZE
         # The log begins with a file, or goes on behind the one from before the Raft group.
         at = max(first - first % self.file_size, self._in_place_end)
-        try:
+        with closing(OpenFiles()) as files:
             for place in order:
                 _, pos, size, path_number = places[place : place + 4]
-                path = self._paths[path_number]
-                if source is None or source.path != path:
-                    if source is not None:
-                        source.close()
-                    source = StoreFile(path)
+                source = files.open(self._paths[path_number])
                 at = self._pack(bytearray(source.read(pos, size)), at)
-        finally:
-            if source is not None:
-                source.close()
 
     def _pack(self, data: bytearray, at: int) -> int:
         """Write a record at ``at``, or in the next file; return where it ends."""

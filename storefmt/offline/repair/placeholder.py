@@ -29,7 +29,7 @@ FILLER_SIZE_MAX: Final = 1 << 20
 _CONSUMED: Final = (TopicKind.DELAY, TopicKind.HALF, TopicKind.OP)
 
 
-class Slot(NamedTuple):
+class LostMessage(NamedTuple):
     """The place of one lost message in its queue."""
 
     topic: str
@@ -44,9 +44,9 @@ class Stamp(NamedTuple):
     store_host: bytes
 
 
-def slot_size(slot: Slot, stamp: Stamp) -> int:
-    """Return the smallest size in bytes of a placeholder for ``slot``."""
-    return _size(slot.topic.encode(), _properties(slot), stamp)
+def placeholder_size(message: LostMessage, stamp: Stamp) -> int:
+    """Return the smallest size in bytes of a placeholder for a lost message."""
+    return _size(message.topic.encode(), _properties(message), stamp)
 
 
 def filler_size_min(stamp: Stamp) -> int:
@@ -55,9 +55,9 @@ def filler_size_min(stamp: Stamp) -> int:
 
 
 def fill(
-    log_offset: int, size: int, slots: Sequence[Slot], stamp: Stamp, *, to_file_end: bool
+    log_offset: int, size: int, messages: Sequence[LostMessage], stamp: Stamp, *, to_file_end: bool
 ) -> list[tuple[int, bytes]]:
-    """Return the records for ``size`` bytes at ``log_offset``; slots without room get none.
+    """Return the records for ``size`` bytes at ``log_offset``; messages without room get none.
 
     Args:
         to_file_end: the bytes reach to the end of the log file: a blank closes them.
@@ -69,17 +69,17 @@ def fill(
     pieces: list[tuple[int, bytes]] = []
     pos, end = log_offset, log_offset + size
     filler = filler_size_min(stamp)
-    for number, slot in enumerate(slots):
-        needed, left = slot_size(slot, stamp), end - pos
+    for number, message in enumerate(messages):
+        needed, left = placeholder_size(message, stamp), end - pos
         rest = left - needed
         reserve = BLANK_SIZE_MIN if to_file_end else 0
-        last = number == len(slots) - 1
+        last = number == len(messages) - 1
         exact = rest == 0 or rest >= filler or (last and rest >= 0)
         fits = rest >= reserve if to_file_end else exact
         if not fits:
             continue
         taken = left if not to_file_end and rest < filler else needed
-        pieces.append((pos, _placeholder(slot, pos, taken, stamp)))
+        pieces.append((pos, _record(message, pos, taken, stamp, properties=_properties(message))))
         pos += taken
     if to_file_end:
         if end - pos >= BLANK_SIZE_MIN:
@@ -89,7 +89,9 @@ def fill(
         pieces.append((start, _filler(start, count, stamp)))
         pos = start + count
     if pos < end:
-        return [(pos, _tiny(pos, end - pos, stamp))] if end - pos >= _size(b"", b"", stamp) else []
+        return (
+            [(pos, _filler(pos, end - pos, stamp))] if end - pos >= _size(b"", b"", stamp) else []
+        )
     return pieces
 
 
@@ -107,59 +109,37 @@ def _size(topic: bytes, properties: bytes, stamp: Stamp) -> int:
     return record_size(len(topic), 0, len(properties), v6_born=v6, v6_store=v6)
 
 
-def _properties(slot: Slot) -> bytes:
+def _properties(message: LostMessage) -> bytes:
     properties = {TAGS: DAMAGED_TAG}
-    kind = kind_of(slot.topic)
+    kind = kind_of(message.topic)
     if kind in _CONSUMED:
         # The broker itself consumes these records and needs the topic to deliver them to.
         properties |= {REAL_TOPIC: DAMAGED_TOPIC, REAL_QUEUE_ID: "0"}
         if kind is TopicKind.DELAY:
-            properties[DELAY] = str(slot.queue_id + 1)
+            properties[DELAY] = str(message.queue_id + 1)
     return format_properties(properties).encode()
 
 
-def _placeholder(slot: Slot, log_offset: int, size: int, stamp: Stamp) -> bytes:
-    topic, properties = slot.topic.encode(), _properties(slot)
-    body = bytes(size - _size(topic, properties, stamp))
-    return _record(
-        topic, properties, body, log_offset, stamp,
-        queue_id=slot.queue_id, queue_offset=slot.queue_offset, sys_flag=0,
-    )  # fmt: skip
-
-
 def _filler(log_offset: int, size: int, stamp: Stamp) -> bytes:
-    topic = DAMAGED_TOPIC.encode()
-    body = bytes(size - _size(topic, b"", stamp))
-    return _record(
-        topic, b"", body, log_offset, stamp,
-        queue_id=0, queue_offset=0, sys_flag=TRANSACTION_ROLLBACK,
-    )  # fmt: skip
-
-
-def _tiny(log_offset: int, size: int, stamp: Stamp) -> bytes:
-    """Return a filler that is too small for its topic: the topic is cut."""
-    topic = DAMAGED_TOPIC.encode()[: size - _size(b"", b"", stamp)]
-    return _record(
-        topic, b"", b"", log_offset, stamp,
-        queue_id=0, queue_offset=0, sys_flag=TRANSACTION_ROLLBACK,
-    )  # fmt: skip
+    message = LostMessage(DAMAGED_TOPIC, 0, 0)
+    return _record(message, log_offset, size, stamp, sys_flag=TRANSACTION_ROLLBACK)
 
 
 def _record(
-    topic: bytes,
-    properties: bytes,
-    body: bytes,
+    message: LostMessage,
     log_offset: int,
+    size: int,
     stamp: Stamp,
     *,
-    queue_id: int,
-    queue_offset: int,
-    sys_flag: int,
+    properties: bytes = b"",
+    sys_flag: int = 0,
 ) -> bytes:
+    # A filler that is too small for its topic has the beginning of it.
+    topic = message.topic.encode()[: size - _size(b"", properties, stamp)]
     return encode_record(
         topic=topic,
-        queue_id=queue_id,
-        queue_offset=queue_offset,
+        queue_id=message.queue_id,
+        queue_offset=message.queue_offset,
         log_offset=log_offset,
         flag=0,
         sys_flag=sys_flag,
@@ -169,6 +149,6 @@ def _record(
         store_host=stamp.store_host,
         reconsume_times=0,
         prepared_transaction_offset=0,
-        body=body,
+        body=bytes(size - _size(topic, properties, stamp)),
         properties=properties,
     )

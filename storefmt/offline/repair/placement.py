@@ -1,6 +1,6 @@
 """Decides which queue entry each record of a log gets, as the dispatch of a broker would.
 
-    record ── the entries that it claims ── its queue may exist? ── believed? ──> Placed
+    record ── the entries that it claims ── its queue may exist? ── believed? ──> PlacedEntry
 
 Rule: ``storefmt.dispatch`` says which entries a record claims, and which claims are believed at
 once or when the next record of the queue is known. The old queues are evidence.
@@ -19,7 +19,7 @@ from storefmt.dispatch.queue_offsets import (
     IsOldEntry,
     is_copy_believed,
     is_plausible,
-    settled,
+    settle_claim,
 )
 from storefmt.dispatch.record_entries import DueTimes, copy_queue_id, is_queued, tags_code_of
 from storefmt.errors import BadCall, StoreError
@@ -27,13 +27,13 @@ from storefmt.formats.message import Record
 from storefmt.offline.verify.missing import is_known_topic
 from storefmt.offline.views.config import ConfigTables, has_light_queues, read_config
 from storefmt.offline.views.matching import copies_of
-from storefmt.offline.views.opened import Opened
 from storefmt.offline.views.queues import QueueView
+from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import QueueKey
 from storefmt.paths import DIRECTORY_NAME_SIZE_MAX, check_topic_name
 
 
-class Placed(NamedTuple):
+class PlacedEntry(NamedTuple):
     """One entry of a queue.
 
     Attributes:
@@ -62,7 +62,7 @@ class _Row:
     next: int | None = None
     last_log_offset: int = -1
     lost_size: int = 0
-    suspect: Placed | None = None
+    suspect: PlacedEntry | None = None
     has_copies: bool = False
     """The old queue has a further entry of a multi-dispatch."""
 
@@ -80,7 +80,7 @@ class Placement:
         notes: sentences about records whose queue offset was not believed.
     """
 
-    store: Opened
+    store: StoreView
     delays_ms: Sequence[int]
     log_min: int
     deleted: dict[str, int] = field(default_factory=dict)
@@ -103,12 +103,12 @@ class Placement:
         """Note that ``size`` bytes of the log are lost, so that records may be missing."""
         self.lost_size += size
 
-    def record(self, record: Record, log_offset: int) -> Iterator[Placed]:
+    def record(self, record: Record, log_offset: int) -> Iterator[PlacedEntry]:
         """Yield the entries that this record makes certain, which may be earlier ones."""
         for placed in self.claims(record, log_offset):
             yield from self.take(placed)
 
-    def claims(self, record: Record, log_offset: int) -> Iterator[Placed]:
+    def claims(self, record: Record, log_offset: int) -> Iterator[PlacedEntry]:
         """Yield the entries that a record claims, whether they are believed or not."""
         if not is_queued(record.sys_flag):
             return
@@ -117,11 +117,13 @@ class Placement:
         for topic, queue_ids, queue_offset in copies_of(record):
             key = topic, self._copy_queue(topic, queue_ids)
             if is_name(topic) and key != (record.topic, record.queue_id):
-                yield Placed(key, queue_offset, log_offset, record.size, code, queue_offset, True)
+                yield PlacedEntry(
+                    key, queue_offset, log_offset, record.size, code, queue_offset, True
+                )
         key, k = (record.topic, record.queue_id), record.queue_offset
-        yield Placed(key, k, log_offset, record.size, code, k, False)
+        yield PlacedEntry(key, k, log_offset, record.size, code, k, False)
 
-    def take(self, placed: Placed) -> Iterator[Placed]:
+    def take(self, placed: PlacedEntry) -> Iterator[PlacedEntry]:
         """Yield the entries that the next claim of its queue makes certain."""
         if placed.copy or self._has_queue(*placed.key):
             yield from self._take(placed)
@@ -144,7 +146,7 @@ class Placement:
         row.last_log_offset, row.lost_size = last_log_offset, self.lost_size
         return True
 
-    def finish(self) -> Iterator[Placed]:
+    def finish(self) -> Iterator[PlacedEntry]:
         """Yield the entries that still waited for the next record of their queue."""
         for row in self.rows.values():
             yield from self._settle(row, None)
@@ -171,7 +173,7 @@ class Placement:
             self.deleted[topic] = self.deleted.get(topic, 0) + 1
         return known
 
-    def _take(self, placed: Placed) -> Iterator[Placed]:
+    def _take(self, placed: PlacedEntry) -> Iterator[PlacedEntry]:
         row = self.rows.get(placed.key)
         if row is None:
             row = self.rows[placed.key] = _Row()
@@ -185,7 +187,7 @@ class Placement:
         else:
             row.suspect = placed
 
-    def _accept(self, row: _Row, placed: Placed) -> Placed:
+    def _accept(self, row: _Row, placed: PlacedEntry) -> PlacedEntry:
         # Where the log begins at 0, so did every queue.
         before = 0 if row.next is None and self.log_min == 0 else row.next
         row.next = placed.queue_offset + 1
@@ -195,13 +197,13 @@ class Placement:
         row.lost_size = self.lost_size
         return placed
 
-    def _is_copy_believed(self, row: _Row, placed: Placed) -> bool:
+    def _is_copy_believed(self, row: _Row, placed: PlacedEntry) -> bool:
         old = self._old_entries(placed)
         row.has_copies = row.has_copies or old(placed.queue_offset)
         makes_copies = self._light or row.has_copies
         return is_copy_believed(placed, old, expected=row.next, makes_copies=makes_copies)
 
-    def _is_plausible(self, row: _Row, placed: Placed) -> bool:
+    def _is_plausible(self, row: _Row, placed: PlacedEntry) -> bool:
         return is_plausible(
             placed,
             self._old_entries(placed),
@@ -210,17 +212,17 @@ class Placement:
             is_late=self.log_min > 0 or self.lost_size > 0,
         )
 
-    def _settle(self, row: _Row, following: Placed | None) -> Iterator[Placed]:
+    def _settle(self, row: _Row, following: PlacedEntry | None) -> Iterator[PlacedEntry]:
         """Decide about a record with an unexpected offset, now that the next one is known."""
         suspect, row.suspect = row.suspect, None
         if suspect is None:
             return
         old = self._old_entries(suspect)
-        queue_offset = settled(suspect, old, expected=row.next, following=following)
+        queue_offset = settle_claim(suspect, old, expected=row.next, following=following)
         if queue_offset is not None:
             yield self._accept(row, suspect._replace(queue_offset=queue_offset))
 
-    def _old_entries(self, placed: Placed) -> IsOldEntry:
+    def _old_entries(self, placed: PlacedEntry) -> IsOldEntry:
         """Return the test whether an entry of the old queue points at a record."""
 
         def is_old_entry(queue_offset: int) -> bool:

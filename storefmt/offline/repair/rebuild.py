@@ -19,12 +19,12 @@ from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE
 from storefmt.formats.message import Record
 from storefmt.names import DELAY_LEVELS, parse_delay_levels
 from storefmt.offline.output_dir import OutputDirectory, copy_file, progress_none
-from storefmt.offline.repair.placement import Placed, Placement
+from storefmt.offline.repair.placement import PlacedEntry, Placement
 from storefmt.offline.repair.queue_writer import FILLERS_MAX, QUEUE_FILE_SIZE, QueueWriter
 from storefmt.offline.repair.rebuild_index import IndexFiles, index_files, shape_of, take_history
 from storefmt.offline.views.effective_log import EffectiveLog, ProgressCall
 from storefmt.offline.views.log_scan import Damage
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import QueueKey
 
 SIZE_MAX: Final = 0x7FFFFFFF
@@ -72,7 +72,7 @@ class QueueBuilt:
 
 
 @dataclass(slots=True)
-class Rebuilt:
+class RebuildResult:
     """The result of a rebuild.
 
     Attributes:
@@ -94,14 +94,14 @@ class Rebuilt:
 
 
 def rebuild(
-    store: Opened,
+    store: StoreView,
     out: OutputDirectory,
     *,
-    evidence: Opened | None = None,
+    evidence: StoreView | None = None,
     shape: StoreShape | None = None,
     with_index: bool = True,
     progress: ProgressCall = progress_none,
-) -> Rebuilt:
+) -> RebuildResult:
     """Write the queues and the index of ``store`` anew.
 
     Args:
@@ -128,13 +128,18 @@ class Rebuild:
     """
 
     def __init__(
-        self, store: Opened, out: OutputDirectory, old: Opened, shape: StoreShape, with_index: bool
+        self,
+        store: StoreView,
+        out: OutputDirectory,
+        old: StoreView,
+        shape: StoreShape,
+        with_index: bool,
     ) -> None:
         self._store = store
         self._out = out
         self._old = old
         self._log = EffectiveLog(store)
-        self._report = Rebuilt()
+        self._report = RebuildResult()
         self._placement = Placement(
             old, parse_delay_levels(shape.delay_levels), log_min=self._log.min_offset
         )
@@ -152,7 +157,7 @@ class Rebuild:
             )
             self._index = index_files(out, old, of_index)
 
-    def run(self, progress: ProgressCall) -> Rebuilt:
+    def run(self, progress: ProgressCall) -> RebuildResult:
         """Write everything and return what was written."""
         placement, report = self._placement, self._report
         if self._index is not None:
@@ -190,11 +195,11 @@ class Rebuild:
         starts = [span.start for span in log.spans]
         return starts == list(log.bases) and not self._log.doubles
 
-    def claims(self, record: Record) -> Iterator[Placed]:
+    def claims(self, record: Record) -> Iterator[PlacedEntry]:
         """Yield the entries that a record claims; ``take`` wants them queue by queue."""
         return self._placement.claims(record, record.log_offset)
 
-    def take(self, claim: Placed) -> None:
+    def take(self, claim: PlacedEntry) -> None:
         """Write the entries that the next claim of its queue makes certain.
 
         Raises:
@@ -222,13 +227,13 @@ class Rebuild:
             for number in range(count):
                 offset, size, code = CQ_ENTRY.unpack_from(entries, number * ENTRY_SIZE)
                 slot = first + number
-                self._put(Placed(key, slot, offset, size, code, slot, False))
+                self._put(PlacedEntry(key, slot, offset, size, code, slot, False))
             return True
         queue.put_run(entries)
         self._count(count)
         return True
 
-    def finish_queues(self) -> Rebuilt:
+    def finish_queues(self) -> RebuildResult:
         """Write the rest of the queues that had claims, and return them with the notes."""
         for placed in self._placement.finish():
             self._put(placed)
@@ -236,7 +241,7 @@ class Rebuild:
         self._note_records()
         return self._report
 
-    def finish_rest(self, built: Collection[QueueKey]) -> Rebuilt:
+    def finish_rest(self, built: Collection[QueueKey]) -> RebuildResult:
         """Write what needs no record of the log: old queues without records, and ext files.
 
         Args:
@@ -255,7 +260,7 @@ class Rebuild:
         report.index_entry_count = index.entry_total
         report.index_full_ms = index.full_end_ms
 
-    def _put(self, placed: Placed) -> None:
+    def _put(self, placed: PlacedEntry) -> None:
         queue = self._queues.get(placed.key)
         if queue is None:
             queue = self._queues[placed.key] = self._new_queue(placed.key)

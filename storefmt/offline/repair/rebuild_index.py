@@ -34,7 +34,7 @@ from storefmt.offline.output_dir import OutputDirectory, SparseFile, progress_no
 from storefmt.offline.views.effective_log import EffectiveLog
 from storefmt.offline.views.geometry import IndexShape
 from storefmt.offline.views.indexes import IndexView
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import V5_MARKS
 
 _BUFFER_SIZE: Final = 1 << 20
@@ -219,7 +219,7 @@ class IndexWritten(NamedTuple):
     end_log_offset: int
 
 
-def shape_of(old: Opened, *, slot_count: int = 0, entry_count: int = 0) -> IndexShape:
+def shape_of(old: StoreView, *, slot_count: int = 0, entry_count: int = 0) -> IndexShape:
     """Return the shape of the files: as given, else that of the old files, else the default."""
     return IndexShape(
         slot_count or old.geometry.index_slot_count or SLOT_COUNT,
@@ -227,24 +227,24 @@ def shape_of(old: Opened, *, slot_count: int = 0, entry_count: int = 0) -> Index
     )
 
 
-def indexes_tags(old: Opened) -> bool:
+def indexes_tags(old: StoreView) -> bool:
     """Return whether the index also contains tags, as 5.x writes them."""
     return any((old.root / mark).exists() for mark in V5_MARKS)
 
 
-def has_history(old: Opened, log_min: int) -> bool:
+def has_history(old: StoreView, log_min: int) -> bool:
     """Return whether the old index has entries from before the log's first record."""
     return next(_histories(old, log_min), None) is not None
 
 
 def index_files(
-    out: OutputDirectory, old: Opened, shape: IndexShape, *, share: IndexShare | None = None
+    out: OutputDirectory, old: StoreView, shape: IndexShape, *, share: IndexShare | None = None
 ) -> IndexFiles:
     """Return a new writer of the index."""
     return IndexFiles(out, shape, names=_names(old), with_tags=indexes_tags(old), share=share)
 
 
-def take_history(index: IndexFiles, old: Opened, log_min: int) -> None:
+def take_history(index: IndexFiles, old: StoreView, log_min: int) -> None:
     """Copy the entries of the old index from before the log's first record."""
     for header, view in _histories(old, log_min):
         try:
@@ -254,7 +254,7 @@ def take_history(index: IndexFiles, old: Opened, log_min: int) -> None:
 
 
 def write_index(
-    store: Opened, out: OutputDirectory, *, share: IndexShare | None = None, start: int = 0
+    store: StoreView, out: OutputDirectory, *, share: IndexShare | None = None, start: int = 0
 ) -> IndexWritten:
     """Write the index of a store from its log, or a share of it.
 
@@ -279,7 +279,7 @@ def write_index(
     return IndexWritten(index.file_count, index.entry_total, index.follows, index.end_log_offset)
 
 
-def _names(old: Opened) -> dict[int, str]:
+def _names(old: StoreView) -> dict[int, str]:
     names: dict[int, str] = {}
     for view in old.index_files:
         try:
@@ -291,7 +291,7 @@ def _names(old: Opened) -> dict[int, str]:
     return names
 
 
-def _histories(old: Opened, log_min: int) -> Iterator[tuple[IndexHeader, IndexView]]:
+def _histories(old: StoreView, log_min: int) -> Iterator[tuple[IndexHeader, IndexView]]:
     for view in old.index_files:
         try:
             header, newest = view.header, view is old.index_files[-1]

@@ -14,7 +14,7 @@ Source: store/DefaultMessageStore.java#load, store/CommitLog.java#recoverNormall
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -29,14 +29,14 @@ from storefmt.offline.output_dir import (
     progress_none,
     sparse_file,
 )
-from storefmt.offline.repair.placeholder import Slot, fill
+from storefmt.offline.repair.placeholder import LostMessage, fill
 from storefmt.offline.repair.placement import Placement
-from storefmt.offline.repair.rebuild import Rebuilt, StoreShape, rebuild
-from storefmt.offline.repair.repair_plan import Hole, Plan
+from storefmt.offline.repair.rebuild import RebuildResult, StoreShape, rebuild
+from storefmt.offline.repair.repair_plan import Hole, RepairPlan
 from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
 from storefmt.offline.views.config import DECODERS, TOPICS, lost_files
 from storefmt.offline.views.effective_log import EffectiveLog, ProgressCall
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import QueueKey
 from storefmt.paths import log_file_name
 
@@ -70,7 +70,7 @@ COPIED_PARTS: Final = (
 DEPTH_MAX: Final = 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Action:
     """One loss, change or omission of a repair.
 
@@ -97,7 +97,7 @@ class Action:
 
 
 @dataclass(slots=True)
-class Repaired:
+class RepairResult:
     """The result of a repair.
 
     Attributes:
@@ -108,16 +108,16 @@ class Repaired:
     actions: list[Action] = field(default_factory=list)
     lost_count: int = 0
     lost_size: int = 0
-    rebuilt: Rebuilt = field(default_factory=Rebuilt)
+    rebuilt: RebuildResult = field(default_factory=RebuildResult)
 
 
 def repair(
-    store: Opened,
+    store: StoreView,
     out: OutputDirectory,
     *,
     shape: StoreShape | None = None,
     progress: ProgressCall = progress_none,
-) -> Repaired:
+) -> RepairResult:
     """Write a repaired copy of ``store``.
 
     Args:
@@ -135,15 +135,16 @@ def repair(
 
 
 class _Repair:
-    def __init__(self, store: Opened, out: OutputDirectory, shape: StoreShape) -> None:
+    def __init__(self, store: StoreView, out: OutputDirectory, shape: StoreShape) -> None:
         self._store = store
         self._out = out
         self._shape = shape
-        self._report = Repaired()
+        self._report = RepairResult()
+        self._act = self._report.actions.append
         self._log = EffectiveLog(store)
         self._file_size = store.geometry.log_file_size
 
-    def run(self, progress: ProgressCall) -> Repaired:
+    def run(self, progress: ProgressCall) -> RepairResult:
         # Walk, copy, walk the copy: three passes of the same length.
         total = sum(span.size for _, span in self._log.files) * 3
         self._out.directory("commitlog")
@@ -154,7 +155,7 @@ class _Repair:
             self._tell_no_log()
         self._copy_config()
         third = total // 3
-        with Opened.open(self._out.root) as mended:
+        with StoreView.open(self._out.root) as mended:
             self._report.rebuilt = rebuild(
                 mended,
                 self._out,
@@ -168,128 +169,117 @@ class _Repair:
         self._tell_left_out()
         for queue in self._report.rebuilt.queues:
             if queue.expired_count:
-                first = Slot(queue.topic, queue.queue_id, queue.expired_first)
+                first = LostMessage(queue.topic, queue.queue_id, queue.expired_first)
                 self._lose(first, "before the start of the log", -1, queue.expired_count)
         for note in self._report.rebuilt.notes:
-            self._act(action="note", file="consumequeue", reason=note)
+            self._act(Action("note", "consumequeue", reason=note))
         return self._report
 
     def _repair_log(self, progress: ProgressCall) -> None:
         placement = Placement(
             self._store, parse_delay_levels(self._shape.delay_levels), log_min=self._log.min_offset
         )
-        plan = Plan(self._store, placement, self._log, self._file_size)
+        plan = RepairPlan(self._store, placement, self._log, self._file_size)
         plan.make(progress)
         self._copy_log(plan)
-        with ExitStack() as stack:
-            patch = _Patches(self._out, self._file_size, stack)
-            for hole in plan.holes:
-                self._fill(hole, patch)
-            for fix in plan.fixes.values():
-                patch.write(fix.log_offset + fix.pos, fix.data)
-                self._act(
-                    action="corrected",
-                    file=self._file_at(fix.log_offset),
-                    log_offset=fix.log_offset,
-                    size=len(fix.data),
-                    reason=f"{fix.field} {fix.old!r}, {fix.new!r} is right",
-                )
+        for hole in plan.holes:
+            self._fill(hole)
+        for fix in plan.fixes.values():
+            with self._copied_file(fix.log_offset) as (file, base):
+                file.pwrite(fix.data, fix.log_offset + fix.pos - base)
+            reason = f"{fix.field} {fix.old!r}, {fix.new!r} is right"
+            self._change("corrected", fix.log_offset, len(fix.data), reason)
         if plan.cut is not None:
-            self._tell_cut(plan.cut)
-        for slot in plan.unplaced:
-            self._lose(slot, "no bytes of the log are left for it: its entry is a filler", -1)
-        for slot, count in plan.beyond:
-            self._lose(slot, "behind the end of the log", -1, count)
+            size = plan.cut.end - plan.cut.start
+            self._report.lost_size += size
+            self._change("cut", plan.cut.start, size, plan.cut.reason)
+        for message in plan.unplaced:
+            self._lose(message, "no bytes of the log are left for it: its entry is a filler", -1)
+        for message, count in plan.beyond:
+            self._lose(message, "behind the end of the log", -1, count)
 
     def _tell_no_log(self) -> None:
         for topic, queue_id in self._store.queues():
             view = self._store.queue(topic, queue_id)
             count = view.max_offset - view.min_offset
             if count:
-                first = Slot(topic, queue_id, view.min_offset)
+                first = LostMessage(topic, queue_id, view.min_offset)
                 self._lose(first, "there is no commit log", -1, count)
 
-    def _copy_log(self, plan: Plan) -> None:
+    def _copy_log(self, plan: RepairPlan) -> None:
         """Copy the files up to the end of the log; a missing file becomes a hole."""
         size = self._file_size
         for base, span in self._log.files:
             name = self._store.span_name(span)
             if (base % size and base != self._log.min_offset) or base < 0:
-                self._act(action="left_out", file=name, reason=f"starts at {base}, no multiple")
+                self._act(Action("left_out", name, reason=f"starts at {base}, no multiple"))
                 continue
             if base >= plan.end and base != self._log.min_offset:
                 continue
             if span.start != base:
-                self._act(
-                    action="corrected", file=name, log_offset=base, reason="the name of the file"
-                )
+                self._act(Action("corrected", name, log_offset=base, reason="the name of the file"))
             if span.size != size:
-                self._act(
-                    action="corrected", file=name, log_offset=base, size=abs(size - span.size),
-                    reason=f"size {span.size}, {size} is right",
-                )  # fmt: skip
+                reason = f"size {span.size}, {size} is right"
+                self._act(Action("corrected", name, base, abs(size - span.size), reason=reason))
             target = self._out.file("commitlog", log_file_name(base))
             kept = min(size, max(plan.end - base, 0))
             copied = self._store.log.open(span)
             copy_file(copied, target, size=kept)
             SparseFile(target, size=size).close()
         for span in self._log.doubles:
-            self._act(
-                action="left_out",
-                file=self._store.span_name(span),
-                size=span.size,
-                reason="another file holds the same part of the log",
+            name, reason = (
+                self._store.span_name(span),
+                "another file holds the same part of the log",
             )
+            self._act(Action("left_out", name, size=span.size, reason=reason))
 
-    def _fill(self, hole: Hole, patch: "_Patches") -> None:
+    @contextmanager
+    def _copied_file(self, log_offset: int) -> Iterator[tuple[SparseFile, int]]:
+        """Open the file of the copied log that has a log offset; yield it and where it starts."""
+        base = log_offset - log_offset % self._file_size
+        path = self._out.file("commitlog", log_file_name(base))
+        with sparse_file(path, size=self._file_size) as file:
+            yield file, base
+
+    def _fill(self, hole: Hole) -> None:
         stamp = hole.stamp
         if stamp is None:
             return
         size = hole.end - hole.start
-        pieces = fill(hole.start, size, hole.slots, stamp, to_file_end=hole.to_file_end)
-        patch.clear(hole.start, size)
-        for at, data in pieces:
-            patch.write(at, data)
+        pieces = fill(hole.start, size, hole.messages, stamp, to_file_end=hole.to_file_end)
+        with self._copied_file(hole.start) as (file, base):
+            _clear(file, hole.start - base, size)
+            for at, data in pieces:
+                file.pwrite(data, at - base)
         self._report.lost_size += size
-        self._act(
-            action="replaced",
-            file=self._file_at(hole.start),
-            log_offset=hole.start,
-            size=size,
-            reason=hole.reason,
-        )
-        for slot in hole.slots:
-            self._lose(slot, hole.reason, hole.start)
+        self._change("replaced", hole.start, size, hole.reason)
+        for message in hole.messages:
+            self._lose(message, hole.reason, hole.start)
 
-    def _lose(self, slot: Slot, reason: str, log_offset: int, count: int = 1) -> None:
+    def _lose(self, message: LostMessage, reason: str, log_offset: int, count: int = 1) -> None:
         self._report.lost_count += count
         self._act(
-            action="lost",
-            file=self._file_at(log_offset) if log_offset >= 0 else "",
-            log_offset=log_offset,
-            topic=slot.topic,
-            queue_id=slot.queue_id,
-            queue_offset=slot.queue_offset,
-            count=count,
-            reason=reason,
+            Action(
+                "lost",
+                self._file_at(log_offset) if log_offset >= 0 else "",
+                log_offset=log_offset,
+                topic=message.topic,
+                queue_id=message.queue_id,
+                queue_offset=message.queue_offset,
+                count=count,
+                reason=reason,
+            )
         )
 
-    def _tell_cut(self, cut: Hole) -> None:
-        self._report.lost_size += cut.end - cut.start
-        self._act(
-            action="cut",
-            file=self._file_at(cut.start),
-            log_offset=cut.start,
-            size=cut.end - cut.start,
-            reason=cut.reason,
-        )
+    def _change(self, action: str, log_offset: int, size: int, reason: str) -> None:
+        self._act(Action(action, self._file_at(log_offset), log_offset, size, reason=reason))
 
     def _copy_config(self) -> None:
         lost = {one.name: one for one in lost_files(self._store)}
         for name, decode in DECODERS.items():
             read = self._store.config(name, decode)
             for file, problem in read.problems:
-                self._act(action="left_out", file=file, reason=problem)
+                self._act(Action("left_out", file, reason=problem))
             if not read.file:
                 if name in lost or (read.problems and name != TOPICS):
                     reason = (
@@ -297,15 +287,15 @@ class _Repair:
                         if name in lost
                         else "neither the file nor its .bak can be read"
                     )
-                    self._act(action="lost", file=f"config/{name}", reason=reason)
+                    self._act(Action("lost", f"config/{name}", reason=reason))
                 continue
             source = self._store.open_files.open(self._store.root / read.file)
             copy_file(source, self._out.file("config", name))
             if name in lost:
                 reason = f"from {read.file}: {lost[name].effect}"
-                self._act(action="restored", file=f"config/{name}", reason=reason)
+                self._act(Action("restored", f"config/{name}", reason=reason))
             elif read.problems:
-                self._act(action="restored", file=f"config/{name}", reason=f"from {read.file}")
+                self._act(Action("restored", f"config/{name}", reason=f"from {read.file}"))
             elif self._store.config(f"{name}.bak", decode).file == f"config/{name}.bak":
                 backup = self._store.paths.config_file(f"{name}.bak")
                 copy_file(
@@ -315,7 +305,7 @@ class _Repair:
             name = span.path.name
             if name.removesuffix(".bak") not in DECODERS:
                 copy_file(self._store.open_files.open(span.path), self._out.file("config", name))
-                self._act(action="copied", file=f"config/{name}", size=span.size)
+                self._act(Action("copied", f"config/{name}", size=span.size))
 
     def _write_topics(self) -> None:
         """Write topics.json anew if neither it nor its .bak can be read."""
@@ -327,12 +317,9 @@ class _Repair:
         if table.topics:
             with sparse_file(self._out.file("config", TOPICS)) as file:
                 file.pwrite(table.encode().encode(), 0)
-            self._act(
-                action="restored",
-                file=f"config/{TOPICS}",
-                count=len(table.topics),
-                reason="made of the queues: rights, order and queues without messages are unknown",
-            )
+            reason = "made of the queues: rights, order and queues without messages are unknown"
+            count = len(table.topics)
+            self._act(Action("restored", f"config/{TOPICS}", count=count, reason=reason))
 
     def _write_checkpoint(self) -> None:
         built = self._report.rebuilt
@@ -346,85 +333,26 @@ class _Repair:
             for path in _files_below(self._store.root / name):
                 names = path.relative_to(self._store.root).parts
                 copy_file(self._store.open_files.open(path), self._out.file(*names))
-                self._act(action="copied", file="/".join(names), reason="as it is")
+                self._act(Action("copied", "/".join(names), reason="as it is"))
 
     def _tell_left_out(self) -> None:
         for stranger in self._store.tree.strangers:
-            self._act(
-                action="left_out",
-                file=self._store.tree.name(stranger.path),
-                size=stranger.size,
-                reason="no broker made it",
-            )
+            name, size = self._store.tree.name(stranger.path), stranger.size
+            self._act(Action("left_out", name, size=size, reason="no broker made it"))
         if self._store.aborted:
-            self._act(action="left_out", file="abort", reason="the copy was closed in order")
+            self._act(Action("left_out", "abort", reason="the copy was closed in order"))
 
     def _file_at(self, log_offset: int) -> str:
         base = log_offset - log_offset % self._file_size if self._file_size else 0
         return f"commitlog/{log_file_name(max(base, 0))}"
 
-    def _act(
-        self,
-        *,
-        action: str,
-        file: str,
-        log_offset: int = -1,
-        size: int = 0,
-        topic: str = "",
-        queue_id: int = -1,
-        queue_offset: int = -1,
-        count: int = 0,
-        reason: str = "",
-    ) -> None:
-        self._report.actions.append(
-            Action(
-                action=action,
-                file=file,
-                log_offset=log_offset,
-                size=size,
-                topic=topic,
-                queue_id=queue_id,
-                queue_offset=queue_offset,
-                count=count,
-                reason=reason,
-            )
-        )
 
-
-class _Patches:
-    """Writes into the files of the copied log, of which one is open at a time."""
-
-    def __init__(self, out: OutputDirectory, file_size: int, stack: ExitStack) -> None:
-        self._out = out
-        self._size = file_size
-        self._base = -1
-        self._file: SparseFile | None = None
-        stack.callback(self._close)
-
-    def _close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
-    def _at(self, log_offset: int) -> tuple[SparseFile, int]:
-        base = log_offset - log_offset % self._size
-        if self._file is None or base != self._base:
-            self._close()
-            path = self._out.file("commitlog", log_file_name(base))
-            self._file, self._base = SparseFile(path, size=self._size), base
-        return self._file, log_offset - base
-
-    def write(self, log_offset: int, data: bytes) -> None:
-        file, pos = self._at(log_offset)
-        file.pwrite(data, pos)
-
-    def clear(self, log_offset: int, size: int) -> None:
-        """Overwrite a range of the log with zeros."""
-        file, pos = self._at(log_offset)
-        for at in range(pos, pos + size, 1 << 20):
-            count = min(1 << 20, pos + size - at)
-            if file.read(at, count).strip(b"\0"):
-                file.pwrite(bytes(count), at)
+def _clear(file: SparseFile, pos: int, size: int) -> None:
+    """Overwrite a range of a file with zeros; a hole stays one."""
+    for at in range(pos, pos + size, 1 << 20):
+        count = min(1 << 20, pos + size - at)
+        if file.read(at, count).strip(b"\0"):
+            file.pwrite(bytes(count), at)
 
 
 def _files_below(path: Path, depth: int = 0) -> Iterator[Path]:

@@ -14,20 +14,25 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from storefmt.errors import DamageKind, RecordDamaged, StoreError
-from storefmt.formats import layout
 from storefmt.formats.consumequeue import FILLER_SIZE, CqEntry
-from storefmt.formats.message import MAGIC_BLANK, MAGIC_V2, RECORD_SIZE_MIN, Record, decode_record
+from storefmt.formats.message import (
+    MAGIC_BLANK,
+    RECORD_SIZE_MIN,
+    Record,
+    decode_record,
+    layout_of,
+)
 from storefmt.formats.scan import SIZE_HOLDS
-from storefmt.offline.repair.placeholder import Slot, Stamp, slot_size
-from storefmt.offline.repair.placement import Placed, Placement, is_name
+from storefmt.offline.repair.placeholder import LostMessage, Stamp, placeholder_size
+from storefmt.offline.repair.placement import PlacedEntry, Placement, is_name
 from storefmt.offline.verify.check_log import TORN
 from storefmt.offline.views.effective_log import EffectiveItem, EffectiveLog, ProgressCall
 from storefmt.offline.views.log_scan import Damage, End
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import QueueKey
 
 HOLES_MAX: Final = 500_000
-SLOTS_MAX: Final = 1_000_000
+MESSAGES_MAX: Final = 1_000_000
 MISSING_FILES_MAX: Final = 64
 _HEAD_SIZE: Final = 8
 
@@ -41,7 +46,7 @@ class Hole:
         reason: a damage kind, or ``missing_file`` …
         to_file_end: whether it reaches to the end of its file.
         stamp: time and host of a neighbour; None until a neighbour was read.
-        slots: the messages that are known to have been in it.
+        messages: the messages that are known to have been in it.
     """
 
     start: int
@@ -49,7 +54,7 @@ class Hole:
     reason: str
     to_file_end: bool
     stamp: Stamp | None = None
-    slots: list[Slot] = field(default_factory=list)
+    messages: list[LostMessage] = field(default_factory=list)
     room: int = 0
 
 
@@ -65,7 +70,7 @@ class Fix:
     data: bytes
 
 
-class Plan:
+class RepairPlan:
     """The changes that one log needs.
 
     Args:
@@ -73,7 +78,7 @@ class Plan:
     """
 
     def __init__(
-        self, store: Opened, placement: Placement, log: EffectiveLog, file_size: int
+        self, store: StoreView, placement: Placement, log: EffectiveLog, file_size: int
     ) -> None:
         self.holes: list[Hole] = []
         self.fixes: dict[tuple[int, str], Fix] = {}
@@ -81,9 +86,9 @@ class Plan:
         self.end = 0
         """Log offset behind the last record or blank that stays."""
         self.cut: Hole | None = None
-        self.unplaced: list[Slot] = []
+        self.unplaced: list[LostMessage] = []
         """Lost messages for which no bytes are left: their entries become fillers."""
-        self.beyond: list[tuple[Slot, int]] = []
+        self.beyond: list[tuple[LostMessage, int]] = []
         """First of the messages of a queue behind the end of the log, and how many."""
         self._store = store
         self._placement = placement
@@ -92,7 +97,7 @@ class Plan:
         self._stamp: Stamp | None = None
         self._starts: list[int] = []
         self._taken_back: set[int] = set()
-        self._slot_count = 0
+        self._message_count = 0
         self._swallow = False
 
     def make(self, progress: ProgressCall) -> None:
@@ -267,25 +272,25 @@ class Plan:
         self.holes.append(Hole(start, end, reason, to_file_end, self._stamp, [], end - start))
         self._starts.append(start)
 
-    def _place(self, placed: Placed) -> None:
+    def _place(self, placed: PlacedEntry) -> None:
         """Note which messages before a record are lost, from its place in its queue."""
         if placed.copy or placed.log_offset in self._taken_back:
             return
         mine = self._hole_at(placed.log_offset)
         if mine is not None:
             # Only its body is lost: it keeps its place.
-            self._give(Slot(*placed.key, placed.queue_offset), mine)
+            self._give(LostMessage(*placed.key, placed.queue_offset), mine)
         elif placed.queue_offset != placed.claimed:
             record = self._store.log.record_at(placed.log_offset)
             self._fix(record, placed.log_offset, "queue_offset", placed.queue_offset)
-        first = placed.queue_offset - min(placed.gap, SLOTS_MAX)
+        first = placed.queue_offset - min(placed.gap, MESSAGES_MAX)
         for k in range(first, placed.queue_offset):
-            slot = Slot(*placed.key, k)
-            entry = self._old_entry((slot.topic, slot.queue_id), k)
+            message = LostMessage(*placed.key, k)
+            entry = self._old_entry((message.topic, message.queue_id), k)
             hole = None if entry is None else self._hole_at(entry.log_offset)
-            if hole is None and entry is not None and self._take_back(slot, entry):
+            if hole is None and entry is not None and self._take_back(message, entry):
                 continue
-            self._give(slot, hole or self._hole_between(placed, slot))
+            self._give(message, hole or self._hole_between(placed, message))
 
     def _old_entry(self, key: QueueKey, queue_offset: int) -> CqEntry | None:
         view = self._placement.view(key)
@@ -294,7 +299,7 @@ class Plan:
         except StoreError:
             return None
 
-    def _take_back(self, slot: Slot, entry: CqEntry) -> bool:
+    def _take_back(self, message: LostMessage, entry: CqEntry) -> bool:
         """Correct a record that names another queue than the old entry that points at it.
 
         Nothing is corrected if another old entry points at the record, too.
@@ -306,13 +311,13 @@ class Plan:
             return False
         if self._is_claimed(record, at):
             return False
-        if record.size != entry.size or len(record.topic) != len(slot.topic):
+        if record.size != entry.size or len(record.topic) != len(message.topic):
             return False
         self._taken_back.add(at)
         self.fixes.pop((at, "queue_offset"), None)
-        self._fix(record, at, "topic", slot.topic)
-        self._fix(record, at, "queue_id", slot.queue_id)
-        self._fix(record, at, "queue_offset", slot.queue_offset)
+        self._fix(record, at, "topic", message.topic)
+        self._fix(record, at, "queue_id", message.queue_id)
+        self._fix(record, at, "queue_offset", message.queue_offset)
         return True
 
     def _is_claimed(self, record: Record, at: int) -> bool:
@@ -333,22 +338,21 @@ class Plan:
         old: int | str = getattr(record, name)
         if old == new:
             return
-        declared = layout.MESSAGE_V2 if record.magic == MAGIC_V2 else layout.MESSAGE
-        data = self._read(at, record.size)
-        span = next(span for span in declared.spans(data) if span.field.name == name)
+        spans = layout_of(record.magic).spans(self._read(at, record.size))
+        span = next(span for span in spans if span.field.name == name)
         value = (
             new.encode() if isinstance(new, str) else new.to_bytes(span.size, "big", signed=True)
         )
         self.fixes[at, name] = Fix(at, span.pos, name, old, new, value)
 
-    def _give(self, slot: Slot, hole: Hole | None) -> None:
-        if hole is None or self._slot_count >= SLOTS_MAX:
-            if len(self.unplaced) < SLOTS_MAX:
-                self.unplaced.append(slot)
+    def _give(self, message: LostMessage, hole: Hole | None) -> None:
+        if hole is None or self._message_count >= MESSAGES_MAX:
+            if len(self.unplaced) < MESSAGES_MAX:
+                self.unplaced.append(message)
             return
-        hole.slots.append(slot)
-        hole.room -= _slot_size(slot, hole)
-        self._slot_count += 1
+        hole.messages.append(message)
+        hole.room -= _placeholder_size(message, hole)
+        self._message_count += 1
 
     def _hole_at(self, log_offset: int) -> Hole | None:
         number = bisect_right(self._starts, log_offset) - 1
@@ -356,12 +360,14 @@ class Plan:
             return None
         return self.holes[number]
 
-    def _hole_between(self, placed: Placed, slot: Slot) -> Hole | None:
-        """Return a hole with room for ``slot``, before a record and behind the one before it."""
+    def _hole_between(self, placed: PlacedEntry, message: LostMessage) -> Hole | None:
+        """Return a hole with room for ``message``, before a record and behind the one before it."""
         first = bisect_left(self._starts, placed.after)
         last = bisect_left(self._starts, placed.log_offset)
         between = (self.holes[number] for number in range(first, last))
-        return next((hole for hole in between if hole.room >= _slot_size(slot, hole)), None)
+        return next(
+            (hole for hole in between if hole.room >= _placeholder_size(message, hole)), None
+        )
 
     def _old_tail(self, key: QueueKey) -> None:
         """Find the lost messages at the end of a queue, by its old entries."""
@@ -371,8 +377,8 @@ class Plan:
         for queue_offset, entry in view.entries(start):
             hole = self._hole_at(entry.log_offset) if 0 < entry.size < FILLER_SIZE else None
             if first < 0 and hole is not None:
-                self._give(Slot(*key, queue_offset), hole)
-            elif first < 0 and self._take_back(Slot(*key, queue_offset), entry):
+                self._give(LostMessage(*key, queue_offset), hole)
+            elif first < 0 and self._take_back(LostMessage(*key, queue_offset), entry):
                 continue
             elif self._is_beyond(entry):
                 first = queue_offset if first < 0 else first
@@ -380,7 +386,7 @@ class Plan:
             elif first >= 0 or row is not None or entry.log_offset >= self._log.min_offset:
                 break
         if count:
-            self.beyond.append((Slot(*key, first), count))
+            self.beyond.append((LostMessage(*key, first), count))
 
     def _is_beyond(self, entry: CqEntry) -> bool:
         """Return whether an old entry is sound and points at a record behind the end."""
@@ -391,5 +397,5 @@ class Plan:
         )
 
 
-def _slot_size(slot: Slot, hole: Hole) -> int:
-    return slot_size(slot, hole.stamp or Stamp(0, bytes(8)))
+def _placeholder_size(message: LostMessage, hole: Hole) -> int:
+    return placeholder_size(message, hole.stamp or Stamp(0, bytes(8)))

@@ -127,11 +127,11 @@ def codes_of(data: bytes, start: Ints, end: Ints) -> Ints:
 QUEUE_SPAN_MAX: Final = 1 << 16
 SPARE: Final = 64
 """Entries that are read beyond eight times the claimed ones; claims of a queue lie close."""
-_ENTRY: Final = np.dtype([("log_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
+_ENTRY: Final = np.dtype(layout.CONSUME_QUEUE_ENTRY.numpy_fields())
 assert _ENTRY.itemsize == ENTRY_SIZE
 
 
-class Marked(NamedTuple):
+class MarkedEntries(NamedTuple):
     """Entries of a queue that belong to records of a window, relative to ``first``."""
 
     key: QueueKey
@@ -156,7 +156,7 @@ def match(
     claims: Claims,
     key_of: Callable[[int], QueueKey],
     view_of: Callable[[QueueKey], QueueView | None],
-) -> tuple[Flags, list[Marked]]:
+) -> tuple[Flags, list[MarkedEntries]]:
     """Return which claims agree with their entries, and those entries.
 
     Args:
@@ -207,13 +207,13 @@ def _same(entries: npt.NDArray[np.void], claims: Claims) -> Flags:
 
 def _marked(
     keys: list[QueueKey], first: Ints, starts: Ints, more: Ints, fits: Flags
-) -> list[Marked]:
+) -> list[MarkedEntries]:
     # Only what lies within QUEUE_SPAN_MAX of the first one fits.
     kept = more[fits].astype(np.uint16)
     ends = np.add.reduceat(fits, starts, dtype=np.int64).cumsum().tolist()
     begins = [0, *ends[:-1]]
     return [
-        Marked(key, low, kept[begin:end])
+        MarkedEntries(key, low, kept[begin:end])
         for key, low, begin, end in zip(keys, first.tolist(), begins, ends, strict=True)
         if end > begin
     ]
@@ -230,19 +230,7 @@ NO_TEXT: Final = -2
 _SCHEDULE_TOPIC: Final = SCHEDULE_TOPIC.encode()
 _QUEUE_BITS: Final = 32
 _COPIES: Final = INNER_MULTI_DISPATCH.encode()
-
-
-def _dtype() -> np.dtype[np.void]:
-    fields: list[tuple[str, str]] = []
-    for spot in layout.MESSAGE.part("body_size").fields:
-        if spot.kind is layout.Kind.HOST:
-            fields += [(spot.name, ">u4"), (f"{spot.name}_port", ">i4")]
-        else:
-            fields.append((spot.name, f">{spot.kind.value}"))
-    return np.dtype(fields)
-
-
-_HEAD: Final = _dtype()
+_HEAD: Final = np.dtype(layout.MESSAGE.part("body_size").numpy_fields())
 assert _HEAD.itemsize == 88
 
 
@@ -264,7 +252,7 @@ class Window:
     starts: Ints
     plain: Flags
     odd_neighbours: bool
-    marked: list[Marked]
+    marked: list[MarkedEntries]
 
     def odd(self, count: int) -> list[int]:
         """Return which of the first ``count`` records are not plain."""
@@ -300,7 +288,7 @@ class Bulk:
     deep: bool
     batch_queues: frozenset[tuple[str, int]]
     window_size: int = WINDOW_SIZE
-    _topics: "Topics" = field(default_factory=lambda: Topics())
+    _topics: "TopicNumbers" = field(default_factory=lambda: TopicNumbers())
 
     def at(self, span: FileSpan, pos: int, base: int) -> Window | None:
         """Check the window at a position of a file, mark its entries and return it."""
@@ -371,7 +359,7 @@ class Bulk:
         spans = zip(shape.topic_pos.tolist(), shape.topic_end.tolist(), strict=True)
         topics = [data[start:end] for start, end in spans]
         if len(self._topics) > TOPICS_MAX:
-            self._topics = Topics()
+            self._topics = TopicNumbers()
         numbers = np.fromiter(map(self._topics.__getitem__, topics), np.int64, len(topics))
         bad = np.flatnonzero(v4 & (numbers == NO_TEXT))
         return numbers[: bad[0]] if len(bad) else numbers
@@ -438,7 +426,7 @@ class Bulk:
         return None if key in self.batch_queues else self.matching.view(key)
 
 
-class Topics(dict[bytes, int]):
+class TopicNumbers(dict[bytes, int]):
     """Gives each topic of a log a number; ``names[number]`` is a valid name.
 
     ``NO_NAME`` stands for a text that is not a valid topic name, ``NO_TEXT`` for other bytes.
@@ -517,7 +505,7 @@ def _odd_neighbours(heads: npt.NDArray[np.void], v4: Flags) -> bool:
     """Return whether some record differs from both neighbours in host or time."""
     if not v4.all():
         return True
-    host = heads["store_host"].astype(np.int64) << 32 | (
+    host = heads["store_host"].view(">u4").astype(np.int64) << 32 | (
         heads["store_host_port"].astype(np.int64) & 0xFFFFFFFF
     )
     before, middle, after = host[:-2], host[1:-1], host[2:]

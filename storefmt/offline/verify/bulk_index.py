@@ -14,15 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from storefmt.errors import StoreError
+from storefmt.formats import layout
 from storefmt.formats.index import ENTRY, HEADER, SLOT, entry_pos, slot_pos
 from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
 from storefmt.offline.views.indexes import IndexView
 
 ENTRIES_A_READ = 200_000
 SLOTS_A_READ = 1 << 18
-_ENTRY = np.dtype(
-    [("key_hash", ">i4"), ("log_offset", ">i8"), ("time_diff_s", ">i4"), ("previous", ">i4")]
-)
+_ENTRY = np.dtype(layout.INDEX_ENTRY.numpy_fields())
 assert _ENTRY.itemsize == ENTRY.size
 
 

@@ -15,6 +15,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
 from storefmt.dispatch.record_entries import is_indexed, texts_of
@@ -36,7 +37,7 @@ from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
 from storefmt.offline.verify.findings import Findings, Severity
 from storefmt.offline.views.geometry import usual_size
 from storefmt.offline.views.indexes import IndexView
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 
 _TIME_POS: Final = layout.INDEX_ENTRY.part("log_offset").struct().size
 _HINT: Final = "queries by key may miss messages; delete the file, a broker builds it again"
@@ -57,7 +58,7 @@ class _Group:
 class KeyCheck:
     """Compares index files with the keys of the records in the log."""
 
-    store: Opened
+    store: StoreView
     findings: Findings
     views: list[IndexView]
     holes: list[tuple[int, int]]
@@ -69,8 +70,7 @@ class KeyCheck:
                 self._check_file(view)
 
     def _check_file(self, view: IndexView) -> None:
-        groups = list(self._borders(view))
-        first, last = groups[0], groups[1]
+        borders = [view.entry(number).log_offset for number in (1, view.entry_count - 1)]
         walk = self._records(view.header.begin_log_offset, view.header.end_log_offset)
         ahead = next(walk, None)
         for group in _groups(view):
@@ -78,22 +78,17 @@ class KeyCheck:
                 self._missing(view, ahead[0], ahead[1])
                 ahead = next(walk, None)
             if ahead is not None and ahead[0] == group.log_offset:
-                border = group.log_offset in (first, last)
-                self._compare(view, group, ahead[1], border)
+                self._compare(view, group, ahead[1], border=group.log_offset in borders)
                 ahead = next(walk, None)
             elif not self._is_known_gone(group.log_offset):
                 self._stray(view, group)
-
-    def _borders(self, view: IndexView) -> Iterator[int]:
-        yield view.entry(1).log_offset
-        yield view.entry(view.entry_count - 1).log_offset
 
     def _records(self, start: int, end: int) -> Iterator[tuple[int, Record]]:
         for span, pos, item in self.store.log.located_items(start, end + 1, check_crc=False):
             if isinstance(item, Record):
                 yield span.start + pos, item
 
-    def _compare(self, view: IndexView, group: _Group, record: Record, border: bool) -> None:
+    def _compare(self, view: IndexView, group: _Group, record: Record, *, border: bool) -> None:
         wanted = _hashes(record)
         # 5.x also indexes the tag; 4.9 brokers never ask for it.
         strange = group.hashes - wanted - _tag_hash(record)
@@ -182,16 +177,10 @@ class KeyCheck:
 
 
 def _groups(view: IndexView) -> Iterator[_Group]:
-    group: _Group | None = None
-    for number, entry in view.entries():
-        if group is None or entry.log_offset != group.log_offset:
-            if group is not None:
-                yield group
-            group = _Group(number, entry.log_offset, Counter(), [])
-        group.hashes[entry.key_hash] += 1
-        group.seconds.append(entry.time_diff_s)
-    if group is not None:
-        yield group
+    for log_offset, of_record in groupby(view.entries(), key=lambda item: item[1].log_offset):
+        numbers, entries = zip(*of_record, strict=True)
+        hashes = Counter(entry.key_hash for entry in entries)
+        yield _Group(numbers[0], log_offset, hashes, [entry.time_diff_s for entry in entries])
 
 
 def _hashes(record: Record) -> "Counter[int]":
@@ -209,7 +198,7 @@ _OPEN: Final = "a broker writes to this file, or builds it again after it was ki
 
 
 def check_index(
-    store: Opened,
+    store: StoreView,
     findings: Findings,
     holes: list[tuple[int, int]],
     *,
@@ -261,7 +250,7 @@ class IndexCheck:
         bulk: check whole files with numpy first.
     """
 
-    store: Opened
+    store: StoreView
     findings: Findings
     view: IndexView
     log_end: int

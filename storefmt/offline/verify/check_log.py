@@ -20,7 +20,7 @@ from storefmt.offline.verify.check_tree import TIME_MAX_MS, TIME_MIN_MS
 from storefmt.offline.verify.findings import Findings, Severity
 from storefmt.offline.verify.outliers import Neighbours
 from storefmt.offline.views.log_scan import Blank, Damage, End, LogItem, walk_file
-from storefmt.offline.views.opened import LocatedRecord, Opened, field_at
+from storefmt.offline.views.store_view import LocatedRecord, StoreView, field_at
 from storefmt.offline.views.tree import FileSpan
 from storefmt.paths import DIRECTORY_NAME_SIZE_MAX, check_topic_name
 
@@ -60,7 +60,7 @@ class LogCheck:
         on_done: is called with ``size`` now and then.
     """
 
-    store: Opened
+    store: StoreView
     findings: Findings
     queues: ConsumeQueueCheck
     deep: bool = False

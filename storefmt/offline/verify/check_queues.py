@@ -20,9 +20,9 @@ from storefmt.offline.verify.findings import Findings, Severity
 from storefmt.offline.verify.missing import MissingEntries
 from storefmt.offline.views.config import ConfigTables
 from storefmt.offline.views.info import dispatched_end
-from storefmt.offline.views.matching import Expected, Matching, copies_of
-from storefmt.offline.views.opened import LocatedRecord, Opened
+from storefmt.offline.views.matching import ExpectedEntry, Matching, copies_of
 from storefmt.offline.views.queues import QueueView
+from storefmt.offline.views.store_view import LocatedRecord, StoreView
 
 if TYPE_CHECKING:
     from storefmt.offline.verify.bulk import Bulk
@@ -35,7 +35,7 @@ class ConsumeQueueCheck:
         end: log offset behind the last record that any queue knew when the check began.
     """
 
-    def __init__(self, store: Opened, findings: Findings) -> None:
+    def __init__(self, store: StoreView, findings: Findings) -> None:
         self.store = store
         self._findings = findings
         self._matching = Matching(store)
@@ -53,7 +53,7 @@ class ConsumeQueueCheck:
         queue = record.topic, record.queue_id
         if not is_queued(record.sys_flag) or queue in self.store.tree.batch_queues:
             return
-        expected = Expected(*queue, record.queue_offset, log_offset, located, copy=False)
+        expected = ExpectedEntry(*queue, record.queue_offset, log_offset, located, copy=False)
         self._check(expected)
         for topic, queue_ids, queue_offset in copies_of(record):
             there = [i for i in queue_ids if (topic, i) in self.store.tree.queues]
@@ -77,7 +77,7 @@ class ConsumeQueueCheck:
             self._check_log_start(entries)
         MissingEntries(self.store, self._findings, self._matching, config, self.end, holes).run()
 
-    def _check(self, expected: Expected) -> None:
+    def _check(self, expected: ExpectedEntry) -> None:
         entry = self._matching.match(expected)
         view = self._matching.view(expected.key)
         if entry is None or view is None:
@@ -86,7 +86,7 @@ class ConsumeQueueCheck:
             self._wrong(view, expected, "size", 8, 4, entry.size, expected.record.size)
         self._check_tags(view, expected, entry)
 
-    def _check_tags(self, view: QueueView, expected: Expected, entry: CqEntry) -> None:
+    def _check_tags(self, view: QueueView, expected: ExpectedEntry, entry: CqEntry) -> None:
         code, record = entry.tags_code, expected.record
         if is_ext_address(code):
             found = self._ext_tags_code(view, expected, code)
@@ -101,7 +101,7 @@ class ConsumeQueueCheck:
             return
         self._wrong(view, expected, "tags_code", 12, 8, code, wanted)
 
-    def _ext_tags_code(self, view: QueueView, expected: Expected, code: int) -> int | None:
+    def _ext_tags_code(self, view: QueueView, expected: ExpectedEntry, code: int) -> int | None:
         try:
             unit = view.ext_unit(code)
         except RecordDamaged as error:
@@ -116,7 +116,7 @@ class ConsumeQueueCheck:
     def _wrong(
         self,
         view: QueueView,
-        expected: Expected,
+        expected: ExpectedEntry,
         name: str,
         at: int,
         size: int,

@@ -7,19 +7,25 @@ record was flipped. Records that a broker wrote after the seal are checked as in
 Source: ours, see ``storefmt.offline.verify.seal``.
 """
 
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from storefmt.errors import StoreError
 from storefmt.formats import layout
-from storefmt.formats.message import MAGIC_BLANK, MAGIC_V2, Record
+from storefmt.formats.message import MAGIC_BLANK, Record, layout_of
 from storefmt.offline.parallel import map_files
 from storefmt.offline.verify.findings import SAME_KIND_MAX, Findings, Severity
-from storefmt.offline.verify.seal import Sealed, SealedSegment, changed, flipped_bit, read_sealed
+from storefmt.offline.verify.seal import (
+    SealedFile,
+    SealedSegment,
+    changed_segments,
+    flipped_bit,
+    read_sealed,
+)
 from storefmt.offline.views.log_scan import Blank, End, walk_file
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import FileSpan
 from storefmt.paths import parse_log_file_name
 from storefmt.store_file import StoreFile
@@ -29,7 +35,7 @@ _HINT: Final = "take the record from a slave or a backup, or turn the bit back i
 
 
 def check_seal(
-    store: Opened, findings: Findings, directory: Path, *, worker_count: int = 1
+    store: StoreView, findings: Findings, directory: Path, *, worker_count: int = 1
 ) -> None:
     """Compare every log file with its checksums in ``directory``, if there are any.
 
@@ -45,7 +51,7 @@ def check_seal(
     found = map_files(
         _check_one,
         ((span, directory / name) for name, span in known.items()),
-        make=partial(Opened, store.tree),
+        make=partial(StoreView, store.tree),
         worker_count=min(worker_count, len(known)),
     )
     with closing(found):
@@ -54,7 +60,7 @@ def check_seal(
     _check_missing(store, findings, directory, known)
 
 
-def _check_one(store: Opened, task: tuple[FileSpan, Path]) -> Findings:
+def _check_one(store: StoreView, task: tuple[FileSpan, Path]) -> Findings:
     span, path = task
     findings = Findings()
     if path.is_file():
@@ -72,7 +78,7 @@ def _check_one(store: Opened, task: tuple[FileSpan, Path]) -> Findings:
 
 
 def _check_missing(
-    store: Opened, findings: Findings, directory: Path, known: dict[str, FileSpan]
+    store: StoreView, findings: Findings, directory: Path, known: dict[str, FileSpan]
 ) -> None:
     for path in sorted(directory.iterdir()):
         start = parse_log_file_name(path.name)
@@ -88,7 +94,7 @@ def _check_missing(
         )
 
 
-def _check_file(store: Opened, findings: Findings, span: FileSpan, path: Path) -> None:
+def _check_file(store: StoreView, findings: Findings, span: FileSpan, path: Path) -> None:
     file, name = store.log.open(span), store.span_name(span)
     try:
         sealed = read_sealed(path)
@@ -102,7 +108,7 @@ def _check_file(store: Opened, findings: Findings, span: FileSpan, path: Path) -
             hint="the log itself may be good; delete the file and run `store seal` again",
         )
         return
-    for number, (part, found) in enumerate(changed(file, sealed)):
+    for number, (part, found) in enumerate(changed_segments(file, sealed)):
         _tell(findings, name, file, part, found, search=number < SAME_KIND_MAX)
     _check_behind(store, findings, span, sealed)
 
@@ -140,19 +146,17 @@ def _tell(
 def _field(data: bytes, pos: int) -> str:
     """Return the name of the field that contains a byte of a good record or blank."""
     magic = int.from_bytes(data[_MAGIC], "big", signed=True)
-    declared = layout.MESSAGE_V2 if magic == MAGIC_V2 else layout.MESSAGE
+    declared = layout_of(magic)
     if magic == MAGIC_BLANK:
         declared, data = layout.BLANK, data[:8]
-    try:
+    with suppress(StoreError):
         for span in declared.spans(data):
             if span.pos <= pos < span.pos + span.size:
                 return span.field.name
-    except StoreError:
-        return ""
     return ""
 
 
-def _check_behind(store: Opened, findings: Findings, span: FileSpan, sealed: Sealed) -> None:
+def _check_behind(store: StoreView, findings: Findings, span: FileSpan, sealed: SealedFile) -> None:
     """Check that a later record, or nothing, follows the sealed part."""
     file = store.log.open(span)
     base = span.start

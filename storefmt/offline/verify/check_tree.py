@@ -14,7 +14,7 @@ from storefmt.formats.checkpoint import CHECKPOINT_SIZE, Checkpoint
 from storefmt.offline.verify.entries import REBUILD
 from storefmt.offline.verify.findings import Findings, Severity
 from storefmt.offline.views.config import DECODERS, TOPICS, lost_files
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import FileSpan
 from storefmt.paths import log_file_name
 
@@ -24,7 +24,7 @@ TIME_MAX_MS: Final = 4_102_444_800_000
 """2100-01-01."""
 
 
-def check_tree(store: Opened, findings: Findings) -> None:
+def check_tree(store: StoreView, findings: Findings) -> None:
     """Check everything that needs no reading of the log or of the queues."""
     _check_strangers(store, findings)
     _check_log_files(store, findings)
@@ -55,7 +55,7 @@ def check_tree(store: Opened, findings: Findings) -> None:
 
 
 def check_row(
-    store: Opened, spans: list[FileSpan], *, size: int, findings: Findings, hint: str
+    store: StoreView, spans: list[FileSpan], *, size: int, findings: Findings, hint: str
 ) -> None:
     """Check that files have ``size``, start at multiples of it, and leave no gap.
 
@@ -90,7 +90,7 @@ def check_row(
 
 
 def _missing(
-    store: Opened, before: FileSpan, after: FileSpan, size: int, findings: Findings, hint: str
+    store: StoreView, before: FileSpan, after: FileSpan, size: int, findings: Findings, hint: str
 ) -> None:
     start = before.start + size
     missing = before.path.with_name(log_file_name(start))
@@ -105,7 +105,7 @@ def _missing(
     )
 
 
-def _check_log_files(store: Opened, findings: Findings) -> None:
+def _check_log_files(store: StoreView, findings: Findings) -> None:
     check_row(
         store,
         store.tree.log,
@@ -123,7 +123,7 @@ def _check_log_files(store: Opened, findings: Findings) -> None:
         )
 
 
-def _check_strangers(store: Opened, findings: Findings) -> None:
+def _check_strangers(store: StoreView, findings: Findings) -> None:
     for stranger in store.tree.strangers:
         name = store.tree.name(stranger.path)
         # <topic>/<queue>/<file>: the broker reads every file there.
@@ -143,7 +143,7 @@ def _check_strangers(store: Opened, findings: Findings) -> None:
         )
 
 
-def _check_checkpoint(store: Opened, findings: Findings) -> None:
+def _check_checkpoint(store: StoreView, findings: Findings) -> None:
     hint = "a broker makes a new one and looks at the whole log when it starts"
     path = store.paths.checkpoint
     if not path.is_file():
@@ -173,7 +173,7 @@ def _check_checkpoint(store: Opened, findings: Findings) -> None:
     _check_times(store, Checkpoint.decode(data), findings)
 
 
-def _check_times(store: Opened, checkpoint: Checkpoint, findings: Findings) -> None:
+def _check_times(store: StoreView, checkpoint: Checkpoint, findings: Findings) -> None:
     # While a broker runs, the checkpoint may be newer than the log that was listed.
     # What cannot be read behind the last whole record may be newer than it, too.
     open_end = store.aborted or store.log.data_end > store.log.end
@@ -195,7 +195,7 @@ def _check_times(store: Opened, checkpoint: Checkpoint, findings: Findings) -> N
         )
 
 
-def _check_config(store: Opened, findings: Findings) -> None:
+def _check_config(store: StoreView, findings: Findings) -> None:
     for name, decode in DECODERS.items():
         read = store.config(name, decode)
         for file, problem in read.problems:
@@ -238,7 +238,7 @@ def _check_config(store: Opened, findings: Findings) -> None:
         )
 
 
-def _check_backup(store: Opened, backup: str, name: str, findings: Findings) -> None:
+def _check_backup(store: StoreView, backup: str, name: str, findings: Findings) -> None:
     read = store.config(f"{name}.bak", DECODERS[name])
     for file, problem in read.problems:
         findings.error(

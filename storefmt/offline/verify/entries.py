@@ -15,9 +15,9 @@ from storefmt.errors import StoreError
 from storefmt.formats.consumequeue import ENTRY_SIZE, CqEntry
 from storefmt.formats.message import Record
 from storefmt.offline.verify.findings import Findings
-from storefmt.offline.views.matching import Expected, Matching, copies_of
-from storefmt.offline.views.opened import Opened, field_at
+from storefmt.offline.views.matching import ExpectedEntry, Matching, copies_of
 from storefmt.offline.views.queues import QueueView
+from storefmt.offline.views.store_view import StoreView, field_at
 
 BLOCK_ENTRIES: Final = 4096
 DELAY_MS_MAX: Final = 10 * 366 * 86_400_000
@@ -50,7 +50,7 @@ class EntryPass:
             before the log's start; -1 for none.
     """
 
-    store: Opened
+    store: StoreView
     findings: Findings
     matching: Matching
     holes: list[tuple[int, int]]
@@ -122,7 +122,7 @@ class EntryPass:
         return "inside" if log.has_file(log_offset) else "hole"
 
     def _wrong_offset(
-        self, view: QueueView, queue_offset: int, entry: CqEntry, wanted: Expected
+        self, view: QueueView, queue_offset: int, entry: CqEntry, wanted: ExpectedEntry
     ) -> None:
         self.matching.forget(wanted)
         file, pos = entry_place(self.store, view, queue_offset)
@@ -139,7 +139,7 @@ class EntryPass:
             size=4 if torn else 8,
         )
 
-    def _wrong_record(self, view: QueueView, queue_offset: int, lost: Expected) -> None:
+    def _wrong_record(self, view: QueueView, queue_offset: int, lost: ExpectedEntry) -> None:
         self.matching.forget(lost)
         file = self.store.span_name(lost.located.span)
         said: dict[str, int | str] = {
@@ -226,7 +226,7 @@ class EntryPass:
             self.expired_from = max(0, log_offset)
 
 
-def entry_place(store: Opened, view: QueueView, queue_offset: int) -> tuple[str, int]:
+def entry_place(store: StoreView, view: QueueView, queue_offset: int) -> tuple[str, int]:
     """Return (file name, position) of an entry, also of one whose file is missing."""
     span = view.file_of(queue_offset)
     if span is not None:
@@ -234,7 +234,9 @@ def entry_place(store: Opened, view: QueueView, queue_offset: int) -> tuple[str,
     return missing_place(store, view.topic, view.queue_id, queue_offset)
 
 
-def missing_place(store: Opened, topic: str, queue_id: int, queue_offset: int) -> tuple[str, int]:
+def missing_place(
+    store: StoreView, topic: str, queue_id: int, queue_offset: int
+) -> tuple[str, int]:
     """Return (file name, position) where an entry would lie in a file of the usual size."""
     directory = f"consumequeue/{topic}/{queue_id}"
     size = store.geometry.queue_file_size

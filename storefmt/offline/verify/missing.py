@@ -26,9 +26,9 @@ from storefmt.names import TopicKind, kind_of
 from storefmt.offline.verify.entries import REBUILD, missing_place
 from storefmt.offline.verify.findings import Findings, Severity
 from storefmt.offline.views.config import ConfigTables
-from storefmt.offline.views.matching import Expected, Matching, is_entry_of
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.matching import ExpectedEntry, Matching, is_entry_of
 from storefmt.offline.views.queues import QueueView
+from storefmt.offline.views.store_view import StoreView
 
 _UNLISTED: Final = (
     TopicKind.DELAY, TopicKind.HALF, TopicKind.OP, TopicKind.CHECK_MAX, TopicKind.TRACE,
@@ -46,7 +46,7 @@ class MissingEntries:
         holes: (start, end) of the log that could not be read.
     """
 
-    store: Opened
+    store: StoreView
     findings: Findings
     matching: Matching
     config: ConfigTables
@@ -62,7 +62,7 @@ class MissingEntries:
         by_place = attrgetter("topic", "queue_id", "queue_offset")
         left = sorted(self.matching.by_entry.values(), key=by_place)
         for _, group in groupby(left, key=lambda expected: expected.key):
-            run: list[Expected] = []
+            run: list[ExpectedEntry] = []
             reason = ""
             for expected in group:
                 why = self._reason(expected)
@@ -75,7 +75,7 @@ class MissingEntries:
         for overflow in self.matching.overflow.values():
             self._tell(self._reason(overflow.first), overflow.first, overflow.count)
 
-    def _note_made_again(self, expected: Expected) -> None:
+    def _note_made_again(self, expected: ExpectedEntry) -> None:
         """Remember the topic of a record that lies before entry 0 of its own queue."""
         view = self.matching.view(expected.key)
         if view is None or view.start_offset != 0:
@@ -90,7 +90,7 @@ class MissingEntries:
         has = self.matching.marks[(view.topic, view.queue_id)].has(queue_offset)
         return next(iter(view.entries(queue_offset, 1)))[1] if has else None
 
-    def _is_of_deleted_topic(self, expected: Expected) -> bool:
+    def _is_of_deleted_topic(self, expected: ExpectedEntry) -> bool:
         """Return whether a record without an entry was sent before its topic was deleted."""
         view = self.matching.view(expected.key)
         if view is not None:
@@ -104,7 +104,7 @@ class MissingEntries:
             return True
         return not any(topic == expected.topic for topic, _ in tree.queues)
 
-    def _reason(self, expected: Expected) -> str:
+    def _reason(self, expected: ExpectedEntry) -> str:
         view = self.matching.view(expected.key)
         if view is None and not is_known_topic(expected.topic, self.config):
             return "topic_deleted"
@@ -132,7 +132,7 @@ class MissingEntries:
             return "superseded"
         return "queue_behind" if k >= view.max_offset else "queue_entry_wrong"
 
-    def _tell(self, reason: str, first: Expected, count: int) -> None:
+    def _tell(self, reason: str, first: ExpectedEntry, count: int) -> None:
         if reason == "told":
             return
         if reason in ("superseded", "topic_made_again"):
@@ -159,7 +159,7 @@ class MissingEntries:
             severity=severity,
         )
 
-    def _verdict(self, reason: str, first: Expected) -> tuple[Severity, str]:
+    def _verdict(self, reason: str, first: ExpectedEntry) -> tuple[Severity, str]:
         if reason == "topic_deleted":
             return Severity.INFO, "the topic is in no topics.json: it was deleted"
         behind = first.log_offset >= self.queue_end
@@ -175,7 +175,7 @@ class MissingEntries:
             return Severity.INFO, "left behind damage by a recovery; a broker overwrites it"
         return Severity.WARNING, "a broker writes the entries when it starts"
 
-    def _tell_fillers(self, first: Expected, count: int) -> None:
+    def _tell_fillers(self, first: ExpectedEntry, count: int) -> None:
         view = self.matching.view(first.key)
         assert view is not None
         file, pos = missing_place(self.store, *first.key, first.queue_offset)
@@ -192,7 +192,7 @@ class MissingEntries:
             count=count,
         )
 
-    def _tell_old_topic(self, reason: str, first: Expected, count: int) -> None:
+    def _tell_old_topic(self, reason: str, first: ExpectedEntry, count: int) -> None:
         name, k = f"queue {first.topic} {first.queue_id}", first.queue_offset
         hint = "the topic was deleted and made again, or a recovery left this record behind"
         expected = f"another record is entry {k} of {name}"

@@ -10,7 +10,7 @@ body. Only a record between two records that agree is reported; a lasting change
 from typing import Final, NamedTuple
 
 from storefmt.formats.message import Record
-from storefmt.offline.views.opened import LocatedRecord
+from storefmt.offline.views.store_view import LocatedRecord
 
 CLOCK_SLACK_MS: Final = 60_000
 

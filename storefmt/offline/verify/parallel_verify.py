@@ -21,7 +21,7 @@ from storefmt.formats.scan import next_start
 from storefmt.offline.parallel import map_files
 from storefmt.offline.verify.bulk import WINDOW_SIZE, Bulk, Window
 from storefmt.offline.views.matching import Matching
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import FileSpan, Tree
 
 LOG_PART_SIZE: Final = 32 << 20
@@ -50,7 +50,7 @@ class WorkerWindows:
         checking: starts the workers.
     """
 
-    def __init__(self, store: Opened, bulk: Bulk, *, checking: WindowChecking) -> None:
+    def __init__(self, store: StoreView, bulk: Bulk, *, checking: WindowChecking) -> None:
         self._store = store
         self._bulk = bulk
         self._numbers = {span: number for number, span in enumerate(store.log.spans)}
@@ -100,7 +100,7 @@ def by_processes(worker_count: int) -> WindowChecking:
     return checking
 
 
-def log_parts(store: Opened) -> Iterator[LogPart]:
+def log_parts(store: StoreView) -> Iterator[LogPart]:
     """Yield the parts of the log that hold data; holes of the files are left out."""
     for number, span in enumerate(store.log.spans):
         file = store.log.open(span)
@@ -114,7 +114,7 @@ def log_parts(store: Opened) -> Iterator[LogPart]:
 
 def bulk_of(tree: Tree, deep: bool, window_size: int = WINDOW_SIZE) -> Bulk:
     """Return a ``Bulk`` for one store that shares no state with another ``Bulk``."""
-    matching = Matching(Opened(tree))
+    matching = Matching(StoreView(tree))
     return Bulk(matching, deep, frozenset(tree.batch_queues), window_size)
 
 

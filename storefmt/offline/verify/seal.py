@@ -27,7 +27,7 @@ from storefmt.offline.output_dir import OutputDirectory, SparseFile, progress_no
 from storefmt.offline.parallel import map_files, workers_for
 from storefmt.offline.views.effective_log import ProgressCall
 from storefmt.offline.views.log_scan import Blank, Damage, walk_file
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import FileSpan
 from storefmt.store_file import StoreFile
 
@@ -54,7 +54,7 @@ class SealedSegment(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Sealed:
+class SealedFile:
     """The checksums of one log file; ``size`` bytes of it are covered.
 
     Attributes:
@@ -77,7 +77,7 @@ class Sealed:
         return data + _END.pack(crc32(data))
 
     @classmethod
-    def decode(cls, data: bytes) -> "Sealed":
+    def decode(cls, data: bytes) -> "SealedFile":
         """Return what a file holds.
 
         Raises:
@@ -120,7 +120,7 @@ class SealResult:
 
 
 def seal(
-    store: Opened,
+    store: StoreView,
     target: Path,
     *,
     jobs: int | None = 1,
@@ -143,7 +143,7 @@ def seal(
     results = map_files(
         _seal_file,
         ((number, out.file(span.path.name)) for number, span in enumerate(spans)),
-        make=partial(Opened, store.tree),
+        make=partial(StoreView, store.tree),
         worker_count=min(workers_for(store.log.data_size, jobs), len(spans)),
     )
     with closing(results):
@@ -154,13 +154,13 @@ def seal(
             progress(done, total)
 
 
-def _seal_file(store: Opened, task: tuple[int, Path]) -> SealResult | None:
+def _seal_file(store: StoreView, task: tuple[int, Path]) -> SealResult | None:
     """Seal one log file, given by its number; None if the file is empty."""
     number, path = task
     span, base = store.log.spans[number], store.log.bases[number]
     file, name = store.log.open(span), store.span_name(span)
     old = read_sealed(path) if path.exists() else None
-    if old is not None and next(changed(file, old), None) is not None:
+    if old is not None and next(changed_segments(file, old), None) is not None:
         return SealResult(name, "differs", 0, old.size, 0)
     if file.first_data() is None:
         return None
@@ -171,20 +171,17 @@ def _seal_file(store: Opened, task: tuple[int, Path]) -> SealResult | None:
     return SealResult(name, result, len(new.segments) // SEGMENT.size, new.size, damage_count)
 
 
-def read_sealed(path: Path) -> Sealed:
+def read_sealed(path: Path) -> SealedFile:
     """Return the checksums in a file.
 
     Raises:
         StoreError: it cannot be read. RecordDamaged: it is damaged.
     """
-    file = StoreFile(path)
-    try:
-        return Sealed.decode(file.read(0, file.size))
-    finally:
-        file.close()
+    with closing(StoreFile(path)) as file:
+        return SealedFile.decode(file.read(0, file.size))
 
 
-def changed(file: StoreFile, sealed: Sealed) -> Iterator[tuple[SealedSegment, int]]:
+def changed_segments(file: StoreFile, sealed: SealedFile) -> Iterator[tuple[SealedSegment, int]]:
     """Yield each segment that has changed since it was sealed, with its present CRC.
 
     Raises:
@@ -215,7 +212,7 @@ def crc_of(file: StoreFile, pos: int, size: int) -> int:
     return crc
 
 
-def _segments(file: StoreFile, span: FileSpan, base: int) -> tuple[Sealed, int]:
+def _segments(file: StoreFile, span: FileSpan, base: int) -> tuple[SealedFile, int]:
     parts, size, damage_count = bytearray(), 0, 0
     for pos, item in walk_file(file, base=base):
         if isinstance(item, Record):
@@ -234,7 +231,7 @@ def _segments(file: StoreFile, span: FileSpan, base: int) -> tuple[Sealed, int]:
             length = min(SEGMENT_SIZE_MAX, pos + count - start)
             parts += SEGMENT.pack(length, crc_of(file, start, length))
     # Twenty digits of a hostile name are more than the field holds.
-    return Sealed(min(span.start, _LOG_OFFSET_MAX), size, bytes(parts)), damage_count
+    return SealedFile(min(span.start, _LOG_OFFSET_MAX), size, bytes(parts)), damage_count
 
 
 def _target(path: Path) -> OutputDirectory:

@@ -25,7 +25,7 @@ from storefmt.offline.verify.check_tree import check_tree
 from storefmt.offline.verify.findings import Findings, Report, Severity
 from storefmt.offline.verify.seal import CHECKSUMS
 from storefmt.offline.views.config import OFFSETS, ConfigTables, read_config
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 
 if TYPE_CHECKING:
     from storefmt.offline.verify.parallel_verify import WindowChecking
@@ -35,7 +35,7 @@ BULK_SIZE_MIN: Final = 16 << 20
 
 
 def verify(
-    store: Opened,
+    store: StoreView,
     *,
     deep: bool = False,
     bulk: bool | None = None,
@@ -97,7 +97,7 @@ def verify(
 
 
 def _windows(
-    store: Opened,
+    store: StoreView,
     queues: ConsumeQueueCheck,
     bulk: bool,
     deep: bool,
@@ -115,7 +115,7 @@ def _windows(
     return WorkerWindows(store, windows, checking=checking or by_processes(worker_count))
 
 
-def _check_offsets(store: Opened, config: ConfigTables, findings: Findings) -> None:
+def _check_offsets(store: StoreView, config: ConfigTables, findings: Findings) -> None:
     """Report groups whose offset lies behind the end of a queue; admins may do so on purpose."""
     for (topic, group), offsets in sorted(config.offsets.items()):
         for queue_id, offset in sorted(offsets.items()):
@@ -136,7 +136,7 @@ def _check_offsets(store: Opened, config: ConfigTables, findings: Findings) -> N
                 )
 
 
-def _file_count(store: Opened) -> int:
+def _file_count(store: StoreView) -> int:
     tree = store.tree
     rows = [*tree.queues.values(), *tree.ext.values()]
     singles = len(tree.log) + len(tree.index) + len(tree.config) + len(tree.other)

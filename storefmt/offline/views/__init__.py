@@ -2,5 +2,5 @@
 
 The path of a store directory enters; records, entries and summaries leave, and damage is an
 item or an error that names the file and the byte. Nothing here judges or changes a store.
-Start with ``storedir.StoreDir``, then read ``opened``, which puts the views together.
+Start with ``storedir.StoreDir``, then read ``store_view``, which puts the views together.
 """

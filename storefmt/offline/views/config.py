@@ -17,7 +17,7 @@ from storefmt.config.tables import (
     TopicTable,
 )
 from storefmt.names import OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE_TOPIC, group_of
-from storefmt.offline.views.opened import ConfigRead, Opened
+from storefmt.offline.views.store_view import ConfigRead, StoreView
 
 T = TypeVar("T")
 
@@ -74,7 +74,7 @@ class ConfigTables:
     notes: list[str] = field(default_factory=list)
 
 
-def read_config(store: Opened) -> ConfigTables:
+def read_config(store: StoreView) -> ConfigTables:
     """Read every state file of a store; a damaged file gives a note and never an error."""
     found = ConfigTables()
     topics = store.config(TOPICS, TopicTable.decode)
@@ -94,15 +94,12 @@ def read_config(store: Opened) -> ConfigTables:
         offsets = store.config(name, ConsumerOffsets.decode)
         found.notes += _notes(offsets)
         if offsets.value is not None:
-            for key, queues in offsets.value.offsets.items():
+            for key, queues in offsets.value.by_queue().items():
                 found.offsets.setdefault(key, {}).update(queues)
-            for key, offset in (offsets.value.lmq_offsets or {}).items():
-                # A light queue is queue 0 of its own topic.
-                found.offsets.setdefault(key, {})[0] = offset
     return found
 
 
-def has_light_queues(store: Opened) -> bool:
+def has_light_queues(store: StoreView) -> bool:
     """Tell whether a broker with enableLmq, which needs enableMultiDispatch, had the store."""
     return store.paths.config_file(LMQ_OFFSETS).is_file()
 
@@ -123,7 +120,7 @@ class LostFile(NamedTuple):
     effect: str
 
 
-def lost_files(store: Opened) -> list[LostFile]:
+def lost_files(store: StoreView) -> list[LostFile]:
     """Return the state files that are missing, with or without a .bak in their place.
 
     A file that exists and cannot be read counts as damage, not as lost; see
@@ -143,7 +140,7 @@ def lost_files(store: Opened) -> list[LostFile]:
     return [*found, *_without_trace(store, nothing_left)]
 
 
-def _without_trace(store: Opened, missing: set[str]) -> list[LostFile]:
+def _without_trace(store: StoreView, missing: set[str]) -> list[LostFile]:
     """Return the missing files whose former existence the rest of the store shows."""
     found: list[LostFile] = []
     groups = _groups_online(store)
@@ -171,7 +168,7 @@ def _without_trace(store: Opened, missing: set[str]) -> list[LostFile]:
     return found
 
 
-def _groups_online(store: Opened) -> list[str]:
+def _groups_online(store: StoreView) -> list[str]:
     """Return the groups that had a consumer, because a broker made their retry topics."""
     read = store.config(TOPICS, TopicTable.decode)
     listed = read.value.topics if read.value is not None else ()
@@ -180,7 +177,7 @@ def _groups_online(store: Opened) -> list[str]:
     return sorted(groups - BUILT_IN_GROUPS)
 
 
-def _has_entries(store: Opened, topic: str) -> bool:
+def _has_entries(store: StoreView, topic: str) -> bool:
     return any(store.queue(*key).max_offset > 0 for key in store.queues() if key[0] == topic)
 
 

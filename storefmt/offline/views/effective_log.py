@@ -15,7 +15,7 @@ from typing import NamedTuple
 from storefmt.formats.message import Record
 from storefmt.offline.views.info import dispatched_end
 from storefmt.offline.views.log_scan import Damage, End, LogItem, walk_file
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import FileSpan
 
 ProgressCall = Callable[[int, int], None]
@@ -44,7 +44,7 @@ class EffectiveLog:
         tail_from: damage in the last file from this log offset on is the tail.
     """
 
-    def __init__(self, store: Opened) -> None:
+    def __init__(self, store: StoreView) -> None:
         self._store = store
         self.files: list[tuple[int, FileSpan]] = []
         self.doubles: list[FileSpan] = []

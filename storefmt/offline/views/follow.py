@@ -5,11 +5,12 @@
 
 Rule: nothing is locked or kept open between polls. Bytes that are not a complete record may be a
 record that the broker is writing, so ``poll`` waits for them. Only when complete records lie
-behind them, they are reported as ``Skipped`` and passed over. Files that retention deletes are
+behind them, they are reported as ``SkippedBytes`` and passed over. Files that retention deletes are
 reported and passed over in the same way.
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -25,7 +26,7 @@ POLLS_TO_WAIT: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FollowedRecord:
     """A record with its real position: file name and log offset."""
 
     file: str
@@ -34,7 +35,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedBytes:
     """Bytes of the log that were passed over, and why."""
 
     log_offset: int
@@ -55,7 +56,7 @@ class Follower:
         self.log_offset = log_offset
         self._waited = 0
 
-    def poll(self) -> Iterator[Found | Skipped]:
+    def poll(self) -> Iterator[FollowedRecord | SkippedBytes]:
         """Yield the records that were written since the last poll.
 
         Raises:
@@ -86,7 +87,7 @@ class Follower:
             return True
         return self.log_offset >= (parse_log_file_name(path.name) or 0) + size
 
-    def _file(self) -> tuple[Path | None, Skipped | None]:
+    def _file(self) -> tuple[Path | None, SkippedBytes | None]:
         """Return the file at the position, and the gap before the next file if there is none."""
         try:
             found = sorted(
@@ -110,12 +111,13 @@ class Follower:
             return None, None
         start, path = later[0]
         size = start - self.log_offset
-        return path, Skipped(self.log_offset, size, f"{size} bytes of log are in no file any more")
+        return path, SkippedBytes(
+            self.log_offset, size, f"{size} bytes of log are in no file any more"
+        )
 
-    def _read(self, path: Path) -> Iterator[Found | Skipped]:
+    def _read(self, path: Path) -> Iterator[FollowedRecord | SkippedBytes]:
         base = parse_log_file_name(path.name) or 0
-        file = StoreFile(path)
-        try:
+        with closing(StoreFile(path)) as file:
             for pos, item in walk_file(file, base=base, start=self.log_offset - base):
                 if isinstance(item, Blank):
                     self.log_offset = base + file.size
@@ -124,16 +126,14 @@ class Follower:
                         return
                     self.log_offset = base + pos + item.size
                     self._waited = 0
-                    yield Found(path.name, base + pos, item)
+                    yield FollowedRecord(path.name, base + pos, item)
                 elif isinstance(item, Damage):
                     if not self._give_up(file, item):
                         return
                     self.log_offset = base + item.pos + item.size
-                    yield Skipped(base + item.pos, item.size, str(item.error))
+                    yield SkippedBytes(base + item.pos, item.size, str(item.error))
                 else:
                     return
-        finally:
-            file.close()
 
     def _give_up(self, file: StoreFile, damage: Damage) -> bool:
         behind = damage.pos + damage.size

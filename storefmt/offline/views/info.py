@@ -15,8 +15,8 @@ from storefmt.formats.message import Record
 from storefmt.offline.views.config import ConfigTables
 from storefmt.offline.views.geometry import Geometry
 from storefmt.offline.views.log_scan import Blank, Damage, last_record, walk_file
-from storefmt.offline.views.opened import Opened
 from storefmt.offline.views.queues import QueueView
+from storefmt.offline.views.store_view import StoreView
 from storefmt.offline.views.tree import V5_MARKS, FileSpan
 from storefmt.store_file import StoreFile
 
@@ -108,17 +108,18 @@ class FileView:
     end_reason: str = ""
 
 
-def store_info(store: Opened, config: ConfigTables) -> StoreInfo:
+def store_info(store: StoreView, config: ConfigTables) -> StoreInfo:
     """Return the summary of a store.
 
     Raises:
         StoreError: a file cannot be read.
     """
-    queues = [_queue_info(store.queue(*key)) for key in store.queues()]
+    views = [store.queue(*key) for key in store.queues()]
+    queues = [QueueInfo(v.topic, v.queue_id, v.min_offset, v.max_offset) for v in views]
     checkpoint, notes = _checkpoint(store)
     last = store.log.last[2] if store.log.last else None
     first = store.log.first
-    dispatched = max((dispatched_end(store.queue(*key)) for key in store.queues()), default=0)
+    dispatched = max(map(dispatched_end, views), default=0)
     spans = _all_spans(store)
     if store.aborted:
         notes.append("abort file: a broker runs on this store, or it was killed")
@@ -149,7 +150,7 @@ def store_info(store: Opened, config: ConfigTables) -> StoreInfo:
     )
 
 
-def store_files(store: Opened) -> Iterator[FileView]:
+def store_files(store: StoreView) -> Iterator[FileView]:
     """Yield every file of the store: log, queues, ext, index, config, the rest, strangers.
 
     The kind of a file in another directory of the store is the name of that directory.
@@ -159,7 +160,7 @@ def store_files(store: Opened) -> Iterator[FileView]:
     yield from other_files(store)
 
 
-def other_files(store: Opened) -> Iterator[FileView]:
+def other_files(store: StoreView) -> Iterator[FileView]:
     """Yield every file that is not a commit log file."""
     for key in store.queues():
         view = store.queue(*key)
@@ -188,7 +189,7 @@ def other_files(store: Opened) -> Iterator[FileView]:
         yield FileView("stranger", tree.name(stranger.path), stranger.size)
 
 
-def log_file(store: Opened, span: FileSpan) -> FileView:
+def log_file(store: StoreView, span: FileSpan) -> FileView:
     """Return what one commit log file covers, from its first and its last record."""
     file, base = store.log.open(span), store.log.base(span)
     data_end = file.data_end()
@@ -224,7 +225,7 @@ def _end_reason(file: StoreFile, base: int, pos: int) -> str:
     return "zero"
 
 
-def group_infos(store: Opened, config: ConfigTables) -> list[GroupInfo]:
+def group_infos(store: StoreView, config: ConfigTables) -> list[GroupInfo]:
     """Return the position of each group of ``config``; a missing queue counts as empty."""
     found = []
     for (topic, group), offsets in sorted(config.offsets.items()):
@@ -247,7 +248,7 @@ def dispatched_end(view: QueueView) -> int:
     return 0
 
 
-def _producers(store: Opened) -> list[str]:
+def _producers(store: StoreView) -> list[str]:
     found = set()
     for key in store.queues()[:PRODUCER_QUEUES_MAX]:
         view = store.queue(*key)
@@ -262,7 +263,7 @@ def _producers(store: Opened) -> list[str]:
     return sorted(found)
 
 
-def _checkpoint(store: Opened) -> tuple[tuple[int, int, int] | None, list[str]]:
+def _checkpoint(store: StoreView) -> tuple[tuple[int, int, int] | None, list[str]]:
     try:
         found = store.checkpoint()
     except StoreError as error:
@@ -272,18 +273,14 @@ def _checkpoint(store: Opened) -> tuple[tuple[int, int, int] | None, list[str]]:
     return (found.physic_ms, found.logics_ms, found.index_ms), []
 
 
-def _queue_info(view: QueueView) -> QueueInfo:
-    return QueueInfo(view.topic, view.queue_id, view.min_offset, view.max_offset)
-
-
-def _all_spans(store: Opened) -> list[FileSpan]:
+def _all_spans(store: StoreView) -> list[FileSpan]:
     tree = store.tree
     rows = [*tree.queues.values(), *tree.ext.values(), *tree.batch_queues.values()]
     rows += tree.below.values()
     return [*tree.log, *tree.index, *tree.config, *tree.other, *(s for row in rows for s in row)]
 
 
-def _queue_file(store: Opened, view: QueueView, span: FileSpan) -> FileView:
+def _queue_file(store: StoreView, view: QueueView, span: FileSpan) -> FileView:
     low, high = view.range_of(span)
     return FileView(
         "consumequeue",
@@ -292,19 +289,21 @@ def _queue_file(store: Opened, view: QueueView, span: FileSpan) -> FileView:
         low,
         high,
         fill_size=(high - low) * ENTRY_SIZE,
-        first_ms=_time_of(store, view, low) if high > low else 0,
-        last_ms=_time_of(store, view, high - 1) if high > low else 0,
+        first_ms=time_of(store, view, low) if high > low else 0,
+        last_ms=time_of(store, view, high - 1) if high > low else 0,
     )
 
 
-def _time_of(store: Opened, view: QueueView, queue_offset: int) -> int:
+def time_of(store: StoreView, view: QueueView, queue_offset: int) -> int:
+    """Return the store time (ms) of the message with a queue offset; 0 if it cannot be read.
+
+    The entry points before the log, is a filler or is damaged; ``verify`` says why.
+    """
     try:
-        record = store.log.record_at(view.entry(queue_offset).log_offset, check_crc=False)
+        return store.log.record_at(view.entry(queue_offset).log_offset, check_crc=False).store_ms
     except StoreError:
-        # The record is expired, lost or damaged, so there is no time to show; verify says why.
         return 0
-    return record.store_ms
 
 
-def _plain(store: Opened, kind: str, span: FileSpan) -> FileView:
+def _plain(store: StoreView, kind: str, span: FileSpan) -> FileView:
     return FileView(kind, store.span_name(span), span.size, fill_size=span.size)

@@ -158,28 +158,31 @@ class LogView:
             NotInStore: the log does not reach there, or nothing was written there.
             RecordDamaged: no whole record starts there.
         """
-        number = bisect_right(self._places, log_offset, key=lambda place: place[0]) - 1
-        if number >= 0:
-            base, span = self._places[number]
-            if log_offset < base + span.size:
-                return self._record_in(span, log_offset - base, base, check_crc)
+        place = self.file_at(log_offset)
+        if place is not None:
+            base, span = place
+            return self._record_in(span, log_offset - base, base, check_crc)
         raise NotInStore(
             f"log offset {log_offset} is in none of {len(self.spans)} files, they hold "
             f"{self.min_offset} to {self.end}; take one from `store log` or `store queue`"
         )
 
-    def has_file(self, log_offset: int) -> bool:
-        """Return whether a file exists that contains the byte at ``log_offset``."""
+    def file_at(self, log_offset: int) -> tuple[int, FileSpan] | None:
+        """Return the file whose records lie at a log offset, after the offset of its first byte."""
         number = bisect_right(self._places, log_offset, key=lambda place: place[0]) - 1
         if number < 0:
-            return False
+            return None
         base, span = self._places[number]
-        return log_offset < base + span.size
+        return (base, span) if log_offset < base + span.size else None
+
+    def has_file(self, log_offset: int) -> bool:
+        """Return whether a file exists that contains the byte at ``log_offset``."""
+        return self.file_at(log_offset) is not None
 
     def file_holding(self, log_offset: int) -> str:
         """Return the name of the file whose records lie at ``log_offset``; empty for none."""
-        number = bisect_right(self._places, log_offset, key=lambda place: place[0]) - 1
-        return self._places[number][1].path.name if number >= 0 else ""
+        place = self.file_at(log_offset)
+        return "" if place is None else place[1].path.name
 
     def file_name_at(self, log_offset: int) -> str:
         """Return the name (20 digits) of the file that holds, or should hold, an offset."""

@@ -15,12 +15,12 @@ from storefmt.errors import BadCall, NotInStore, RecordDamaged, StoreError
 from storefmt.formats.message import Record
 from storefmt.formats.msgid import parse_offset_id
 from storefmt.names import TopicKind, kind_of
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 
 TIME_MAX_MS = (1 << 63) - 1
 
 
-def find_message(store: Opened, message_id: str) -> Record:
+def find_message(store: StoreView, message_id: str) -> Record:
     """Return the message with an offset id or a unique key (hex of either case).
 
     Where several records have the unique key (delayed, retried, transactional), the first
@@ -49,7 +49,7 @@ def find_message(store: Opened, message_id: str) -> Record:
 
 
 def query_key(
-    store: Opened,
+    store: StoreView,
     topic: str,
     key: str,
     *,
@@ -80,7 +80,7 @@ def query_key(
             continue
         covered.append((header.begin_log_offset, header.end_log_offset))
         for log_offset in offsets:
-            record = readable(store, log_offset)
+            record = record_or_none(store, log_offset)
             if record is not None and _matches(record, topic, key, begin_ms, end_ms):
                 found.setdefault(log_offset, record)
         if len(found) >= count_max and not scan:
@@ -94,34 +94,34 @@ def query_key(
     return [found[log_offset] for log_offset in newest]
 
 
-def by_offset_id(store: Opened, message_id: str) -> Record | None:
+def by_offset_id(store: StoreView, message_id: str) -> Record | None:
     """Return the record that an offset id names; None if there is none in this store."""
     try:
         store_host, log_offset = parse_offset_id(message_id)
     except BadCall:
         return None
-    record = readable(store, log_offset)
+    record = record_or_none(store, log_offset)
     return record if record is not None and record.store_host == store_host else None
 
 
-def _topics(store: Opened) -> list[str]:
+def _topics(store: StoreView) -> list[str]:
     return sorted({topic for topic, _ in store.queues()})
 
 
-def _scan(store: Opened, unique_key: str) -> Iterator[Record]:
+def _scan(store: StoreView, unique_key: str) -> Iterator[Record]:
     raw = unique_key.encode("utf-8", "replace")
     for record in _records(store, None, None):
         if raw in record.properties_raw and record.unique_key == unique_key:
             yield record
 
 
-def _records(store: Opened, start: int | None, end: int | None) -> Iterator[Record]:
+def _records(store: StoreView, start: int | None, end: int | None) -> Iterator[Record]:
     for _, _, item in store.log.located_items(start, end, check_crc=False):
         if isinstance(item, Record):
             yield item
 
 
-def gaps(store: Opened, covered: list[tuple[int, int]]) -> Iterator[tuple[int, int | None]]:
+def gaps(store: StoreView, covered: list[tuple[int, int]]) -> Iterator[tuple[int, int | None]]:
     """Yield the ranges of the log that lie in no index file; the last one is open.
 
     Args:
@@ -133,13 +133,13 @@ def gaps(store: Opened, covered: list[tuple[int, int]]) -> Iterator[tuple[int, i
             yield at, first
         if last >= at:
             # Behind the record itself: a reader that begins at a record need not search.
-            record = readable(store, last)
+            record = record_or_none(store, last)
             at = last + (record.size if record is not None else 1)
     if at < store.log.last_end:
         yield at, None
 
 
-def readable(store: Opened, log_offset: int) -> Record | None:
+def record_or_none(store: StoreView, log_offset: int) -> Record | None:
     """Return the record at a log offset, None if there is no complete record."""
     try:
         return store.log.record_at(log_offset)

@@ -1,7 +1,7 @@
 """Finds the queue entry of each record in one pass over the log, and marks the entries found.
 
     record (topic, queue, k) ──> entry k of the queue points back at it   mark k
-                             └─> it does not                              keep ``Expected``
+                             └─> it does not                              keep ``ExpectedEntry``
 
 Rule: memory is bounded: one bit for each entry, a few windows of queues, and at most
 ``EXPECTED_MAX`` records without an entry, one by one; more of them are only counted.
@@ -19,8 +19,8 @@ from storefmt.dispatch.record_entries import copy_offsets
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, CqEntry
 from storefmt.formats.message import Record
 from storefmt.offline.views.config import has_light_queues
-from storefmt.offline.views.opened import LocatedRecord, Opened
 from storefmt.offline.views.queues import QueueView
+from storefmt.offline.views.store_view import LocatedRecord, StoreView
 from storefmt.offline.views.tree import FileSpan, QueueKey
 
 EXPECTED_MAX: Final = 50_000
@@ -28,7 +28,7 @@ _WINDOW_ENTRIES: Final = 512
 _WINDOWS_MAX: Final = 1024
 
 
-class Expected(NamedTuple):
+class ExpectedEntry(NamedTuple):
     """An entry that a record should have.
 
     Attributes:
@@ -58,7 +58,7 @@ class Expected(NamedTuple):
 class Overflow:
     """Records of one queue without their entry, beyond those kept one by one."""
 
-    first: Expected
+    first: ExpectedEntry
     count: int = 0
 
 
@@ -98,12 +98,12 @@ class Marks:
 class Matching:
     """Looks up the entry of each record and remembers which entries have a record."""
 
-    def __init__(self, store: Opened) -> None:
+    def __init__(self, store: StoreView) -> None:
         self.store = store
         self._makes_copies = has_light_queues(store)
         self.marks: dict[QueueKey, Marks] = {}
-        self.by_entry: dict[tuple[str, int, int], Expected] = {}
-        self.by_log: dict[int, Expected] = {}
+        self.by_entry: dict[tuple[str, int, int], ExpectedEntry] = {}
+        self.by_log: dict[int, ExpectedEntry] = {}
         self.overflow: dict[QueueKey, Overflow] = {}
         self._windows: OrderedDict[tuple[FileSpan, int], bytes] = OrderedDict()
         self._views: dict[QueueKey, QueueView | None] = {}
@@ -117,7 +117,7 @@ class Matching:
                 self.marks[key] = Marks(found)
         return self._views[key]
 
-    def match(self, expected: Expected) -> CqEntry | None:
+    def match(self, expected: ExpectedEntry) -> CqEntry | None:
         """Return the entry of a record and mark it; None, and remember the record, if none."""
         key = expected.key
         view = self.view(key)
@@ -129,7 +129,7 @@ class Matching:
             self._remember(expected)
         return None
 
-    def _is_copy_missing(self, expected: Expected, entry: CqEntry | None) -> bool:
+    def _is_copy_missing(self, expected: ExpectedEntry, entry: CqEntry | None) -> bool:
         """Tell whether a copy should have an entry; ``entry`` is the one in its place.
 
         It should if the rebuild would make one, see ``is_copy_believed``: an entry of an earlier
@@ -139,13 +139,13 @@ class Matching:
         is_again = is_again and entry is not None and entry.size > 0 and not entry.is_filler
         return self._makes_copies and not is_again
 
-    def forget(self, expected: Expected) -> None:
+    def forget(self, expected: ExpectedEntry) -> None:
         """Forget a record whose missing entry has been explained."""
         self.by_entry.pop((*expected.key, expected.queue_offset), None)
         if self.by_log.get(expected.log_offset) is expected:
             del self.by_log[expected.log_offset]
 
-    def _remember(self, expected: Expected) -> None:
+    def _remember(self, expected: ExpectedEntry) -> None:
         if len(self.by_entry) >= EXPECTED_MAX:
             # The body is not needed any more; the first record stands for the others.
             self.overflow.setdefault(expected.key, Overflow(expected)).count += 1
@@ -179,7 +179,7 @@ class Matching:
         return data
 
 
-def is_entry_of(entry: CqEntry, expected: Expected) -> bool:
+def is_entry_of(entry: CqEntry, expected: ExpectedEntry) -> bool:
     """Return whether ``entry`` is the one that is expected; a filler never is."""
     return entry.log_offset == expected.log_offset and entry.size > 0 and not entry.is_filler
 

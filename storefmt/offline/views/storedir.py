@@ -25,10 +25,10 @@ from storefmt.offline.views.info import (
     store_info,
 )
 from storefmt.offline.views.log_scan import LogItem
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 
 
-class StoreDir(Opened):
+class StoreDir(StoreView):
     """One store directory, opened read-only with ``StoreDir.open(path)``."""
 
     def records(self, start: int | None = None, end: int | None = None) -> Iterator[LogItem]:

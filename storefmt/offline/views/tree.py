@@ -181,9 +181,7 @@ def _entries(directory: Path) -> Sequence[_Entry]:
             return sorted(directory.iterdir())
         with os.scandir(directory) as entries:
             return sorted(entries, key=lambda entry: entry.name)
-    except FileNotFoundError:
-        return []
-    except NotADirectoryError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
         raise StoreError(f"{directory}: {error.strerror}; list it as its owner") from error

@@ -22,8 +22,12 @@ from remoting.bodies.tables import GetConsumerListByGroupResponseBody
 from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.header import Header
-from remoting.headers import ConsumeMessageDirectlyResult as ConsumeDirectly
-from remoting.headers import GetConsumerRunningInfo, GetConsumerStatus, ResetOffset
+from remoting.headers import (
+    ConsumeMessageDirectly,
+    GetConsumerRunningInfo,
+    GetConsumerStatus,
+    ResetOffset,
+)
 from tests.mqclient.fake import FakeServer, record, serving
 from tests.waiting import until
 
@@ -107,7 +111,7 @@ async def test_a_reset_moves_the_queues_it_names_and_begins_them_anew(
 
 async def test_one_message_is_consumed_directly() -> None:
     async with consuming_both_queues() as (_, client, _):
-        header = ConsumeDirectly(
+        header = ConsumeMessageDirectly(
             consumer_group="G", client_id=client.client_id, msg_id="", broker_name="broker-0"
         )
         code = RequestCode.CONSUME_MESSAGE_DIRECTLY

@@ -15,9 +15,9 @@ from pipeline.jobs import duplicates, grep, lag, rewind, stats, timeline, trace
 from pipeline.jobs.diff import diff_local
 from pipeline.jobs.extract import extract_local
 from storefmt.formats.message import Record
-from storefmt.offline.analyse.rewind import moves_to
+from storefmt.offline.analyse.record_counts import By, with_empty_spans
+from storefmt.offline.analyse.rewind import rewinds_to
 from storefmt.offline.analyse.stats import count_records
-from storefmt.offline.analyse.tally import By, filled
 from storefmt.offline.analyse.trace import trace as trace_store
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
@@ -108,7 +108,7 @@ def test_spans_are_those_of_store_timeline(stores: dict[str, Path]) -> None:
     def expected(store: StoreDir) -> list[tuple[int, int]]:
         tallies = count_records(store, By.TIME, bucket_ms=HOUR_MS, columns=False)
         by_start = {int(start or 0): tally for (start, *_), tally in tallies.items()}
-        return [(start, tally.count) for start, tally in filled(by_start, HOUR_MS)]
+        return [(start, tally.count) for start, tally in with_empty_spans(by_start, HOUR_MS)]
 
     assert_same(of_log(stores), found, expected)
 
@@ -165,7 +165,7 @@ def test_lag_is_that_of_store_offsets(stores: dict[str, Path]) -> None:
 
 def test_moves_are_those_of_the_store(stores: dict[str, Path]) -> None:
     def expected(store: StoreDir) -> list[tuple[object, ...]]:
-        moves = moves_to(store, store.group_offsets(), TO_MS)
+        moves = rewinds_to(store, store.group_offsets(), TO_MS)
         return sorted((m.group, m.topic, m.queue_id, m.target, m.replayed, m.size) for m in moves)
 
     names = ("group", "topic", "queue_id", "target", "replayed", "bytes")

@@ -1,9 +1,11 @@
 """Peers for the loopback tests: servers that answer oddly, clients that behave badly."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import TypeVar
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
 
+from remoting.aio.client import RemotingClient
 from remoting.aio.server import RemotingServer, ServerConn
 from remoting.command import Command
 from remoting.frame import FrameReader, RawFrame, decode_frame
@@ -39,6 +41,7 @@ class Desk:
         self.closed: list[ServerConn] = []
         self.conns: list[ServerConn] = []
         self._answer = answer
+        self._peers: list[asyncio.StreamWriter] = []
         self.server = RemotingServer(
             on_frame=self._on_frame,
             on_close=self.closed.append,
@@ -60,11 +63,28 @@ class Desk:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        for writer in self._peers:
+            writer.close()
         await self.server.stop()
 
     async def plain_peer(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Connect without any of our code."""
-        return await asyncio.open_connection("127.0.0.1", self.port)
+        """Connect without any of our code; the end of the desk closes the connection."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        self._peers.append(writer)
+        return reader, writer
+
+
+@asynccontextmanager
+async def served(
+    answer: Callable[[ServerConn, Command], None], **options: Any
+) -> AsyncIterator[tuple[Desk, RemotingClient]]:
+    """Run a server and a client with these options; both are closed in the end."""
+    async with Desk(answer) as desk:
+        client = RemotingClient(**options)
+        try:
+            yield desk, client
+        finally:
+            await client.close()
 
 
 def echo(conn: ServerConn, request: Command) -> None:

@@ -13,7 +13,7 @@ from remoting.command import Command
 from remoting.errors import BadCall, ConnectFailed, ConnectionLost, RemotingError, RequestTimedOut
 from remoting.frame import encode_frame
 from tests.ports import free_ports
-from tests.remoting.aio.peers import Desk, echo
+from tests.remoting.aio.peers import echo, served
 from tests.waiting import until
 
 ASK = 34
@@ -30,11 +30,9 @@ async def test_concurrent_requests_share_a_connection(serialize: SerializeType) 
         answer = await client.invoke(address, request)
         assert (answer.body, answer.serialize) == (request.body, serialize)
 
-    async with Desk(echo) as desk:
-        client = RemotingClient()
+    async with served(echo) as (desk, client):
         await asyncio.gather(*[ask(client, desk.address, number) for number in range(300)])
         assert len(desk.conns) == 1
-        await client.close()
 
 
 async def test_answers_may_come_in_any_order() -> None:
@@ -46,8 +44,7 @@ async def test_answers_may_come_in_any_order() -> None:
             for one in reversed(waiting):
                 echo(conn, one)
 
-    async with Desk(backwards) as desk:
-        client = RemotingClient()
+    async with served(backwards) as (desk, client):
         answers = await asyncio.gather(
             *[
                 client.invoke(desk.address, Command(code=ASK, body=b"%d" % number))
@@ -55,35 +52,29 @@ async def test_answers_may_come_in_any_order() -> None:
             ]
         )
         assert [answer.body for answer in answers] == [b"%d" % number for number in range(20)]
-        await client.close()
 
 
 async def test_a_code_that_means_no_is_an_answer() -> None:
-    async with Desk(lambda conn, cmd: conn.send_command(cmd.response(17))) as desk:
-        client = RemotingClient()
+    async with served(lambda conn, cmd: conn.send_command(cmd.response(17))) as (desk, client):
         assert (await client.invoke(desk.address, Command(code=ASK))).code == 17
-        await client.close()
 
 
 async def test_oneway_is_sent_and_not_waited_for() -> None:
     seen: list[Command] = []
 
-    async with Desk(lambda _, cmd: seen.append(cmd)) as desk:
-        client = RemotingClient()
+    async with served(lambda _, cmd: seen.append(cmd)) as (desk, client):
         for _ in range(3):
             await client.invoke_oneway(desk.address, Command.request(ASK, oneway=True))
         await until(lambda: len(seen) == 3)
         assert all(cmd.is_oneway for cmd in seen)
         with pytest.raises(BadCall, match="not marked oneway"):
             await client.invoke_oneway(desk.address, Command(code=ASK))
-        await client.close()
 
 
 async def test_no_answer_in_time_is_told_and_a_late_one_is_dropped() -> None:
     asked: list[tuple[ServerConn, Command]] = []
 
-    async with Desk(lambda conn, cmd: asked.append((conn, cmd))) as desk:
-        client = RemotingClient()
+    async with served(lambda conn, cmd: asked.append((conn, cmd))) as (desk, client):
         late = client.invoke(desk.address, Command(code=ASK, body=b"2"), timeout_s=60)
         slow = asyncio.create_task(late)
         await until(lambda: len(asked) == 1)
@@ -95,12 +86,10 @@ async def test_no_answer_in_time_is_told_and_a_late_one_is_dropped() -> None:
             echo(conn, cmd)
             echo(conn, cmd)
         assert (await slow).body == b"2"
-        await client.close()
 
 
 async def test_a_shorter_deadline_does_not_wait_for_a_longer_one() -> None:
-    async with Desk(silent) as desk:
-        client = RemotingClient()
+    async with served(silent) as (desk, client):
         # With the connection made, only answers can be late.
         await client.invoke_oneway(desk.address, Command.request(1, oneway=True))
         long = asyncio.create_task(client.invoke(desk.address, Command(code=1), timeout_s=60))
@@ -154,8 +143,7 @@ async def test_a_lost_connection_fails_what_waits_and_the_next_request_connects_
         elif cmd.body:
             echo(conn, cmd)
 
-    async with Desk(answer) as desk:
-        client = RemotingClient()
+    async with served(answer) as (desk, client):
         results = await asyncio.gather(
             *[client.invoke(desk.address, Command(code=1, body=b)) for b in (b"", b"", b"bye")],
             return_exceptions=True,
@@ -164,16 +152,13 @@ async def test_a_lost_connection_fails_what_waits_and_the_next_request_connects_
         again = await client.invoke(desk.address, Command(code=1, body=b"again"))
         assert again.body == b"again"
         assert len(desk.conns) == 2
-        await client.close()
 
 
 @pytest.mark.parametrize("garbage", [b"\xff" * 16, b"\x00\x00\x00\x06\x00\x00\x00\x02{}"])
 async def test_a_server_that_sends_garbage_loses_the_connection(garbage: bytes) -> None:
-    async with Desk(lambda conn, _: conn.send(garbage)) as desk:
-        client = RemotingClient()
+    async with served(lambda conn, _: conn.send(garbage)) as (desk, client):
         with pytest.raises(ConnectionLost):
             await client.invoke(desk.address, Command(code=1))
-        await client.close()
 
 
 async def test_every_request_is_signed_anew() -> None:
@@ -183,14 +168,15 @@ async def test_every_request_is_signed_anew() -> None:
 
     signed: list[bool] = []
 
-    async with Desk(server) as desk:
-        client = RemotingClient(sign=lambda cmd: sign(cmd, "HFCTuser1", "secret1234"))
+    async with served(server, sign=lambda cmd: sign(cmd, "HFCTuser1", "secret1234")) as (
+        desk,
+        client,
+    ):
         request = Command(code=1, ext={"a": "1"}, body=b"x")
         await client.invoke(desk.address, request)
         request.ext["a"] = "2"
         await client.invoke(desk.address, request)
         assert signed == [True, True]
-        await client.close()
 
 
 async def test_the_observer_sees_every_exchange() -> None:
@@ -206,15 +192,13 @@ async def test_the_observer_sees_every_exchange() -> None:
         if cmd.code == 1:
             echo(conn, cmd)
 
-    async with Desk(server) as desk:
-        client = RemotingClient(on_exchange=observe)
+    async with served(server, on_exchange=observe) as (desk, client):
         await client.invoke(desk.address, Command(code=1))
         with pytest.raises(RequestTimedOut):
             await client.invoke(desk.address, Command(code=2), timeout_s=0.01)
         await client.invoke_oneway(desk.address, Command.request(3, oneway=True))
         with pytest.raises(ConnectFailed):
             await client.invoke(f"127.0.0.1:{free_ports(1)}", Command(code=4))
-        await client.close()
 
     assert seen == [(1, Command), (2, RequestTimedOut), (3, None), (4, ConnectFailed)]
 
@@ -246,24 +230,20 @@ async def test_a_server_that_does_not_read_stops_the_sender_and_not_the_clock() 
 
 
 async def test_a_cancelled_request_leaves_nothing_behind() -> None:
-    async with Desk(silent) as desk:
-        client = RemotingClient()
+    async with served(silent) as (desk, client):
         task = asyncio.create_task(client.invoke(desk.address, Command(code=1)))
         await until(lambda: bool(desk.conns))
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         assert [len(one.pending) for one in client._channels.values()] == [0]
-        await client.close()
 
 
 async def test_a_closed_client_says_so() -> None:
-    async with Desk(echo) as desk:
-        client = RemotingClient()
+    async with served(echo) as (desk, client):
         await client.close()
         with pytest.raises(BadCall, match="the client is closed"):
             await client.invoke(desk.address, Command(code=1))
-        await client.close()
 
 
 async def test_close_ends_attempts_to_connect() -> None:
@@ -277,13 +257,11 @@ async def test_close_ends_attempts_to_connect() -> None:
 
 
 async def test_what_cannot_be_encoded_is_told_and_the_connection_lives() -> None:
-    async with Desk(echo) as desk:
-        client = RemotingClient()
+    async with served(echo) as (desk, client):
         with pytest.raises(BadCall):
             await client.invoke(desk.address, Command(code=1, remark="\ud800"))
         await client.invoke(desk.address, Command(code=1))
         assert len(desk.conns) == 1
-        await client.close()
 
 
 async def test_an_answer_in_pieces_is_put_together() -> None:

@@ -5,11 +5,10 @@ from collections.abc import Awaitable
 
 import pytest
 
-from remoting.aio.client import RemotingClient
 from remoting.aio.server import ServerConn
 from remoting.codes import SerializeType
 from remoting.command import Command
-from tests.remoting.aio.peers import Desk, echo
+from tests.remoting.aio.peers import echo, served
 from tests.waiting import until
 
 
@@ -42,15 +41,13 @@ async def test_requests_of_the_server_are_answered_in_their_serialisation(
 
     asked: list[tuple[str, int]] = []
 
-    async with Desk(server) as desk:
-        client = RemotingClient(on_request=on_request)
+    async with served(server, on_request=on_request) as (desk, client):
         assert (await client.invoke(desk.address, Command(code=1, body=b"hi"))).body == b"hi"
         await until(lambda: bool(answers) and len(asked) == 2)
         assert asked == [(desk.address, 307), (desk.address, 40)]
         # The oneway request was not answered.
         [answer] = answers
         assert (answer.body, answer.opaque, answer.serialize) == (b"me", 0, serialize)
-        await client.close()
 
 
 async def test_a_request_of_the_server_that_cannot_be_handled_is_answered_with_code_1() -> None:
@@ -66,13 +63,11 @@ async def test_a_request_of_the_server_that_cannot_be_handled_is_answered_with_c
     def on_request(address: str, cmd: Command) -> Command:
         raise ZeroDivisionError(address)
 
-    async with Desk(server) as desk:
-        client = RemotingClient(on_request=on_request)
+    async with served(server, on_request=on_request) as (desk, client):
         await client.invoke(desk.address, Command(code=1))
         await until(lambda: bool(answers))
         assert answers[0].code == 1
         assert answers[0].remark == f"ZeroDivisionError: {desk.address}"
-        await client.close()
 
 
 async def test_requests_of_the_server_are_ignored_without_a_handler() -> None:
@@ -80,7 +75,5 @@ async def test_requests_of_the_server_are_ignored_without_a_handler() -> None:
         conn.send_command(Command(code=307, opaque=cmd.opaque))
         echo(conn, cmd)
 
-    async with Desk(server) as desk:
-        client = RemotingClient()
+    async with served(server) as (desk, client):
         assert (await client.invoke(desk.address, Command(code=1))).is_response
-        await client.close()

@@ -111,10 +111,9 @@ async def test_a_silent_peer_is_swept_and_does_not_keep_a_server_from_stopping(d
         served.server.sweep(0.0)
         served.server.sweep(121.0)
         assert len(served.closed) == 2
-        for reader, writer in peers:
+        for reader, _ in peers:
             with contextlib.suppress(ConnectionResetError):
                 assert await reader.read() == b""
-            writer.close()
         reader, writer = await served.plain_peer()
         writer.write(data)
         await until(lambda: len(list(served.server.connections)) == 1)
@@ -199,4 +198,3 @@ async def test_the_oldest_protocols_are_not_spoken() -> None:
             "127.0.0.1", served.port, ssl=context, server_hostname="x"
         )
         assert writer.get_extra_info("ssl_object").version() in ("TLSv1.2", "TLSv1.3")
-        writer.close()

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from remoting.aio.channel import WRITE_SIZE, Asking, Channel
+from remoting.aio.channel import WRITE_SIZE, Channel, FutureWaiter
 from remoting.aio.link import PAUSE_SIZE, Link, Outbox
 from remoting.command import Command
 from remoting.errors import BadFrame
@@ -102,7 +102,7 @@ async def test_requests_leave_while_the_client_makes_the_next_ones() -> None:
     frames = [encode_frame(Command(310, opaque=number, body=bytes(1_024))) for number in range(60)]
 
     for number, frame in enumerate(frames):
-        channel.post(number, frame, Asking(asyncio.get_running_loop().create_future()), 9e9)
+        channel.post(number, frame, FutureWaiter(asyncio.get_running_loop().create_future()), 9e9)
     early = [len(data) for data in transport.writes]
     outbox.flush()
 

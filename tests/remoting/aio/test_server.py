@@ -28,7 +28,6 @@ async def test_pipelined_requests_are_answered_in_order() -> None:
         writer.write(b"".join(request(number) for number in range(500)))
         answers = await read_commands(reader, 500)
         assert [answer.opaque for answer in answers] == list(range(500))
-        writer.close()
 
 
 async def test_each_answer_is_in_the_serialisation_of_its_request() -> None:
@@ -39,7 +38,6 @@ async def test_each_answer_is_in_the_serialisation_of_its_request() -> None:
             writer.write(encode_frame(cmd))
         answers = await read_commands(reader, 4)
         assert [answer.serialize for answer in answers] == [0, 1, 1, 0]
-        writer.close()
 
 
 async def test_all_frames_of_a_read_are_handled_before_one_write() -> None:
@@ -65,7 +63,6 @@ async def test_all_frames_of_a_read_are_handled_before_one_write() -> None:
         reader, writer = await desk.plain_peer()
         writer.write(b"".join(request(number) for number in range(20)))
         await read_commands(reader, 20)
-        writer.close()
 
     assert written == [0, 20]
 
@@ -80,7 +77,6 @@ def test_an_owner_may_flush_when_its_turn_is_over() -> None:
             reader, writer = await desk.plain_peer()
             writer.write(request(1))
             assert len(await read_commands(reader, 1)) == 1
-            writer.close()
 
     desk = Desk(answer)
     run(scene())
@@ -93,7 +89,6 @@ def test_server_that_starts_again_answers_though_its_first_loop_ended_within_a_t
             writer.write(request(1))
             async with asyncio.timeout(60):
                 answers = await read_commands(reader, 1)
-            writer.close()
         # The loop ends before the owner's turn flushes.
         desk.server.outbox.hold()
         return answers
@@ -152,7 +147,6 @@ async def test_requests_before_the_garbage_are_still_answered() -> None:
         writer.write(b"\xff" * 8)
         assert answer.opaque == 1
         assert await reader.read() == b""
-        writer.close()
 
 
 async def test_a_handler_that_raises_costs_its_connection_only() -> None:
@@ -167,7 +161,6 @@ async def test_a_handler_that_raises_costs_its_connection_only() -> None:
         data = await reader.read()
         assert data.count(b'"opaque":12') == 1
         assert b'"opaque":14' not in data
-        writer.close()
 
 
 async def test_a_peer_that_never_reads_is_paused_then_cut_and_others_go_on() -> None:
@@ -200,7 +193,6 @@ async def test_a_peer_that_never_reads_is_paused_then_cut_and_others_go_on() -> 
         await until(lambda: desk.closed == [conn])
         conn.send(b"dropped")
         deaf.close()
-        writer.close()
 
 
 async def test_requests_whose_answers_fill_the_socket_wait_for_the_reader() -> None:
@@ -218,7 +210,6 @@ async def test_requests_whose_answers_fill_the_socket_wait_for_the_reader() -> N
         assert len(handled) < 20
         answers = await read_commands(reader, 100)
         assert [answer.opaque for answer in answers] == handled == list(range(100))
-        writer.close()
 
 
 def test_a_slow_reader_gets_everything_and_is_read_again() -> None:
@@ -232,7 +223,6 @@ def test_a_slow_reader_gets_everything_and_is_read_again() -> None:
             await sender
             assert [len(answer.body) for answer in answers] == [len(body)] * 40
             assert not desk.conns[0].write_paused
-            writer.close()
 
     async def send_many(writer: asyncio.StreamWriter, count: int, body: bytes) -> None:
         for number in range(count):
@@ -260,7 +250,6 @@ async def test_connections_beyond_the_cap_are_told_busy_and_not_announced(limit:
         reader, writer = await desk.plain_peer()
         writer.write(request(2))
         await read_commands(reader, 1)
-        writer.close()
 
 
 async def test_an_address_that_is_not_let_in_is_closed_and_not_announced() -> None:
@@ -271,15 +260,13 @@ async def test_an_address_that_is_not_let_in_is_closed_and_not_announced() -> No
         return len(asked) > 1
 
     async with Desk(echo, may_connect=may_connect) as desk:  # type: ignore[arg-type]
-        reader, writer = await desk.plain_peer()
+        reader, _ = await desk.plain_peer()
         assert await reader.read() == b""
         other_reader, other = await desk.plain_peer()
         other.write(request(1))
         await read_commands(other_reader, 1)
         assert asked == ["127.0.0.1", "127.0.0.1"]
         assert desk.closed == []
-        writer.close()
-        other.close()
 
 
 async def test_stop_sends_what_is_queued_and_tells_once() -> None:

@@ -56,7 +56,6 @@ async def test_unfinished_frames_beyond_the_budget_close_who_holds_most(
         writer.write(encode_frame(Command(code=34, body=bytes(2 * MIB))))
         await read_commands(reader, 1)
         await until(lambda: budget.used_size == 0)
-        writer.close()
 
 
 async def test_unread_answers_are_charged_to_their_peer_and_released() -> None:
@@ -139,4 +138,3 @@ async def test_a_header_that_is_too_long_closes_before_its_bytes_come() -> None:
         assert await closed(reader)
         assert budget.used_size == 0
         assert len(desk.closed) == 1
-        writer.close()

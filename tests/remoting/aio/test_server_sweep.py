@@ -18,7 +18,7 @@ def request(opaque: int) -> bytes:
 
 async def test_sweep_closes_what_is_idle_and_keeps_what_moves() -> None:
     async with Desk(echo, idle_s=120) as desk:
-        reader, writer = await desk.plain_peer()
+        reader, _ = await desk.plain_peer()
         busy_reader, busy = await desk.plain_peer()
         await until(lambda: len(list(desk.server.connections)) == 2)
         desk.server.sweep(1_000.0)
@@ -31,8 +31,6 @@ async def test_sweep_closes_what_is_idle_and_keeps_what_moves() -> None:
         await until(lambda: len(list(desk.server.connections)) == 1)
         desk.server.sweep(1_240.0)
         assert await busy_reader.read() == b""
-        writer.close()
-        busy.close()
 
 
 async def test_sweep_keeps_a_slow_reader_as_long_as_it_takes_something() -> None:
@@ -54,7 +52,6 @@ async def test_sweep_keeps_a_slow_reader_as_long_as_it_takes_something() -> None
         desk.server.sweep(240.0)
         assert conn.is_closing or conn.unsent_size != left
         conn.abort()
-        writer.close()
 
 
 async def test_sweep_closes_a_frame_that_never_ends() -> None:
@@ -71,7 +68,6 @@ async def test_sweep_closes_a_frame_that_never_ends() -> None:
         assert desk.closed == []
         desk.server.sweep(59.0)
         assert await reader.read() == b""
-        writer.close()
 
 
 async def test_sweep_does_not_blame_a_connection_between_frames() -> None:
@@ -88,12 +84,11 @@ async def test_sweep_does_not_blame_a_connection_between_frames() -> None:
         assert not desk.conns[0].is_closing
         writer.write(request(2)[9:])
         await read_commands(reader, 1)
-        writer.close()
 
 
 async def test_sweep_closes_a_handshake_that_does_not_end_and_then_who_says_nothing() -> None:
     async with Desk(echo, tls=ServerTls(), partial_frame_s=30) as desk:  # type: ignore[arg-type]
-        silent_reader, silent = await desk.plain_peer()
+        silent_reader, _ = await desk.plain_peer()
         reader, writer = await desk.plain_peer()
         writer.write(b"\x16\x03\x01")
         await until(lambda: len(list(desk.server.connections)) == 2)
@@ -109,8 +104,6 @@ async def test_sweep_closes_a_handshake_that_does_not_end_and_then_who_says_noth
         desk.server.sweep(30.0)
         assert await silent_reader.read() == b""
         assert len(desk.closed) == 2
-        writer.close()
-        silent.close()
 
 
 async def test_time_of_a_handshake_begins_with_its_first_byte() -> None:
@@ -128,4 +121,3 @@ async def test_time_of_a_handshake_begins_with_its_first_byte() -> None:
         with contextlib.suppress(ConnectionResetError):
             assert await reader.read() == b""
         assert len(desk.closed) == 1
-        writer.close()

@@ -34,6 +34,11 @@ LATER = set(pop.__dict__) & set(headers.__all__) - {"Rpc"}
 """Headers of RocketMQ 5."""
 LATER_FIELDS = {"CreateTopic": {"attributes"}}
 """Fields that RocketMQ 5 added to headers of 4.9."""
+RENAMED = {
+    "SendMessageRequestHeaderV2": "SendMessageV2",
+    # The body of the answer has the other name.
+    "ConsumeMessageDirectlyResultRequestHeader": "ConsumeMessageDirectly",
+}
 NOT_READ = {"lo", "ns", "nsd", "oway"}
 """Fields that 5.4.0 inherits in every header, and that our servers have no use for."""
 NEVER_SENT = {
@@ -51,8 +56,8 @@ TEXT = st.text(
 
 
 def python_name(java_name: str) -> str:
-    if java_name == "SendMessageRequestHeaderV2":
-        return "SendMessageV2"
+    if java_name in RENAMED:
+        return RENAMED[java_name]
     for end, instead in (("RequestHeader", ""), ("ResponseHeader", "Response"), ("Header", "")):
         if java_name.endswith(end):
             return java_name.removesuffix(end) + instead

@@ -11,7 +11,7 @@ from mqclient.admin.admin import Admin
 from mqclient.errors import NoRoute
 from remoting.codes import RequestCode
 from remoting.command import Command
-from remoting.headers import ConsumeMessageDirectlyResult, GetConsumerRunningInfo
+from remoting.headers import ConsumeMessageDirectly, GetConsumerRunningInfo
 from remoting.receipt import decode_receipt
 from server.proxy.context import ALGORITHM, FAILED, signature_of
 from server.proxy.protocol.codes import (
@@ -450,9 +450,7 @@ async def test_a_broker_asks_a_client_for_its_threads_and_to_consume_a_message(d
                 desk.at.broker,
                 Command.request(
                     RequestCode.CONSUME_MESSAGE_DIRECTLY,
-                    ConsumeMessageDirectlyResult(
-                        consumer_group="G", client_id="c", msg_id=offset_id
-                    ),
+                    ConsumeMessageDirectly(consumer_group="G", client_id="c", msg_id=offset_id),
                 ),
             )
         )

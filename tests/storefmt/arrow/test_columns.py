@@ -13,7 +13,7 @@ from storefmt.arrow import columns  # noqa: E402
 from storefmt.errors import BadCall, DamageKind, RecordDamaged  # noqa: E402
 from storefmt.formats.hosts import address_text, port_of  # noqa: E402
 from storefmt.formats.message import Record, encode_record  # noqa: E402
-from storefmt.formats.scan import Damage, LogFile, LogItem, misplaced, scan_items  # noqa: E402
+from storefmt.formats.scan import Damage, LogFile, LogItem, offset_mismatch, scan_items  # noqa: E402
 from tests.storefmt.corpus import STORES  # noqa: E402
 from tests.storefmt.formats.test_message import SMALL  # noqa: E402
 
@@ -23,8 +23,8 @@ YEAR_1_MS, YEAR_10000_MS = -62_135_596_800_000, 253_402_300_800_000
 
 @pytest.fixture(autouse=True)
 def way(scan_way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scan and decode in one of the ways."""
-    monkeypatch.setattr(columns, "_way", columns.ways()[scan_way])
+    """Scan and decode in one of the kernels."""
+    monkeypatch.setattr(columns, "_kernel", columns.kernels()[scan_way])
 
 
 def row_of(record: Record, file: str) -> dict:
@@ -159,7 +159,7 @@ def test_record_larger_than_limit_and_window_is_a_batch_alone(tmp_path: Path) ->
 
 def test_log_of_many_windows_is_read_whole(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(columns, "WINDOW_SIZE", 8192)
-    monkeypatch.setattr(columns, "_way", columns._way._replace(window_size=4096))
+    monkeypatch.setattr(columns, "_kernel", columns._kernel._replace(window_size=4096))
     path = write_log(
         tmp_path,
         [{"body": bytes(number * 7 % 5000), "queue_offset": number} for number in range(99)],
@@ -224,7 +224,7 @@ def test_column_may_be_asked_for_twice(corpus) -> None:
 
 
 def test_batches_are_limited_in_rows_across_windows(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(columns, "_way", columns._way._replace(window_size=1000))
+    monkeypatch.setattr(columns, "_kernel", columns._kernel._replace(window_size=1000))
     path = write_log(tmp_path, [{"queue_offset": number} for number in range(100)])
 
     batches = list(columns.iter_batches([path], columns=EVERY, rows_max=33))
@@ -249,7 +249,7 @@ def walked(file: LogFile) -> Iterator[LogItem]:
     for item in scan_items(file.read, base=file.base, size=file.size, check_crc=False):
         if isinstance(item, Record):
             pos += item.size
-            yield misplaced(item, pos - item.size, base=file.base) or item
+            yield offset_mismatch(item, pos - item.size, base=file.base) or item
         else:
             pos += getattr(item, "size", 0)
             yield item

@@ -18,7 +18,7 @@ from tests.storefmt.broken import guarded_page  # noqa: E402
 from tests.storefmt.formats.test_message import SMALL  # noqa: E402
 from tests.storefmt.formats.test_scan_kernel import EDGES  # noqa: E402
 
-COMPILED = columns.ways().get("compiled")
+COMPILED = columns.kernels().get("compiled")
 pytestmark = pytest.mark.skipif(COMPILED is None, reason="the kernels are not built: `make kernel`")
 PAD = columns.PAD_SIZE
 

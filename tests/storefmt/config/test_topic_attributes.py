@@ -3,7 +3,7 @@
 import pytest
 
 from storefmt.config.tables import TopicConfig
-from storefmt.config.topic_attributes import altered
+from storefmt.config.topic_attributes import alter_attributes
 from storefmt.errors import BadCall
 
 FIFO = {"message.type": "FIFO"}
@@ -22,7 +22,7 @@ TYPES = "[UNSPECIFIED, MIXED, TRANSACTION, PRIORITY, FIFO, DELAY, NORMAL]"
 def test_what_a_request_says_is_done(
     current: dict[str, str], changes: str, after: dict[str, str]
 ) -> None:
-    assert altered(current, changes, is_new=not current) == after
+    assert alter_attributes(current, changes, is_new=not current) == after
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_cannot_be_done_is_refused_in_the_words_of_java(
     current: dict[str, str], is_new: bool, changes: str, text: str
 ) -> None:
     with pytest.raises(BadCall) as caught:
-        altered(current, changes, is_new=is_new)
+        alter_attributes(current, changes, is_new=is_new)
 
     assert str(caught.value) == text
 

@@ -10,9 +10,9 @@ from storefmt.formats.index import PAGE_SLOTS, IndexHeader
 from storefmt.formats.javahash import index_key_hash
 from storefmt.formats.sysflag import TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
 
-if "compiled" not in index_table.ways():
+if "compiled" not in index_table.kernels():
     pytest.skip("the index kernel is not built: `make kernel`", allow_module_level=True)
-PURE, COMPILED = index_table.ways()["pure"], index_table.ways()["compiled"]
+PURE, COMPILED = index_table.kernels()["pure"], index_table.kernels()["compiled"]
 
 KEYS = ("k1", "", "polygenelubricants", "ключ", "😀é", "\ud83d", "\udc00\ud83d", "x" * 300)
 TIMES = (0, -1, 1, 999, 1_700_000_000_000, 1_700_000_000_999, (1 << 63) - 1, -(1 << 63))
@@ -65,9 +65,9 @@ def test_records_give_the_same_rows() -> None:
 @pytest.mark.parametrize("slot_count", [1, 5, PAGE_SLOTS, PAGE_SLOTS + 1])
 def test_rows_give_the_same_file(slot_count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(50):
-        monkeypatch.setattr(index_table, "_way", PURE)
+        monkeypatch.setattr(index_table, "_kernel", PURE)
         plain = states_of(random.Random(number), slot_count)
-        monkeypatch.setattr(index_table, "_way", COMPILED)
+        monkeypatch.setattr(index_table, "_kernel", COMPILED)
         assert states_of(random.Random(number), slot_count) == plain
 
 

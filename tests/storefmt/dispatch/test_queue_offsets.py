@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from storefmt.dispatch.queue_offsets import fits_log, is_plausible, settled
+from storefmt.dispatch.queue_offsets import fits_log, is_plausible, settle_claim
 from storefmt.formats.message import RECORD_SIZE_MIN
 
 FAR = 1_000 * RECORD_SIZE_MIN
@@ -72,7 +72,7 @@ def test_next_record_decides(
 ) -> None:
     next_one = None if following is None else Record(following)
 
-    found = settled(Record(claimed), old(*entries), expected=expected, following=next_one)
+    found = settle_claim(Record(claimed), old(*entries), expected=expected, following=next_one)
 
     assert found == queue_offset
 

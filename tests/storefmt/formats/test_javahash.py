@@ -72,7 +72,7 @@ def test_environment_forces_the_plain_way(pure: str) -> None:
     program = (
         "from storefmt.dispatch import index_table\n"
         "from storefmt.formats import javahash\n"
-        "print(javahash._hash.__name__, index_table._way.add_rows.__name__)"
+        "print(javahash._hash.__name__, index_table._kernel.add_rows.__name__)"
     )
 
     done = python("-c", program, env={**os.environ, PURE: pure})

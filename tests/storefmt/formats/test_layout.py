@@ -34,7 +34,7 @@ def test_every_field_is_explained_and_named_once() -> None:
     for found in layout.LAYOUTS:
         names = [field.name for field in found.fields]
         assert len(names) == len(set(names))
-        assert all(field.doc or field.kind is layout.Kind.BYTES for field in found.fields)
+        assert all(field.doc or field.kind is layout.BYTES for field in found.fields)
 
 
 def test_spans_lie_one_after_the_other() -> None:
@@ -59,3 +59,20 @@ def test_spans_of_cut_bytes_name_the_field() -> None:
 def test_layout_with_variable_fields_has_no_struct() -> None:
     with pytest.raises(TypeError, match="body has no fixed width"):
         layout.MESSAGE.struct()
+
+
+@pytest.mark.parametrize("v6", [0, 0x10, 0x20, 0x30])
+def test_numpy_reads_what_the_struct_reads(v6: int) -> None:
+    numpy = pytest.importorskip("numpy")
+    for found in (layout.MESSAGE.part("body_size"), layout.INDEX_ENTRY, layout.TIMER_UNIT):
+        dtype = numpy.dtype(found.numpy_fields(v6=v6))
+        data = bytes(range(dtype.itemsize))
+        (row,) = numpy.frombuffer(data, dtype)
+
+        assert dtype.itemsize == found.struct(v6=v6).size
+        for field, value in zip(found.fields, found.struct(v6=v6).unpack(data), strict=True):
+            if field.kind is layout.HOST:
+                assert row[field.name].tobytes() == value[:-4]
+                assert row[f"{field.name}_port"] == int.from_bytes(value[-4:], "big", signed=True)
+            else:
+                assert row[field.name] == value

@@ -1,9 +1,15 @@
-"""Golden stores by one name, and a look at a directory that shows any change to it."""
+"""Golden stores by one name, what the tools make of a store, and a look that shows any change."""
 
 import hashlib
 import os
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from storefmt.offline import Report, StoreDir, verify
+from storefmt.offline.output_dir import OutputDirectory
+from storefmt.offline.repair.rebuild import RebuildResult, StoreShape, rebuild
+from storefmt.offline.repair.repair import RepairResult, repair
 from tests.golden import Golden
 
 HEALTHY = (
@@ -35,6 +41,24 @@ def store_of(golden: Golden, name: str) -> Path:
     """Return a private copy of a store; ``slave/master`` is a member of a family."""
     family, _, member = name.rpartition("/")
     return golden.family(family, member) if family else golden.store(name)
+
+
+def report_of(path: Path, **options: Any) -> Report:
+    """Verify a store; the time it took is left out, so that reports can be compared."""
+    with StoreDir.open(path) as store:
+        return replace(verify(store, **options), seconds=0.0)
+
+
+def repaired(path: Path, out: Path) -> RepairResult:
+    """Repair a store into a new directory."""
+    with StoreDir.open(path) as store:
+        return repair(store, OutputDirectory.make(out, source=path))
+
+
+def rebuilt(path: Path, out: Path, shape: StoreShape | None = None) -> RebuildResult:
+    """Rebuild the queues and the index of a store in a new directory."""
+    with StoreDir.open(path) as store:
+        return rebuild(store, OutputDirectory.make(out, source=path), shape=shape)
 
 
 def state_of(directory: Path) -> dict[str, tuple[int, int, str]]:

@@ -9,11 +9,11 @@ from storefmt.errors import NotAStore
 from storefmt.formats.message import Record
 from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.carve import CarvedLog, Carver, files_to_carve
-from storefmt.offline.repair.repair import Repaired, repair
+from storefmt.offline.repair.repair import RepairResult
 from storefmt.offline.verify.findings import Severity
-from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir
 from storefmt.offline.views.tree import read_tree
+from tests.storefmt.offline.stores import repaired, report_of
 from tests.storefmt.vectors import raft_records, unpack
 
 
@@ -44,8 +44,7 @@ def test_directory_without_a_log_is_no_stranger(tmp_path: Path) -> None:
     (tmp_path / "commitlog").mkdir()
     (tmp_path / "dledger-n0" / "data").mkdir(parents=True)
 
-    with StoreDir.open(tmp_path) as store:
-        assert verify(store).findings == []
+    assert report_of(tmp_path).findings == []
     assert read_tree(tmp_path).strangers == []
 
 
@@ -62,17 +61,17 @@ def in_queues(records: list[Record]) -> list[tuple]:
     return [record._replace(log_offset=0) for record in records]
 
 
-def carved_and_repaired(path: Path, to: Path, *, file_size: int) -> tuple[Repaired, list[Record]]:
+def carved_and_repaired(
+    path: Path, to: Path, *, file_size: int
+) -> tuple[RepairResult, list[Record]]:
     log = CarvedLog(OutputDirectory.make(to / "log", source=path), file_size=file_size)
     for found in Carver().search(files_to_carve(path)):
         assert log.put(found)
     log.finish()
     log.close()
-    with StoreDir.open(to / "log") as store:
-        done = repair(store, OutputDirectory.make(to / "store", source=to / "log"))
+    done = repaired(to / "log", to / "store")
+    assert not [f for f in report_of(to / "store").findings if f.severity is Severity.ERROR]
     with StoreDir.open(to / "store") as store:
-        problems = [f for f in verify(store).findings if f.severity is Severity.ERROR]
-        assert problems == []
         return done, [item for item in store.records() if isinstance(item, Record)]
 
 

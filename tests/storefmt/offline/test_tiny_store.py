@@ -16,12 +16,11 @@ from storefmt.formats import layout
 from storefmt.formats.message import Record
 from storefmt.formats.scan import scan_items
 from storefmt.offline import Report, StoreDir, verify
-from storefmt.offline.output_dir import OutputDirectory
-from storefmt.offline.repair.rebuild import StoreShape, rebuild
+from storefmt.offline.repair.rebuild import StoreShape
 from storefmt.offline.verify.findings import Severity
 from tests import soak
 from tests.storefmt.broken import changed
-from tests.storefmt.offline.stores import state_of
+from tests.storefmt.offline.stores import rebuilt, report_of, state_of
 from tests.storefmt.offline.tiny import (
     INDEX_ENTRY_COUNT,
     INDEX_SLOT_COUNT,
@@ -46,11 +45,6 @@ UNSEEN_FIELDS = {
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     return tiny_store(tmp_path)
-
-
-def report_of(path: Path, *, deep: bool = False) -> Report:
-    with StoreDir.open(path) as store:
-        return verify(store, deep=deep)
 
 
 def look_at(path: Path) -> Report:
@@ -342,8 +336,7 @@ def test_derived_files_come_back_as_they_were(
                 damage(file)
         before = state_of(store)
 
-        with StoreDir.open(store) as opened:
-            rebuild(opened, OutputDirectory.make(out, source=store), shape=shape)
+        rebuilt(store, out, shape)
 
         assert contents(out) == wanted, f"{subset:b}"
         assert state_of(store) == before

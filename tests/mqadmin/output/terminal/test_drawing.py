@@ -187,7 +187,7 @@ def test_rows_are_a_tree_by_the_columns_that_nest_them() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class LifeStep(Row):
+class TraceStep(Row):
     step_ms: EpochMs
     step: str
     topic: str
@@ -199,8 +199,8 @@ class LifeStep(Row):
 
 def test_a_line_of_a_tree_names_only_what_does_not_explain_itself() -> None:
     rows = [
-        LifeStep(NOW_MS - 3000, "delay", "orders", 2, moves=True, due_ms=NOW_MS, detail="level 3"),
-        LifeStep(NOW_MS, "retry", "orders", 0, moves=False, due_ms=0, detail="delivery 2"),
+        TraceStep(NOW_MS - 3000, "delay", "orders", 2, moves=True, due_ms=NOW_MS, detail="level 3"),
+        TraceStep(NOW_MS, "retry", "orders", 0, moves=False, due_ms=0, detail="delivery 2"),
     ]
     names = ("step_time", "step", "topic", "queue_id", "moves", "due_time", "detail")
 
@@ -226,7 +226,7 @@ def test_a_failure_is_told_in_a_tree() -> None:
 
 
 def test_what_no_row_of_a_tree_holds_true_is_not_in_its_title() -> None:
-    rows = [LifeStep(NOW_MS, "delay", "orders", 2, moves=False, due_ms=0, detail="")] * 2
+    rows = [TraceStep(NOW_MS, "delay", "orders", 2, moves=False, due_ms=0, detail="")] * 2
 
     assert not [line for line in lines(rows, tree=("topic",), names=()) if "moves" in line]
 

@@ -8,7 +8,7 @@ from remoting.aio.client import RemotingClient
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.header import Header, key
-from remoting.headers import ConsumeMessageDirectlyResult, GetConsumerRunningInfo
+from remoting.headers import ConsumeMessageDirectly, GetConsumerRunningInfo
 from server.broker.handlers.relay import ANSWER_WAIT_MS
 from storefmt.formats.message import decode_record
 from tests.server.broker.desk import GROUP, Desk, heartbeat, running
@@ -62,9 +62,7 @@ async def test_a_client_is_not_handed_the_signature_of_who_asks(tmp_path: Path) 
 
 async def test_message_is_handed_to_a_client_with_the_brokers_name(desk: Desk) -> None:
     sent = await desk.send(b"try me")
-    header = ConsumeMessageDirectlyResult(
-        consumer_group=GROUP, client_id="c2", msg_id=sent.ext["msgId"]
-    )
+    header = ConsumeMessageDirectly(consumer_group=GROUP, client_id="c2", msg_id=sent.ext["msgId"])
     (response, (asked,)) = await relayed(desk, header, RequestCode.CONSUME_MESSAGE_DIRECTLY)
 
     assert response.body == b"{}"
@@ -76,7 +74,7 @@ async def test_absent_client_and_absent_message_are_errors(desk: Desk) -> None:
     header = GetConsumerRunningInfo(consumer_group=GROUP, client_id="c9")
     found = [await desk.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, header)]
     for msg_id in ("nonsense", "7F00000100002A9F0000000000099999"):
-        directly = ConsumeMessageDirectlyResult(consumer_group=GROUP, client_id="c9", msg_id=msg_id)
+        directly = ConsumeMessageDirectly(consumer_group=GROUP, client_id="c9", msg_id=msg_id)
         found.append(await desk.ask(RequestCode.CONSUME_MESSAGE_DIRECTLY, directly))
     (offline, nonsense, absent) = found
 

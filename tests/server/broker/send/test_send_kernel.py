@@ -25,11 +25,12 @@ from remoting.codes import RequestCode, SerializeType
 from remoting.command import Command
 from remoting.errors import BadCall, BadFrame
 from remoting.frame import FrameReader, RawFrame, decode_frame, encode_frame, frame_bytes
-from remoting.serialize import encode_header, quote
+from remoting.serialize import encode_header
 from server.broker.app import BrokerApp
 from server.broker.send import kernel
 from server.broker.topics import topic_config
 from server.store.config import FlushDiskType
+from storefmt.config.quoting import quote
 from storefmt.formats.batch import BatchEntry, join_batch
 from storefmt.formats.hosts import pack_host
 from tests.remoting.captures import SETS, frames

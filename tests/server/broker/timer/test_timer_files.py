@@ -10,7 +10,7 @@ from server.broker.timer.service import TimerService
 from server.store.disk.disk import RealDisk
 from server.store.store import MessageStore
 from server.store.timer.files import TimerFiles
-from storefmt.formats.timer import SLOT, TimerCheckpoint, Unit, delivered_log_offset
+from storefmt.formats.timer import SLOT, TimerCheckpoint, TimerUnit, delivered_log_offset
 from storefmt.paths import StorePaths
 from tests.golden import Golden
 from tests.server.broker.timer.machine import START_MS, Machine, shrink_wheel
@@ -49,7 +49,7 @@ def test_entering_the_same_messages_writes_the_bytes_of_java(
     files = TimerFiles(RealDisk(), StorePaths(tmp_path), config, log_end=0)
 
     for pos in range(0, 31 * 52, 52):
-        unit = Unit.decode(log, pos)
+        unit = TimerUnit.decode(log, pos)
         assert unit is not None
         files.enter(
             due_ms=unit.due_ms,

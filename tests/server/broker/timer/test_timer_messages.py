@@ -20,7 +20,7 @@ from server.store.config import StoreConfig
 from server.store.results import PutMessage
 from storefmt.formats.message import Record, decode_record
 from storefmt.formats.properties import parse_properties
-from storefmt.formats.timer import Unit
+from storefmt.formats.timer import TimerUnit
 from storefmt.names import TIMER_TOPIC
 from tests.golden import Golden
 from tests.server.store.stores import message
@@ -35,13 +35,13 @@ def rules(tmp_path) -> TimerRules:
 
 
 @pytest.fixture(scope="module")
-def units(golden: Golden) -> list[tuple[Unit, Record]]:
+def units(golden: Golden) -> list[tuple[TimerUnit, Record]]:
     """The units of the golden timer log, each with the record that it points at."""
     root = golden.store("v5")
     log = (root / "timerlog" / f"{0:020d}").read_bytes()
     found = []
     for pos in range(0, len(log), 52):
-        unit = Unit.decode(log, pos)
+        unit = TimerUnit.decode(log, pos)
         if unit is not None:
             found.append((unit, record_at(root, unit.log_offset, unit.record_size)))
     return found

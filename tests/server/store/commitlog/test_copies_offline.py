@@ -11,7 +11,7 @@ from server.store.results import PutMessage
 from storefmt.formats.properties import INNER_MULTI_DISPATCH, INNER_MULTI_QUEUE_OFFSET
 from storefmt.offline import StoreDir, verify
 from storefmt.offline.output_dir import OutputDirectory
-from storefmt.offline.repair.rebuild import Rebuilt, rebuild
+from storefmt.offline.repair.rebuild import RebuildResult, rebuild
 from tests.server.store.stores import START_MS, abandon, message, open_store, small_config, tree
 
 OTHER = {"topic": "topic-b", "topic_bytes": b"topic-b"}
@@ -41,7 +41,7 @@ def written(config: StoreConfig, messages: list[PutMessage]) -> None:
     open_store(config).close(START_MS)
 
 
-def rebuilt(root: Path, out: Path) -> Rebuilt:
+def rebuilt(root: Path, out: Path) -> RebuildResult:
     with StoreDir.open(root) as store:
         return rebuild(store, OutputDirectory.make(out, source=root))
 

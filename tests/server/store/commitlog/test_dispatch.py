@@ -26,7 +26,7 @@ KEYS = ("order-17", "ключ", "😀-1", "", "polygenelubricants", "AC110001234
 FLAGS = (0, 0, 0, 1, TRANSACTION_PREPARED, TRANSACTION_COMMIT, TRANSACTION_ROLLBACK)
 WAYS = [way for way in ("pure", "compiled") if way in dispatch.ways()]
 built = pytest.mark.skipif(
-    len(WAYS) < 2 or "compiled" not in index_table.ways(),
+    len(WAYS) < 2 or "compiled" not in index_table.kernels(),
     reason="the kernels are not built: `make kernel`",
 )
 
@@ -43,7 +43,7 @@ class Parts(NamedTuple):
 def make(way: str, refused: set[int], monkeypatch: pytest.MonkeyPatch) -> Parts:
     """Return a dispatcher that works this way; the disk refuses the calls of these numbers."""
     monkeypatch.setattr(dispatch, "_add", dispatch.ways()[way])
-    monkeypatch.setattr(index_table, "_way", index_table.ways()[way])
+    monkeypatch.setattr(index_table, "_kernel", index_table.kernels()[way])
     monkeypatch.setattr(javahash, "_hash", javahash.hashes()[way])
     disk, calls = SimDisk(), 0
 

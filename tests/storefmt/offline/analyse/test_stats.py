@@ -5,9 +5,16 @@ from collections import Counter
 import pytest
 
 from storefmt.offline import StoreDir
-from storefmt.offline.analyse import tally as tally_module
+from storefmt.offline.analyse import record_counts
+from storefmt.offline.analyse.record_counts import (
+    BUCKETS_MS,
+    OTHERS,
+    By,
+    RecordFilter,
+    bucket_for,
+    with_empty_spans,
+)
 from storefmt.offline.analyse.stats import count_records
-from storefmt.offline.analyse.tally import BUCKETS_MS, OTHERS, By, Wanted, bucket_for, filled
 from tests.golden import Golden
 from tests.storefmt.offline.stores import HEALTHY, store_of
 
@@ -57,7 +64,7 @@ def test_filters_narrow_what_is_counted(golden: Golden, columns: bool) -> None:
     at = lines[700]["storeTimestamp"]
     with StoreDir.open(golden.store("basic")) as store:
         found = count_records(
-            store, By.TOPIC, wanted=Wanted(topic="tiny", begin_ms=at, end_ms=at + 4_000),
+            store, By.TOPIC, wanted=RecordFilter(topic="tiny", begin_ms=at, end_ms=at + 4_000),
             columns=columns,
         )  # fmt: skip
 
@@ -80,7 +87,7 @@ def test_damage_is_passed_over(golden: Golden, columns: bool) -> None:
 def test_too_many_keys_are_counted_as_others(
     golden: Golden, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tally_module, "KEYS_MAX", 3)
+    monkeypatch.setattr(record_counts, "KEYS_MAX", 3)
     with StoreDir.open(golden.store("basic")) as store:
         found = count_records(store, By.TOPIC, columns=False)
 
@@ -99,8 +106,13 @@ def test_spans_suit_the_time_between_the_ends() -> None:
 
 
 def test_empty_spans_between_others_are_there_but_not_a_million() -> None:
-    tally = tally_module.Tally(1, 100, 5, 5)
+    tally = record_counts.RecordCount(1, 100, 5, 5)
 
-    assert [at for at, _ in filled({0: tally, 3000: tally}, 1000)] == [0, 1000, 2000, 3000]
-    assert [at for at, _ in filled({0: tally, 10**12: tally}, 1000)] == [0, 10**12]
-    assert filled({}, 1000) == []
+    assert [at for at, _ in with_empty_spans({0: tally, 3000: tally}, 1000)] == [
+        0,
+        1000,
+        2000,
+        3000,
+    ]
+    assert [at for at, _ in with_empty_spans({0: tally, 10**12: tally}, 1000)] == [0, 10**12]
+    assert with_empty_spans({}, 1000) == []

@@ -8,18 +8,17 @@ import pytest
 from storefmt.errors import NotInStore
 from storefmt.formats.message import Record
 from storefmt.offline import StoreDir
-from storefmt.offline.analyse.trace import Life, trace
-from storefmt.offline.output_dir import OutputDirectory
-from storefmt.offline.repair.rebuild import rebuild
+from storefmt.offline.analyse.trace import TraceResult, trace
 from tests.golden import Golden
+from tests.storefmt.offline.stores import rebuilt
 
 
-def life_of(path: Path, which: str, **options: object) -> Life:
+def life_of(path: Path, which: str, **options: object) -> TraceResult:
     with StoreDir.open(path) as store:
         return trace(store, which, **options)
 
 
-def steps_of(life: Life) -> list[str]:
+def steps_of(life: TraceResult) -> list[str]:
     return [step.step.value for step in life.steps]
 
 
@@ -101,8 +100,7 @@ def test_a_recall_is_found_where_the_index_has_only_the_timer(
     golden: Golden, tmp_path: Path
 ) -> None:
     path, out = golden.store("v5"), tmp_path / "out"
-    with StoreDir.open(path) as store:
-        rebuild(store, OutputDirectory.make(out, source=path))
+    rebuilt(path, out)
     shutil.rmtree(path / "index")
     shutil.move(out / "index", path / "index")
 

@@ -10,10 +10,9 @@ from storefmt.errors import BadCall, NotInStore
 from storefmt.formats.message import Record
 from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.carve import CarvedLog, Carver, files_to_carve
-from storefmt.offline.repair.repair import repair
-from storefmt.offline.verify.store import verify
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
+from tests.storefmt.offline.stores import repaired, report_of
 
 SEED = 20261121
 
@@ -86,15 +85,12 @@ def test_carved_records_become_a_store(basic: Path, tmp_path: Path) -> None:
         assert log.put(found)
     log.close()
 
-    with StoreDir.open(tmp_path / "log") as store:
-        done = repair(store, OutputDirectory.make(tmp_path / "store", source=tmp_path / "log"))
+    done = repaired(tmp_path / "log", tmp_path / "store")
 
     assert done.lost_count == 0
     assert records_in(tmp_path / "store") == whole
-    with StoreDir.open(tmp_path / "store") as store:
-        assert {f.kind for f in verify(store).findings if f.severity != "info"} <= {
-            "config_missing"
-        }
+    findings = report_of(tmp_path / "store").findings
+    assert {f.kind for f in findings if f.severity != "info"} <= {"config_missing"}
 
 
 def test_of_two_records_for_one_place_the_first_stays(ipv6: Path, tmp_path: Path) -> None:

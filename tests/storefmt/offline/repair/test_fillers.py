@@ -11,13 +11,11 @@ from pathlib import Path
 import pytest
 
 from storefmt.formats.consumequeue import ENTRY_SIZE, FILLER
-from storefmt.offline import Report, Severity, StoreDir, verify
-from storefmt.offline.output_dir import OutputDirectory
-from storefmt.offline.repair.rebuild import rebuild
-from storefmt.offline.repair.repair import repair
+from storefmt.offline import Severity, StoreDir
 from storefmt.offline.views import matching
 from tests.golden import Golden
 from tests.storefmt.offline.repair.test_rebuild import PARTS, assert_same_files
+from tests.storefmt.offline.stores import rebuilt, repaired, report_of
 from tests.storefmt.offline.tiny import tiny_store
 
 
@@ -38,11 +36,6 @@ def overwrite(root: Path, *, kept: int) -> dict[str, int]:
     return counts
 
 
-def check(path: Path) -> Report:
-    with StoreDir.open(path) as store:
-        return verify(store, deep=True)
-
-
 @pytest.fixture(params=["tiny", "basic", "ipv6"])
 def whole(request: pytest.FixtureRequest, golden: Golden, tmp_path: Path) -> Path:
     return tiny_store(tmp_path) if request.param == "tiny" else golden.store(request.param)
@@ -52,7 +45,7 @@ def whole(request: pytest.FixtureRequest, golden: Golden, tmp_path: Path) -> Pat
 def test_entries_that_became_fillers_are_named_by_verify(whole: Path, kept: int) -> None:
     counts = overwrite(whole, kept=kept)
 
-    report = check(whole)
+    report = report_of(whole, deep=True)
 
     found = [finding for finding in report.findings if finding.kind == "queue_filler"]
     queues = {" ".join(finding.file.split("/")[1:3]): finding for finding in found}
@@ -71,7 +64,7 @@ def test_a_filler_between_entries_is_named_alone(tmp_path: Path) -> None:
         file.seek(2 * ENTRY_SIZE)
         file.write(FILLER)
 
-    report = check(root)
+    report = report_of(root, deep=True)
 
     (found,) = [one for one in report.findings if one.severity is not Severity.INFO]
     assert (found.kind, found.pos, found.count) == ("queue_filler", 2 * ENTRY_SIZE, 1)
@@ -85,7 +78,7 @@ def test_more_fillers_than_are_kept_one_by_one_are_still_named(
     root = tiny_store(tmp_path)
     counts = overwrite(root, kept=0)
 
-    report = check(root)
+    report = report_of(root, deep=True)
 
     found = [one for one in report.findings if one.severity is not Severity.INFO]
     assert {one.kind for one in found} == {"queue_filler"}
@@ -102,7 +95,7 @@ def test_fillers_in_front_of_a_queue_that_started_late_are_no_finding(golden: Go
     with span.path.open("r+b") as file:
         file.write(FILLER * gone)
 
-    report = check(path)
+    report = report_of(path, deep=True)
 
     assert gone
     assert report.ok
@@ -116,8 +109,7 @@ def test_rebuild_gives_overwritten_entries_back_byte_for_byte(
     shutil.copytree(whole, real)
     overwrite(whole, kept=kept)
 
-    with StoreDir.open(whole) as store:
-        rebuild(store, OutputDirectory.make(tmp_path / "out", source=whole))
+    rebuilt(whole, tmp_path / "out")
 
     for part in PARTS:
         assert_same_files(tmp_path / "out", real, part)
@@ -131,10 +123,9 @@ def test_repair_gives_overwritten_entries_back_byte_for_byte(
     shutil.copytree(whole, real)
     overwrite(whole, kept=kept)
 
-    with StoreDir.open(whole) as store:
-        done = repair(store, OutputDirectory.make(tmp_path / "out", source=whole))
+    done = repaired(whole, tmp_path / "out")
 
     for part in ("commitlog", *PARTS):
         assert_same_files(tmp_path / "out", real, part)
     assert done.lost_count == 0
-    assert check(tmp_path / "out").ok
+    assert report_of(tmp_path / "out", deep=True).ok

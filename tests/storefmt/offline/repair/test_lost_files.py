@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from storefmt.offline import Finding, Severity, StoreDir, verify
-from storefmt.offline.output_dir import OutputDirectory
-from storefmt.offline.repair.repair import Action, repair
+from storefmt.offline import Finding, Severity
+from storefmt.offline.repair.repair import Action
 from tests.golden import Golden
+from tests.storefmt.offline.stores import repaired, report_of
 from tests.storefmt.offline.tiny import tiny_store
 
 OFFSETS, DELAYS, GROUPS = "consumerOffset.json", "delayOffset.json", "subscriptionGroup.json"
@@ -34,15 +34,11 @@ def lose(root: Path, name: str, *, backup: bool) -> None:
 
 
 def found_in(root: Path, name: str) -> list[Finding]:
-    with StoreDir.open(root) as store:
-        found = verify(store).findings
-    return [one for one in found if one.file == f"config/{name}"]
+    return [one for one in report_of(root).findings if one.file == f"config/{name}"]
 
 
 def actions_of(root: Path, out: Path, name: str) -> list[Action]:
-    with StoreDir.open(root) as store:
-        done = repair(store, OutputDirectory.make(out, source=root))
-    return [one for one in done.actions if one.file == f"config/{name}"]
+    return [one for one in repaired(root, out).actions if one.file == f"config/{name}"]
 
 
 @pytest.mark.parametrize("name", [OFFSETS, DELAYS, GROUPS])

@@ -18,9 +18,8 @@ from storefmt.config.tables import TopicConfig, TopicTable
 from storefmt.formats.consumequeue import CQ_ENTRY
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.message import decode_record
-from storefmt.offline import Finding, Severity, StoreDir, verify
-from storefmt.offline.output_dir import OutputDirectory
-from storefmt.offline.repair.repair import repair
+from storefmt.offline import Finding, Severity
+from tests.storefmt.offline.stores import repaired, report_of
 from tests.storefmt.offline.tiny import LOG_FILE_SIZE, QUEUE_FILE_SIZE, record_bytes
 
 Send = tuple[str, int, int]
@@ -55,8 +54,7 @@ def made(root: Path, old: Sequence[Send], new: Sequence[Send]) -> Path:
 
 
 def found_in(root: Path) -> list[Finding]:
-    with StoreDir.open(root) as store:
-        return [one for one in verify(store, deep=True).findings if one.kind != "index_missing"]
+    return [one for one in report_of(root, deep=True).findings if one.kind != "index_missing"]
 
 
 def counts(findings: list[Finding]) -> list[tuple[str, Severity, int]]:
@@ -148,8 +146,7 @@ def test_a_lost_queue_of_a_topic_that_was_never_deleted_is_damage(
 def test_repair_of_such_a_store_gives_one_that_is_in_order(tmp_path: Path) -> None:
     root = made(tmp_path / "s", OLD, [("A", 0, 0), ("B", 0, 0)])
 
-    with StoreDir.open(root) as store:
-        done = repair(store, OutputDirectory.make(tmp_path / "out", source=root))
+    done = repaired(root, tmp_path / "out")
 
     assert {one.severity for one in found_in(tmp_path / "out")} == {Severity.INFO}
     assert done.lost_count == 0

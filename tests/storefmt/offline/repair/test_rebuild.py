@@ -9,10 +9,9 @@ from storefmt.errors import BadCall
 from storefmt.formats.consumequeue import decode_entries
 from storefmt.names import DELAY_LEVELS, parse_delay_levels
 from storefmt.offline.output_dir import OutputDirectory
-from storefmt.offline.repair.rebuild import Rebuilt, StoreShape, rebuild
-from storefmt.offline.views.storedir import StoreDir
+from storefmt.offline.repair.rebuild import StoreShape
 from tests.golden import Golden
-from tests.storefmt.offline.stores import HEALTHY, state_of, store_of
+from tests.storefmt.offline.stores import HEALTHY, rebuilt, state_of, store_of
 
 PARTS = ("consumequeue", "consumequeue_ext", "index")
 
@@ -39,11 +38,6 @@ def same_data(left: Path, right: Path) -> bool:
                 return False
             if not x:
                 return True
-
-
-def rebuilt(path: Path, out: Path, shape: StoreShape | None = None) -> Rebuilt:
-    with StoreDir.open(path) as store:
-        return rebuild(store, OutputDirectory.make(out, source=path), shape=shape)
 
 
 @pytest.mark.parametrize("name", HEALTHY)

@@ -11,23 +11,15 @@ import pytest
 from storefmt.formats.layout import MESSAGE
 from storefmt.formats.message import Record
 from storefmt.formats.scan import Blank, End, scan_items
-from storefmt.offline.output_dir import OutputDirectory
-from storefmt.offline.repair.placeholder import DAMAGED_TAG, Slot, Stamp, fill
-from storefmt.offline.repair.repair import Repaired, repair
-from storefmt.offline.verify.store import verify
+from storefmt.offline.repair.placeholder import DAMAGED_TAG, LostMessage, Stamp, fill
 from storefmt.offline.views.config import read_config
 from storefmt.offline.views.log_scan import walk_file
 from storefmt.offline.views.storedir import StoreDir
 from tests.golden import Golden
 from tests.storefmt.offline.damages import DAMAGES, double_a_single_record, swap_single_records
-from tests.storefmt.offline.stores import HEALTHY, state_of, store_of
+from tests.storefmt.offline.stores import HEALTHY, repaired, report_of, state_of, store_of
 
 SEED = 20261121
-
-
-def repaired(path: Path, out: Path) -> Repaired:
-    with StoreDir.open(path) as store:
-        return repair(store, OutputDirectory.make(out, source=path))
 
 
 def records_of(path: Path) -> dict[int, Record]:
@@ -42,8 +34,7 @@ def records_of(path: Path) -> dict[int, Record]:
 
 
 def assert_healthy(out: Path) -> None:
-    with StoreDir.open(out) as store:
-        report = verify(store, deep=True)
+    report = report_of(out, deep=True)
     assert report.ok, [f for f in report.findings if f.severity != "info"][:3]
 
 
@@ -184,8 +175,7 @@ def test_generated_damage_of_the_log(
         damage(file, chooser)
         out = tmp_path / str(number)
         repaired(basic, out)
-        with StoreDir.open(out) as store:
-            report = verify(store)
+        report = report_of(out)
         kinds = {f.kind for f in report.findings if f.severity == "error"}
         # A bit that no CRC covers can turn a field into another value that is valid.
         assert not kinds or damage is flip_bits, (SEED, number, file.name, report.findings[:3])
@@ -219,8 +209,7 @@ def test_damage_of_whole_files(damage: Callable[[Path], None], basic: Path, tmp_
 
     assert_healthy(tmp_path / "out")
     assert records_of(tmp_path / "out") == readable
-    with StoreDir.open(basic) as store:
-        assert not verify(store).ok
+    assert not report_of(basic).ok
 
 
 def test_files_of_one_record_find_back_to_their_places(basic: Path, tmp_path: Path) -> None:
@@ -327,7 +316,7 @@ STAMP = Stamp(1_763_700_000_000, bytes([10, 0, 0, 1, 0, 0, 42, 159]))
 
 @pytest.mark.parametrize("to_file_end", [False, True])
 def test_a_fill_is_valid_at_every_size(to_file_end: bool) -> None:
-    slots = [Slot("some-topic", 3, 7), Slot("other", 0, 8)]
+    slots = [LostMessage("some-topic", 3, 7), LostMessage("other", 0, 8)]
     for size in [*range(8 if to_file_end else 91, 900), 4 << 20]:
         for count in range(3):
             data = bytearray(size)

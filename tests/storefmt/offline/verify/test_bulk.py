@@ -1,16 +1,13 @@
 """Verification by whole windows finds what the record by record one finds, and no less."""
 
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from storefmt.offline import StoreDir
 from storefmt.offline.verify.findings import Report
-from storefmt.offline.verify.store import verify
 from tests.golden import Golden
-from tests.storefmt.offline.stores import HEALTHY, store_of
+from tests.storefmt.offline.stores import HEALTHY, report_of, store_of
 
 np = pytest.importorskip("numpy")
 
@@ -19,11 +16,7 @@ CRASHED = ("crash/torn/crashed", "crash/hole/crashed", "crash/cqlost/crashed", "
 
 def reports(path: Path, *, deep: bool = False) -> tuple[Report, Report]:
     """Return what both ways find, without the time they took."""
-    found = []
-    for bulk in (False, True):
-        with StoreDir.open(path) as store:
-            found.append(replace(verify(store, deep=deep, bulk=bulk), seconds=0.0))
-    return found[0], found[1]
+    return report_of(path, deep=deep, bulk=False), report_of(path, deep=deep, bulk=True)
 
 
 @pytest.mark.parametrize("name", [*HEALTHY, *CRASHED])
@@ -79,8 +72,7 @@ def test_windows_do_the_work_where_nothing_is_wrong(
         original(self, *rest)
 
     monkeypatch.setattr(check_log.LogCheck, "_check_record", counted)
-    with StoreDir.open(golden.store("basic")) as store:
-        report = verify(store, bulk=True)
+    report = report_of(golden.store("basic"), bulk=True)
 
     assert report.records == 1420
     assert len(looked) < report.records // 2

@@ -7,15 +7,14 @@ import signal
 import struct
 import threading
 from collections.abc import Callable, Generator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from storefmt.errors import DamageKind, RecordDamaged, StoreError
 from storefmt.offline import StoreDir, parallel
+from storefmt.offline.analyse.record_counts import By, Key, RecordCount
 from storefmt.offline.analyse.stats import count_records
-from storefmt.offline.analyse.tally import By, Key, Tally
 from storefmt.offline.parallel import map_files, workers_for
 from storefmt.offline.verify.findings import Report
 from storefmt.offline.verify.seal import CHECKSUMS, SealResult, seal
@@ -23,6 +22,7 @@ from storefmt.offline.verify.store import verify
 from tests.golden import Golden
 from tests.programs import python
 from tests.records import record_bytes
+from tests.storefmt.offline import stores
 from tests.storefmt.offline.stores import HEALTHY, store_of
 from tests.storefmt.offline.verify.test_bulk import CRASHED, damage
 from tests.storefmt.offline.verify.test_large import sparse_store
@@ -55,8 +55,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def report_of(path: Path, jobs: int, *, deep: bool = False) -> Report:
-    with StoreDir.open(path) as store:
-        return replace(verify(store, deep=deep, bulk=True, jobs=jobs), seconds=0.0)
+    return stores.report_of(path, deep=deep, bulk=True, jobs=jobs)
 
 
 @pytest.mark.usefixtures("here")
@@ -153,7 +152,7 @@ def test_records_within_a_body_are_no_records(tmp_path: Path) -> None:
     assert report.records == number
 
 
-def stats_of(path: Path, by: By, jobs: int) -> list[tuple[Key, Tally]]:
+def stats_of(path: Path, by: By, jobs: int) -> list[tuple[Key, RecordCount]]:
     with StoreDir.open(path) as store:
         return list(count_records(store, by, columns=True, jobs=jobs).items())
 
@@ -169,7 +168,7 @@ def test_too_many_keys_are_told_in_the_same_way(
     golden: Golden, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("pyarrow")
-    from storefmt.offline.analyse import stats, tally
+    from storefmt.offline.analyse import record_counts, stats
 
     def one(*args: object, **named: object) -> object:
         return map_files(*args, **{**named, "worker_count": 1})  # type: ignore[arg-type]
@@ -177,7 +176,7 @@ def test_too_many_keys_are_told_in_the_same_way(
     monkeypatch.setattr(stats, "map_files", one)
     path = golden.store("basic")
     for keys_max in (1, 3, 8):
-        monkeypatch.setattr(tally, "KEYS_MAX", keys_max)
+        monkeypatch.setattr(record_counts, "KEYS_MAX", keys_max)
 
         assert stats_of(path, By.QUEUE, 2) == stats_of(path, By.QUEUE, 1)
 

@@ -7,11 +7,10 @@ import pytest
 
 from storefmt.errors import BadCall
 from storefmt.formats.message import blank
-from storefmt.offline.verify.seal import CHECKSUMS, Sealed, flipped_bit, read_sealed, seal
-from storefmt.offline.verify.store import verify
+from storefmt.offline.verify.seal import CHECKSUMS, SealedFile, flipped_bit, read_sealed, seal
 from storefmt.offline.views.storedir import StoreDir
 from tests.records import record_bytes
-from tests.storefmt.offline.stores import state_of
+from tests.storefmt.offline.stores import report_of, state_of
 
 FILE_SIZE = 256
 SIZE = 101
@@ -43,8 +42,7 @@ def small(tmp_path: Path) -> Path:
 
 
 def sealed_findings(path: Path) -> list[tuple[str, str, int, str]]:
-    with StoreDir.open(path) as store:
-        report = verify(store)
+    report = report_of(path)
     kinds = {"flipped_bit", "not_as_sealed", "seal_damaged", "not_sealed", "missing_file"}
     return [
         (f.kind, f.file, f.pos, f.field)
@@ -162,8 +160,7 @@ def test_a_golden_store_stays_healthy_when_it_is_sealed(basic: Path) -> None:
 
     results = seal_all(basic)
 
-    with StoreDir.open(basic) as store:
-        report = verify(store)
+    report = report_of(basic)
     after = {n: s for n, s in state_of(basic).items() if not n.startswith(CHECKSUMS)}
     assert set(results) == {"sealed"}
     assert report.ok
@@ -181,8 +178,8 @@ def test_a_directory_of_other_files_is_refused(small: Path, tmp_path: Path) -> N
 
 
 def test_sealed_both_ways_and_bits_beyond_reach() -> None:
-    sealed = Sealed(4096, 30, bytes.fromhex("0000001e0badf00d"))
+    sealed = SealedFile(4096, 30, bytes.fromhex("0000001e0badf00d"))
 
-    assert Sealed.decode(sealed.encode()) == sealed
+    assert SealedFile.decode(sealed.encode()) == sealed
     assert [tuple(part) for part in sealed] == [(0, 30, 0x0BADF00D)]
     assert flipped_bit(1, 2, 1 << 30) is None

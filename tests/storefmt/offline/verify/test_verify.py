@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from storefmt.offline import Finding, Report, Severity, StoreDir, verify
+from storefmt.offline import Finding, Report, Severity, StoreDir
 from tests.golden import Golden, shared_directory
-from tests.storefmt.offline.stores import HEALTHY, state_of, store_of
+from tests.storefmt.offline.stores import HEALTHY, report_of, state_of, store_of
 
 NOT_DAMAGE = {
     "28-alien-dirs": "a 4.9 broker passes over queue directories whose name is no number",
@@ -40,8 +40,7 @@ def cases() -> list[str]:
 
 
 def check(path: Path, *, deep: bool = True) -> Report:
-    with StoreDir.open(path) as store:
-        return verify(store, deep=deep)
+    return report_of(path, deep=deep)
 
 
 def worse_than_info(report: Report) -> list[Finding]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from storefmt.formats.message import blank
 from storefmt.offline import StoreDir
-from storefmt.offline.views.follow import POLLS_TO_WAIT, Follower, Found, Skipped
+from storefmt.offline.views.follow import POLLS_TO_WAIT, FollowedRecord, Follower, SkippedBytes
 from tests.golden import Golden
 from tests.records import record_bytes
 
@@ -29,14 +29,14 @@ def put(path: Path, pos: int, data: bytes) -> None:
 
 
 def offsets(follower: Follower) -> list[int]:
-    return [found.log_offset for found in follower.poll() if isinstance(found, Found)]
+    return [found.log_offset for found in follower.poll() if isinstance(found, FollowedRecord)]
 
 
 def test_a_store_followed_from_its_start_gives_every_record(golden: Golden) -> None:
     path = golden.store("basic")
     follower = Follower(path / "commitlog", 0)
 
-    found = [item for item in follower.poll() if isinstance(item, Found)]
+    found = [item for item in follower.poll() if isinstance(item, FollowedRecord)]
 
     lines = [line for line in golden.jsonl("basic", "records") if line["kind"] == "msg"]
     assert [item.log_offset for item in found] == [line["phy"] for line in lines]
@@ -91,9 +91,9 @@ def test_deleted_files_are_told_and_passed_over(tmp_path: Path) -> None:
 
     found = list(follower.poll())
 
-    assert isinstance(found[0], Skipped)
+    assert isinstance(found[0], SkippedBytes)
     assert (found[0].log_offset, found[0].size) == (100, FILE_SIZE - 100)
-    assert isinstance(found[1], Found)
+    assert isinstance(found[1], FollowedRecord)
     assert found[1].log_offset == FILE_SIZE
 
 
@@ -109,7 +109,7 @@ def test_damage_is_passed_over_after_a_while_when_records_follow(tmp_path: Path)
     assert [item.log_offset for item in polls[0]] == [0]
     assert all(poll == [] for poll in polls[1:-1])
     last = polls[-1]
-    assert isinstance(last[0], Skipped)
+    assert isinstance(last[0], SkippedBytes)
     assert [item.log_offset for item in last] == [size, 2 * size]
 
 

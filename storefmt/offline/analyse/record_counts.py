@@ -1,6 +1,6 @@
-"""The results of counting records: tallies by key, and spans of time for a picture.
+"""The results of counting records: counts by key, and spans of time for a picture.
 
-Rule: this module has values only and reads no file; both ways of counting fill the same tallies.
+Rule: this module has values only and reads no file; both ways of counting fill the same counts.
 A span of time has a length that a person would choose, so that a log has some sixty spans. The
 ends of the log decide the length before anything is counted. A record with a damaged time cannot
 make a million rows: empty spans are left out if there would be more than ``FILLED_MAX``.
@@ -9,9 +9,9 @@ make a million rows: empty spans are left out if there would be more than ``FILL
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
-from storefmt.offline.views.opened import Opened
+from storefmt.offline.views.store_view import StoreView
 
 KEYS_MAX: Final = 100_000
 OTHERS: Final = "(others)"
@@ -30,7 +30,7 @@ class By(StrEnum):
 
 
 @dataclass(slots=True)
-class Tally:
+class RecordCount:
     """Records under one key: ``size`` in bytes of log, store times in ms."""
 
     count: int = 0
@@ -47,7 +47,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class RecordFilter:
     """Which records count; None for any. Store times in ms, both ends included."""
 
     topic: str | None = None
@@ -55,34 +55,27 @@ class Wanted:
     end_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Counting:
+class Counting(NamedTuple):
     """Which records are counted, and by which key; ``bucket_ms`` is for ``By.TIME``."""
 
     by: By
-    wanted: Wanted
+    wanted: RecordFilter
     bucket_ms: int
 
 
-@dataclass(slots=True)
-class Tallies:
-    """The tallies of one pass, by key."""
-
-    found: dict[Key, Tally]
+class RecordCounts(dict[Key, RecordCount]):
+    """The counts of one pass, by key."""
 
     def add(self, key: Key, count: int, size: int, first_ms: int, last_ms: int) -> None:
         """Add records under ``key``, or under ``OTHERS`` where there are too many keys."""
-        tally = self.found.get(key)
-        if tally is None:
-            if len(self.found) >= KEYS_MAX:
-                key = (OTHERS,)
-            tally = self.found.setdefault(key, Tally())
-        tally.add(count, size, first_ms, last_ms)
+        if key not in self and len(self) >= KEYS_MAX:
+            key = (OTHERS,)
+        self.setdefault(key, RecordCount()).add(count, size, first_ms, last_ms)
 
-    def merge(self, found: dict[Key, Tally]) -> None:
-        """Add other tallies, of records that come after those counted so far."""
-        for key, tally in found.items():
-            self.add(key, tally.count, tally.size, tally.first_ms, tally.last_ms)
+    def merge(self, found: Mapping[Key, RecordCount]) -> None:
+        """Add other counts, of records that come after those counted so far."""
+        for key, one in found.items():
+            self.add(key, one.count, one.size, one.first_ms, one.last_ms)
 
 
 BUCKETS_MS: Final = (
@@ -102,21 +95,23 @@ def bucket_for(first_ms: int, last_ms: int) -> int:
     return BUCKETS_MS[-1]
 
 
-def filled(tallies: Mapping[int, Tally], bucket_ms: int) -> list[tuple[int, Tally]]:
-    """Return (start, tally) of each span in order, the empty ones between them too.
+def with_empty_spans(
+    counts: Mapping[int, RecordCount], bucket_ms: int
+) -> list[tuple[int, RecordCount]]:
+    """Return (start, count) of each span in order, the empty ones between them too.
 
     Args:
-        tallies: by start in ms, a multiple of ``bucket_ms``.
+        counts: by start in ms, a multiple of ``bucket_ms``.
     """
-    if not tallies:
+    if not counts:
         return []
-    first, last = min(tallies), max(tallies)
+    first, last = min(counts), max(counts)
     if (last - first) // bucket_ms >= FILLED_MAX:
-        return sorted(tallies.items())
-    return [(at, tallies.get(at, Tally())) for at in range(first, last + 1, bucket_ms)]
+        return sorted(counts.items())
+    return [(at, counts.get(at, RecordCount())) for at in range(first, last + 1, bucket_ms)]
 
 
-def span_of(store: Opened, *, begin_ms: int | None = None, end_ms: int | None = None) -> int:
+def span_of(store: StoreView, *, begin_ms: int | None = None, end_ms: int | None = None) -> int:
     """Return the length (ms) of a span that suits the log, or the part that is asked for."""
     if store.log.first is None or store.log.last is None:
         return BUCKETS_MS[0]

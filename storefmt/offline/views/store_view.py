@@ -1,6 +1,6 @@
 """An opened store directory: its list of files, its file sizes, and its views.
 
-    Opened ── log: LogView ── queue(topic, id): QueueView ── index_files: IndexView
+    StoreView ── log: LogView ── queue(topic, id): QueueView ── index_files: IndexView
           └── config(name, decode) ── checkpoint ── aborted
 
 Rule: opening lists names and reads a few index entries; everything else is read on demand. The
@@ -8,16 +8,16 @@ list of files is taken once, so files that a running broker adds later are not s
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Final, Generic, NamedTuple, Self, TypeVar
 
 from storefmt.errors import ConfigDamaged, NotAStore, NotInStore, StoreError
-from storefmt.formats import layout
 from storefmt.formats.checkpoint import CHECKPOINT_SIZE, Checkpoint
 from storefmt.formats.dledger import DIRECTORY_PREFIX, find_directories
-from storefmt.formats.message import MAGIC_V2, Record
+from storefmt.formats.message import Record, layout_of
 from storefmt.formats.scan import log_files
 from storefmt.offline.views.geometry import detect
 from storefmt.offline.views.indexes import IndexView
@@ -47,7 +47,7 @@ class ConfigRead(Generic[T]):
     problems: tuple[tuple[str, str], ...]
 
 
-class Opened:
+class StoreView:
     """The files of one store directory, read-only."""
 
     def __init__(self, tree: Tree) -> None:
@@ -222,7 +222,7 @@ class LocatedRecord(NamedTuple):
         return self._replace(record=self.record._replace(body=b""))
 
 
-def field_at(store: Opened, located: LocatedRecord, name: str) -> tuple[int, int]:
+def field_at(store: StoreView, located: LocatedRecord, name: str) -> tuple[int, int]:
     """Return (position in the file, size) of one field of a record, both in bytes.
 
     Args:
@@ -231,13 +231,10 @@ def field_at(store: Opened, located: LocatedRecord, name: str) -> tuple[int, int
         name: the field, as ``storefmt.formats.layout`` names it.
     """
     span, pos, record = located
-    declared = layout.MESSAGE_V2 if record.magic == MAGIC_V2 else layout.MESSAGE
-    try:
+    # If the record changed since it was read, its start is precise enough.
+    with suppress(StoreError):
         data = store.log.open(span).read(pos, record.size)
-        for found in declared.spans(data):
+        for found in layout_of(record.magic).spans(data):
             if found.field.name == name:
                 return pos + found.pos, found.size
-    except StoreError:
-        # The record changed since it was read; the start of the record is precise enough.
-        return pos, record.size
     return pos, record.size
