@@ -60,7 +60,7 @@ class FunctionType(Protocol):
     def results(self) -> Sequence[object]: ...
 
 
-class Limits(NamedTuple):
+class FilterLimits(NamedTuple):
     """What a module may use for one message, and for its compilation."""
 
     fuel: int
@@ -77,7 +77,7 @@ class FilterEngine:
         BadCall: wasmtime is not installed.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: FilterLimits) -> None:
         try:
             # wasmtime is large and optional, and only a filter server needs it.
             import wasmtime

@@ -35,13 +35,13 @@ from server.store.index.usable_files import load_index
 from server.store.queues.queue_table import QueueTable
 from server.store.queues.removal import SUFFIX, remove_tree
 from server.store.recovery.index_rewind import load_marked_index
-from server.store.recovery.progress import Progress, new_point
+from server.store.recovery.progress import RecoveryProgress, new_point
 from server.store.recovery.queue_rebuild import min_offset_of
 from server.store.recovery.recover import Recovery, drop_late_files
 from server.store.recovery.safe_point import (
     Listing,
     SafePoint,
-    Writer,
+    StoreState,
     lock_time,
     read_safe_point,
     retract_safe_point,
@@ -158,7 +158,7 @@ class _Recovered:
     table: QueueTable
     index: Index | None
     recovery: Recovery
-    progress: Progress
+    progress: RecoveryProgress
 
 
 class _Opening:
@@ -169,10 +169,12 @@ class _Opening:
         self._report = RecoveryReport(clean=disk.stat(paths.abort) is None)
         self._lock_ns = lock_ns
         self._point = point = read_safe_point(disk, paths)
-        self._is_ours = point is not None and point.writer is Writer.RUNNING
+        self._is_ours = point is not None and point.state is StoreState.RUNNING
         self._is_ours = self._is_ours and point is not None and point.lock_ns == lock_ns
         self._knows_deletions = (
-            point is not None and point.lock_ns == lock_ns and point.writer is not Writer.RECOVERING
+            point is not None
+            and point.lock_ns == lock_ns
+            and point.state is not StoreState.RECOVERING
         )
         self._checkpoint = self._read_checkpoint()
         self._cut_at: int | None = None
@@ -279,7 +281,7 @@ class _Opening:
         if point is not None and self._is_ours:
             drop_late_files(log, point.safe_log_offset, self._report)
         is_known = point is not None
-        point = new_point(log, point, writer=Writer.RECOVERING)
+        point = new_point(log, point, state=StoreState.RECOVERING)
         if is_known:
             # The old safe point becomes wrong as soon as the scan changes something.
             retract_safe_point(self._disk, self._paths, point)
@@ -298,7 +300,7 @@ class _Opening:
         point: SafePoint,
         trusted: Trusted | None,
     ) -> _Recovered:
-        progress = Progress(
+        progress = RecoveryProgress(
             self._disk, self._paths,
             log=log, table=table, point=point, sync_log=not self._report.clean,
         )  # fmt: skip
@@ -335,7 +337,7 @@ class _Opening:
             return None
         if point.index is None:
             raise SafePointWrong("no index was kept when dispatch.json was written")
-        if point.writer is Writer.STOPPED:
+        if point.state is StoreState.STOPPED:
             index = self._open_index()
             if self._report.rebuilt_index_files:
                 raise SafePointWrong("an index file cannot be used")
@@ -363,7 +365,7 @@ class _Opening:
         # A log file is durable only if its directory's name is, too.
         self._disk.mkdir(self._paths.commitlog)
         self._disk.open(self._paths.abort, create=True).close()
-        point.writer = Writer.RUNNING
+        point.state = StoreState.RUNNING
         point.queue_file_size = table.files.file_size
         point.lock_ns = lock_time(self._disk, self._paths)
         point.files = ""
@@ -423,7 +425,7 @@ class _Opening:
         point = self._point
         is_untouched = (
             point is not None
-            and point.writer is Writer.STOPPED
+            and point.state is StoreState.STOPPED
             and point.files == self._listing.digest
         )
         if not is_untouched:

@@ -22,7 +22,7 @@ from server.store.recovery.queue_rebuild import QueueRebuild
 from server.store.recovery.safe_point import (
     IndexMark,
     SafePoint,
-    Writer,
+    StoreState,
     lock_time,
     write_safe_point,
 )
@@ -34,7 +34,7 @@ SAVE_EVERY_SIZE: Final = 256 << 20
 Rebuilds = dict[tuple[str, int], QueueRebuild | None]
 
 
-class Progress:
+class RecoveryProgress:
     """Writes the safe point during one recovery.
 
     Args:
@@ -145,9 +145,9 @@ class Progress:
         return IndexEnds(self._disk, index).mark(below=until)
 
 
-def new_point(log: CommitLog, known: SafePoint | None, *, writer: Writer) -> SafePoint:
+def new_point(log: CommitLog, known: SafePoint | None, *, state: StoreState) -> SafePoint:
     """Return a safe point at log offset 0 that keeps deletions and retention of ``known``."""
-    point = SafePoint(log_file_size=log.file_size, writer=writer)
+    point = SafePoint(log_file_size=log.file_size, state=state)
     if known is not None:
         point.deleted_topics = dict(known.deleted_topics)
         point.clock_ms = known.clock_ms

@@ -1,6 +1,6 @@
 """Recovery: scan the log, cut its torn tail, and make queues and index agree with it.
 
-    record … record  Gap  record … record  Gap
+    record … record  LogGap  record … record  LogGap
                      │                     └ no whole record follows: a torn tail, erased
                      └ below a log offset that was synced: damage, kept and reported
                        after a crash, where nothing was synced yet: the tail starts here
@@ -24,14 +24,14 @@ from typing import Final
 
 from server.store.commitlog.dispatch_requests import Entries
 from server.store.commitlog.log_files import CommitLog
-from server.store.commitlog.log_scan import ZEROS, Gap, LogWalk, ScannedRecord
+from server.store.commitlog.log_scan import ZEROS, LogGap, LogWalk, ScannedRecord
 from server.store.config import StoreConfig
 from server.store.disk.disk import OUT_OF_SPACE, Disk
 from server.store.disk.zeros import is_blank_to
 from server.store.index.index import Index
 from server.store.queues.queue_rows import QueueRows
 from server.store.queues.queue_table import QueueTable
-from server.store.recovery.progress import SAVE_EVERY_SIZE, Progress
+from server.store.recovery.progress import SAVE_EVERY_SIZE, RecoveryProgress
 from server.store.recovery.queue_recovery import QueueRecovery
 from server.store.recovery.safe_point import SafePoint
 from server.store.recovery.trust import Trusted
@@ -79,7 +79,7 @@ class Recovery:
         checkpoint: Checkpoint,
         report: RecoveryReport,
         trusted: Trusted | None,
-        progress: Progress,
+        progress: RecoveryProgress,
         seen: QueueRows,
         is_ours: bool,
         knows_deletions: bool,
@@ -168,7 +168,7 @@ class Recovery:
         last_data = self._last_base_with_data(bases)
         walk = LogWalk(self._log, bases, doubtful_from=self._doubtful_from)
         end = start = self._start
-        gaps: list[Gap] = []
+        gaps: list[LogGap] = []
         with closing(walk.items(start)) as items:
             for item in items:
                 if isinstance(item, list):
@@ -180,7 +180,7 @@ class Recovery:
                         gaps.clear()
                     self._take(item)
                     end = item[-1].log_offset + item[-1].size
-                elif isinstance(item, Gap):
+                elif isinstance(item, LogGap):
                     gaps.append(item)
                 elif not gaps:
                     end = item.end
@@ -193,7 +193,7 @@ class Recovery:
                 return base
         return bases[0] if bases else 0
 
-    def _is_tail(self, gap: Gap, following: ScannedRecord, last_data: int) -> bool:
+    def _is_tail(self, gap: LogGap, following: ScannedRecord, last_data: int) -> bool:
         """Tell whether the log ends at a gap although whole records follow it.
 
         A flush makes a beginning of the log durable, so records after a hole that was never
@@ -209,7 +209,7 @@ class Recovery:
             and following.store_ms > self._recover_from_ms
         )
 
-    def _end_of_log(self, end: int, gaps: list[Gap], last_data: int) -> int:
+    def _end_of_log(self, end: int, gaps: list[LogGap], last_data: int) -> int:
         """Return the log offset at which the log ends if no whole record follows ``gaps``."""
         if gaps and gaps[-1].reason == ZEROS:
             self._zeros_from = gaps[-1].start
@@ -228,7 +228,7 @@ class Recovery:
             self._report_gap(gap)
         return last_data + size
 
-    def _report_gap(self, gap: Gap) -> None:
+    def _report_gap(self, gap: LogGap) -> None:
         self._report.damaged.append((gap.start, gap.end - gap.start))
         self._report.notes.append(
             f"commit log from {gap.start} to {gap.end} is no record ({gap.reason}); "

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from server.store.disk.disk import Disk
 from server.store.queues.queue_rows import QueueRow
-from server.store.recovery.safe_point import IndexMark, SafePoint, Writer, write_safe_point
+from server.store.recovery.safe_point import IndexMark, SafePoint, StoreState, write_safe_point
 from storefmt.paths import StorePaths
 
 
@@ -182,7 +182,7 @@ class SafePointFile:
 
         def apply(point: SafePoint) -> None:
             point.safe_log_offset = log_end
-            point.writer = Writer.STOPPED
+            point.state = StoreState.STOPPED
             point.files = files
 
         self.change(apply)

@@ -24,7 +24,7 @@ from server.store.queues.queue import ConsumeQueue, QueueFiles
 from server.store.queues.queue_rows import QueueRow
 from server.store.queues.queue_table import QueueTable
 from server.store.recovery.queue_rebuild import Behind
-from server.store.recovery.safe_point import Listing, SafePoint, Writer
+from server.store.recovery.safe_point import Listing, SafePoint, StoreState
 from server.store.results import RecoveryReport
 from storefmt.errors import BadCall
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER_SIZE
@@ -87,9 +87,9 @@ def check_point(
         raise SafePointWrong("dispatch.json is of an earlier version")
     if point.lock_ns != lock_ns:
         raise SafePointWrong("another broker has started here since dispatch.json was written")
-    if point.writer is Writer.STOPPED and point.files != listing.digest:
+    if point.state is StoreState.STOPPED and point.files != listing.digest:
         raise SafePointWrong("files have changed since the broker stopped")
-    if point.writer is Writer.RUNNING and clean:
+    if point.state is StoreState.RUNNING and clean:
         raise SafePointWrong("the file abort is gone although the broker did not stop")
     safe, bases = point.safe_log_offset, log.bases
     row = range(bases[0], safe, log.file_size) if bases else range(0)
@@ -127,9 +127,9 @@ def trusted_queues(
         SafePointWrong: a queue does not agree with the safe point.
         OSError: the disk could not be read.
     """
-    is_complete = point.writer is not Writer.RECOVERING
+    is_complete = point.state is not StoreState.RECOVERING
     trusted = Trusted(point.safe_log_offset, is_complete, {})
-    if point.writer is Writer.STOPPED:
+    if point.state is StoreState.STOPPED:
         # The digest shows that no file was changed.
         table.put_rows(point.queues)
         return trusted

@@ -17,7 +17,12 @@ from server.store.config import StoreConfig
 from server.store.disk.disk import FilePath, FileStat, RealDisk
 from server.store.queues.queue_rows import QueueRow
 from server.store.recovery import opening, recover
-from server.store.recovery.safe_point import SafePoint, Writer, read_safe_point, write_safe_point
+from server.store.recovery.safe_point import (
+    SafePoint,
+    StoreState,
+    read_safe_point,
+    write_safe_point,
+)
 from server.store.recovery.trust import SafePointWrong
 from server.store.store import MessageStore
 from storefmt.formats.consumequeue import FILLER
@@ -315,7 +320,7 @@ def test_interrupted_walk_leaves_no_safe_point_that_promises_what_it_changed(
     store = open_store(small_config(root))
 
     assert point is not None
-    assert point.writer is Writer.RECOVERING
+    assert point.state is StoreState.RECOVERING
     assert not len(point.queues)
     store.close(START_MS)
     check_equal(root, whole)
