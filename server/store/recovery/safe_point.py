@@ -91,9 +91,9 @@ class SafePoint:
     """False in a file of an earlier version, whose ``queues`` cannot be used."""
 
     @property
-    def clean(self) -> bool:
-        """Tell whether the file was written by a proper shutdown."""
-        return self.state is StoreState.STOPPED
+    def names_all_queues(self) -> bool:
+        """Tell whether ``queues`` has every queue with a record below ``safe_log_offset``."""
+        return self.state is not StoreState.RECOVERING
 
 
 def encode_safe_point(point: SafePoint) -> bytes:
@@ -264,8 +264,12 @@ class Listing:
 
     def is_index_changed(self, point: SafePoint | None, lock_ns: int) -> bool:
         """Tell whether index files were changed after our broker's proper shutdown."""
-        is_ours = point is not None and point.clean and point.lock_ns == lock_ns
-        return point is not None and is_ours and not point.files.endswith(self.index_digest)
+        return (
+            point is not None
+            and point.state is StoreState.STOPPED
+            and point.lock_ns == lock_ns
+            and not point.files.endswith(self.index_digest)
+        )
 
 
 def lock_time(disk: Disk, store: StorePaths) -> int:

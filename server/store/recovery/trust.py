@@ -48,17 +48,6 @@ class TrustedQueue(NamedTuple):
     behind: Behind
 
 
-class Trusted(NamedTuple):
-    """The parts of the safe point that a start relies on."""
-
-    start: int
-    """Log offset of the first record that may have no entries in queues and index."""
-    is_complete: bool
-    """Every queue with a record below ``start`` is named; False while a recovery is unfinished."""
-    queues: dict[tuple[str, int], TrustedQueue]
-    """Queues whose files hold something after the end that they should have."""
-
-
 def check_point(
     point: SafePoint | None,
     listing: Listing,
@@ -111,8 +100,10 @@ def trusted_queues(
     point: SafePoint,
     listing: Listing,
     report: RecoveryReport,
-) -> Trusted:
-    """Add the queues that agree with the safe point to ``table``; return the other ones.
+) -> dict[tuple[str, int], TrustedQueue]:
+    """Add the queues that end where the safe point says to ``table``; return the others.
+
+    The files of the others hold something after the end that they should have.
 
     Args:
         disk: the disk that holds the store.
@@ -127,8 +118,7 @@ def trusted_queues(
         SafePointWrong: a queue does not agree with the safe point.
         OSError: the disk could not be read.
     """
-    is_complete = point.state is not StoreState.RECOVERING
-    trusted = Trusted(point.safe_log_offset, is_complete, {})
+    trusted: dict[tuple[str, int], TrustedQueue] = {}
     if point.state is StoreState.STOPPED:
         # The digest shows that no file was changed.
         table.put_rows(point.queues)
@@ -143,8 +133,8 @@ def trusted_queues(
         if found.behind is Behind.NOTHING:
             table.put_row(topic, queue_id, found.row)
         else:
-            trusted.queues[topic, queue_id] = found
-    if is_complete:
+            trusted[topic, queue_id] = found
+    if point.names_all_queues:
         for topic, queue_id, seen in listing.queues:
             if seen.first >= 0 and (topic, queue_id) not in point.queues:
                 check.check_unnamed(ConsumeQueue(table.files, table.place(topic), queue_id), seen)
