@@ -348,7 +348,7 @@ class CommitLog:
         is_full = base + self.file_size <= self.flushed_offset
         return is_full and base not in self._unsynced and base not in self._syncing
 
-    def let_go(self, bases: list[int]) -> list[Path]:
+    def detach(self, bases: list[int]) -> list[Path]:
         """Close the files of these bases and drop them from the log; return their paths."""
         for base in bases:
             if base in self._open:
@@ -357,8 +357,8 @@ class CommitLog:
             self._known.discard(base)
         return [self._directory / log_file_name(base) for base in bases]
 
-    def take_back(self, paths: list[Path]) -> None:
-        """Add files to the log again that could not be deleted."""
+    def attach(self, paths: list[Path]) -> None:
+        """Add files to the log again that ``detach`` dropped."""
         bases = [int(path.name) for path in paths]
         self.bases = sorted({*self.bases, *bases})
         self._known.update(bases)

@@ -19,6 +19,7 @@ from typing import Final
 
 from server.store.config import StoreConfig
 from server.store.disk.disk import Disk, DiskFile
+from server.store.disk.job import DiskJob
 from server.store.timer.log import TimerLog
 from server.store.timer.wheel import TimerWheel
 from storefmt.errors import RecordDamaged
@@ -43,8 +44,8 @@ LOG_DIRECTORY: Final = "timerlog"
 CHECKPOINT_FILE: Final = "timercheck"
 
 
-class TimerFlush:
-    """Makes the state of one moment durable; ``run`` may be called in any thread."""
+class TimerFlush(DiskJob):
+    """Makes the state of one moment durable."""
 
     def __init__(
         self,
@@ -58,25 +59,21 @@ class TimerFlush:
         """Log offset up to which the commit log has to be on the disk before ``run``."""
         self.checkpoint = checkpoint
         self.pages = files.wheel.take_changes()
-        self.error: OSError | None = None
         self._data = checkpoint.encode(delivered_log_offset=delivered)
         self._logs = files.log.unsynced()
         self._wheel = files.wheel_file()
         self._check = files.checkpoint_file()
 
-    def run(self) -> None:
-        """Write in the order in which a crash may stop it; ``error`` says what went wrong."""
-        try:
-            for file in self._logs:
-                file.fdatasync()
-            for pos, page in self.pages:
-                self._wheel.pwrite(page, pos)
-            if self.pages:
-                self._wheel.fdatasync()
-            self._check.pwrite(self._data, 0)
-            self._check.fdatasync()
-        except OSError as error:
-            self.error = error
+    def work(self) -> None:
+        """Write in the order in which a crash may stop it."""
+        for file in self._logs:
+            file.fdatasync()
+        for pos, page in self.pages:
+            self._wheel.pwrite(page, pos)
+        if self.pages:
+            self._wheel.fdatasync()
+        self._check.pwrite(self._data, 0)
+        self._check.fdatasync()
 
 
 class TimerFiles:

@@ -443,7 +443,7 @@ def test_log_file_is_given_back_in_slices_unless_somebody_reads_it(
     for path in paths:
         path.write_bytes(b"x" * 2_500)
     reader = os.open(paths[1], os.O_RDONLY)
-    job = DeleteLogJob(RealDisk(), paths, interval_s=0, stop=threading.Event())
+    job = DeleteLogJob(disk=RealDisk(), left=paths, interval_s=0, stop=threading.Event())
 
     job.run()
 

@@ -22,8 +22,8 @@ from unittest import mock
 
 import pytest
 
-from server.store.commitlog.flush import SyncJob
 from server.store.config import StoreConfig
+from server.store.disk.job import DiskJob
 from server.store.errors import StoreFailed
 from server.store.queues import queue_table
 from server.store.results import PutStatus
@@ -140,8 +140,8 @@ class Threads:
         self._store = store
         self._promise = promise
         self._chance = chance
-        self._waiting: list[tuple[SyncJob, Callable[[SyncJob], None]]] = []
-        self._done: list[tuple[SyncJob, Callable[[SyncJob], None]]] = []
+        self._waiting: list[tuple[DiskJob, Callable[[DiskJob], None]]] = []
+        self._done: list[tuple[DiskJob, Callable[[DiskJob], None]]] = []
 
     def step(self, now_ms: int) -> None:
         """Begin, run or end something."""
@@ -169,7 +169,7 @@ class Threads:
         job.run()
         self._done.append((job, end))
 
-    def _end_flush(self, job: SyncJob, written: int) -> None:
+    def _end_flush(self, job: DiskJob, written: int) -> None:
         self._store.end_flush(job)
         self._promise.acknowledged = written
 
