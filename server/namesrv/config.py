@@ -72,7 +72,7 @@ class NamesrvConfig:
     not_used: dict[str, str] = field(default_factory=dict)
     """Given settings that RocketMQ has and that have no effect here, with their text."""
 
-    def told(self) -> dict[str, str]:
+    def all_settings(self) -> dict[str, str]:
         """Return every key of 4.9.7 and of our own with its value; none of them is a secret."""
         home = os.environ.get("ROCKETMQ_HOME", "")
         others = {**namesrv_defaults(), "rocketmqHome": home, **self.not_used}

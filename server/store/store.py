@@ -41,9 +41,7 @@ from server.store.results import (
     RecoveryReport,
     RunResult,
 )
-from server.store.timer.files import TimerFiles
-from server.store.timer.files import exist as timer_files_exist
-from server.store.timer.files import remove as remove_timer_files
+from server.store.timer.files import TimerFiles, remove_timer_files, timer_files_exist
 from server.store.upkeep import Upkeep
 
 _REFUSED: Final = PutResult(PutStatus.SERVICE_NOT_AVAILABLE, -1, -1, 0)

@@ -92,8 +92,9 @@ class Cleaner:
         # Queues that begin later, and files to delete; dispatch.json does not say so yet.
         self._rows: list[tuple[str, int, int, int]] = []
         self._paths_gone: list[Path] = []
-        self._asked: list[Callable[[], None]] = []
-        self._asked_now: list[Callable[[], None]] = []
+        # Requests to remove queues without messages: the waiting ones, and those being worked on.
+        self._requests: list[Callable[[], None]] = []
+        self._requests_now: list[Callable[[], None]] = []
         self._expired: list[QueueSeen] = []
 
     def delete_by_hand(self) -> None:
@@ -107,7 +108,7 @@ class Cleaner:
         Args:
             done: called when it is done.
         """
-        self._asked.append(done)
+        self._requests.append(done)
 
     def close(self) -> None:
         """Let a running job end soon."""
@@ -139,7 +140,7 @@ class Cleaner:
             return self._delete_files_job()
         if self._expired:
             return self._remove_job()
-        if self._asked or self._cleaned_min != self._log.min_offset:
+        if self._requests or self._cleaned_min != self._log.min_offset:
             return self._scan_job()
         log, usage = self._log, self._disk.usage(self._paths.root)
         if not log.bases:
@@ -178,7 +179,7 @@ class Cleaner:
         return rest
 
     def _scan_job(self) -> ScanQueuesJob:
-        self._asked_now, self._asked = self._asked, []
+        self._requests_now, self._requests = self._requests, []
         table = self._table
         return ScanQueuesJob(
             disk=self._disk,
@@ -227,7 +228,7 @@ class Cleaner:
         elif isinstance(job, DeleteFilesJob):
             self._end_delete(job)
         elif isinstance(job, RemoveJob) and not self._expired:
-            self._tell()
+            self._answer_requests()
 
     def _end_scan(self, job: ScanQueuesJob) -> None:
         # A queue deleted meanwhile may have started again, so the scan is repeated.
@@ -235,7 +236,7 @@ class Cleaner:
             self._scanned = job
             self._findings = job.found[::-1]
         else:
-            self._asked, self._asked_now = self._asked_now + self._asked, []
+            self._requests, self._requests_now = self._requests_now + self._requests, []
 
     def _apply(self, job: ScanQueuesJob) -> None:
         """Correct some of the queues that were found to begin later."""
@@ -248,10 +249,10 @@ class Cleaner:
         index = self._dispatcher.index
         if index is not None:
             self._paths_gone += index.take_expired(job.log_min)
-        if self._asked_now:
+        if self._requests_now:
             self._expired = job.empty[::-1]
             if not self._expired:
-                self._tell()
+                self._answer_requests()
         if job.error is None:
             self._cleaned_min = job.log_min
             if not (self._rows or self._paths_gone):
@@ -290,7 +291,7 @@ class Cleaner:
                 gone.append(queue)
         if not gone:
             if not self._expired:
-                self._tell()
+                self._answer_requests()
             return None
         moved = []
         for queue in gone:
@@ -307,7 +308,7 @@ class Cleaner:
             record=self._safe_file.write,
         )
 
-    def _tell(self) -> None:
-        asked, self._asked_now = self._asked_now, []
-        for done in asked:
+    def _answer_requests(self) -> None:
+        requests, self._requests_now = self._requests_now, []
+        for done in requests:
             done()

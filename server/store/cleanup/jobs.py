@@ -100,8 +100,6 @@ class QueueFinding(NamedTuple):
     """Files that are there and whose messages have all expired, the oldest first."""
     first: int
     minimum: int
-    is_expired: bool
-    """All messages in files have expired."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -154,7 +152,7 @@ class ScanQueuesJob(DiskJob):
         bases = queue_bases(self.disk, directory)
         expired = [directory / log_file_name(base) for base in bases if base < first * ENTRY_SIZE]
         if begins_later or expired or first > view.first:
-            self.found.append(QueueFinding(view, expired, first, minimum, is_expired))
+            self.found.append(QueueFinding(view, expired, first, minimum))
         if is_expired:
             self.empty.append(view)
 

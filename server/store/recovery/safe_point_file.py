@@ -155,11 +155,7 @@ class SafePointFile:
         Raises:
             OSError: the disk refused it.
         """
-
-        def apply(point: SafePoint) -> None:
-            point.deleted_topics[topic] = log_end
-
-        self.change(apply)
+        self.change(lambda point: point.deleted_topics.update({topic: log_end}))
 
     def note_removed(self, key: tuple[str, int]) -> None:
         """Record with the next write that a queue (topic, queue id) is removed; never blocks."""

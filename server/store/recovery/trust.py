@@ -121,7 +121,8 @@ def trusted_queues(
     trusted: dict[tuple[str, int], TrustedQueue] = {}
     if point.state is StoreState.STOPPED:
         # The digest shows that no file was changed.
-        table.put_rows(point.queues)
+        for topic, queue_id, row in point.queues:
+            table.put_row(topic, queue_id, row)
         return trusted
     check = QueueCheck(disk, table.files, log, safe=point.safe_log_offset)
     for topic, queue_id, row in point.queues:

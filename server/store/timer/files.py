@@ -107,7 +107,7 @@ class TimerFiles:
         """Log offsets of the messages that entered the wheel after that checkpoint."""
         self.lost = ""
         """Why the files were removed, to be built again; empty if they are whole."""
-        if exist(disk, paths):
+        if timer_files_exist(disk, paths):
             self.lost = self._open()
             if self.lost:
                 self.remove()
@@ -280,7 +280,7 @@ class TimerFiles:
         """
         self.close()
         # The checkpoint goes first: without it the others are not believed.
-        remove(self._disk, self._paths)
+        remove_timer_files(self._disk, self._paths)
         self.checkpoint, self.delivered_log_offset = TimerCheckpoint(), None
         self.replayed = set()
         self._start_empty()
@@ -295,7 +295,7 @@ class TimerFiles:
         self._wheel_file = self._check_file = None
 
 
-def exist(disk: Disk, paths: StorePaths) -> bool:
+def timer_files_exist(disk: Disk, paths: StorePaths) -> bool:
     """Tell whether a store has any file of the timer."""
     return any(
         disk.stat(path) is not None
@@ -307,7 +307,7 @@ def exist(disk: Disk, paths: StorePaths) -> bool:
     )
 
 
-def remove(disk: Disk, paths: StorePaths) -> None:
+def remove_timer_files(disk: Disk, paths: StorePaths) -> None:
     """Remove the timer's files of a store; they can be built again from the queue.
 
     Raises:
