@@ -29,6 +29,7 @@ from server.store.queues import queue_table
 from server.store.results import PutStatus
 from server.store.store import MessageStore
 from tests import soak
+from tests.server.store.cleanup.test_clean import AT_ONCE
 from tests.server.store.recovery.crashstates import TOPIC, Explorer, Promise, check, send
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (
@@ -61,13 +62,14 @@ SEEDS_IN_SOAK = 300
 
 def config_for(*, sync: bool = True) -> StoreConfig:
     """Return settings with which everything rolls, is synced and said within 40 messages."""
-    config = small_config(ROOT, sync=sync, log_file_size=4096)
-    config.flush_interval_consume_queue_ms = 5
-    config.flush_consume_queue_thorough_interval_ms = 15
-    config.file_reserved_time_h = 0
-    config.delete_commit_log_files_interval_ms = 0
-    config.delete_consume_queue_files_interval_ms = 0
-    return config
+    return small_config(
+        ROOT,
+        sync=sync,
+        log_file_size=4096,
+        flush_interval_consume_queue_ms=5,
+        flush_consume_queue_thorough_interval_ms=15,
+        **AT_ONCE,
+    )
 
 
 def flush(store: MessageStore, promise: Promise) -> None:
