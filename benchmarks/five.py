@@ -33,7 +33,7 @@ from benchmarks.run import Round, head, loaded, table
 from benchmarks.servers import cpu_s, heap_mb, java_words, wait_for
 from benchmarks.telling import tell
 from mqclient.client.instance import MQClient
-from server.embedded import Addresses
+from server.embedded import EmbeddedAddresses
 from server.proxy.protocol.codes import Code
 from server.proxy.protocol.definitions import Resource
 from server.proxy.protocol.requests import QueryRouteRequest, QueryRouteResponse
@@ -96,7 +96,7 @@ class Processes:
             process.wait(60)
 
 
-def start_ours(processes: Processes, at: Addresses) -> None:
+def start_ours(processes: Processes, at: EmbeddedAddresses) -> None:
     """Start our one process."""
     ports = {"--namesrv-port": at.namesrv, "--broker-port": at.broker, "--grpc-port": at.grpc}
     words = [word for name, address in ports.items() for word in (name, str(_port(address)))]
@@ -104,7 +104,7 @@ def start_ours(processes: Processes, at: Addresses) -> None:
     processes.start(command, port=_port(at.grpc))
 
 
-def start_java(processes: Processes, at: Addresses, *, mode: str) -> None:
+def start_java(processes: Processes, at: EmbeddedAddresses, *, mode: str) -> None:
     """Start the name server, the proxy and, unless it is in the proxy's JVM, the broker."""
     home, jars = processes.home, class_path(JAVA_FIVE)
     namesrv = _properties(
@@ -153,7 +153,7 @@ def endpoint(name: str, scratch: Path, *, mode: str) -> Iterator[Endpoint]:
     namesrv, broker, of_grpc = (f"127.0.0.1:{ports + index}" for index in (0, 3, 5))
     home = scratch / f"{name}-{ports}"
     home.mkdir()
-    at = Addresses(namesrv, broker, str(home / "store"), of_grpc)
+    at = EmbeddedAddresses(namesrv, broker, str(home / "store"), of_grpc)
     processes = Processes(home)
     try:
         begin = time.monotonic()
@@ -170,7 +170,7 @@ def endpoint(name: str, scratch: Path, *, mode: str) -> Iterator[Endpoint]:
         shutil.rmtree(home)
 
 
-async def make_topics(at: Addresses) -> None:
+async def make_topics(at: EmbeddedAddresses) -> None:
     """Create the topics of the loads, and return when the endpoint tells their routes."""
     async with grpc.aio.insecure_channel(at.grpc) as channel, MQClient(at.namesrv) as admin:
         desk = Bench(at, channel, admin)

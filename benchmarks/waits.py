@@ -60,7 +60,7 @@ def unlink_ms(directory: Path) -> float:
 def job_ms(directory: Path) -> tuple[float, float]:
     """Return the longest call of the store's job, and how long all of it takes."""
     path = log_file(directory)
-    job = DeleteLogJob(RealDisk(), [path], interval_s=0, stop=threading.Event())
+    job = DeleteLogJob(disk=RealDisk(), left=[path], interval_s=0, stop=threading.Event())
     started = time.perf_counter()
     job.run()
     if job.error is not None:

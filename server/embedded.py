@@ -67,7 +67,7 @@ INDEX_ENTRY_COUNT: Final = 200_000
 PATIENCE_MS: Final = 60_000
 
 
-class Addresses(NamedTuple):
+class EmbeddedAddresses(NamedTuple):
     """Where a started pair is reached, and where its data lies; ``grpc`` may be ""."""
 
     namesrv: str
@@ -119,7 +119,7 @@ class Embedded:
         )
         self._broker: BrokerApp | None = None
 
-    async def start(self) -> Addresses:
+    async def start(self) -> EmbeddedAddresses:
         """Start both and return once the broker is registered.
 
         Raises:
@@ -144,7 +144,7 @@ class Embedded:
         grpc = ""
         if config.grpc_server_port is not None:
             grpc = join_address(self._host, config.grpc_server_port)
-        return Addresses(namesrv, join_address(self._host, port), str(self._store), grpc)
+        return EmbeddedAddresses(namesrv, join_address(self._host, port), str(self._store), grpc)
 
     async def stop(self) -> None:
         """Stop the broker, which says goodbye to the name server, then the name server."""

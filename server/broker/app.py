@@ -47,7 +47,7 @@ from server.runtime.dispatch import RequestDispatcher
 from server.runtime.program.limits import process_resources
 from server.runtime.registry import collect
 from server.runtime.service import Services
-from server.store.commitlog.flush import SyncJob
+from server.store.disk.job import DiskJob
 from server.store.errors import StoreFailed, StoreFull
 from server.store.recovery.safe_point import FILE_NAME as SAFE_POINT
 from server.store.store import MessageStore
@@ -548,7 +548,7 @@ class BrokerApp:
             await asyncio.get_running_loop().run_in_executor(self._log_files, job.run)
             cleaner.end(job)
 
-    async def _run_job(self, job: SyncJob | None, threads: Executor | None = None) -> None:
+    async def _run_job(self, job: DiskJob | None, threads: Executor | None = None) -> None:
         """Let a thread run a job that waits for the disk, then report its end to the store."""
         if job is None:
             return

@@ -26,7 +26,7 @@ from server.runtime.access.hostaddress import is_any_address, join_address, loca
 from server.runtime.javakeys import BROKER_KEYS
 from server.runtime.program.limits import IN_FLIGHT_SIZE_MIN, in_flight_size
 from server.runtime.settings import (
-    Settings,
+    RawSettings,
     SettingsError,
     Value,
     computed,
@@ -284,7 +284,7 @@ def broker_config(values: Iterable[Value]) -> BrokerConfig:
     """
     known = keys_of(BrokerConfig).keys() | keys_of(StoreConfig).keys()
     plain, tls = split_tls(values)
-    settings = Settings(plain, known=known, java_keys=BROKER_KEYS)
+    settings = RawSettings(plain, known=known, java_keys=BROKER_KEYS)
     config = settings.build(BrokerConfig, tls=tls_settings(tls))
     config.store = settings.build(StoreConfig, store_path_root_dir=default_store_path())
     # A broker that binds one interface can usually be reached only there.

@@ -31,8 +31,8 @@ from remoting.errors import RemotingError
 from remoting.headers import PullMessage, RegisterFilterServer, RegisterMessageFilterClass
 from server.filterserver.compiling import BadModule, CompileLimits
 from server.filterserver.config import FilterServerConfig
-from server.filterserver.filters import Filters
-from server.filterserver.module import FilterEngine, FilterModule, Limits
+from server.filterserver.filters import UploadedFilters
+from server.filterserver.module import FilterEngine, FilterLimits, FilterModule
 from server.runtime.access.hostaddress import join_address
 from server.runtime.clock import Clock
 from server.runtime.dispatch import RequestDispatcher
@@ -69,9 +69,9 @@ class FilterServerApp:
             config.filter_compile_timeout_millis,
         )
         self._engine = FilterEngine(
-            Limits(config.filter_fuel, config.filter_memory_size, compiling)
+            FilterLimits(config.filter_fuel, config.filter_memory_size, compiling)
         )
-        self._filters = Filters(
+        self._filters = UploadedFilters(
             size_max=config.filter_module_size_max, count_max=config.filter_count_max
         )
         self._client = RemotingClient(tls=config.tls.client)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from server.runtime.access.hostaddress import is_any_address, local_ip
 from server.runtime.settings import (
-    Settings,
+    RawSettings,
     SettingsError,
     Value,
     computed,
@@ -55,7 +55,7 @@ def filter_server_config(values: Iterable[Value]) -> FilterServerConfig:
         SettingsError: some values cannot be used; the text has one line for each.
     """
     plain, tls = split_tls(values)
-    settings = Settings(plain, known=keys_of(FilterServerConfig).keys())
+    settings = RawSettings(plain, known=keys_of(FilterServerConfig).keys())
     config = settings.build(FilterServerConfig, tls=tls_settings(tls))
     if not is_any_address(config.bind_address):
         config.filter_server_ip = settings.text("filterServerIP") or config.bind_address

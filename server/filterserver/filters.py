@@ -25,7 +25,7 @@ class _Entry(NamedTuple):
     module: FilterModule
 
 
-class Filters:
+class UploadedFilters:
     """The filters that consumers have uploaded.
 
     Args:

@@ -19,8 +19,8 @@ Source: our own; in 4.2 (filtersrv/FilterClassInfo.java) this was a Java class w
 """
 
 import logging
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast, runtime_checkable
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from server.filterserver.compiling import (
     BadModule,
@@ -50,17 +50,7 @@ _EXPORTS: Final[Mapping[str, object]] = {
 }
 
 
-@runtime_checkable
-class FunctionType(Protocol):
-    """The type of an exported function in wasmtime's terms."""
-
-    @property
-    def params(self) -> Sequence[object]: ...
-    @property
-    def results(self) -> Sequence[object]: ...
-
-
-class Limits(NamedTuple):
+class FilterLimits(NamedTuple):
     """What a module may use for one message, and for its compilation."""
 
     fuel: int
@@ -77,7 +67,7 @@ class FilterEngine:
         BadCall: wasmtime is not installed.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: FilterLimits) -> None:
         try:
             # wasmtime is large and optional, and only a filter server needs it.
             import wasmtime
@@ -105,13 +95,36 @@ class FilterEngine:
             raise BadModule(
                 f"the compiled module does not load: {first_line(error)}; restart the filter server"
             ) from error
-        _check(module)
+        self._check(module)
         found = FilterModule(self, module)
         try:
             found.instance()
         except (wasmtime.WasmtimeError, wasmtime.Trap) as error:
             raise BadModule(f"the module does not start: {first_line(error)}") from error
         return found
+
+    def _check(self, module: "wasmtime.Module") -> None:
+        """Check that a module looks like a filter.
+
+        Raises:
+            BadModule: it has an import, or lacks an export.
+        """
+        for wanted in module.imports:
+            raise BadModule(
+                f"the module imports {wanted.module}.{wanted.name}; a filter has no imports"
+            )
+        found = {export.name: self._shape(export.type) for export in module.exports}
+        for name, shape in _EXPORTS.items():
+            if found.get(name) != shape:
+                raise BadModule(
+                    f"the module exports no {name} of the shape that docs/filters.md says"
+                )
+
+    def _shape(self, kind: object) -> object:
+        """Return a function's parameters and results, or the name of any other type."""
+        if isinstance(kind, self.wasmtime.FuncType):
+            return tuple(map(str, kind.params)), tuple(map(str, kind.results))
+        return type(kind).__name__
 
 
 class FilterModule:
@@ -177,26 +190,3 @@ class FilterModule:
         memory.write(store, properties + body, at)
         body_at = at + len(properties)
         return bool(matches(store, at, len(properties), body_at, len(body)))
-
-
-def _check(module: "wasmtime.Module") -> None:
-    """Check that a module looks like a filter.
-
-    Raises:
-        BadModule: it has an import, or lacks an export.
-    """
-    for wanted in module.imports:
-        raise BadModule(
-            f"the module imports {wanted.module}.{wanted.name}; a filter has no imports"
-        )
-    found = {export.name: _shape(export.type) for export in module.exports}
-    for name, shape in _EXPORTS.items():
-        if found.get(name) != shape:
-            raise BadModule(f"the module exports no {name} of the shape that docs/filters.md says")
-
-
-def _shape(kind: object) -> object:
-    """Return a function's parameters and results, or the name of any other type."""
-    if isinstance(kind, FunctionType):
-        return tuple(map(str, kind.params)), tuple(map(str, kind.results))
-    return type(kind).__name__

@@ -22,7 +22,7 @@ from remoting.aio.server import RemotingServer
 from server.namesrv import handlers
 from server.namesrv.config import NamesrvConfig, namesrv_config
 from server.namesrv.kvconfig import KvConfig
-from server.namesrv.request_gate import make_door, make_gate
+from server.namesrv.request_gate import make_connection_check, make_gate
 from server.namesrv.state import NamesrvState
 from server.runtime.access.hostaddress import join_address
 from server.runtime.clock import Clock, SystemClock
@@ -70,7 +70,7 @@ class NamesrvApp:
         self._server = RemotingServer(
             on_frame=dispatcher.on_frame,
             on_close=self.state.connection_closed,
-            may_connect=make_door(config),
+            may_connect=make_connection_check(config),
             tls=config.tls.server,
             idle_s=config.server_channel_max_idle_time_s,
             connections_max=config.connections_max,

@@ -17,7 +17,7 @@ from server.runtime.access.admin_gate import address_list
 from server.runtime.javakeys import NAMESRV_KEYS, namesrv_defaults
 from server.runtime.program.limits import IN_FLIGHT_SIZE_MIN, in_flight_size
 from server.runtime.settings import (
-    Settings,
+    RawSettings,
     Value,
     computed,
     format_settings,
@@ -72,7 +72,7 @@ class NamesrvConfig:
     not_used: dict[str, str] = field(default_factory=dict)
     """Given settings that RocketMQ has and that have no effect here, with their text."""
 
-    def told(self) -> dict[str, str]:
+    def all_settings(self) -> dict[str, str]:
         """Return every key of 4.9.7 and of our own with its value; none of them is a secret."""
         home = os.environ.get("ROCKETMQ_HOME", "")
         others = {**namesrv_defaults(), "rocketmqHome": home, **self.not_used}
@@ -86,7 +86,7 @@ def namesrv_config(values: Iterable[Value]) -> NamesrvConfig:
         SettingsError: some values cannot be used; the text has one line for each.
     """
     plain, tls = split_tls(values)
-    settings = Settings(plain, known=keys_of(NamesrvConfig).keys(), java_keys=NAMESRV_KEYS)
+    settings = RawSettings(plain, known=keys_of(NamesrvConfig).keys(), java_keys=NAMESRV_KEYS)
     config = settings.build(NamesrvConfig, tls=tls_settings(tls))
     for key in ("allowedAddresses", "brokerAddresses", "adminAddresses"):
         address_list(settings.text(key) or "", key=key)

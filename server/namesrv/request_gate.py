@@ -57,7 +57,7 @@ def make_gate(config: NamesrvConfig) -> Callable[[Request], None]:
     return check
 
 
-def make_door(config: NamesrvConfig) -> Callable[[str], bool]:
+def make_connection_check(config: NamesrvConfig) -> Callable[[str], bool]:
     """Return a function that tells whether an address may connect.
 
     Raises:

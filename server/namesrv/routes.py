@@ -46,7 +46,7 @@ class OldEpoch(ValueError):
     """A master registers without knowing of the newest promotion of its broker name."""
 
 
-class Unit(Enum):
+class UnitTopics(Enum):
     """The topics that a unit list contains: (flags that must be set, flags to examine)."""
 
     UNIT = (UNIT_FLAG, UNIT_FLAG)
@@ -61,7 +61,7 @@ class Master(NamedTuple):
     ha_address: str | None
 
 
-class Lost(NamedTuple):
+class LostBroker(NamedTuple):
     """A broker that was dropped, and the connection it registered on."""
 
     address: str
@@ -202,11 +202,11 @@ class RouteTable:
             self._forget_if_empty(group, cluster)
         self._alive.pop(address, None)
 
-    def connection_closed(self, conn_id: int) -> list[Lost]:
+    def connection_closed(self, conn_id: int) -> list[LostBroker]:
         """Drop every broker whose last registration came on this connection."""
         return self._drop(a for a, alive in self._alive.items() if alive.conn_id == conn_id)
 
-    def expire(self, now_ms: int) -> list[Lost]:
+    def expire(self, now_ms: int) -> list[LostBroker]:
         """Drop every broker that has been silent for ``BROKER_EXPIRES_MS``."""
         oldest_ms = now_ms - BROKER_EXPIRES_MS
         return self._drop(a for a, alive in self._alive.items() if alive.last_ms < oldest_ms)
@@ -265,7 +265,7 @@ class RouteTable:
         topics = list(self._topics.items())
         return TopicList(topic_list=[t for t, q in topics if not names.isdisjoint(q)])
 
-    def unit_topics(self, unit: Unit) -> TopicList:
+    def unit_topics(self, unit: UnitTopics) -> TopicList:
         """Return the topics whose flags match ``unit``; may run in a thread."""
         wanted, mask = unit.value
         return TopicList(
@@ -325,11 +325,11 @@ class RouteTable:
         alive = None if address is None else self._alive.get(address)
         return Master(None, None) if alive is None else Master(address, alive.ha_address)
 
-    def _drop(self, addresses: Iterator[str]) -> list[Lost]:
+    def _drop(self, addresses: Iterator[str]) -> list[LostBroker]:
         lost = []
         for address in list(addresses):
             alive = self._alive.pop(address)
-            lost.append(Lost(address, alive.conn_id))
+            lost.append(LostBroker(address, alive.conn_id))
             group = self._brokers.get(alive.broker_name)
             if group is not None:
                 for broker_id in [i for i, a in group.addresses.items() if a == address]:

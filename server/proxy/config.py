@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from server.runtime.settings import Settings, SettingsError, Value, keys_of, setting
+from server.runtime.settings import RawSettings, SettingsError, Value, keys_of, setting
 from server.runtime.tls import Tls, split_tls, tls_settings
 
 DAY_MS: Final = 86_400_000
@@ -80,7 +80,7 @@ def proxy_config(values: Iterable[Value]) -> ProxyConfig:
         SettingsError: a key or a value cannot be used.
     """
     plain, of_tls = split_tls(values)
-    settings = Settings(plain, known=set(keys_of(ProxyConfig)))
+    settings = RawSettings(plain, known=set(keys_of(ProxyConfig)))
     home = os.environ.get("ROCKETMQ_HOME")
     config = settings.build(ProxyConfig, tls=tls_settings(of_tls))
     if config.rocketmq_home is None and home:

@@ -19,7 +19,7 @@ _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _BLANK = " \t\f"
 
 
-class Entry(NamedTuple):
+class Property(NamedTuple):
     """One ``key=value`` pair and the number of the line where it starts, from 1."""
 
     key: str
@@ -31,7 +31,7 @@ class BadProperties(ValueError):
     """The text breaks the rules of .properties files; the message names the line."""
 
 
-def parse_properties(text: str) -> list[Entry]:
+def parse_properties(text: str) -> list[Property]:
     r"""Return the entries in the order of the file; a key may occur twice.
 
     Raises:
@@ -41,7 +41,7 @@ def parse_properties(text: str) -> list[Entry]:
     for line, number in _logical_lines(text):
         key_end, value_start = _split(line)
         key = _unescape(line[:key_end], number)
-        entries.append(Entry(key, _unescape(line[value_start:], number), number))
+        entries.append(Property(key, _unescape(line[value_start:], number), number))
     return entries
 
 

@@ -146,7 +146,7 @@ def read_environment(environment: Mapping[str, str]) -> list[Value]:
     ]
 
 
-class Settings:
+class RawSettings:
     """Raw values from all sources before they are converted; later values override earlier ones.
 
     Args:

@@ -19,7 +19,7 @@ from typing import Final
 
 from server.runtime.observers import Observers
 from server.store.commitlog.append import Appender
-from server.store.commitlog.dispatch_requests import Entries
+from server.store.commitlog.dispatch_requests import dispatch_entries
 from server.store.commitlog.log_scan import ScannedRecord, candidates, parse_record, parse_records
 from server.store.config import StoreConfig
 from server.store.queues.queue import ConsumeQueue
@@ -27,7 +27,7 @@ from server.store.queues.queue_table import QueueHandle
 from server.store.recovery.opening import OpenedStore
 from server.store.recovery.safe_point_file import SafePointFile
 from server.store.results import DispatchEntry
-from storefmt.dispatch.record_entries import copy_offsets, copy_queue_id, is_queued
+from storefmt.dispatch.record_entries import DueTimes, copy_offsets, copy_queue_id, is_queued
 from storefmt.errors import BadCall
 from storefmt.formats.consumequeue import FILLER_SIZE
 from storefmt.formats.message import MAGIC_BLANK, RECORD_SIZE_MIN
@@ -69,7 +69,7 @@ class RawLog:
         self._dispatcher = opened.dispatcher
         self._appender = appender
         self._safe_file = safe_file
-        self._entries = Entries(config.delays_ms())
+        self._due = DueTimes(config.delays_ms())
         self._whole: int | None = None
         self._need = 1
 
@@ -193,7 +193,7 @@ class RawLog:
         return pos
 
     def _take(self, found: ScannedRecord) -> None:
-        entry = self._entries.of(found)
+        (entry,) = dispatch_entries((found,), self._due)
         try:
             handle = self._handle(entry)
         except BadCall as error:

@@ -21,7 +21,7 @@ from server.store.commitlog.log_files import CommitLog
 from server.store.commitlog.log_read import read_parts, warm
 from server.store.commitlog.log_scan import LogWalk, ScannedRecord
 from server.store.commitlog.log_window import LogWindow, Wants
-from server.store.commitlog.picking import Limits, Picked, TagCodes, pick, pick_each
+from server.store.commitlog.picking import GetLimits, Picked, TagCodes, pick, pick_each
 from server.store.config import StoreConfig
 from server.store.disk.nowait import ColdRead, no_wait
 from server.store.index.index import Index
@@ -143,9 +143,9 @@ class Reader:
             return GetResult(GetStatus.OFFSET_OVERFLOW_ONE, [], 0, high, low, high)
         return GetResult(GetStatus.OFFSET_OVERFLOW_BADLY, [], 0, high, low, high)
 
-    def _limits(self, count_max: int, size_max: int | None) -> Limits:
+    def _limits(self, count_max: int, size_max: int | None) -> GetLimits:
         log = self._log
-        return Limits(
+        return GetLimits(
             min(count_max, self._count_max),
             self._size_max if size_max is None else min(size_max, self._size_max),
             min(count_max, self._disk_count_max),
@@ -160,7 +160,7 @@ class Reader:
         self,
         queue: ConsumeQueue,
         queue_offset: int,
-        limits: Limits,
+        limits: GetLimits,
         codes: TagCodes | None,
         wants: Wants | None,
     ) -> Picked | None:

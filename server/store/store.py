@@ -19,10 +19,11 @@ from typing import Final
 from server.runtime.observers import Observers
 from server.store.cleanup.cleaner import Cleaner
 from server.store.commitlog.append import Appender
-from server.store.commitlog.flush import NOT_OPENED, OVERLOADED, FlushJob, QueueSyncJob, SyncJob
+from server.store.commitlog.flush import NOT_OPENED, OVERLOADED, FlushJob, QueueSyncJob
 from server.store.commitlog.next_file import NextFile
 from server.store.config import StoreConfig
 from server.store.disk.disk import OUT_OF_SPACE, Disk, RealDisk
+from server.store.disk.job import DiskJob
 from server.store.disk.nowait import may_wait
 from server.store.errors import StoreFailed, StoreFull, disk_error
 from server.store.index.key_search import KeySearch
@@ -40,9 +41,7 @@ from server.store.results import (
     RecoveryReport,
     RunResult,
 )
-from server.store.timer.files import TimerFiles
-from server.store.timer.files import exist as timer_files_exist
-from server.store.timer.files import remove as remove_timer_files
+from server.store.timer.files import TimerFiles, remove_timer_files, timer_files_exist
 from server.store.upkeep import Upkeep
 
 _REFUSED: Final = PutResult(PutStatus.SERVICE_NOT_AVAILABLE, -1, -1, 0)
@@ -100,7 +99,7 @@ class MessageStore:
         self._waiting_handles: list[QueueHandle] = []
         self._written_ms = opened.last_store_ms
         self._flushing: FlushJob | None = None
-        self._again: list[SyncJob] = []
+        self._again: list[DiskJob] = []
         # Jobs that could not open a file for lack of a descriptor; they are run again.
 
     def settings_changed(self) -> None:
@@ -233,7 +232,7 @@ class MessageStore:
         )
         return self._flushing
 
-    def end_flush(self, job: SyncJob) -> None:
+    def end_flush(self, job: DiskJob) -> None:
         """Process the result of a job from ``begin_flush``, ``begin_delete`` or ``housekeeping``.
 
         Raises:
@@ -265,7 +264,7 @@ class MessageStore:
             del self._waiting[:count], self._waiting_handles[:count]
             self._dispatch(entries, handles, job.store_ms)
 
-    def _do_again(self, job: SyncJob, error: OSError) -> None:
+    def _do_again(self, job: DiskJob, error: OSError) -> None:
         """Schedule a job that could not open a file to run again.
 
         Raises:
@@ -280,7 +279,7 @@ class MessageStore:
         self.failure = disk_error(error, "disk sync not done", hint=_remedy(error))
         raise StoreFull(self.failure) from error
 
-    def _next_again(self) -> SyncJob | None:
+    def _next_again(self) -> DiskJob | None:
         """Return a job that has to run again, or None."""
         if not self._again:
             return None
@@ -303,7 +302,7 @@ class MessageStore:
             self.appender.undo()
         return StoreFailed(self.failure)
 
-    def housekeeping(self, now_ms: int) -> SyncJob | None:
+    def housekeeping(self, now_ms: int) -> DiskJob | None:
         """Write the queues, index and checkpoint that are due; call it every 200 ms.
 
         Returns:

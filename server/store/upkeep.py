@@ -91,7 +91,7 @@ class Upkeep:
         directories = [self._paths.commitlog] if self._log.directory_unsynced else []
         self._log.directory_unsynced = False
         return FlushJob(
-            self._disk,
+            disk=self._disk,
             files=self._log.take_unsynced(),
             directories=directories,
             until=self._log.written_offset,
@@ -204,15 +204,15 @@ class Upkeep:
         self._checkpoint = checkpoint
         self._synced_offset = round_.flushed
         return QueueSyncJob(
-            self._disk,
-            self._paths,
+            disk=self._disk,
+            store=self._paths,
             queues=round_.ends,
             paths=ext_paths,
             files=files,
             names=self._table.files.take_new_names(),
             directories=ext_directories,
             checkpoint=checkpoint,
-            say=lambda: self.safe_file.advance(
+            record=lambda: self.safe_file.advance(
                 round_.until,
                 round_.ends.rows(),
                 None if ends is None else ends.mark(below=round_.until),
@@ -235,10 +235,10 @@ class Upkeep:
             self._table.exts.remove(queue)
             self.safe_file.note_removed(queue.key)
         return len(queues), RemoveJob(
-            self._disk,
-            [self.removed.move(queue.directory) for queue in queues],
+            disk=self._disk,
+            moved=[self.removed.move(queue.directory) for queue in queues],
             directories=[self._paths.consumequeue / topic],
-            say=lambda: self.safe_file.forget_topic(topic, log_end),
+            record=lambda: self.safe_file.forget_topic(topic, log_end),
         )
 
     def close(self, flushed_offset: int) -> None:

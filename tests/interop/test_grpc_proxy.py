@@ -14,7 +14,7 @@ import pytest
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from mqclient.errors import NoRoute
-from server.embedded import Addresses
+from server.embedded import EmbeddedAddresses
 from server.proxy.config import ProxyConfig
 from server.proxy.endpoint import Endpoint
 from server.proxy.protocol.codes import Code, MessageType, TransactionResolution
@@ -52,7 +52,7 @@ async def in_front_of(pair: Servers) -> AsyncIterator[Bench]:
     namesrv = pair.namesrv.address
     config = ProxyConfig(grpc_server_port=0, bind_address="127.0.0.1", namesrv_addr=namesrv)
     endpoint = Endpoint(config, SystemClock())
-    at = Addresses(namesrv, pair.broker.address, "", f"127.0.0.1:{await endpoint.start()}")
+    at = EmbeddedAddresses(namesrv, pair.broker.address, "", f"127.0.0.1:{await endpoint.start()}")
     try:
         async with grpc.aio.insecure_channel(at.grpc) as channel, MQClient(namesrv) as admin:
             yield Bench(at, channel, admin)

@@ -21,7 +21,7 @@ from typing import Final
 from server.broker.serving.group_commit import Turn
 from server.runtime.clock import Clock
 from server.runtime.program.event_loop import waits_of
-from server.store.commitlog.log_read import Begun, ReadSlices
+from server.store.commitlog.log_read import PausedRead, ReadSlices
 from server.store.disk.nowait import ColdRead
 
 TRIES_MAX: Final = 40
@@ -97,13 +97,13 @@ class ColdReads:
             # The loop handles timers after sockets.
             self._loop.call_later(0, self._ended, again)
 
-    def go_on(self, begun: Begun, again: Again) -> None:
+    def go_on(self, begun: PausedRead, again: Again) -> None:
         """Call ``again`` when other work has run and the split read ``begun`` may go on."""
         if self._loop is not None:
             # The loop handles timers after sockets.
             self._loop.call_later(0, self._go_on, begun, again)
 
-    def _go_on(self, begun: Begun, again: Again) -> None:
+    def _go_on(self, begun: PausedRead, again: Again) -> None:
         if self.slices.may_go_on(begun):
             self._ended(again)
         else:

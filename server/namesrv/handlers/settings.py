@@ -27,7 +27,7 @@ PATHS = ("kvConfigPath", "configStorePath")
 @handles(RequestCode.GET_NAMESRV_CONFIG)
 def get_namesrv_config(state: NamesrvState, request: Request) -> Command:
     """Answer with every setting, as ``key=value`` lines."""
-    body = format_properties(state.config.told().items()).encode()
+    body = format_properties(state.config.all_settings().items()).encode()
     return request.command.response(body=body)
 
 

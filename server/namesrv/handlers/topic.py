@@ -10,7 +10,7 @@ from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import DeleteTopicFromNamesrv, GetTopicsByCluster
 from server.namesrv.kvconfig import ORDER_TOPIC_CONFIG
-from server.namesrv.routes import Unit
+from server.namesrv.routes import UnitTopics
 from server.namesrv.state import NamesrvState
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
@@ -83,14 +83,14 @@ def get_system_topics(state: NamesrvState, request: Request) -> Steps[Command]:
 @in_slices
 def get_unit_topics(state: NamesrvState, request: Request) -> Steps[Command]:
     """Answer with the topics that have the unit flag."""
-    return (yield from _list(state, request, lambda: state.routes.unit_topics(Unit.UNIT)))
+    return (yield from _list(state, request, lambda: state.routes.unit_topics(UnitTopics.UNIT)))
 
 
 @handles(RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST)
 @in_slices
 def get_unit_sub_topics(state: NamesrvState, request: Request) -> Steps[Command]:
     """Answer with the topics that have the unit subscription flag."""
-    return (yield from _list(state, request, lambda: state.routes.unit_topics(Unit.UNIT_SUB)))
+    return (yield from _list(state, request, lambda: state.routes.unit_topics(UnitTopics.UNIT_SUB)))
 
 
 @handles(RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST)
@@ -98,7 +98,9 @@ def get_unit_sub_topics(state: NamesrvState, request: Request) -> Steps[Command]
 def get_unit_sub_not_unit_topics(state: NamesrvState, request: Request) -> Steps[Command]:
     """Answer with the topics that have the unit subscription flag and not the unit flag."""
     return (
-        yield from _list(state, request, lambda: state.routes.unit_topics(Unit.UNIT_SUB_NOT_UNIT))
+        yield from _list(
+            state, request, lambda: state.routes.unit_topics(UnitTopics.UNIT_SUB_NOT_UNIT)
+        )
     )
 
 

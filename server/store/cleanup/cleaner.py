@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Final
 
 from server.store.cleanup.jobs import (
-    CleanJob,
     DeleteFilesJob,
     DeleteLogJob,
     QueueFinding,
@@ -29,6 +28,7 @@ from server.store.cleanup.jobs import (
 from server.store.cleanup.retention import Retention, RetentionClock
 from server.store.commitlog.dispatch import Dispatcher
 from server.store.config import StoreConfig
+from server.store.disk.job import DiskJob
 from server.store.queues.queue import ConsumeQueue
 from server.store.queues.queue_rows import QueueRow
 from server.store.queues.removal import Removed, RemoveJob
@@ -80,7 +80,7 @@ class Cleaner:
         self._dispatcher: Dispatcher = opened.dispatcher
         self._safe_file = safe_file
         self._store_ms_at = store_ms_at
-        self._job: CleanJob | None = None
+        self._job: DiskJob | None = None
         self._stop = threading.Event()
         self._next_look_ms = opened.now_ms
         self._looked_ms = opened.now_ms
@@ -92,8 +92,9 @@ class Cleaner:
         # Queues that begin later, and files to delete; dispatch.json does not say so yet.
         self._rows: list[tuple[str, int, int, int]] = []
         self._paths_gone: list[Path] = []
-        self._asked: list[Callable[[], None]] = []
-        self._asked_now: list[Callable[[], None]] = []
+        # Requests to remove queues without messages: the waiting ones, and those being worked on.
+        self._requests: list[Callable[[], None]] = []
+        self._requests_now: list[Callable[[], None]] = []
         self._expired: list[QueueSeen] = []
 
     def delete_by_hand(self) -> None:
@@ -107,7 +108,7 @@ class Cleaner:
         Args:
             done: called when it is done.
         """
-        self._asked.append(done)
+        self._requests.append(done)
 
     def close(self) -> None:
         """Let a running job end soon."""
@@ -119,7 +120,7 @@ class Cleaner:
         whole = usage.used + usage.usable
         return usage.used / whole if whole else 0.0
 
-    def step(self, now_ms: int) -> CleanJob | None:
+    def step(self, now_ms: int) -> DiskJob | None:
         """Return the job that is due, None for nothing; call it about every second.
 
         Raises:
@@ -130,7 +131,7 @@ class Cleaner:
         self._job = self._next_job(now_ms)
         return self._job
 
-    def _next_job(self, now_ms: int) -> CleanJob | None:
+    def _next_job(self, now_ms: int) -> DiskJob | None:
         if self._scanned is not None:
             self._apply(self._scanned)
             if self._findings:
@@ -139,7 +140,7 @@ class Cleaner:
             return self._delete_files_job()
         if self._expired:
             return self._remove_job()
-        if self._asked or self._cleaned_min != self._log.min_offset:
+        if self._requests or self._cleaned_min != self._log.min_offset:
             return self._scan_job()
         log, usage = self._log, self._disk.usage(self._paths.root)
         if not log.bases:
@@ -162,7 +163,9 @@ class Cleaner:
             return None
         LOG.info("commit log files %s to %s are deleted", gone[0], gone[-1])
         interval_s = self._config.delete_commit_log_files_interval_ms / 1000
-        return DeleteLogJob(self._disk, log.let_go(gone), interval_s=interval_s, stop=self._stop)
+        return DeleteLogJob(
+            disk=self._disk, left=log.detach(gone), interval_s=interval_s, stop=self._stop
+        )
 
     def _bases_at_rest(self, active: int) -> list[int]:
         """Return the oldest files in a row that are full, synced and used only by readers."""
@@ -176,12 +179,12 @@ class Cleaner:
         return rest
 
     def _scan_job(self) -> ScanQueuesJob:
-        self._asked_now, self._asked = self._asked, []
+        self._requests_now, self._requests = self._requests, []
         table = self._table
         return ScanQueuesJob(
-            self._disk,
-            self._paths,
-            table.written_rows(),
+            disk=self._disk,
+            paths=self._paths,
+            rows=table.written_rows(),
             log_min=self._log.min_offset,
             file_size=table.files.file_size,
             delete_count=table.delete_count,
@@ -193,7 +196,7 @@ class Cleaner:
         names = {path.name for path in paths if path.parent == self._paths.index}
         table = self._table
 
-        def say(point: SafePoint) -> None:
+        def change(point: SafePoint) -> None:
             for topic, queue_id, first, minimum in rows:
                 known = point.queues.get(topic, queue_id)
                 # A queue that was removed and created again keeps its own beginning.
@@ -205,27 +208,27 @@ class Cleaner:
                 point.index.names = [name for name in point.index.names if name not in names]
 
         return DeleteFilesJob(
-            self._disk,
-            paths,
-            say=lambda: self._safe_file.change(say),
+            disk=self._disk,
+            left=paths,
+            record=lambda: self._safe_file.change(change),
             interval_s=self._config.delete_consume_queue_files_interval_ms / 1000,
             stop=self._stop,
         )
 
-    def end(self, job: CleanJob) -> None:
+    def end(self, job: DiskJob) -> None:
         """Process the result of a job that ``step`` returned."""
         self._job = None
         if job.error is not None:
             LOG.error("old data not deleted: %s; it is tried again", job.error)
         if isinstance(job, DeleteLogJob):
-            self._log.take_back(job.left)
+            self._log.attach(job.left)
             self.slowest_ms = max(self.slowest_ms, job.slowest_ms)
         elif isinstance(job, ScanQueuesJob):
             self._end_scan(job)
         elif isinstance(job, DeleteFilesJob):
             self._end_delete(job)
         elif isinstance(job, RemoveJob) and not self._expired:
-            self._tell()
+            self._answer_requests()
 
     def _end_scan(self, job: ScanQueuesJob) -> None:
         # A queue deleted meanwhile may have started again, so the scan is repeated.
@@ -233,7 +236,7 @@ class Cleaner:
             self._scanned = job
             self._findings = job.found[::-1]
         else:
-            self._asked, self._asked_now = self._asked_now + self._asked, []
+            self._requests, self._requests_now = self._requests_now + self._requests, []
 
     def _apply(self, job: ScanQueuesJob) -> None:
         """Correct some of the queues that were found to begin later."""
@@ -246,10 +249,10 @@ class Cleaner:
         index = self._dispatcher.index
         if index is not None:
             self._paths_gone += index.take_expired(job.log_min)
-        if self._asked_now:
+        if self._requests_now:
             self._expired = job.empty[::-1]
             if not self._expired:
-                self._tell()
+                self._answer_requests()
         if job.error is None:
             self._cleaned_min = job.log_min
             if not (self._rows or self._paths_gone):
@@ -288,7 +291,7 @@ class Cleaner:
                 gone.append(queue)
         if not gone:
             if not self._expired:
-                self._tell()
+                self._answer_requests()
             return None
         moved = []
         for queue in gone:
@@ -299,13 +302,13 @@ class Cleaner:
             LOG.info("queue %d of %s has no message and is removed", queue.queue_id, queue.topic)
 
         return RemoveJob(
-            self._disk,
-            moved,
+            disk=self._disk,
+            moved=moved,
             directories=sorted({queue.directory.parent for queue in gone}),
-            say=self._safe_file.write,
+            record=self._safe_file.write,
         )
 
-    def _tell(self) -> None:
-        asked, self._asked_now = self._asked_now, []
-        for done in asked:
+    def _answer_requests(self) -> None:
+        requests, self._requests_now = self._requests_now, []
+        for done in requests:
             done()

@@ -10,14 +10,16 @@ steps leaves log files without a gap, and never fewer files than dispatch.json n
 Source: store/MappedFileQueue.java#deleteExpiredFileByTime, #deleteExpiredFileByOffset.
 """
 
-import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from server.store.disk.disk import Disk, DiskFile
+from server.store.disk.job import DiskJob
 from server.store.queues.queue import queue_bases
 from server.store.queues.queue_rows import QueueRow
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER_SIZE
@@ -28,63 +30,43 @@ SLICE_SIZE: Final = 32 << 20
 _LOOK_BACK: Final = 512
 
 
-class CleanJob(Protocol):
-    """One piece of retention work."""
+@dataclass(eq=False, kw_only=True)
+class DeleteLogJob(DiskJob):
+    """Deletes commit log files."""
 
-    error: OSError | None
+    disk: Disk
+    left: list[Path]
+    """Files of one directory that still exist, the oldest first."""
+    interval_s: float
+    """Pause between two files."""
+    stop: threading.Event
+    """Set when the broker stops; the remaining files are kept."""
+    slowest_ms: float = 0.0
+    """Longest single call, for which others may have had to wait for the file system."""
 
-    def run(self) -> None:
-        """Do the work; blocks for as long as the disk takes."""
-
-
-class DeleteLogJob:
-    """Deletes commit log files.
-
-    Args:
-        disk: the disk that holds the files.
-        paths: files of one directory, the oldest first.
-        interval_s: pause between two files.
-        stop: set when the broker stops; the remaining files are kept.
-    """
-
-    def __init__(
-        self, disk: Disk, paths: Sequence[Path], *, interval_s: float, stop: threading.Event
-    ) -> None:
-        self.error: OSError | None = None
-        self.left = list(paths)
-        """Files that still exist."""
-        self.slowest_ms = 0.0
-        """Longest single call, for which others may have had to wait for the file system."""
-        self._disk = disk
-        self._interval_s = interval_s
-        self._stop = stop
-
-    def run(self) -> None:
+    def work(self) -> None:
         """Delete one file after another, each durably."""
-        try:
-            while self.left and not self._stop.is_set():
+        while self.left and not self.stop.is_set():
+            started = time.perf_counter()
+            file = self.disk.open(self.left[0])
+            try:
+                # Unlinking an open file is quick; its blocks are freed later in slices.
+                self.disk.unlink(self.left[0])
+                self.disk.fsync_dir(self.left[0].parent)
+                self.left.pop(0)
+                self._note(started)
+                self._free(file)
+            finally:
                 started = time.perf_counter()
-                file = self._disk.open(self.left[0])
-                try:
-                    # Unlinking an open file is quick; its blocks are freed later in slices.
-                    self._disk.unlink(self.left[0])
-                    self._disk.fsync_dir(self.left[0].parent)
-                    self.left.pop(0)
-                    self._note(started)
-                    self._free(file)
-                finally:
-                    started = time.perf_counter()
-                    file.close()
-                    self._note(started)
-                if self.left:
-                    self._stop.wait(self._interval_s)
-        except OSError as error:
-            self.error = error
+                file.close()
+                self._note(started)
+            if self.left:
+                self.stop.wait(self.interval_s)
 
     def _free(self, file: DiskFile) -> None:
         """Free the blocks of the unlinked file, unless somebody still reads it."""
         size = file.size()
-        while size and not self._stop.is_set() and file.is_ours_alone():
+        while size and not self.stop.is_set() and file.is_ours_alone():
             started = time.perf_counter()
             size = max(size - SLICE_SIZE, 0)
             file.truncate(size)
@@ -118,71 +100,47 @@ class QueueFinding(NamedTuple):
     """Files that are there and whose messages have all expired, the oldest first."""
     first: int
     minimum: int
-    is_expired: bool
-    """All messages in files have expired."""
 
 
-class ScanQueuesJob:
-    """Finds queue entries that point below ``log_min``.
+@dataclass(eq=False, kw_only=True)
+class ScanQueuesJob(DiskJob):
+    """Finds queue entries that point below ``log_min``."""
 
-    Args:
-        disk: the disk that holds the queues.
-        paths: the store's paths.
-        rows: every queue, up to its end in its files.
-        log_min: log offset of the first retained byte.
-        file_size: bytes of a queue file.
-        delete_count: the table's count of deletions when ``rows`` was made; the caller
-            compares it when the job has ended.
-    """
+    disk: Disk
+    paths: StorePaths
+    rows: Iterable[tuple[str, int, QueueRow]]
+    """Every queue, up to its end in its files."""
+    log_min: int
+    """Log offset of the first retained byte."""
+    file_size: int
+    """Bytes of a queue file."""
+    delete_count: int
+    """The table's count of deletions when ``rows`` was made; the caller compares it when the job
+    has ended."""
+    found: list[QueueFinding] = field(default_factory=list)
+    """Queues with something to delete or to correct."""
+    empty: list[QueueSeen] = field(default_factory=list)
+    """Queues without a message, found by this scan or an earlier one."""
 
-    def __init__(
-        self,
-        disk: Disk,
-        paths: StorePaths,
-        rows: Iterable[tuple[str, int, QueueRow]],
-        *,
-        log_min: int,
-        file_size: int,
-        delete_count: int,
-    ) -> None:
-        self.error: OSError | None = None
-        self.log_min = log_min
-        self.delete_count = delete_count
-        self.found: list[QueueFinding] = []
-        self.empty: list[QueueSeen] = []
-        """Queues without a message, found by this scan or an earlier one."""
-        self._disk = disk
-        self._paths = paths
-        self._rows = rows
-        self._file_size = file_size
-
-    def _views(self) -> Iterator[QueueSeen]:
-        for topic, queue_id, row in self._rows:
-            yield QueueSeen(topic, queue_id, *row)
-
-    def run(self) -> None:
-        """Look at every queue; ``found`` leaves out queues with nothing to delete or to correct."""
-        for view in self._views():
+    def work(self) -> None:
+        """Look at every queue."""
+        for topic, queue_id, row in self.rows:
+            view = QueueSeen(topic, queue_id, *row)
             if view.is_expired:
                 self.empty.append(view)
             if view.end <= view.first or view.minimum >= view.end:
                 continue
-            directory = self._paths.queue_dir(view.topic, view.queue_id)
-            entries = _Entries(self._disk, directory, file_size=self._file_size)
-            try:
+            directory = self.paths.queue_dir(topic, queue_id)
+            # A queue may be deleted meanwhile.
+            with (
+                suppress(FileNotFoundError),
+                closing(_Entries(self.disk, directory, file_size=self.file_size)) as entries,
+            ):
                 self._look(view, directory, entries)
-            except FileNotFoundError:
-                # The queue was deleted meanwhile.
-                continue
-            except OSError as error:
-                self.error = error
-                return
-            finally:
-                entries.close()
 
     def _look(self, view: QueueSeen, directory: Path, entries: "_Entries") -> None:
         low, end, log_min = view.minimum, view.end, self.log_min
-        count = self._file_size // ENTRY_SIZE
+        count = self.file_size // ENTRY_SIZE
         first, minimum, is_expired = view.first, low, False
         while first + count < end and entries.all_below(first, first + count, log_min):
             first += count
@@ -191,60 +149,43 @@ class ScanQueuesJob:
             minimum = entries.first_from(max(first, low), end, log_min)
             is_expired = minimum == end and entries.all_below(first, end, log_min)
         # All files that are there: a kill before the end of an earlier deletion has left some.
-        bases = queue_bases(self._disk, directory)
+        bases = queue_bases(self.disk, directory)
         expired = [directory / log_file_name(base) for base in bases if base < first * ENTRY_SIZE]
         if begins_later or expired or first > view.first:
-            self.found.append(QueueFinding(view, expired, first, minimum, is_expired))
+            self.found.append(QueueFinding(view, expired, first, minimum))
         if is_expired:
             self.empty.append(view)
 
 
-class DeleteFilesJob:
-    """Deletes queue and index files after recording their removal.
+@dataclass(eq=False, kw_only=True)
+class DeleteFilesJob(DiskJob):
+    """Deletes queue and index files after recording their removal."""
 
-    Args:
-        disk: the disk that holds the files.
-        paths: the files to delete.
-        say: records in ``dispatch.json`` that the files are removed.
-        interval_s: pause between two files of one directory.
-        stop: set when the broker stops; the remaining files are then deleted without pauses.
-    """
+    disk: Disk
+    left: list[Path]
+    """Files that still exist."""
+    record: Callable[[], None]
+    """Records in ``dispatch.json`` that the files are removed."""
+    interval_s: float
+    """Pause between two files of one directory."""
+    stop: threading.Event
+    """Set when the broker stops; the remaining files are then deleted without pauses."""
 
-    def __init__(
-        self,
-        disk: Disk,
-        paths: Sequence[Path],
-        *,
-        say: Callable[[], None],
-        interval_s: float,
-        stop: threading.Event,
-    ) -> None:
-        self.error: OSError | None = None
-        self.left = list(paths)
-        """Files that still exist."""
-        self._disk = disk
-        self._say = say
-        self._interval_s = interval_s
-        self._stop = stop
-
-    def run(self) -> None:
+    def work(self) -> None:
         """Record the removal, delete the files and sync their directories."""
-        try:
-            self._say()
-            directories: dict[Path, None] = {}
-            while self.left:
-                path = self.left[0]
-                if path.parent in directories:
-                    self._stop.wait(self._interval_s)
-                with contextlib.suppress(FileNotFoundError):
-                    self._disk.unlink(path)
-                    directories[path.parent] = None
-                self.left.pop(0)
-            for directory in directories:
-                if self._disk.is_dir(directory):
-                    self._disk.fsync_dir(directory)
-        except OSError as error:
-            self.error = error
+        self.record()
+        directories: dict[Path, None] = {}
+        while self.left:
+            path = self.left[0]
+            if path.parent in directories:
+                self.stop.wait(self.interval_s)
+            with suppress(FileNotFoundError):
+                self.disk.unlink(path)
+                directories[path.parent] = None
+            self.left.pop(0)
+        for directory in directories:
+            if self.disk.is_dir(directory):
+                self.disk.fsync_dir(directory)
 
 
 class _Entries:

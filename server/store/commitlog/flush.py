@@ -1,11 +1,7 @@
-"""Work that waits for the disk, as jobs that any thread can run.
+"""The jobs that make the commit log, the queues and the index durable.
 
-    store (one thread)          any thread            store (one thread)
-    begin_flush / housekeeping ──> job.run() ──> end_flush(job)
-
-Rule: a job uses only the files it was given and never raises a disk error. It keeps the
-error, and ``MessageStore.end_flush`` then stops all writing. Only a job that could not open a
-file, because the process has no descriptor left, may run again. A value is written to the
+Rule: after an error ``MessageStore.end_flush`` stops all writing. Only a job that could not open
+a file, because the process has no descriptor left, may run again. A value is written to the
 checkpoint only when the same job has synced what it refers to.
 
 Source: store/CommitLog.java (GroupCommitService), store/DefaultMessageStore.java
@@ -14,11 +10,13 @@ Source: store/CommitLog.java (GroupCommitService), store/DefaultMessageStore.jav
 
 import errno
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Final, Protocol
 
 from server.store.disk.disk import OUT_OF_SPACE, Disk, DiskFile, FilePath, RealFile
+from server.store.disk.job import DiskJob
 from server.store.queues.queue import NewNames
 from server.store.queues.queue_ends import QueueEnds
 from storefmt.formats.checkpoint import Checkpoint
@@ -39,131 +37,81 @@ class Syncable(Protocol):
         """Write the file's data to the disk, and return when it is there."""
 
 
-class SyncJob(Protocol):
-    """One piece of work that waits for the disk."""
+@dataclass(eq=False, kw_only=True)
+class FlushJob(DiskJob):
+    """Makes the commit log durable up to ``until``."""
 
-    error: OSError | None
-
-    def run(self) -> None:
-        """Do the work; blocks for as long as the disk takes."""
-
-
-class FlushJob:
-    """Makes the commit log durable up to ``until``.
-
-    Args:
-        disk: the disk that holds the files.
-        files: files written since the last job.
-        directories: directories with new names.
-        until: log offset that is durable afterwards.
-        entry_count: number of records that may be dispatched afterwards (SYNC_FLUSH).
-        store_ms: store time of the last of these records.
-    """
-
-    def __init__(
-        self,
-        disk: Disk,
-        *,
-        files: Sequence[DiskFile],
-        directories: Sequence[Path],
-        until: int,
-        entry_count: int,
-        store_ms: int,
-    ) -> None:
-        self.error: OSError | None = None
-        self.until = until
-        self.entry_count = entry_count
-        self.store_ms = store_ms
-        self._disk = disk
-        self._files = files
-        self._directories = directories
+    disk: Disk
+    files: Sequence[DiskFile]
+    """Files written since the last job."""
+    directories: Sequence[Path]
+    """Directories with new names."""
+    until: int
+    """Log offset that is durable afterwards."""
+    entry_count: int
+    """Number of records that may be dispatched afterwards (SYNC_FLUSH)."""
+    store_ms: int
+    """Store time of the last of these records."""
 
     @property
     def descriptor(self) -> int | None:
         """The open file whose sync is all there is to do; None if ``run`` has to be called."""
-        if len(self._files) != 1 or self._directories:
+        if len(self.files) != 1 or self.directories:
             return None
-        (file,) = self._files
+        (file,) = self.files
         return file.fileno() if isinstance(file, RealFile) else None
 
-    def run(self) -> None:
+    def work(self) -> None:
         """Sync the files, then the directories."""
-        try:
-            for file in self._files:
-                file.fdatasync()
-            for directory in self._directories:
-                self._disk.fsync_dir(directory)
-        except OSError as error:
-            self.error = error
+        for file in self.files:
+            file.fdatasync()
+        for directory in self.directories:
+            self.disk.fsync_dir(directory)
 
 
-class QueueSyncJob:
-    """Makes queues and index durable, then records it in ``checkpoint`` and the safe point.
+@dataclass(eq=False, kw_only=True)
+class QueueSyncJob(DiskJob):
+    """Makes queues and index durable, then records it in ``checkpoint`` and the safe point."""
 
-    Args:
-        disk: the disk that holds the store.
-        store: the store's paths.
-        queues: queues whose files to sync.
-        paths: further files to sync by name, of consume queue ext.
-        files: index files to sync.
-        names: queue directories with new names.
-        directories: further directories with new names.
-        checkpoint: the checkpoint that is valid once all of these are synced.
-        say: records the same in ``dispatch.json``.
-    """
+    disk: Disk
+    store: StorePaths
+    queues: QueueEnds
+    """Queues whose files to sync."""
+    paths: Sequence[FilePath]
+    """Further files to sync by name, of consume queue ext."""
+    files: Sequence[Syncable]
+    """Index files to sync."""
+    names: NewNames
+    """Queue directories with new names."""
+    directories: Sequence[Path]
+    """Further directories with new names."""
+    checkpoint: Checkpoint
+    """The checkpoint that is valid once all of these are synced."""
+    record: Callable[[], None]
+    """Records the same in ``dispatch.json``."""
 
-    def __init__(
-        self,
-        disk: Disk,
-        store: StorePaths,
-        *,
-        queues: QueueEnds,
-        paths: Sequence[FilePath],
-        files: Sequence[Syncable],
-        names: NewNames,
-        directories: Sequence[Path],
-        checkpoint: Checkpoint,
-        say: Callable[[], None],
-    ) -> None:
-        self.error: OSError | None = None
-        self.full: OSError | None = None
-        """Why there was no space to record it; the two files keep their previous content."""
-        self._disk = disk
-        self._store = store
-        self._queues = queues
-        self._more_paths = paths
-        self._files = files
-        self._names = names
-        self._directories = directories
-        self._checkpoint = checkpoint
-        self._say = say
+    def work(self) -> None:
+        """Sync everything, then write the checkpoint and the safe point.
 
-    def run(self) -> None:
-        """Sync everything, then write the checkpoint and the safe point."""
-        try:
-            for file in self._files:
-                file.fdatasync()
-            sync_queue_files(
-                self._disk, self._store,
-                queues=self._queues, paths=self._more_paths,
-                names=self._names, directories=self._directories,
-            )  # fmt: skip
-        except OSError as error:
-            self.error = error
-            return
-        # Write both, even if one fails: what ``say`` records is true now, and the next job
+        If there is no space for one of the two, it keeps its previous content.
+        """
+        for file in self.files:
+            file.fdatasync()
+        sync_queue_files(
+            self.disk, self.store,
+            queues=self.queues, paths=self.paths, names=self.names, directories=self.directories,
+        )  # fmt: skip
+        # Write both, even if one fails: what ``record`` writes is true now, and the next job
         # covers other queues and relies on it.
-        self._write_down(lambda: write_checkpoint(self._disk, self._store, self._checkpoint))
-        self._write_down(self._say)
+        for write in (self._write_checkpoint, self.record):
+            try:
+                write()
+            except OSError as error:
+                if error.errno not in OVERLOADED:
+                    self.error = error
 
-    def _write_down(self, write: Callable[[], None]) -> None:
-        try:
-            write()
-        except OSError as error:
-            if error.errno in OVERLOADED:
-                self.full = error
-            else:
-                self.error = error
+    def _write_checkpoint(self) -> None:
+        write_checkpoint(self.disk, self.store, self.checkpoint)
 
 
 def sync_queue_files(

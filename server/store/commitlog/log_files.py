@@ -15,7 +15,7 @@ Source: store/CommitLog.java#doAppend (END_OF_FILE), store/MappedFileQueue.java.
 """
 
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from server.store.commitlog.next_file import NextFile
 from server.store.disk.disk import Disk, DiskFile, open_files_max
@@ -25,14 +25,6 @@ from storefmt.paths import log_file_name
 
 OPEN_FILES_MAX: Final = 64
 _ZEROS: Final = bytes(1 << 16)
-
-
-class Segment(NamedTuple):
-    """Pending bytes for one file, in order."""
-
-    base: int
-    pos: int
-    parts: list[bytes | memoryview]
 
 
 class CommitLog:
@@ -60,7 +52,8 @@ class CommitLog:
         self._directory = directory
         self._open: dict[int, DiskFile] = {}
         self._open_max = open_files_max(OPEN_FILES_MAX)
-        self._segments: list[Segment] = []
+        # Pending bytes of earlier files, each with the log offset at which they begin.
+        self._full: list[tuple[int, list[bytes | memoryview]]] = []
         self.parts: list[bytes | memoryview] = []
         """Pending bytes of the current file."""
         self._parts_start = end
@@ -152,8 +145,7 @@ class CommitLog:
             self.parts.append(blank(left))
             self._blank_size += left
         if self.parts:
-            base = self._base_of(self._parts_start)
-            self._segments.append(Segment(base, self._parts_start - base, self.parts))
+            self._full.append((self._parts_start, self.parts))
         self.parts = []
         self._parts_start = self.end = next_base
         self.file_end = next_base + self.file_size
@@ -218,27 +210,26 @@ class CommitLog:
         """
         if self._dirty_until > self.written_offset:
             self._erase(self.written_offset, self._dirty_until)
-        for segment in self._segments:
-            self._write_segment(segment)
+        for start, parts in self._full:
+            self._write_parts(start, parts)
         if self.parts:
-            base = self._base_of(self._parts_start)
-            self._write_segment(Segment(base, self._parts_start - base, self.parts))
+            self._write_parts(self._parts_start, self.parts)
             self.parts = []
-        self._segments.clear()
+        self._full.clear()
         self._parts_start = self.written_offset = self._dirty_until = self.end
         self._written_file_end = self.file_end
         self._written_blank_size = self._blank_size
 
-    def _write_segment(self, segment: Segment) -> None:
-        data = b"".join(segment.parts)
-        start = segment.base + segment.pos
+    def _write_parts(self, start: int, parts: list[bytes | memoryview]) -> None:
+        data = b"".join(parts)
+        base = self._base_of(start)
         self._dirty_until = max(self._dirty_until, start + len(data))
-        self._unsynced[segment.base] = None
-        self.file_at(segment.base).pwrite(data, segment.pos)
+        self._unsynced[base] = None
+        self.file_at(base).pwrite(data, start - base)
 
     def undo_pending(self) -> None:
         """Discard what was put since the last successful write."""
-        self._segments.clear()
+        self._full.clear()
         self.parts = []
         self.end = self._parts_start = self.written_offset
         self.file_end = self._written_file_end
@@ -348,7 +339,7 @@ class CommitLog:
         is_full = base + self.file_size <= self.flushed_offset
         return is_full and base not in self._unsynced and base not in self._syncing
 
-    def let_go(self, bases: list[int]) -> list[Path]:
+    def detach(self, bases: list[int]) -> list[Path]:
         """Close the files of these bases and drop them from the log; return their paths."""
         for base in bases:
             if base in self._open:
@@ -357,8 +348,8 @@ class CommitLog:
             self._known.discard(base)
         return [self._directory / log_file_name(base) for base in bases]
 
-    def take_back(self, paths: list[Path]) -> None:
-        """Add files to the log again that could not be deleted."""
+    def attach(self, paths: list[Path]) -> None:
+        """Add files to the log again that ``detach`` dropped."""
         bases = [int(path.name) for path in paths]
         self.bases = sorted({*self.bases, *bases})
         self._known.update(bases)

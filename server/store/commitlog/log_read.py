@@ -34,8 +34,8 @@ Picked = list[tuple[int, int]]
 """Log offset and size of each record."""
 
 
-class Begun:
-    """The state of a partly completed read of many records."""
+class PausedRead:
+    """A read of many records that may be completed only in part."""
 
     __slots__ = ("buffer", "chunks", "group_count", "left", "pause_count", "picked")
 
@@ -52,7 +52,7 @@ class Begun:
 class OthersWait(Exception):
     """A read pauses for others; afterwards ``ReadSlices.may_go_on`` has to be asked."""
 
-    def __init__(self, begun: Begun) -> None:
+    def __init__(self, begun: PausedRead) -> None:
         super().__init__("others wait")
         self.begun = begun
 
@@ -68,18 +68,18 @@ class ReadSlices:
 
     def __init__(self, is_waited_for: Callable[[], bool]) -> None:
         self.is_waited_for = is_waited_for
-        self._begun: Begun | None = None
+        self._begun: PausedRead | None = None
         self._begun_count = 0
         self._spare = bytearray()
 
     def __enter__(self) -> None:
-        READING.slices = self
+        _THREAD.slices = self
 
     def __exit__(self, *exc: object) -> None:
-        READING.slices = None
+        _THREAD.slices = None
         self._begun = None
 
-    def begin(self, picked: Picked, *, size: int) -> Begun:
+    def begin(self, picked: Picked, *, size: int) -> PausedRead:
         """Return the paused read of these records, or a new one with room for ``size`` bytes."""
         known, self._begun = self._begun, None
         if known is not None and known.picked == picked:
@@ -87,13 +87,15 @@ class ReadSlices:
         buffer, self._spare = self._spare, bytearray()
         if len(buffer) < size:
             buffer = bytearray(size)
-        return Begun(picked, buffer=buffer, pause_count=0 if known is None else known.pause_count)
+        return PausedRead(
+            picked, buffer=buffer, pause_count=0 if known is None else known.pause_count
+        )
 
-    def give_up(self, begun: Begun) -> None:
+    def give_up(self, begun: PausedRead) -> None:
         """Keep the buffer of an abandoned read for the next one."""
         self._spare = begun.buffer
 
-    def let_others(self, begun: Begun) -> None:
+    def let_others(self, begun: PausedRead) -> None:
         """Pause a read if others wait and the limits allow a pause.
 
         Raises:
@@ -104,7 +106,7 @@ class ReadSlices:
             self._begun_count += 1
             raise OthersWait(begun)
 
-    def may_go_on(self, begun: Begun) -> bool:
+    def may_go_on(self, begun: PausedRead) -> bool:
         """Tell whether the next read may continue ``begun``; if not, ask again one turn later."""
         begun.pause_count += 1
         if begun.pause_count < PAUSES_MAX and self.is_waited_for():
@@ -114,15 +116,12 @@ class ReadSlices:
         return True
 
 
-class Reading(threading.local):
-    """How the current thread reads."""
-
+class _Thread(threading.local):
     slices: ReadSlices | None = None
+    """What splits the reads of the current thread; None if nothing does."""
 
 
-READING: Final = Reading()
-
-
+_THREAD: Final = _Thread()
 _MERGE_SIZE_MAX: Final = 1 << 20
 _GAP_SIZE_MAX: Final = 10_240
 """Gap between two records up to which it is cheaper to read the gap than to read twice."""
@@ -149,10 +148,10 @@ def read_merged(log: CommitLog, picked: list[tuple[int, int]]) -> list[Chunk]:
     """
     cold: dict[int, ColdRead] = {}
     groups = list(_together(picked, log.file_size))
-    slices = READING.slices
+    slices = _THREAD.slices
     size = sum(group[-1][1] - group[0][0] for group in groups)
     if slices is None:
-        begun = Begun(picked, buffer=bytearray(size))
+        begun = PausedRead(picked, buffer=bytearray(size))
     else:
         begun = slices.begin(picked, size=size)
     unasked_size = 0

@@ -1,11 +1,11 @@
 """Scans the commit log record by record and continues after damage.
 
-    record  record  Blank | record  Gap  record  …  record  Gap (zeros to the end)
+    record  record  FileEnd | record  LogGap  record  …  record  LogGap (zeros to the end)
 
 Rule: a record counts only if every field that can be checked is right: magic, lengths
 that add up, its own log offset, the CRC of its body, text that is UTF-8. After a position
 without a record the scan continues at the next whole record that names its own position, in
-the same file or at the start of the next; the range before it is a ``Gap``. The caller has
+the same file or at the start of the next; the range before it is a ``LogGap``. The caller has
 to decide what a gap means: a torn tail, free space or damage.
 
 Source: store/CommitLog.java#checkMessageAndReturnSize (which checks less).
@@ -63,14 +63,14 @@ class ScannedRecord(NamedTuple):
     properties: bytes
 
 
-class Blank(NamedTuple):
+class FileEnd(NamedTuple):
     """The marker that ends a file, from log offset ``start`` to ``end``."""
 
     start: int
     end: int
 
 
-class Gap(NamedTuple):
+class LogGap(NamedTuple):
     """A range of the log without a record."""
 
     start: int
@@ -192,7 +192,7 @@ class LogWalk:
         self._log = log
         self._bases = bases
 
-    def items(self, start: int) -> Generator[list[ScannedRecord] | Blank | Gap, None, None]:
+    def items(self, start: int) -> Generator[list[ScannedRecord] | FileEnd | LogGap, None, None]:
         """Yield records, blanks and gaps in order from log offset ``start`` (a record's start).
 
         Adjacent records are yielded together in lists.
@@ -202,13 +202,13 @@ class LogWalk:
             if base + self._log.file_size <= start:
                 continue
             if expected is not None and base != expected:
-                yield Gap(expected, base, "missing file")
+                yield LogGap(expected, base, "missing file")
             yield from self._file_items(base, max(start - base, 0))
             expected = base + self._log.file_size
 
     def _file_items(
         self, base: int, pos: int
-    ) -> Generator[list[ScannedRecord] | Blank | Gap, None, None]:
+    ) -> Generator[list[ScannedRecord] | FileEnd | LogGap, None, None]:
         size_max = self._log.file_size
         windows = FileWindows(self._log.file_at(base), pos, file_size=size_max)
         try:
@@ -217,9 +217,9 @@ class LogWalk:
                 item = self._records_at(windows, base, pos)[0] or self._item_at(windows, base, pos)
                 if isinstance(item, str):
                     end = size_max if item == ZEROS else self._next_good(windows, base, pos)
-                    yield Gap(base + pos, base + end, item)
+                    yield LogGap(base + pos, base + end, item)
                     pos = end
-                elif isinstance(item, Blank):
+                elif isinstance(item, FileEnd):
                     yield item
                     pos = size_max
                 else:
@@ -243,7 +243,7 @@ class LogWalk:
 
     def _item_at(
         self, windows: FileWindows, base: int, pos: int
-    ) -> list[ScannedRecord] | Blank | str:
+    ) -> list[ScannedRecord] | FileEnd | str:
         """Return what begins at ``pos``, or why nothing does; may move the window."""
         left = self._log.file_size - pos
         at = windows.move(pos, RECORD_SIZE_MIN)
@@ -251,7 +251,7 @@ class LogWalk:
             return "truncated"
         size, magic = _BLANK.unpack_from(windows.data, at)
         if magic == MAGIC_BLANK:
-            return Blank(base + pos, base + self._log.file_size) if size == left else "blank size"
+            return FileEnd(base + pos, base + self._log.file_size) if size == left else "blank size"
         if size == 0 and magic == 0:
             if first_data(windows.file, pos, self._log.file_size) is None:
                 return ZEROS

@@ -9,7 +9,7 @@ cost: the reader stops when the allowance is used up, and continues with the nex
 Source: store/CommitLog.java#getMessage (which returns slices of a mapped file).
 """
 
-from typing import Final, Protocol, Self
+from typing import Final, Protocol
 
 from server.store.commitlog.log_files import CommitLog
 from storefmt.formats.consumequeue_ext import ExtUnit
@@ -51,11 +51,6 @@ class LogWindow:
         self._start = 0
         self._data = b""
         self._end = 0
-
-    @classmethod
-    def of(cls, log: CommitLog, wants: Wants) -> Self | None:
-        """Return a window, or None if no record has to be examined."""
-        return None if wants.by_properties is None else cls(log, wants)
 
     def holds_wanted(self, log_offset: int, size: int) -> bool:
         """Tell whether a record is wanted; True for a missing one, which the read leaves out.

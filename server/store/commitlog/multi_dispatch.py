@@ -19,7 +19,7 @@ store/DefaultMessageStore.java#checkLmqMessage.
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from server.store.config import StoreConfig
 from server.store.queues.queue import ConsumeQueue
@@ -44,17 +44,6 @@ _SEPARATOR: Final = ","
 QueueKey = tuple[str, int]
 
 
-class Prepared(NamedTuple):
-    """A message that may be copied to other queues."""
-
-    status: PutStatus
-    """PUT_OK, or why the message is refused."""
-    properties: bytes
-    """The properties to store."""
-    queues: list[ConsumeQueue]
-    """The queues that get a copy, each once."""
-
-
 class Copies:
     """Finds the queues that the records of one store are copied to."""
 
@@ -66,7 +55,7 @@ class Copies:
 
     def prepare(
         self, topic: str, queue_id: int, properties: bytes, given: Mapping[QueueKey, int]
-    ) -> Prepared:
+    ) -> tuple[PutStatus, bytes, list[ConsumeQueue]]:
         """Find the queues that a message is copied to, and write them into its properties.
 
         Args:
@@ -74,16 +63,20 @@ class Copies:
             properties: its properties as they would be stored without copies.
             given: number of entries by queue that earlier messages of the same run will get.
                 Nothing else may be put before the message.
+
+        Returns:
+            PUT_OK, or why the message is refused; the properties to store; and the queues that
+            get a copy, each once.
         """
         if not may_have_copies(properties):
-            return Prepared(PutStatus.PUT_OK, properties, [])
+            return PutStatus.PUT_OK, properties, []
         named = parse_properties(properties)
         text = named.get(INNER_MULTI_DISPATCH, "")
         if topic in _WAITING_TOPICS or not text.strip():
             if named.pop(INNER_MULTI_QUEUE_OFFSET, None) is not None:
                 # These offsets belong to the copies of an earlier record, or are a producer's.
                 properties = _stored(named)
-            return Prepared(PutStatus.PUT_OK, properties, [])
+            return PutStatus.PUT_OK, properties, []
         queues: dict[QueueKey, ConsumeQueue] = {}
         offsets: list[int] = []
         for name in copy_topics(named):
@@ -92,11 +85,11 @@ class Copies:
             if queue is None:
                 status = self._refusal(name)
                 if status is not PutStatus.PUT_OK:
-                    return Prepared(status, properties, [])
+                    return status, properties, []
                 try:
                     queue = self._table.make(*key)
                 except BadCall:
-                    return Prepared(PutStatus.MESSAGE_ILLEGAL, properties, [])
+                    return PutStatus.MESSAGE_ILLEGAL, properties, []
                 self._light_count += is_light(name)
             offsets.append(queue.next_offset + given.get(key, 0))
             queues[key] = queue
@@ -104,7 +97,7 @@ class Copies:
         queues.pop((topic, queue_id), None)
         named[INNER_MULTI_QUEUE_OFFSET] = _SEPARATOR.join(map(str, offsets))
         named.pop(WAIT, None)
-        return Prepared(PutStatus.PUT_OK, _stored(named), list(queues.values()))
+        return PutStatus.PUT_OK, _stored(named), list(queues.values())
 
     def prepare_run(self, run: PutRun) -> tuple[PutStatus, PutRun, list[list[ConsumeQueue]]]:
         """Do the same for each message of a run; return a run with the new properties."""

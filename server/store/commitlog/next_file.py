@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Final
 
 from server.store.disk.disk import Disk, DiskFile
+from server.store.disk.job import DiskJob
 
 _ZEROS: Final = bytes(1 << 20)
 
 
-class NextFile:
+class NextFile(DiskJob):
     """One file that is being created ahead.
 
     Args:
@@ -39,8 +40,6 @@ class NextFile:
         self, disk: Disk, path: Path, *, base: int, size: int, warm_size: int, is_first: bool
     ) -> None:
         self.base = base
-        self.error: OSError | None = None
-        """Why there is no file; None if there was no error."""
         self._disk = disk
         self._path = path
         self._size = size
@@ -51,8 +50,8 @@ class NextFile:
         self._is_tried = False
         self._file: DiskFile | None = None
 
-    def run(self) -> None:
-        """Create the file unless that was tried; blocks for as long as the disk takes."""
+    def work(self) -> None:
+        """Create the file unless that was tried."""
         with self._lock:
             if not self._is_tried:
                 self._is_tried = True

@@ -30,7 +30,7 @@ Part = tuple[int, int]
 """Log offsets where a run of adjacent records starts and ends."""
 
 
-class Limits(NamedTuple):
+class GetLimits(NamedTuple):
     """How much one get may return, and where the log begins and ends."""
 
     count_max: int
@@ -60,12 +60,12 @@ class Picked(NamedTuple):
     """Number and log offset of each entry that points behind the end of the log."""
 
 
-Pick = Callable[[bytes | bytearray, Limits, TagCodes | None], Picked | None]
+Pick = Callable[[bytes | bytearray, GetLimits, TagCodes | None], Picked | None]
 
 
 def pick_each(
     data: bytes | bytearray,
-    limits: Limits,
+    limits: GetLimits,
     codes: TagCodes | None,
     wants: Wants | None = None,
     *,
@@ -124,7 +124,7 @@ def pick_each(
     return Picked(status, parts, len(picked), scanned, log_offset, behind)
 
 
-def _is_full(limits: Limits, count: int, size: int, log_offset: int) -> bool:
+def _is_full(limits: GetLimits, count: int, size: int, log_offset: int) -> bool:
     if limits.log_end - log_offset > limits.memory_size:
         return size > limits.disk_size_max or count >= limits.disk_count_max
     return size > limits.size_max or count >= limits.count_max

@@ -49,7 +49,7 @@ def pick_compiled(data, limits, codes):
     cdef const unsigned char *at
     cdef Py_buffer whole
     if not isinstance(limits, tuple):
-        raise TypeError(f"limits are {type(limits).__name__}, expected Limits")
+        raise TypeError(f"limits are {type(limits).__name__}, expected GetLimits")
     # A NamedTuple is unpacked like a plain tuple.
     (
         count_max, size_max, disk_count_max, disk_size_max, memory_size,

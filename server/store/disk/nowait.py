@@ -70,13 +70,13 @@ class ColdRead(BlockingIOError):
         self._reads = []
 
 
-class Mode(threading.local):
+class ReadMode(threading.local):
     """How the current thread reads."""
 
     no_wait = False
 
 
-MODE: Final = Mode()
+MODE: Final = ReadMode()
 
 
 class NoWait:

@@ -92,24 +92,15 @@ class QueueRows:
             del self._topics[name]
         return row
 
-    def topic(self, name: str) -> list[tuple[int, QueueRow]]:
-        """Return (queue id, row) of each queue of a topic, by queue id."""
-        topic = self._topics.get(name)
-        return [] if topic is None else self._rows_of(topic)
-
-    @staticmethod
-    def _rows_of(topic: _Topic) -> list[tuple[int, QueueRow]]:
-        return [(queue_id, topic.row(place)) for place, queue_id in enumerate(topic.ids)]
-
     def topics(self) -> list[str]:
         """Return the topics that have rows."""
         return list(self._topics)
 
     def __iter__(self) -> Iterator[tuple[str, int, QueueRow]]:
         """Yield topic, queue id and row of every queue."""
-        for name in self.topics():
-            for queue_id, row in self.topic(name):
-                yield name, queue_id, row
+        for name, topic in list(self._topics.items()):
+            for place, queue_id in enumerate(list(topic.ids)):
+                yield name, queue_id, topic.row(place)
 
     def text_of(self, name: str) -> str:
         """Return the rows of a topic as numbers: id first min end id first …"""

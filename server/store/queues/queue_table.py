@@ -32,7 +32,7 @@ from server.store.queues.queue import (
     QueueFiles,
     TopicPlace,
 )
-from server.store.queues.queue_rows import QueueRow, QueueRows
+from server.store.queues.queue_rows import QueueRow
 from storefmt.formats.consumequeue import ENTRY_SIZE
 from storefmt.paths import StorePaths, check_queue_id, check_topic_name
 
@@ -49,7 +49,7 @@ BACKLOG_MAX: Final = (64 << 20) // CHUNK_SIZE
 PLACES_MAX: Final = 4096
 SLACK: Final = 256
 """Loaded queues above that limit at which eviction starts, so that it evicts many at a time."""
-LOOKS_A_REST: Final = 4 * SLACK
+LOOKS_AN_EVICTION: Final = 4 * SLACK
 UNWRITTEN_MAX: Final = TAIL_FLUSH_SIZE // ENTRY_SIZE
 """Number of unwritten entries at which a queue is written immediately."""
 
@@ -114,16 +114,16 @@ class QueueTable:
     @contextmanager
     def borrowed(self, slot: int) -> Iterator[ConsumeQueue | None]:
         """Lend the queue of a slot, None if it is free; an evicted queue is evicted afterwards."""
-        rested = self.columns.written[slot] != NONE
+        was_evicted = self.columns.written[slot] != NONE
         queue = self.at(slot)
         try:
             yield queue
         finally:
-            if rested and queue is not None:
+            if was_evicted and queue is not None:
                 del self.queues[queue.key]
-                self._lay_down(queue)
+                self._evict_one(queue)
 
-    def _lay_down(self, queue: ConsumeQueue) -> None:
+    def _evict_one(self, queue: ConsumeQueue) -> None:
         queue.evict()
         self.columns.put(queue.slot, queue.numbers)
 
@@ -208,12 +208,12 @@ class QueueTable:
         queues = self.queues
         has_units = self.exts.has if self.exts.in_use else None
         # Some queues may have to stay loaded, so one call examines a limited number.
-        count = min(max(len(queues) - limit, 0), LOOKS_A_REST)
+        count = min(max(len(queues) - limit, 0), LOOKS_AN_EVICTION)
         for key in list(islice(queues, count)):
             queue = queues.pop(key)
-            may_rest = queue.next_offset == queue.max_offset
-            may_rest &= not is_idle or queue.synced_count == queue.max_offset
-            if not may_rest or (has_units and has_units(queue)):
+            may_go = queue.next_offset == queue.max_offset
+            may_go &= not is_idle or queue.synced_count == queue.max_offset
+            if not may_go or (has_units and has_units(queue)):
                 queues[key] = queue
                 continue
             if is_full and queue.unwritten_size:
@@ -222,7 +222,7 @@ class QueueTable:
                 except OSError:
                     queues[key] = queue
                     raise
-            self._lay_down(queue)
+            self._evict_one(queue)
 
     def slots(self) -> "array[int]":
         """Return the slot of every queue."""
@@ -259,11 +259,6 @@ class QueueTable:
         slot = self.columns.add(topic, queue_id)
         self.columns.put(slot, Numbers(first, minimum, end, end, end, NONE, end))
         return slot
-
-    def put_rows(self, rows: QueueRows) -> None:
-        """Add or replace evicted queues as ``put_row`` does."""
-        for topic, queue_id, row in rows:
-            self.put_row(topic, queue_id, row)
 
     def rows(self) -> Iterator[tuple[str, int, QueueRow]]:
         """Yield topic, queue id and row of every queue."""

@@ -14,56 +14,41 @@ Source: store/DefaultMessageStore.java#cleanUnusedTopic, #cleanExpiredConsumerQu
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from server.store.disk.disk import Disk
+from server.store.disk.job import DiskJob
 
 LOG = logging.getLogger(__name__)
 
 SUFFIX: Final = ".deleted"
 
 
-class RemoveJob:
-    """Deletes queue directories that were moved away.
+@dataclass(eq=False, kw_only=True)
+class RemoveJob(DiskJob):
+    """Deletes queue directories that were moved away."""
 
-    Args:
-        disk: the disk that holds the directories.
-        moved: the directories under their new names; None for a queue that had none.
-        directories: the directories to sync because names in them changed.
-        say: records that the queues are removed.
-    """
+    disk: Disk
+    moved: Sequence[Path | None]
+    """The directories under their new names; None for a queue that had none."""
+    directories: Sequence[Path]
+    """The directories to sync because names in them changed."""
+    record: Callable[[], None]
+    """Records in ``dispatch.json`` that the queues are removed."""
 
-    def __init__(
-        self,
-        disk: Disk,
-        moved: Sequence[Path | None],
-        *,
-        directories: Sequence[Path],
-        say: Callable[[], None],
-    ) -> None:
-        self.error: OSError | None = None
-        """Why the removal is not recorded; files that could not be unlinked are no error."""
-        self._disk = disk
-        self._moved = [path for path in moved if path is not None]
-        self._directories = directories
-        self._say = say
-
-    def run(self) -> None:
-        """Sync, record and delete; blocks for as long as the disk takes."""
-        try:
-            for directory in self._directories:
-                if self._disk.is_dir(directory):
-                    self._disk.fsync_dir(directory)
-            self._say()
-        except OSError as error:
-            self.error = error
-            return
-        for directory in self._moved:
+    def work(self) -> None:
+        """Sync, record and delete; files that cannot be unlinked are no error."""
+        for directory in self.directories:
+            if self.disk.is_dir(directory):
+                self.disk.fsync_dir(directory)
+        self.record()
+        for moved in filter(None, self.moved):
             try:
-                remove_tree(self._disk, directory)
+                remove_tree(self.disk, moved)
             except OSError as error:
-                LOG.warning("%s not removed: %s; the next start tries again", directory, error)
+                LOG.warning("%s not removed: %s; the next start tries again", moved, error)
 
 
 class Removed:

@@ -126,8 +126,12 @@ def load_marked_index(
         is_there = name in kept and stat is not None and stat.size == size
         is_last = name == mark.names[-1]
         if is_there and is_last:
-            rewinding = _Rewind(disk, slot_count, entry_count_max, store_ms_at=store_ms_at)
-            is_there = rewinding.run(paths.index / name, IndexHeader(*mark.header))
+            header = IndexHeader(*mark.header)
+            is_there = 1 < header.entry_count <= entry_count_max
+            is_there = is_there and _rewind(
+                disk, paths.index / name, header,
+                slot_count=slot_count, file_size=size, store_ms_at=store_ms_at,
+            )  # fmt: skip
         file = None
         if is_there:
             file = open_index_file(disk, paths, name, slot_count, entry_count_max)
@@ -154,74 +158,61 @@ def _names_from(disk: Disk, paths: StorePaths, mark: IndexMark) -> list[str]:
     return names[first:]
 
 
-class _Rewind:
-    def __init__(
-        self,
-        disk: Disk,
-        slot_count: int,
-        entry_count_max: int,
-        *,
-        store_ms_at: Callable[[int], int],
-    ) -> None:
-        self._disk = disk
-        self._slot_count = slot_count
-        self._entry_count_max = entry_count_max
-        self._store_ms_at = store_ms_at
-
-    def run(self, path: Path, header: IndexHeader) -> bool:
-        """Restore a file to a header; return False if it cannot have had that header."""
-        if not 1 < header.entry_count <= self._entry_count_max:
+def _rewind(
+    disk: Disk,
+    path: Path,
+    header: IndexHeader,
+    *,
+    slot_count: int,
+    file_size: int,
+    store_ms_at: Callable[[int], int],
+) -> bool:
+    """Restore a file to a header; return False if it cannot have had that header."""
+    end = entry_pos(header.entry_count, slot_count=slot_count)
+    file = disk.open(path)
+    try:
+        last = IndexEntry.decode(file.pread(ENTRY.size, end - ENTRY.size))
+        if last.log_offset != header.end_log_offset:
             return False
-        file = self._disk.open(path)
-        try:
-            pos = entry_pos(header.entry_count - 1, slot_count=self._slot_count)
-            last = IndexEntry.decode(file.pread(ENTRY.size, pos))
-            if last.log_offset != header.end_log_offset:
-                return False
-            if header.end_ms == _UNKNOWN_MS:
-                # If the record has expired, its store time is known only to the second.
-                end_ms = self._store_ms_at(last.log_offset)
-                header = header._replace(end_ms=end_ms or header.begin_ms + last.time_diff_s * 1000)
-            self._write_slots(file, header.entry_count)
-            self._erase(file, entry_pos(header.entry_count, slot_count=self._slot_count))
-            if file.pread(HEADER.size, 0) != header.encode():
-                file.pwrite(header.encode(), 0)
-            file.fdatasync()
-            return True
-        finally:
-            file.close()
-
-    def _write_slots(self, file: DiskFile, entry_count: int) -> None:
-        """Make every slot point at its last entry below ``entry_count``."""
-        if not self._points_beyond(file, entry_count):
-            return
-        slot_count = self._slot_count
-        slots = array("i", bytes(4 * slot_count))
-        end = entry_pos(entry_count, slot_count=slot_count)
-        pos, number = entry_pos(1, slot_count=slot_count), 1
-        while pos < end:
-            words = decode_slots(file.pread(min(_CHUNK_SIZE, end - pos), pos))
-            for key_hash in words[:: ENTRY.size // 4]:
-                slots[key_hash % slot_count] = number
-                number += 1
-            pos += 4 * len(words)
-        wanted = encode_slots(slots)
-        for first in range(0, len(wanted), 4 * _SLOTS_A_READ):
-            part = wanted[first : first + 4 * _SLOTS_A_READ]
-            at = position_of_slot(first // 4)
-            if file.pread(len(part), at) != part:
-                file.pwrite(part, at)
-
-    def _points_beyond(self, file: DiskFile, entry_count: int) -> bool:
-        """Tell whether any slot points at an entry that may not be synced."""
-        for slot in range(0, self._slot_count, _SLOTS_A_READ):
-            count = min(_SLOTS_A_READ, self._slot_count - slot)
-            words = decode_slots(file.pread(4 * count, position_of_slot(slot)))
-            if max(words) >= entry_count or min(words) < 0:
-                return True
-        return False
-
-    def _erase(self, file: DiskFile, start: int) -> None:
-        size = index_file_size(self._slot_count, self._entry_count_max)
-        for pos, data in data_parts(file, start, size):
+        if header.end_ms == _UNKNOWN_MS:
+            # If the record has expired, its store time is known only to the second.
+            end_ms = store_ms_at(last.log_offset)
+            header = header._replace(end_ms=end_ms or header.begin_ms + last.time_diff_s * 1000)
+        if _has_slot_beyond(file, header.entry_count, slot_count):
+            _write_slots(file, end, slot_count)
+        for pos, data in data_parts(file, end, file_size):
             file.pwrite(bytes(len(data)), pos)
+        if file.pread(HEADER.size, 0) != header.encode():
+            file.pwrite(header.encode(), 0)
+        file.fdatasync()
+        return True
+    finally:
+        file.close()
+
+
+def _has_slot_beyond(file: DiskFile, entry_count: int, slot_count: int) -> bool:
+    """Tell whether any slot points at an entry that may not be synced."""
+    for slot in range(0, slot_count, _SLOTS_A_READ):
+        count = min(_SLOTS_A_READ, slot_count - slot)
+        words = decode_slots(file.pread(4 * count, position_of_slot(slot)))
+        if max(words) >= entry_count or min(words) < 0:
+            return True
+    return False
+
+
+def _write_slots(file: DiskFile, end: int, slot_count: int) -> None:
+    """Make every slot point at its last entry before the byte position ``end``."""
+    slots = array("i", bytes(4 * slot_count))
+    pos, number = entry_pos(1, slot_count=slot_count), 1
+    while pos < end:
+        words = decode_slots(file.pread(min(_CHUNK_SIZE, end - pos), pos))
+        for key_hash in words[:: ENTRY.size // 4]:
+            slots[key_hash % slot_count] = number
+            number += 1
+        pos += 4 * len(words)
+    wanted = encode_slots(slots)
+    for first in range(0, len(wanted), 4 * _SLOTS_A_READ):
+        part = wanted[first : first + 4 * _SLOTS_A_READ]
+        at = position_of_slot(first // 4)
+        if file.pread(len(part), at) != part:
+            file.pwrite(part, at)

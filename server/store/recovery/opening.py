@@ -17,7 +17,7 @@ Source: store/DefaultMessageStore.java#load, #start; store/CommitLog.java#recove
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -35,19 +35,25 @@ from server.store.index.usable_files import load_index
 from server.store.queues.queue_table import QueueTable
 from server.store.queues.removal import SUFFIX, remove_tree
 from server.store.recovery.index_rewind import load_marked_index
-from server.store.recovery.progress import Progress, new_point
+from server.store.recovery.progress import RecoveryProgress, new_point
 from server.store.recovery.queue_rebuild import min_offset_of
+from server.store.recovery.queue_recovery import QueueRecovery
 from server.store.recovery.recover import Recovery, drop_late_files
 from server.store.recovery.safe_point import (
     Listing,
     SafePoint,
-    Writer,
+    StoreState,
     lock_time,
     read_safe_point,
     retract_safe_point,
     write_safe_point,
 )
-from server.store.recovery.trust import SafePointWrong, Trusted, check_point, trusted_queues
+from server.store.recovery.trust import (
+    SafePointWrong,
+    TrustedQueue,
+    check_point,
+    trusted_queues,
+)
 from server.store.results import RecoveryReport
 from storefmt.errors import RecordDamaged
 from storefmt.formats.checkpoint import Checkpoint
@@ -151,16 +157,6 @@ def open_directory(config: StoreConfig, disk: Disk, now_ms: int) -> OpenedStore:
         ) from error
 
 
-@dataclass(slots=True)
-class _Recovered:
-    """The parts that a recovery leaves."""
-
-    table: QueueTable
-    index: Index | None
-    recovery: Recovery
-    progress: Progress
-
-
 class _Opening:
     def __init__(self, config: StoreConfig, disk: Disk, paths: StorePaths, *, lock_ns: int) -> None:
         self._config = config
@@ -169,11 +165,9 @@ class _Opening:
         self._report = RecoveryReport(clean=disk.stat(paths.abort) is None)
         self._lock_ns = lock_ns
         self._point = point = read_safe_point(disk, paths)
-        self._is_ours = point is not None and point.writer is Writer.RUNNING
-        self._is_ours = self._is_ours and point is not None and point.lock_ns == lock_ns
-        self._knows_deletions = (
-            point is not None and point.lock_ns == lock_ns and point.writer is not Writer.RECOVERING
-        )
+        is_last = point is not None and point.lock_ns == lock_ns
+        self._is_ours = point is not None and is_last and point.state is StoreState.RUNNING
+        self._knows_deletions = point is not None and is_last and point.names_all_queues
         self._checkpoint = self._read_checkpoint()
         self._cut_at: int | None = None
         """Log offset at which a file ended too early."""
@@ -188,17 +182,19 @@ class _Opening:
             self._listing.queue_file_sizes, self._config, self._point
         )
         self._report.notes += notes
+        table = self._table(file_size)
         try:
             point = check_point(
                 self._point, self._listing, log,
                 clean=self._report.clean, cut_at=self._cut_at, lock_ns=self._lock_ns,
             )  # fmt: skip
-            done = self._recover_tail(log, self._table(file_size), now_ms, point=point)
+            recovery = self._recover_tail(log, table, now_ms, point=point)
         except SafePointWrong as error:
             if self._point is not None:
                 self._report.notes.append(f"the whole log is walked: {error}")
-            done = self._recover_all(log, self._table(file_size), now_ms)
-        table, index, recovery, progress = done.table, done.index, done.recovery, done.progress
+            table = self._table(file_size)
+            recovery = self._recover_all(log, table, now_ms)
+        progress = recovery.progress
         last_store_ms = recovery.last_store_ms or self._checkpoint.physic_ms
         is_min_known = self._is_min_known(log) or (
             progress.is_claimed and len(table.queues) == len(table)
@@ -208,7 +204,7 @@ class _Opening:
         progress.point.min_of = log.min_offset if is_min_known else -1
         self._report.log_end = log.end
         table.evict_after_start()
-        dispatcher = Dispatcher(index, table)
+        dispatcher = Dispatcher(recovery.index, table)
         if self._config.enable_consume_queue_ext:
             dispatcher.exts = table.exts
         dispatcher.resume(recovery.keys)
@@ -244,7 +240,7 @@ class _Opening:
 
     def _recover_tail(
         self, log: CommitLog, table: QueueTable, now_ms: int, *, point: SafePoint
-    ) -> _Recovered:
+    ) -> Recovery:
         """Scan the records after the safe point.
 
         Raises:
@@ -258,35 +254,34 @@ class _Opening:
             point=point, listing=self._listing, report=self._report,
         )  # fmt: skip
         index = self._trusted_index(log, point)
-        done = self._recover(log, table, now_ms, index=index, point=point, trusted=trusted)
+        recovery = self._recover(log, table, now_ms, index=index, point=point, trusted=trusted)
         is_short = log.end - point.safe_log_offset <= SHORT_TAIL_SIZE
-        if not trusted.is_complete:
-            self._claim(done, log)
-        elif done.recovery.no_space is not None:
-            self._note_no_space("queues and index", done.recovery.no_space)
+        if not point.names_all_queues:
+            self._claim(recovery, log)
+        elif recovery.no_space is not None:
+            self._note_no_space("queues and index", recovery.no_space)
         elif not is_short:
             # The first upkeep syncs a short tail, so that the start waits for no sync.
-            self._claim(done, log)
-        return done
+            self._claim(recovery, log)
+        return recovery
 
-    def _recover_all(self, log: CommitLog, table: QueueTable, now_ms: int) -> _Recovered:
+    def _recover_all(self, log: CommitLog, table: QueueTable, now_ms: int) -> Recovery:
         """Scan the whole log and compare everything with it.
 
         Raises:
             OSError: the disk refused.
         """
-        point = self._point
-        if point is not None and self._is_ours:
-            drop_late_files(log, point.safe_log_offset, self._report)
-        is_known = point is not None
-        point = new_point(log, point, writer=Writer.RECOVERING)
-        if is_known:
+        known = self._point
+        point = new_point(log, known)
+        if known is not None:
+            if self._is_ours:
+                drop_late_files(log, known.safe_log_offset, self._report)
             # The old safe point becomes wrong as soon as the scan changes something.
             retract_safe_point(self._disk, self._paths, point)
         index = self._open_index()
-        done = self._recover(log, table, now_ms, index=index, point=point, trusted=None)
-        self._claim(done, log)
-        return done
+        recovery = self._recover(log, table, now_ms, index=index, point=point, trusted=None)
+        self._claim(recovery, log)
+        return recovery
 
     def _recover(
         self,
@@ -296,30 +291,41 @@ class _Opening:
         *,
         index: Index | None,
         point: SafePoint,
-        trusted: Trusted | None,
-    ) -> _Recovered:
-        progress = Progress(
+        trusted: Mapping[tuple[str, int], TrustedQueue] | None,
+    ) -> Recovery:
+        """Scan the log from the safe point on, or all of it if nothing is trusted."""
+        known = self._point
+        fits = known is not None and known.log_file_size == log.file_size
+        queues = QueueRecovery(
+            self._disk, self._paths, self._config,
+            log=log, table=table, is_of_java=known is None, deleted=point.deleted_topics,
+            knows_deletions=self._knows_deletions, seen=self._listing.queues,
+            report=self._report, trusted=trusted or {}, is_complete=point.names_all_queues,
+        )  # fmt: skip
+        progress = RecoveryProgress(
             self._disk, self._paths,
             log=log, table=table, point=point, sync_log=not self._report.clean,
         )  # fmt: skip
         recovery = Recovery(
-            self._disk, self._paths, self._config,
-            log=log, table=table, index=index, point=self._point, checkpoint=self._checkpoint,
-            report=self._report, trusted=trusted, progress=progress, seen=self._listing.queues,
-            is_ours=self._is_ours, knows_deletions=self._knows_deletions,
+            self._disk, self._paths,
+            log=log, start=log.min_offset if trusted is None else point.safe_log_offset,
+            queues=queues, index=index, delays_ms=self._config.delays_ms(), report=self._report,
+            progress=progress, is_ours=fits and self._is_ours,
+            synced_until=known.safe_log_offset if known is not None and fits else 0,
+            recover_from_ms=self._checkpoint.recover_from_ms,
         )  # fmt: skip
         recovery.run(now_ms, cut_at=self._cut_at)
-        return _Recovered(table, index, recovery, progress)
+        return recovery
 
-    def _claim(self, done: _Recovered, log: CommitLog) -> None:
+    def _claim(self, recovery: Recovery, log: CommitLog) -> None:
         """Make the safe point cover the whole store.
 
         Raises:
             OSError: the disk refused, or has no space for all of it.
         """
-        if done.recovery.no_space is not None:
-            raise done.recovery.no_space
-        done.progress.claim(log_end=log.end, index=done.index)
+        if recovery.no_space is not None:
+            raise recovery.no_space
+        recovery.progress.claim(log_end=log.end, index=recovery.index)
 
     def _note_no_space(self, what: str, error: OSError) -> None:
         self._report.notes.append(f"no space for {what}: {error}; written when there is some")
@@ -335,7 +341,7 @@ class _Opening:
             return None
         if point.index is None:
             raise SafePointWrong("no index was kept when dispatch.json was written")
-        if point.writer is Writer.STOPPED:
+        if point.state is StoreState.STOPPED:
             index = self._open_index()
             if self._report.rebuilt_index_files:
                 raise SafePointWrong("an index file cannot be used")
@@ -363,7 +369,7 @@ class _Opening:
         # A log file is durable only if its directory's name is, too.
         self._disk.mkdir(self._paths.commitlog)
         self._disk.open(self._paths.abort, create=True).close()
-        point.writer = Writer.RUNNING
+        point.state = StoreState.RUNNING
         point.queue_file_size = table.files.file_size
         point.lock_ns = lock_time(self._disk, self._paths)
         point.files = ""
@@ -423,7 +429,7 @@ class _Opening:
         point = self._point
         is_untouched = (
             point is not None
-            and point.writer is Writer.STOPPED
+            and point.state is StoreState.STOPPED
             and point.files == self._listing.digest
         )
         if not is_untouched:

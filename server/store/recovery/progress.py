@@ -22,7 +22,7 @@ from server.store.recovery.queue_rebuild import QueueRebuild
 from server.store.recovery.safe_point import (
     IndexMark,
     SafePoint,
-    Writer,
+    StoreState,
     lock_time,
     write_safe_point,
 )
@@ -34,7 +34,7 @@ SAVE_EVERY_SIZE: Final = 256 << 20
 Rebuilds = dict[tuple[str, int], QueueRebuild | None]
 
 
-class Progress:
+class RecoveryProgress:
     """Writes the safe point during one recovery.
 
     Args:
@@ -80,7 +80,7 @@ class Progress:
             OSError: the disk refused.
         """
         point = self.point
-        told: list[tuple[str, int, QueueRow]] = []
+        rows: list[tuple[str, int, QueueRow]] = []
         for (topic, queue_id), rebuild in rebuilds.items():
             if rebuild is None or rebuild.next is None:
                 continue
@@ -88,9 +88,9 @@ class Progress:
             if rebuild.no_space is not None:
                 return
             # The first retained entry is determined when the store is open.
-            told.append((topic, queue_id, QueueRow(first, first, rebuild.next)))
+            rows.append((topic, queue_id, QueueRow(first, first, rebuild.next)))
         point.min_of = -1
-        for topic, queue_id, row in told:
+        for topic, queue_id, row in rows:
             point.queues.put(topic, queue_id, row)
         self._sync_log_until(until)
         self.sync_queues()
@@ -145,9 +145,12 @@ class Progress:
         return IndexEnds(self._disk, index).mark(below=until)
 
 
-def new_point(log: CommitLog, known: SafePoint | None, *, writer: Writer) -> SafePoint:
-    """Return a safe point at log offset 0 that keeps deletions and retention of ``known``."""
-    point = SafePoint(log_file_size=log.file_size, writer=writer)
+def new_point(log: CommitLog, known: SafePoint | None) -> SafePoint:
+    """Return a safe point of a recovery, at log offset 0.
+
+    It keeps the deletions and the retention of ``known``.
+    """
+    point = SafePoint(log_file_size=log.file_size, state=StoreState.RECOVERING)
     if known is not None:
         point.deleted_topics = dict(known.deleted_topics)
         point.clock_ms = known.clock_ms

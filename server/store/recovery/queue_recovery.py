@@ -8,7 +8,7 @@ old records of a deleted topic do not restore it.
 Source: store/ConsumeQueue.java#putMessagePositionInfo.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from server.store.commitlog.log_files import CommitLog
 from server.store.commitlog.log_scan import ScannedRecord
@@ -17,8 +17,7 @@ from server.store.disk.disk import Disk, read_file
 from server.store.queues.queue_rows import QueueRows
 from server.store.queues.queue_table import QueueTable
 from server.store.recovery.queue_rebuild import Behind, QueueRebuild
-from server.store.recovery.safe_point import SafePoint
-from server.store.recovery.trust import SafePointWrong, Trusted
+from server.store.recovery.trust import SafePointWrong, TrustedQueue
 from server.store.results import DispatchEntry, RecoveryReport
 from storefmt.config.tables import TopicTable
 from storefmt.dispatch.queue_offsets import (
@@ -47,13 +46,15 @@ class QueueRecovery:
         config: the store's settings.
         log: the commit log.
         table: the table that gets the queues.
-        point: the safe point that was read; None if there was none, as in a store of Java.
+        is_of_java: whether the store has no safe point, as one that only Java wrote.
         deleted: log offset by topic below which its records get no entries; topics that turn
             out to be deleted are added.
         knows_deletions: whether ``deleted`` names every deleted topic.
         seen: the queues that have a directory.
         report: gets the findings.
-        trusted: what may be trusted of the queues; None to compare all of them.
+        trusted: the queues of which only a part has to be compared.
+        is_complete: whether ``table`` and ``trusted`` have every queue with a record before those
+            that are scanned.
     """
 
     def __init__(
@@ -64,12 +65,13 @@ class QueueRecovery:
         *,
         log: CommitLog,
         table: QueueTable,
-        point: SafePoint | None,
+        is_of_java: bool,
         deleted: dict[str, int],
         knows_deletions: bool,
         seen: QueueRows,
         report: RecoveryReport,
-        trusted: Trusted | None = None,
+        trusted: Mapping[tuple[str, int], TrustedQueue],
+        is_complete: bool,
     ) -> None:
         self.lost_size = 0
         """Bytes of the log so far that are no record, which bounds the lost records."""
@@ -79,15 +81,15 @@ class QueueRecovery:
         self._report = report
         self._log_min = log.min_offset
         self._config = config
-        self._is_of_java = point is None
+        self._is_of_java = is_of_java
         self._deleted = deleted
         self._knows_deletions = knows_deletions
         # Topics that another broker deleted, none of whose records get entries.
         self._gone: set[str] = set()
         self.rebuilds: dict[tuple[str, int], QueueRebuild | None] = {}
         """By topic and queue id; None for a queue that must not exist."""
-        self._trusted = {} if trusted is None else trusted.queues
-        self._is_dense = trusted is not None and trusted.is_complete
+        self._trusted = trusted
+        self._is_complete = is_complete
         # From this log offset on every queue takes its records.
         self._old_below = max(self._deleted.values(), default=0)
         self._suspects: dict[tuple[str, int], DispatchEntry] = {}
@@ -160,10 +162,10 @@ class QueueRecovery:
 
     def _obtain(self, key: tuple[str, int]) -> QueueRebuild | None:
         """Return the queue of the first record that was found for it."""
-        is_known = self._table.has(*key)
-        rebuild = self._add(*key) if is_known or self._may_come_back(key[0]) else None
-        self.rebuilds[key] = rebuild
-        return rebuild
+        if self._table.has(*key) or self._may_come_back(key[0]):
+            return self._add(*key)
+        self.rebuilds[key] = None
+        return None
 
     def _take_copies(self, entry: DispatchEntry, properties: bytes) -> None:
         """Add the entries of a record to the other queues that its properties name."""
@@ -173,13 +175,8 @@ class QueueRecovery:
             is_own = key == (entry.topic, entry.queue_id)
             if key is None or is_own or copy.log_offset < self._deleted.get(name, 0):
                 continue
-            is_known = self._table.has(*key)
-            if key not in self.rebuilds and (is_known or self._may_come_back(name)):
-                self._add(*key)
-            rebuild = self.rebuilds.get(key)
-            if rebuild is None:
-                continue
-            if is_copy_believed(
+            rebuild = self.rebuilds[key] if key in self.rebuilds else self._obtain(key)
+            if rebuild is not None and is_copy_believed(
                 copy,
                 _old_entries(rebuild, copy),
                 expected=rebuild.next,
@@ -209,7 +206,7 @@ class QueueRecovery:
         return True
 
     def _place(self, rebuild: QueueRebuild, key: tuple[str, int], entry: DispatchEntry) -> None:
-        if self._is_dense and entry.queue_offset != (rebuild.next or 0):
+        if self._is_complete and entry.queue_offset != (rebuild.next or 0):
             raise SafePointWrong(
                 f"record at {entry.log_offset}: queue offset {entry.queue_offset} in {key[0]} "
                 f"queue {key[1]}, expected {rebuild.next or 0}"

@@ -1,6 +1,6 @@
 """Recovery: scan the log, cut its torn tail, and make queues and index agree with it.
 
-    record … record  Gap  record … record  Gap
+    record … record  LogGap  record … record  LogGap
                      │                     └ no whole record follows: a torn tail, erased
                      └ below a log offset that was synced: damage, kept and reported
                        after a crash, where nothing was synced yet: the tail starts here
@@ -22,22 +22,16 @@ from contextlib import closing
 from operator import itemgetter
 from typing import Final
 
-from server.store.commitlog.dispatch_requests import Entries
+from server.store.commitlog.dispatch_requests import dispatch_entries
 from server.store.commitlog.log_files import CommitLog
-from server.store.commitlog.log_scan import ZEROS, Gap, LogWalk, ScannedRecord
-from server.store.config import StoreConfig
+from server.store.commitlog.log_scan import ZEROS, LogGap, LogWalk, ScannedRecord
 from server.store.disk.disk import OUT_OF_SPACE, Disk
 from server.store.disk.zeros import is_blank_to
 from server.store.index.index import Index
-from server.store.queues.queue_rows import QueueRows
-from server.store.queues.queue_table import QueueTable
-from server.store.recovery.progress import SAVE_EVERY_SIZE, Progress
+from server.store.recovery.progress import SAVE_EVERY_SIZE, RecoveryProgress
 from server.store.recovery.queue_recovery import QueueRecovery
-from server.store.recovery.safe_point import SafePoint
-from server.store.recovery.trust import Trusted
 from server.store.results import DispatchEntry, RecoveryReport
-from storefmt.dispatch.record_entries import is_indexed
-from storefmt.formats.checkpoint import Checkpoint
+from storefmt.dispatch.record_entries import DueTimes, is_indexed
 from storefmt.paths import StorePaths
 
 _ENTRIES_A_STEP: Final = 512
@@ -52,66 +46,49 @@ class Recovery:
     Args:
         disk: the disk that holds the store.
         paths: the store's paths.
-        config: the settings of the store.
         log: the commit log.
-        table: gets the consume queues.
+        start: log offset from which it is scanned.
+        queues: the recovery of the consume queues.
         index: the index so far; None if the store has none.
-        point: the safe point that was read; None if there was none.
-        checkpoint: the checkpoint that was read.
+        delays_ms: the delay of each delay level.
         report: gets the findings.
-        trusted: what may be trusted of the safe point; None to scan the whole log.
         progress: saves how far the recovery has come.
-        seen: the queues that have a directory.
+        synced_until: log offset below which the log is known to be on the disk.
         is_ours: whether our broker wrote the log last and was not shut down properly.
-        knows_deletions: whether the safe point names every deleted topic.
+        recover_from_ms: store time of records that the checkpoint of a Java broker covers.
     """
 
     def __init__(
         self,
         disk: Disk,
         paths: StorePaths,
-        config: StoreConfig,
         *,
         log: CommitLog,
-        table: QueueTable,
+        start: int,
+        queues: QueueRecovery,
         index: Index | None,
-        point: SafePoint | None,
-        checkpoint: Checkpoint,
+        delays_ms: Sequence[int],
         report: RecoveryReport,
-        trusted: Trusted | None,
-        progress: Progress,
-        seen: QueueRows,
+        progress: RecoveryProgress,
+        synced_until: int,
         is_ours: bool,
-        knows_deletions: bool,
+        recover_from_ms: int,
     ) -> None:
         self.last_store_ms = 0
         self.last_log_offset = -1
+        self.index = index
+        self.progress = progress
         self._disk = disk
         self._paths = paths
         self._log = log
-        self._index = index
-        self._entries = Entries(config.delays_ms())
+        self._due = DueTimes(delays_ms)
         self._report = report
-        self._recover_from_ms = checkpoint.recover_from_ms
-        fits = point is not None and point.log_file_size == log.file_size
-        self._synced_until = point.safe_log_offset if fits and point is not None else 0
-        self._ours = fits and is_ours
-        self._queues = QueueRecovery(
-            disk,
-            paths,
-            config,
-            log=log,
-            table=table,
-            point=point,
-            deleted=progress.point.deleted_topics,
-            knows_deletions=knows_deletions,
-            seen=seen,
-            report=report,
-            trusted=trusted,
-        )
-        self._progress = progress
-        self._start = log.min_offset if trusted is None else trusted.start
-        self._save_at = self._start + SAVE_EVERY_SIZE
+        self._recover_from_ms = recover_from_ms
+        self._synced_until = synced_until
+        self._ours = is_ours
+        self._queues = queues
+        self._start = start
+        self._save_at = start + SAVE_EVERY_SIZE
         self._file_number = 0
         self._index_ended = False
         self.keys: list[DispatchEntry] = []
@@ -168,7 +145,7 @@ class Recovery:
         last_data = self._last_base_with_data(bases)
         walk = LogWalk(self._log, bases, doubtful_from=self._doubtful_from)
         end = start = self._start
-        gaps: list[Gap] = []
+        gaps: list[LogGap] = []
         with closing(walk.items(start)) as items:
             for item in items:
                 if isinstance(item, list):
@@ -180,7 +157,7 @@ class Recovery:
                         gaps.clear()
                     self._take(item)
                     end = item[-1].log_offset + item[-1].size
-                elif isinstance(item, Gap):
+                elif isinstance(item, LogGap):
                     gaps.append(item)
                 elif not gaps:
                     end = item.end
@@ -193,7 +170,7 @@ class Recovery:
                 return base
         return bases[0] if bases else 0
 
-    def _is_tail(self, gap: Gap, following: ScannedRecord, last_data: int) -> bool:
+    def _is_tail(self, gap: LogGap, following: ScannedRecord, last_data: int) -> bool:
         """Tell whether the log ends at a gap although whole records follow it.
 
         A flush makes a beginning of the log durable, so records after a hole that was never
@@ -209,7 +186,7 @@ class Recovery:
             and following.store_ms > self._recover_from_ms
         )
 
-    def _end_of_log(self, end: int, gaps: list[Gap], last_data: int) -> int:
+    def _end_of_log(self, end: int, gaps: list[LogGap], last_data: int) -> int:
         """Return the log offset at which the log ends if no whole record follows ``gaps``."""
         if gaps and gaps[-1].reason == ZEROS:
             self._zeros_from = gaps[-1].start
@@ -228,7 +205,7 @@ class Recovery:
             self._report_gap(gap)
         return last_data + size
 
-    def _report_gap(self, gap: Gap) -> None:
+    def _report_gap(self, gap: LogGap) -> None:
         self._report.damaged.append((gap.start, gap.end - gap.start))
         self._report.notes.append(
             f"commit log from {gap.start} to {gap.end} is no record ({gap.reason}); "
@@ -247,28 +224,24 @@ class Recovery:
             records = records[count:]
 
     def _take_run(self, records: Sequence[ScannedRecord]) -> None:
-        entries = self._entries.of_all(records)
+        entries = dispatch_entries(records, self._due)
         last = records[-1]
         self.last_store_ms = last.store_ms
         self.last_log_offset = last.log_offset
         self._report.record_count += len(records)
         self._report.scanned_size += last.log_offset + last.size - records[0].log_offset
         self._queues.take_all(entries, records)
-        index = self._index
+        index = self.index
         if index is None:
             return
-        if not self._index_ended:
-            entries = [entry for entry in entries if self._is_for(index, entry)]
         before = len(self.keys)
-        self.keys += [entry for entry in entries if entry.keys]
+        self.keys += [
+            entry
+            for entry in entries
+            if entry.keys and (self._index_ended or self._index_lacks(index, entry))
+        ]
         if before // _ENTRIES_A_STEP < len(self.keys) // _ENTRIES_A_STEP:
             self._put_keys(index)
-
-    def _is_for(self, index: Index, entry: DispatchEntry) -> bool:
-        """Tell whether the keys of a record have to be added to the index."""
-        if not entry.keys:
-            return False
-        return self._index_ended or self._index_lacks(index, entry)
 
     def _save(self, until: int) -> None:
         """Save the progress, except after damage, which the next start has to report again."""
@@ -278,10 +251,10 @@ class Recovery:
             # entries of all later records. So no save comes until the next record of its queue,
             # or the end of the log, decides. An interrupted recovery then only repeats more.
             return
-        if self._index is not None:
-            self._put_keys(self._index)
+        if self.index is not None:
+            self._put_keys(self.index)
         if self.no_space is None:
-            self._progress.save(until, self._queues.rebuilds, self._index)
+            self.progress.save(until, self._queues.rebuilds, self.index)
 
     def _put_keys(self, index: Index) -> None:
         if not self.keys:
@@ -322,7 +295,7 @@ class Recovery:
 
     def _finish_index(self, end: int) -> None:
         """Rebuild index files that have keys of records which are no longer in the log."""
-        index = self._index
+        index = self.index
         if index is None:
             return
         self._put_keys(index)
@@ -337,7 +310,7 @@ class Recovery:
         for item in LogWalk(self._log, self._log.bases).items(max(start, self._log.min_offset)):
             for found in item if isinstance(item, list) else ():
                 if found.log_offset < end:
-                    self.keys.append(self._entries.of(found))
+                    self.keys += dispatch_entries((found,), self._due)
                     if len(self.keys) % _ENTRIES_A_STEP == 0:
                         self._put_keys(index)
         self._put_keys(index)

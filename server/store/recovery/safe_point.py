@@ -42,15 +42,15 @@ used: the next start scans the whole log and thereby repairs queues that these c
 _CRC: Final = b', "crc": '
 
 
-class Writer(StrEnum):
-    """Who wrote the file last."""
+class StoreState(StrEnum):
+    """What our broker did with the store when it wrote the file."""
 
     RUNNING = "running"
-    """Our broker while it ran."""
+    """It served the store."""
     STOPPED = "stopped"
-    """Our broker at a proper shutdown."""
+    """It shut down properly."""
     RECOVERING = "recovering"
-    """Our broker while it recovered a store that it could not trust."""
+    """It recovered a store that it could not trust."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -70,7 +70,7 @@ class SafePoint:
     safe_log_offset: int = 0
     log_file_size: int = 0
     queue_file_size: int = 0
-    writer: Writer = Writer.RUNNING
+    state: StoreState = StoreState.RUNNING
     lock_ns: int = 0
     """When ``lock`` was written (ns); another time shows that another broker has started."""
     deleted_topics: dict[str, int] = field(default_factory=dict)
@@ -91,9 +91,9 @@ class SafePoint:
     """False in a file of an earlier version, whose ``queues`` cannot be used."""
 
     @property
-    def clean(self) -> bool:
-        """Tell whether the file was written by a proper shutdown."""
-        return self.writer is Writer.STOPPED
+    def names_all_queues(self) -> bool:
+        """Tell whether ``queues`` has every queue with a record below ``safe_log_offset``."""
+        return self.state is not StoreState.RECOVERING
 
 
 def encode_safe_point(point: SafePoint) -> bytes:
@@ -101,7 +101,7 @@ def encode_safe_point(point: SafePoint) -> bytes:
     index = point.index
     parts = {
         "version": _VERSION,
-        "state": point.writer.value,
+        "state": point.state.value,
         "safeLogOffset": point.safe_log_offset,
         "logFileSize": point.log_file_size,
         "queueFileSize": point.queue_file_size,
@@ -191,7 +191,7 @@ def _decode(value: object) -> SafePoint | None:
         safe_log_offset=safe,
         log_file_size=int(value["logFileSize"]),
         queue_file_size=int(value["queueFileSize"]),
-        writer=Writer(value["state"]),
+        state=StoreState(value["state"]),
         lock_ns=int(value["lockNs"]),
         deleted_topics={str(topic): int(end) for topic, end in value["deletedTopics"].items()},
         queues=rows,
@@ -264,8 +264,12 @@ class Listing:
 
     def is_index_changed(self, point: SafePoint | None, lock_ns: int) -> bool:
         """Tell whether index files were changed after our broker's proper shutdown."""
-        is_ours = point is not None and point.clean and point.lock_ns == lock_ns
-        return point is not None and is_ours and not point.files.endswith(self.index_digest)
+        return (
+            point is not None
+            and point.state is StoreState.STOPPED
+            and point.lock_ns == lock_ns
+            and not point.files.endswith(self.index_digest)
+        )
 
 
 def lock_time(disk: Disk, store: StorePaths) -> int:

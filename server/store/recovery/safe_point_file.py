@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from server.store.disk.disk import Disk
 from server.store.queues.queue_rows import QueueRow
-from server.store.recovery.safe_point import IndexMark, SafePoint, Writer, write_safe_point
+from server.store.recovery.safe_point import IndexMark, SafePoint, StoreState, write_safe_point
 from storefmt.paths import StorePaths
 
 
@@ -155,11 +155,7 @@ class SafePointFile:
         Raises:
             OSError: the disk refused it.
         """
-
-        def apply(point: SafePoint) -> None:
-            point.deleted_topics[topic] = log_end
-
-        self.change(apply)
+        self.change(lambda point: point.deleted_topics.update({topic: log_end}))
 
     def note_removed(self, key: tuple[str, int]) -> None:
         """Record with the next write that a queue (topic, queue id) is removed; never blocks."""
@@ -182,7 +178,7 @@ class SafePointFile:
 
         def apply(point: SafePoint) -> None:
             point.safe_log_offset = log_end
-            point.writer = Writer.STOPPED
+            point.state = StoreState.STOPPED
             point.files = files
 
         self.change(apply)

@@ -24,7 +24,7 @@ from server.store.queues.queue import ConsumeQueue, QueueFiles
 from server.store.queues.queue_rows import QueueRow
 from server.store.queues.queue_table import QueueTable
 from server.store.recovery.queue_rebuild import Behind
-from server.store.recovery.safe_point import Listing, SafePoint, Writer
+from server.store.recovery.safe_point import Listing, SafePoint, StoreState
 from server.store.results import RecoveryReport
 from storefmt.errors import BadCall
 from storefmt.formats.consumequeue import CQ_ENTRY, ENTRY_SIZE, FILLER_SIZE
@@ -46,17 +46,6 @@ class TrustedQueue(NamedTuple):
 
     row: QueueRow
     behind: Behind
-
-
-class Trusted(NamedTuple):
-    """The parts of the safe point that a start relies on."""
-
-    start: int
-    """Log offset of the first record that may have no entries in queues and index."""
-    is_complete: bool
-    """Every queue with a record below ``start`` is named; False while a recovery is unfinished."""
-    queues: dict[tuple[str, int], TrustedQueue]
-    """Queues whose files hold something after the end that they should have."""
 
 
 def check_point(
@@ -87,9 +76,9 @@ def check_point(
         raise SafePointWrong("dispatch.json is of an earlier version")
     if point.lock_ns != lock_ns:
         raise SafePointWrong("another broker has started here since dispatch.json was written")
-    if point.writer is Writer.STOPPED and point.files != listing.digest:
+    if point.state is StoreState.STOPPED and point.files != listing.digest:
         raise SafePointWrong("files have changed since the broker stopped")
-    if point.writer is Writer.RUNNING and clean:
+    if point.state is StoreState.RUNNING and clean:
         raise SafePointWrong("the file abort is gone although the broker did not stop")
     safe, bases = point.safe_log_offset, log.bases
     row = range(bases[0], safe, log.file_size) if bases else range(0)
@@ -111,8 +100,10 @@ def trusted_queues(
     point: SafePoint,
     listing: Listing,
     report: RecoveryReport,
-) -> Trusted:
-    """Add the queues that agree with the safe point to ``table``; return the other ones.
+) -> dict[tuple[str, int], TrustedQueue]:
+    """Add the queues that end where the safe point says to ``table``; return the others.
+
+    The files of the others hold something after the end that they should have.
 
     Args:
         disk: the disk that holds the store.
@@ -127,11 +118,11 @@ def trusted_queues(
         SafePointWrong: a queue does not agree with the safe point.
         OSError: the disk could not be read.
     """
-    is_complete = point.writer is not Writer.RECOVERING
-    trusted = Trusted(point.safe_log_offset, is_complete, {})
-    if point.writer is Writer.STOPPED:
+    trusted: dict[tuple[str, int], TrustedQueue] = {}
+    if point.state is StoreState.STOPPED:
         # The digest shows that no file was changed.
-        table.put_rows(point.queues)
+        for topic, queue_id, row in point.queues:
+            table.put_row(topic, queue_id, row)
         return trusted
     check = QueueCheck(disk, table.files, log, safe=point.safe_log_offset)
     for topic, queue_id, row in point.queues:
@@ -143,8 +134,8 @@ def trusted_queues(
         if found.behind is Behind.NOTHING:
             table.put_row(topic, queue_id, found.row)
         else:
-            trusted.queues[topic, queue_id] = found
-    if is_complete:
+            trusted[topic, queue_id] = found
+    if point.names_all_queues:
         for topic, queue_id, seen in listing.queues:
             if seen.first >= 0 and (topic, queue_id) not in point.queues:
                 check.check_unnamed(ConsumeQueue(table.files, table.place(topic), queue_id), seen)

@@ -19,6 +19,7 @@ from typing import Final
 
 from server.store.config import StoreConfig
 from server.store.disk.disk import Disk, DiskFile
+from server.store.disk.job import DiskJob
 from server.store.timer.log import TimerLog
 from server.store.timer.wheel import TimerWheel
 from storefmt.errors import RecordDamaged
@@ -43,8 +44,8 @@ LOG_DIRECTORY: Final = "timerlog"
 CHECKPOINT_FILE: Final = "timercheck"
 
 
-class TimerFlush:
-    """Makes the state of one moment durable; ``run`` may be called in any thread."""
+class TimerFlush(DiskJob):
+    """Makes the state of one moment durable."""
 
     def __init__(
         self,
@@ -58,25 +59,21 @@ class TimerFlush:
         """Log offset up to which the commit log has to be on the disk before ``run``."""
         self.checkpoint = checkpoint
         self.pages = files.wheel.take_changes()
-        self.error: OSError | None = None
         self._data = checkpoint.encode(delivered_log_offset=delivered)
         self._logs = files.log.unsynced()
         self._wheel = files.wheel_file()
         self._check = files.checkpoint_file()
 
-    def run(self) -> None:
-        """Write in the order in which a crash may stop it; ``error`` says what went wrong."""
-        try:
-            for file in self._logs:
-                file.fdatasync()
-            for pos, page in self.pages:
-                self._wheel.pwrite(page, pos)
-            if self.pages:
-                self._wheel.fdatasync()
-            self._check.pwrite(self._data, 0)
-            self._check.fdatasync()
-        except OSError as error:
-            self.error = error
+    def work(self) -> None:
+        """Write in the order in which a crash may stop it."""
+        for file in self._logs:
+            file.fdatasync()
+        for pos, page in self.pages:
+            self._wheel.pwrite(page, pos)
+        if self.pages:
+            self._wheel.fdatasync()
+        self._check.pwrite(self._data, 0)
+        self._check.fdatasync()
 
 
 class TimerFiles:
@@ -110,7 +107,7 @@ class TimerFiles:
         """Log offsets of the messages that entered the wheel after that checkpoint."""
         self.lost = ""
         """Why the files were removed, to be built again; empty if they are whole."""
-        if exist(disk, paths):
+        if timer_files_exist(disk, paths):
             self.lost = self._open()
             if self.lost:
                 self.remove()
@@ -283,7 +280,7 @@ class TimerFiles:
         """
         self.close()
         # The checkpoint goes first: without it the others are not believed.
-        remove(self._disk, self._paths)
+        remove_timer_files(self._disk, self._paths)
         self.checkpoint, self.delivered_log_offset = TimerCheckpoint(), None
         self.replayed = set()
         self._start_empty()
@@ -298,7 +295,7 @@ class TimerFiles:
         self._wheel_file = self._check_file = None
 
 
-def exist(disk: Disk, paths: StorePaths) -> bool:
+def timer_files_exist(disk: Disk, paths: StorePaths) -> bool:
     """Tell whether a store has any file of the timer."""
     return any(
         disk.stat(path) is not None
@@ -310,7 +307,7 @@ def exist(disk: Disk, paths: StorePaths) -> bool:
     )
 
 
-def remove(disk: Disk, paths: StorePaths) -> None:
+def remove_timer_files(disk: Disk, paths: StorePaths) -> None:
     """Remove the timer's files of a store; they can be built again from the queue.
 
     Raises:

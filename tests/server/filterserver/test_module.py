@@ -8,13 +8,13 @@ import zlib
 import pytest
 
 from server.filterserver.compiling import BadModule, CompileLimits
-from server.filterserver.module import FilterEngine, Limits
+from server.filterserver.module import FilterEngine, FilterLimits
 from storefmt.errors import BadCall
 from storefmt.formats.message import Record, decode_record
 from tests.records import record_bytes
 from tests.server.filterserver import wat
 
-LIMITS = Limits(fuel=100_000, memory_size=1 << 20)
+LIMITS = FilterLimits(fuel=100_000, memory_size=1 << 20)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 import server.namesrv.handlers
 from remoting.codes import RequestCode
 from server.namesrv.config import NamesrvConfig, namesrv_config
-from server.namesrv.request_gate import ADMIN_CODES, BROKER_CODES, make_door
+from server.namesrv.request_gate import ADMIN_CODES, BROKER_CODES, make_connection_check
 from server.runtime.registry import collect
 from server.runtime.settings import SettingsError, Value
 from tests.server.doubles import FakeConn
@@ -66,8 +66,8 @@ def _name(code: int) -> str:
         ("", "192.0.2.7", False),
     ],
 )
-def test_the_door_lets_in_whom_it_lists_and_this_machine(allowed, ip, expected) -> None:
-    assert make_door(NamesrvConfig(allowed_addresses=allowed))(ip) is expected
+def test_only_listed_addresses_and_this_machine_may_connect(allowed, ip, expected) -> None:
+    assert make_connection_check(NamesrvConfig(allowed_addresses=allowed))(ip) is expected
 
 
 @pytest.mark.parametrize("key", ["allowedAddresses", "brokerAddresses", "adminAddresses"])

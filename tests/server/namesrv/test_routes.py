@@ -7,11 +7,11 @@ from server.namesrv import routes
 from server.namesrv.routes import (
     BROKER_EXPIRES_MS,
     BadRegistration,
-    Lost,
+    LostBroker,
     Master,
     OldEpoch,
     RouteTable,
-    Unit,
+    UnitTopics,
     announce,
 )
 from storefmt.config.tables import DataVersion, TopicConfig
@@ -156,7 +156,7 @@ def test_unregister_of_an_unknown_broker_changes_nothing(pair: RouteTable) -> No
 
 
 def test_a_closed_connection_drops_its_broker_at_once(pair: RouteTable) -> None:
-    assert pair.connection_closed(1) == [Lost(MASTER, 1)]
+    assert pair.connection_closed(1) == [LostBroker(MASTER, 1)]
 
     assert addresses(pair) == {1: SLAVE}
     assert pair.connection_closed(99) == []
@@ -173,7 +173,7 @@ def test_closing_the_old_connection_of_a_reconnected_broker_drops_nothing(pair: 
 def test_a_broker_expires_after_two_silent_minutes(pair: RouteTable) -> None:
     assert pair.expire(BROKER_EXPIRES_MS) == []
     register(pair, broker(SLAVE), {}, conn_id=2, now_ms=BROKER_EXPIRES_MS)
-    assert pair.expire(BROKER_EXPIRES_MS + 1) == [Lost(MASTER, 1)]
+    assert pair.expire(BROKER_EXPIRES_MS + 1) == [LostBroker(MASTER, 1)]
     assert addresses(pair) == {1: SLAVE}
 
 
@@ -244,12 +244,14 @@ def test_system_topics_are_clusters_brokers_and_one_address(pair: RouteTable) ->
 @pytest.mark.parametrize(
     ("unit", "expected"),
     [
-        (Unit.UNIT, ["unit", "both"]),
-        (Unit.UNIT_SUB, ["sub", "both"]),
-        (Unit.UNIT_SUB_NOT_UNIT, ["sub"]),
+        (UnitTopics.UNIT, ["unit", "both"]),
+        (UnitTopics.UNIT_SUB, ["sub", "both"]),
+        (UnitTopics.UNIT_SUB_NOT_UNIT, ["sub"]),
     ],
 )
-def test_unit_topics_by_their_flags(table: RouteTable, unit: Unit, expected: list[str]) -> None:
+def test_unit_topics_by_their_flags(
+    table: RouteTable, unit: UnitTopics, expected: list[str]
+) -> None:
     flags = {"none": 0, "unit": 1, "sub": 2, "both": 3}
     register(
         table,

@@ -18,7 +18,7 @@ import grpc.aio
 from mqclient.client.instance import MQClient
 from remoting.command import Command
 from remoting.headers import CreateTopic
-from server.embedded import Addresses, Embedded
+from server.embedded import Embedded, EmbeddedAddresses
 from server.proxy.protocol.codes import ClientType, MessageType
 from server.proxy.protocol.definitions import (
     FilterExpression,
@@ -185,7 +185,7 @@ class Bench:
         clients: makes clients.
     """
 
-    def __init__(self, at: Addresses, channel: Any, admin: MQClient) -> None:
+    def __init__(self, at: EmbeddedAddresses, channel: Any, admin: MQClient) -> None:
         self.at = at
         self.admin = admin
         self.channel = channel

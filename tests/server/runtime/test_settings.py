@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from server.runtime.settings import (
-    Settings,
+    RawSettings,
     SettingsError,
     Value,
     camel_case,
@@ -39,7 +39,7 @@ class Config:
 
 def build(*pairs: tuple[str, str], java: tuple[str, ...] = ()) -> Config:
     values = [Value(key, text, "broker.conf line 7") for key, text in pairs]
-    return Settings(values, known=keys_of(Config).keys(), java_keys=java).build(Config)
+    return RawSettings(values, known=keys_of(Config).keys(), java_keys=java).build(Config)
 
 
 def refused(*pairs: tuple[str, str]) -> str:
@@ -115,7 +115,7 @@ def test_every_fault_is_told_at_once() -> None:
 def test_a_key_only_java_uses_is_accepted_and_listed() -> None:
     values = [Value("sendMessageThreadPoolNums", "1", "a"), Value("listenPort", "5", "a")]
 
-    settings = Settings(
+    settings = RawSettings(
         values, known=keys_of(Config).keys(), java_keys=["sendMessageThreadPoolNums"]
     )
 

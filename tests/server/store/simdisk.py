@@ -29,6 +29,24 @@ def _ignore(name: str, path: Path) -> None:
     """Nobody looks."""
 
 
+def refusing(
+    *names: str, code: int = errno.ENOSPC, folder: str = ""
+) -> Callable[[str, Path], None]:
+    """Return an ``on_call`` that refuses calls.
+
+    Args:
+        names: the calls; all if there are none.
+        code: number of the error, by default that of a full disk.
+        folder: the calls are refused only below a directory of this name.
+    """
+
+    def refuse(name: str, path: Path) -> None:
+        if (not names or name in names) and (not folder or folder in path.parts):
+            raise OSError(code, os.strerror(code), str(path))
+
+    return refuse
+
+
 class SimDisk:
     """All files of one machine; ``on_call`` sees every call before it is done, and may raise."""
 

@@ -1,11 +1,13 @@
 """Stores for the tests of this folder: geometry of golden sets, messages, put and written."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from server.store.config import FlushDiskType, StoreConfig
 from server.store.disk.disk import Disk
-from server.store.results import PutMessage, PutResult, PutStatus
+from server.store.disk.job import DiskJob
+from server.store.results import PutMessage, PutResult, PutRun, PutStatus, RunMessage
 from server.store.store import MessageStore
 from storefmt.dispatch.record_entries import texts_of
 from storefmt.formats.consumequeue import decode_entries
@@ -30,10 +32,14 @@ def config_of(root: Path, conf: dict[str, str]) -> StoreConfig:
 
 
 def small_config(
-    root: Path, *, sync: bool = False, log_file_size: int = LOG_FILE_SIZE
+    root: Path, *, sync: bool = False, log_file_size: int = LOG_FILE_SIZE, **changes: object
 ) -> StoreConfig:
-    """Return settings with files of a few KiB, so that everything rolls soon."""
-    return StoreConfig(
+    """Return settings with files of a few KiB, so that everything rolls soon.
+
+    Args:
+        changes: further settings, and those that should be others than here.
+    """
+    config = StoreConfig(
         store_path_root_dir=root,
         mapped_file_size_commit_log=log_file_size,
         mapped_file_size_consume_queue=400,
@@ -41,6 +47,7 @@ def small_config(
         max_index_num=60,
         flush_disk_type=FlushDiskType.SYNC_FLUSH if sync else FlushDiskType.ASYNC_FLUSH,
     )
+    return replace(config, **changes)  # type: ignore[arg-type]
 
 
 def message(
@@ -68,6 +75,16 @@ def message(
     )
 
 
+def run_of(messages: Sequence[PutMessage]) -> PutRun:
+    """Return messages of one queue as a run; the first one says what all have in common."""
+    one = messages[0]
+    return PutRun(
+        one.topic, one.topic_bytes, one.queue_id, one.sys_flag, one.born_ms, one.born_host,
+        one.store_host, one.reconsume_times,
+        [RunMessage(m.body, m.properties, m.flag, m.tags_code, m.keys) for m in messages],
+    )  # fmt: skip
+
+
 def message_of(record: Record, code: int) -> PutMessage:
     """Return the message whose put makes ``record``."""
     return PutMessage(
@@ -93,6 +110,13 @@ def open_store(config: StoreConfig, *, disk: Disk | None = None) -> MessageStore
     return MessageStore.open(config, now_ms=START_MS, disk=disk)
 
 
+def put_and_write(store: MessageStore, messages: Iterable[PutMessage]) -> None:
+    """Put messages and store all of them with one write."""
+    for one in messages:
+        store.put(one, START_MS)
+    store.write(START_MS)
+
+
 def put_all(store: MessageStore, numbers: Iterable[int]) -> list[PutResult]:
     """Put and store messages, one write each, with the time going on by 1 ms each."""
     results = []
@@ -103,36 +127,33 @@ def put_all(store: MessageStore, numbers: Iterable[int]) -> list[PutResult]:
     return results
 
 
-def flush(store: MessageStore) -> None:
-    """Run one flush in this thread."""
-    job = store.begin_flush()
-    if job is not None:
-        job.run()
-        store.end_flush(job)
-
-
-def keep_up(store: MessageStore, now_ms: int) -> bool:
-    """Do what is due of the upkeep in this thread; returns whether there were files to sync."""
-    job = store.housekeeping(now_ms)
+def finish(store: MessageStore, job: DiskJob | None) -> bool:
+    """Run and end a job of a store in this thread; return whether there was one."""
     if job is not None:
         job.run()
         store.end_flush(job)
     return job is not None
 
 
+def flush(store: MessageStore) -> None:
+    """Flush the log if anything waits for it."""
+    finish(store, store.begin_flush())
+
+
+def keep_up(store: MessageStore, now_ms: int) -> bool:
+    """Do the upkeep that is due; return whether there were files to sync."""
+    return finish(store, store.housekeeping(now_ms))
+
+
 def make_ahead(store: MessageStore) -> None:
-    """Make the next log file in this thread, if it is time."""
-    job = store.begin_next_file()
-    if job is not None:
-        job.run()
-        store.end_flush(job)
+    """Make the next log file if it is time."""
+    finish(store, store.begin_next_file())
 
 
 def delete_topic(store: MessageStore, topic: str) -> int:
-    """Delete a topic in this thread; returns how many queues it had."""
+    """Delete a topic; return how many queues it had."""
     count, job = store.begin_delete(topic)
-    job.run()
-    store.end_flush(job)
+    finish(store, job)
     return count
 
 

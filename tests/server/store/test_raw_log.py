@@ -21,6 +21,7 @@ from tests.server.store.stores import (
     message,
     open_store,
     put_all,
+    put_and_write,
     small_config,
     tree,
 )
@@ -186,18 +187,15 @@ def test_topic_that_the_master_deleted_and_made_again_begins_anew(tmp_path: Path
 
 
 def test_message_that_names_its_own_queue_does_not_make_the_topic_anew(tmp_path: Path) -> None:
-    configs = [small_config(tmp_path / name) for name in ("a", "b")]
-    for config in configs:
-        config.enable_multi_dispatch = True
-    master, slave = map(open_store, configs)
+    master, slave = (
+        open_store(small_config(tmp_path / name, enable_multi_dispatch=True)) for name in "ab"
+    )
     remade: list[str] = []
     slave.raw.topic_remade.add(lambda topic, log_offset: remade.append(topic))
     one = message(0)
     one.properties += b"\x02INNER_MULTI_DISPATCH\x01topic-a"
 
-    for number in range(3):
-        master.put(replace(one, body=b"%d" % number), START_MS)
-    master.write(START_MS)
+    put_and_write(master, [replace(one, body=b"%d" % number) for number in range(3)])
     copy(master, slave)
 
     assert remade == []

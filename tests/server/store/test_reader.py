@@ -20,6 +20,7 @@ from tests.server.store.stores import (
     message,
     open_store,
     put_all,
+    put_and_write,
     records_in,
     records_of_key,
     small_config,
@@ -65,9 +66,7 @@ def test_queue_without_a_stored_message_answers_no_message(store: MessageStore) 
 
 def test_adjacent_records_come_in_one_chunk(tmp_path: Path) -> None:
     store = open_store(small_config(tmp_path, log_file_size=1 << 20))
-    for number in range(10):
-        store.put(message(number, queue_id=0), START_MS)
-    store.write(START_MS)
+    put_and_write(store, [message(number, queue_id=0) for number in range(10)])
 
     result = store.reader.get_message("topic-a", 0, 2, count_max=5)
 
@@ -89,9 +88,9 @@ def test_get_keeps_its_limits_but_always_gives_one(
 
 def test_get_stops_before_256_kib_unless_one_message_is_larger(tmp_path: Path) -> None:
     store = open_store(small_config(tmp_path, log_file_size=4 << 20))
-    for size in (100_000, 100_000, 100_000, 300_000, 10):
-        store.put(message(0, body=b"x" * size), START_MS)
-    store.write(START_MS)
+    put_and_write(
+        store, [message(0, body=b"x" * size) for size in (100_000, 100_000, 100_000, 300_000, 10)]
+    )
 
     counts = []
     at = 0
@@ -107,9 +106,7 @@ def test_get_stops_before_256_kib_unless_one_message_is_larger(tmp_path: Path) -
 def test_filter_passes_over_messages_and_looks_at_800_entries(tmp_path: Path) -> None:
     store = open_store(small_config(tmp_path, log_file_size=1 << 20))
     store._upkeep._table.files.file_size = 20_000
-    for number in range(1000):
-        store.put(replace(message(2 * number), tags_code=number), START_MS)
-    store.write(START_MS)
+    put_and_write(store, [replace(message(2 * number), tags_code=number) for number in range(1000)])
 
     none = store.reader.get_message("topic-a", 0, 0, count_max=32, codes=frozenset({900}))
     one = store.reader.get_message("topic-a", 0, 800, count_max=32, codes=frozenset({900}))
@@ -299,9 +296,7 @@ def test_far_behind_the_end_a_pull_gets_less_and_is_sent_to_a_slave(
 ) -> None:
     store = open_store(small_config(tmp_path, log_file_size=1 << 20))
     size = store.put(message(0, queue_id=0), START_MS).size
-    for _ in range(49):
-        store.put(message(0, queue_id=0), START_MS)
-    store.write(START_MS)
+    put_and_write(store, [message(0, queue_id=0) for _ in range(49)])
     # Asked for each message, as in Java: the one that makes a pull full, and the last one.
     store.reader._memory_size = 20 * size
     codes = frozenset({message(0).tags_code}) if is_filtered else None
@@ -315,9 +310,7 @@ def test_far_behind_the_end_a_pull_gets_less_and_is_sent_to_a_slave(
 
 def test_far_behind_the_end_a_pull_gets_64_kib_at_most(tmp_path: Path) -> None:
     store = open_store(small_config(tmp_path, log_file_size=1 << 20))
-    for number in range(10):
-        store.put(message(number, queue_id=0, body=b"x" * 20_000), START_MS)
-    store.write(START_MS)
+    put_and_write(store, [message(number, queue_id=0, body=b"x" * 20_000) for number in range(10)])
 
     in_memory = store.reader.get_message("topic-a", 0, 0, count_max=32)
     store.reader._memory_size = 1

@@ -21,6 +21,7 @@ from tests.server.store.stores import (
     message,
     open_store,
     put_all,
+    put_and_write,
     small_config,
 )
 
@@ -42,11 +43,9 @@ def test_async_flush_shows_messages_after_the_write(tmp_path: Path) -> None:
 
 def test_sync_flush_shows_messages_only_when_they_are_on_disk(tmp_path: Path) -> None:
     store = open_store(small_config(tmp_path, sync=True))
-    store.put(message(1), START_MS)
-    store.write(START_MS)
+    put_and_write(store, [message(1)])
     job = store.begin_flush()
-    store.put(message(3), START_MS)
-    store.write(START_MS)
+    put_and_write(store, [message(3)])
 
     assert job is not None
     assert store.begin_flush() is None
@@ -77,9 +76,7 @@ def test_housekeeping_goes_on_wherever_the_clock_is_set(tmp_path: Path, jump_ms:
 
 
 def test_housekeeping_moves_the_checkpoint_to_what_was_synced(tmp_path: Path) -> None:
-    config = small_config(tmp_path)
-    config.flush_consume_queue_thorough_interval_ms = 1000
-    store = open_store(config)
+    store = open_store(small_config(tmp_path, flush_consume_queue_thorough_interval_ms=1000))
     put_all(store, range(5))
     assert store.housekeeping(START_MS + 500) is None
     flush(store)
@@ -98,8 +95,7 @@ def test_housekeeping_moves_the_checkpoint_to_what_was_synced(tmp_path: Path) ->
 
 def test_next_log_file_is_made_ahead_and_removed_when_it_is_not_needed(tmp_path: Path) -> None:
     store = open_store(small_config(tmp_path))
-    store.put(message(0, body=b"x" * (LOG_FILE_SIZE * 7 // 8)), START_MS)
-    store.write(START_MS)
+    put_and_write(store, [message(0, body=b"x" * (LOG_FILE_SIZE * 7 // 8))])
 
     make_ahead(store)
 
@@ -133,8 +129,7 @@ def test_closing_twice_and_using_a_closed_store_is_harmless(tmp_path: Path) -> N
 
 def test_close_flushes_what_a_job_under_way_has_not(tmp_path: Path) -> None:
     store = open_store(small_config(tmp_path, sync=True))
-    store.put(message(1), START_MS)
-    store.write(START_MS)
+    put_and_write(store, [message(1)])
     assert store.begin_flush() is not None
     store.put(message(3), START_MS)
 
@@ -212,9 +207,7 @@ def test_deleted_topic_leaves_an_empty_directory(tmp_path: Path) -> None:
 
 def test_many_queues_reach_their_files(tmp_path: Path) -> None:
     store = open_store(small_config(tmp_path, log_file_size=1 << 20))
-    for queue_id in range(700):
-        store.put(message(queue_id, queue_id=queue_id), START_MS)
-    store.write(START_MS)
+    put_and_write(store, [message(queue_id, queue_id=queue_id) for queue_id in range(700)])
 
     store.close(START_MS)
 

@@ -33,7 +33,7 @@ class Gone:
 
 def job_of(files: Sequence[object], directories: Sequence[Path] = ()) -> FlushJob:
     return FlushJob(
-        RealDisk(), files=cast(Sequence[DiskFile], files), directories=directories,
+        disk=RealDisk(), files=cast(Sequence[DiskFile], files), directories=directories,
         until=1, entry_count=1, store_ms=1,
     )  # fmt: skip
 

@@ -5,6 +5,7 @@ import errno
 import os
 import random
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from storefmt.formats.hosts import parse_host
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.properties import format_properties
 from tests.golden import Golden
-from tests.server.store.simdisk import PowerCut, SimDisk
+from tests.server.store.simdisk import PowerCut, SimDisk, refusing
 from tests.server.store.stores import (
     LOG_FILE_SIZE,
     START_MS,
@@ -40,15 +41,17 @@ from tests.server.store.stores import (
 COUNT = 120
 
 
-def settings(root: Path, **values: object) -> StoreConfig:
-    config = small_config(root)
-    config.file_reserved_time_h = 0
-    config.delete_commit_log_files_interval_ms = 0
-    config.delete_consume_queue_files_interval_ms = 0
-    config.flush_consume_queue_thorough_interval_ms = 1
-    for name, value in values.items():
-        setattr(config, name, value)
-    return config
+AT_ONCE = {
+    "file_reserved_time_h": 0,
+    "delete_commit_log_files_interval_ms": 0,
+    "delete_consume_queue_files_interval_ms": 0,
+}
+"""Settings with which files are deleted as soon as they are full, without pauses."""
+
+
+def settings(root: Path, **changes: object) -> StoreConfig:
+    more = {"flush_consume_queue_thorough_interval_ms": 1, **changes}
+    return small_config(root, **{**AT_ONCE, **more})
 
 
 def sync(store: MessageStore, now_ms: int = START_MS + COUNT) -> None:
@@ -164,12 +167,7 @@ def test_file_that_cannot_be_deleted_is_read_again() -> None:
     disk = SimDisk()
     store = filled(settings(Path("/store")), disk)
     store.cleaner.delete_by_hand()
-
-    def refuse(name: str, path: Path) -> None:
-        if name == "unlink" and path.parent.name == "commitlog":
-            raise OSError(errno.EPERM, "told to refuse")
-
-    disk.on_call = refuse
+    disk.on_call = refusing("unlink", code=errno.EPERM, folder="commitlog")
 
     clean(store)
 
@@ -336,11 +334,7 @@ def before_expiry(golden: Golden, root: Path) -> MessageStore:
 
     The recording has no bodies; sizes, places, keys and tags are those of the records.
     """
-    config = config_of(root, golden.conf("retention"))
-    config.file_reserved_time_h = 0
-    config.delete_commit_log_files_interval_ms = 0
-    config.delete_consume_queue_files_interval_ms = 0
-    store = open_store(config)
+    store = open_store(replace(config_of(root, golden.conf("retention")), **AT_ONCE))
     for line in golden.jsonl("retention", "records-before-expiry"):
         if line["kind"] != "msg":
             continue
@@ -443,7 +437,7 @@ def test_log_file_is_given_back_in_slices_unless_somebody_reads_it(
     for path in paths:
         path.write_bytes(b"x" * 2_500)
     reader = os.open(paths[1], os.O_RDONLY)
-    job = DeleteLogJob(RealDisk(), paths, interval_s=0, stop=threading.Event())
+    job = DeleteLogJob(disk=RealDisk(), left=paths, interval_s=0, stop=threading.Event())
 
     job.run()
 

@@ -1,6 +1,5 @@
 """Puts: the record's bytes, statuses, and files that are full to the byte."""
 
-import errno
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from server.store.results import PutRun, PutStatus, RunMessage
 from storefmt.formats.hosts import pack_host
 from storefmt.formats.message import blank, decode_record
 from tests.records import record_bytes
-from tests.server.store.simdisk import SimDisk
+from tests.server.store.simdisk import SimDisk, refusing
 from tests.server.store.stores import (
     BORN,
     HOST,
@@ -18,7 +17,9 @@ from tests.server.store.stores import (
     START_MS,
     message,
     open_store,
+    put_and_write,
     records_of_key,
+    run_of,
     small_config,
 )
 
@@ -94,9 +95,7 @@ def test_put_after_a_file_that_is_full_to_the_byte_writes_the_smallest_blank(
 
 
 def test_what_cannot_be_stored_is_refused_and_takes_no_place(tmp_path: Path) -> None:
-    config = small_config(tmp_path, log_file_size=1 << 20)
-    config.max_message_size = 1000
-    store = open_store(config)
+    store = open_store(small_config(tmp_path, log_file_size=1 << 20, max_message_size=1000))
 
     statuses = [
         store.put(one, START_MS).status
@@ -134,8 +133,7 @@ def test_half_and_rollback_records_get_no_queue_entry(
     store.put(message(0), START_MS)
 
     place = store.put(replace(message(2), sys_flag=sys_flag), START_MS)
-    store.put(message(4), START_MS)
-    store.write(START_MS)
+    put_and_write(store, [message(4)])
 
     assert place.queue_offset == (1 if is_queued else 0)
     assert store.max_offset("topic-a", 0) == (3 if is_queued else 2)
@@ -162,10 +160,7 @@ def test_run_makes_the_records_that_single_puts_make(
         )
         for number, size in enumerate([0, 3, LOG_FILE_SIZE // 2, 700, 1])
     ]
-    run = PutRun(
-        "topic-a", b"topic-a", 1, 0x301, 7, born, host, 2,
-        [RunMessage(m.body, m.properties, m.flag, m.tags_code, m.keys) for m in several],
-    )  # fmt: skip
+    run = replace(run_of(several), sys_flag=0x301)
     singly, at_once = (
         open_store(small_config(tmp_path / "a")),
         open_store(small_config(tmp_path / "b")),
@@ -225,12 +220,7 @@ def test_run_without_space_for_its_next_file_leaves_nothing(tmp_path: Path) -> N
     first = RunMessage(b"a" * 2000, b"", 0, 0, ())
     run = PutRun("topic-a", b"topic-a", 0, 0, 7, BORN, HOST, 0, [first])
     store.put_run(run, START_MS)
-
-    def full(name: str, path: Path) -> None:
-        if name == "allocate":
-            raise OSError(errno.ENOSPC, "no space")
-
-    disk.on_call = full
+    disk.on_call = refusing("allocate")
     refused = store.put_run(replace(run, messages=[first] * 3), START_MS)
     disk.on_call = lambda name, path: None
     taken = store.put_run(replace(run, messages=[first] * 3), START_MS)

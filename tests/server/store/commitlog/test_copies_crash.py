@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from server.store.results import PutMessage, PutRun, PutStatus, RunMessage
+from server.store.results import PutMessage, PutStatus
 from server.store.store import MessageStore
 from storefmt.formats.properties import INNER_MULTI_DISPATCH, INNER_MULTI_QUEUE_OFFSET
 from tests.server.store.simdisk import SimDisk
@@ -24,6 +24,7 @@ from tests.server.store.stores import (
     make_ahead,
     message,
     open_store,
+    run_of,
     small_config,
 )
 
@@ -40,9 +41,12 @@ class Machine:
         # Without dispatch.json deleted topics come back, so a run has one of the two.
         self.deletes_topics = seed % 2 == 0
         self.disk = SimDisk()
-        self.config = small_config(Path("/store"))
-        self.config.enable_multi_dispatch = self.config.enable_lmq = True
-        self.config.flush_interval_consume_queue_ms = 10
+        self.config = small_config(
+            Path("/store"),
+            enable_multi_dispatch=True,
+            enable_lmq=True,
+            flush_interval_consume_queue_ms=10,
+        )
         self.queues: dict[Key, list[tuple[bytes, int]]] = {}
         self.count = 0
         self.now_ms = START_MS
@@ -68,11 +72,7 @@ class Machine:
             assert put.status is PutStatus.PUT_OK
             starts = [put.log_offset]
         else:
-            run = PutRun(
-                one.topic, one.topic_bytes, 0, 0, one.born_ms, one.born_host, one.store_host, 0,
-                [RunMessage(m.body, m.properties, m.flag, m.tags_code, m.keys) for m, _ in several],
-            )  # fmt: skip
-            result = self.store.put_run(run, self.now_ms)
+            result = self.store.put_run(run_of([m for m, _ in several]), self.now_ms)
             assert result.status is PutStatus.PUT_OK
             starts = result.log_offsets
         self.store.write(self.now_ms)

@@ -12,7 +12,15 @@ from storefmt.formats.properties import INNER_MULTI_DISPATCH, INNER_MULTI_QUEUE_
 from storefmt.offline import StoreDir, verify
 from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.rebuild import RebuildResult, rebuild
-from tests.server.store.stores import START_MS, abandon, message, open_store, small_config, tree
+from tests.server.store.stores import (
+    START_MS,
+    abandon,
+    message,
+    open_store,
+    put_and_write,
+    small_config,
+    tree,
+)
 
 OTHER = {"topic": "topic-b", "topic_bytes": b"topic-b"}
 
@@ -26,17 +34,13 @@ def copied(number: int, names: str, offsets: str = "", **changes: object) -> Put
 
 
 def dispatching(root: Path, *, is_on: bool = True) -> StoreConfig:
-    config = small_config(root, log_file_size=1 << 20)
-    config.enable_multi_dispatch = config.enable_lmq = is_on
-    return config
+    return small_config(root, log_file_size=1 << 20, enable_multi_dispatch=is_on, enable_lmq=is_on)
 
 
 def written(config: StoreConfig, messages: list[PutMessage]) -> None:
     """Put messages, then start once more after a kill, and stop."""
     store = open_store(config)
-    for one in messages:
-        store.put(one, START_MS)
-    store.write(START_MS)
+    put_and_write(store, messages)
     abandon(store)
     open_store(config).close(START_MS)
 

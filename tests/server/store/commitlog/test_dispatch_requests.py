@@ -2,13 +2,14 @@
 
 import pytest
 
-from server.store.commitlog.dispatch_requests import Entries
+from server.store.commitlog.dispatch_requests import dispatch_entries
 from server.store.commitlog.log_scan import ScannedRecord
+from storefmt.dispatch.record_entries import DueTimes
 from storefmt.formats.javahash import tags_code
 from storefmt.names import SCHEDULE_TOPIC
 
 STORE_MS = 1_700_000_000_000
-ENTRIES = Entries((1_000, 5_000))
+DUE = DueTimes((1_000, 5_000))
 RUN = [
     ScannedRecord(number * 100, 100, topic, number % 3, number, 0, STORE_MS + number, properties)
     for number, (topic, properties) in enumerate(
@@ -26,7 +27,7 @@ RUN = [
 
 
 def test_a_run_gives_what_each_record_gives() -> None:
-    assert ENTRIES.of_all(RUN) == [ENTRIES.of(found) for found in RUN]
+    assert dispatch_entries(RUN, DUE) == [dispatch_entries([found], DUE)[0] for found in RUN]
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ def test_a_run_gives_what_each_record_gives() -> None:
 def test_a_record_in_a_run_gets_its_own_code_and_keys(
     number: int, code: int, keys: tuple[str, ...]
 ) -> None:
-    entry = ENTRIES.of_all(RUN)[number]
+    entry = dispatch_entries(RUN, DUE)[number]
 
     assert (entry.tags_code, entry.keys) == (code, keys)
     assert entry.log_offset == number * 100

@@ -69,13 +69,8 @@ def test_what_is_not_written_is_none(tmp_path: Path) -> None:
 
 
 def test_wanted_are_those_the_test_takes(tmp_path: Path) -> None:
-    log = log_in(tmp_path, bytes(range(256)) * 4)
-    window = LogWindow.of(log, Even())
-    assert window is not None
-    all_taken = Even()
-    all_taken.by_properties = None
+    window = LogWindow(log_in(tmp_path, bytes(range(256)) * 4), Even())
 
     assert window.holds_wanted(2, 10)
     assert not window.holds_wanted(13, 10)
     assert window.holds_wanted(5_000, 10)
-    assert LogWindow.of(log, all_taken) is None

@@ -1,6 +1,5 @@
 """Multi-dispatch and light queues, against a store of the real broker and by themselves."""
 
-import errno
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +8,7 @@ import pytest
 
 from server.store.config import StoreConfig
 from server.store.errors import StoreFull
-from server.store.results import DispatchEntry, PutMessage, PutRun, PutStatus, RunMessage, RunResult
+from server.store.results import DispatchEntry, PutMessage, PutStatus, RunResult
 from server.store.store import MessageStore
 from storefmt.formats.message import decode_record
 from storefmt.formats.properties import (
@@ -18,7 +17,7 @@ from storefmt.formats.properties import (
     parse_properties,
 )
 from tests.golden import Golden
-from tests.server.store.simdisk import SimDisk
+from tests.server.store.simdisk import SimDisk, refusing
 from tests.server.store.stores import (
     START_MS,
     abandon,
@@ -31,7 +30,9 @@ from tests.server.store.stores import (
     message,
     message_of,
     open_store,
+    put_and_write,
     records_of_key,
+    run_of,
     small_config,
     tree,
 )
@@ -42,14 +43,11 @@ COPIED = ["%LMQ%kd-u1", "%LMQ%kd-u2", "%LMQ%kd-u3", "kd-multi"]
 
 def golden_config(golden: Golden, root: Path) -> StoreConfig:
     config = config_of(root, golden.conf("kinds-lmq"))
-    config.enable_multi_dispatch = config.enable_lmq = True
-    return config
+    return replace(config, enable_multi_dispatch=True, enable_lmq=True)
 
 
-def light_config(root: Path) -> StoreConfig:
-    config = small_config(root)
-    config.enable_multi_dispatch = config.enable_lmq = True
-    return config
+def light_config(root: Path, **changes: object) -> StoreConfig:
+    return small_config(root, enable_multi_dispatch=True, enable_lmq=True, **changes)
 
 
 def copied(number: int, names: str, **changes: object) -> PutMessage:
@@ -130,13 +128,7 @@ def put_copied(store: MessageStore, number: int, names: str) -> PutStatus:
 
 
 def put_batch(store: MessageStore, *messages: PutMessage) -> RunResult:
-    one = messages[0]
-    run = PutRun(
-        one.topic, one.topic_bytes, one.queue_id, one.sys_flag, one.born_ms, one.born_host,
-        one.store_host, one.reconsume_times,
-        [RunMessage(m.body, m.properties, m.flag, m.tags_code, m.keys) for m in messages],
-    )  # fmt: skip
-    result = store.put_run(run, START_MS)
+    result = store.put_run(run_of(messages), START_MS)
     store.write(START_MS)
     return result
 
@@ -159,9 +151,7 @@ def test_batch_is_copied_like_single_messages(tmp_path: Path) -> None:
     several = [copied(number, names, born_ms=7) for number, names in enumerate(NAMED)]
     for one in several:
         one.properties = claim + one.properties
-    for one in several:
-        singly.put(replace(one), START_MS)
-    singly.write(START_MS)
+    put_and_write(singly, [replace(one) for one in several])
     result = put_batch(at_once, *several)
 
     assert result.status is PutStatus.PUT_OK
@@ -179,8 +169,7 @@ def test_batch_is_copied_like_single_messages(tmp_path: Path) -> None:
 def test_what_the_messages_of_a_batch_say_of_queue_offsets_hides_no_queue_after_a_kill(
     tmp_path: Path, offsets: str, multi_dispatch: bool
 ) -> None:
-    config = small_config(tmp_path, log_file_size=1 << 20)
-    config.enable_multi_dispatch = multi_dispatch
+    config = small_config(tmp_path, log_file_size=1 << 20, enable_multi_dispatch=multi_dispatch)
     store = open_store(config)
     for number in range(6):
         store.put(message(number, queue_id=1), START_MS)
@@ -200,9 +189,7 @@ def test_what_the_messages_of_a_batch_say_of_queue_offsets_hides_no_queue_after_
 
 
 def test_batch_with_a_name_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
-    config = light_config(tmp_path)
-    config.max_lmq_consume_queue_num = 1
-    store = open_store(config)
+    store = open_store(light_config(tmp_path, max_lmq_consume_queue_num=1))
 
     statuses = [
         put_batch(store, copied(1, "%LMQ%a,other"), copied(2, names)).status
@@ -220,12 +207,7 @@ def test_batch_that_could_not_be_written_takes_no_offset_of_a_copy() -> None:
     disk = SimDisk()
     store = open_store(light_config(Path("/store")), disk=disk)
     put_batch(store, copied(0, "%LMQ%a,other"))
-
-    def full(name: str, path: Path) -> None:
-        if name.startswith("pwrite"):
-            raise OSError(errno.ENOSPC, "no space")
-
-    disk.on_call = full
+    disk.on_call = refusing("pwrite")
     with pytest.raises(StoreFull):
         put_batch(store, copied(1, "%LMQ%a"), copied(2, "%LMQ%a,topic-a,other"))
     disk.on_call = lambda name, path: None
@@ -316,8 +298,7 @@ def test_waiting_messages_are_copied_once_when_they_are_put_again(tmp_path: Path
     stale.topic_bytes = b"SCHEDULE_TOPIC_XXXX"
 
     store.put(stale, START_MS)
-    store.put(copied(1, "%LMQ%a", sys_flag=4), START_MS)
-    store.write(START_MS)
+    put_and_write(store, [copied(1, "%LMQ%a", sys_flag=4)])
     abandon(store)
     store = open_store(config)
 
@@ -336,9 +317,7 @@ def test_name_that_is_no_topic_is_refused(tmp_path: Path, name: str) -> None:
 
 
 def test_one_light_queue_too_many_is_refused_and_others_go_on(tmp_path: Path) -> None:
-    config = light_config(tmp_path)
-    config.max_lmq_consume_queue_num = 2
-    store = open_store(config)
+    store = open_store(light_config(tmp_path, max_lmq_consume_queue_num=2))
 
     statuses = [put_copied(store, at, f"%LMQ%{name}") for at, name in enumerate("abcab")]
     delete_topic(store, "%LMQ%a")
@@ -353,8 +332,7 @@ def test_without_the_setting_nothing_is_copied(tmp_path: Path) -> None:
     store = open_store(small_config(tmp_path))
     one = copied(1, "%LMQ%a")
 
-    store.put(one, START_MS)
-    store.write(START_MS)
+    put_and_write(store, [one])
 
     assert store.queues() == [("topic-a", 1)]
     assert one.properties == copied(1, "%LMQ%a").properties
@@ -373,9 +351,7 @@ def test_what_a_producer_says_of_copies_changes_no_queue_of_a_broker_that_makes_
     named = f"{INNER_MULTI_QUEUE_OFFSET}\x01{offsets}\x02".encode()
     for _ in range(2):
         store.put(replace(stray, properties=named + stray.properties), START_MS)
-    for number in range(6, 6 + behind):
-        store.put(message(number, queue_id=1), START_MS)
-    store.write(START_MS)
+    put_and_write(store, [message(number, queue_id=1) for number in range(6, 6 + behind)])
     sent = bodies(store, "topic-a", 1)
     abandon(store)
 

@@ -1,6 +1,5 @@
 """The next log file is made ahead, once, by a thread or by who needs it first."""
 
-import errno
 import threading
 from pathlib import Path
 
@@ -9,8 +8,8 @@ import pytest
 from server.store.commitlog.next_file import NextFile
 from server.store.results import PutStatus
 from server.store.store import MessageStore
-from tests.server.store.simdisk import SimDisk
-from tests.server.store.stores import START_MS, bodies, message, open_store, small_config
+from tests.server.store.simdisk import SimDisk, refusing
+from tests.server.store.stores import START_MS, bodies, finish, message, open_store, small_config
 
 ROOT = Path("/store")
 FILE_SIZE = 4096
@@ -19,8 +18,7 @@ SECOND = Path("/store/commitlog/00000000000000004096")
 
 def filled_to_three_quarters(disk: SimDisk, *, warm: bool = False) -> MessageStore:
     """Return a store of which seven messages fill a file and eight do not fit."""
-    config = small_config(ROOT, log_file_size=FILE_SIZE)
-    config.warm_maped_file_enable = warm
+    config = small_config(ROOT, log_file_size=FILE_SIZE, warm_maped_file_enable=warm)
     store = open_store(config, disk=disk)
     put(store, 6)
     return store
@@ -84,16 +82,8 @@ def test_no_job_is_due_early_and_only_one_at_a_time() -> None:
 def test_without_space_nothing_is_left_and_it_is_tried_again() -> None:
     disk = SimDisk()
     store = filled_to_three_quarters(disk)
-
-    def full(name: str, path: Path) -> None:
-        if name == "allocate":
-            raise OSError(errno.ENOSPC, "no space left on device")
-
-    disk.on_call = full
-    job = store.begin_next_file()
-    assert job is not None
-    job.run()
-    store.end_flush(job)
+    disk.on_call = refusing("allocate")
+    assert finish(store, store.begin_next_file())
 
     assert disk.stat(SECOND) is None
     assert not store.failure
@@ -124,11 +114,8 @@ def test_warming_writes_zeros_and_syncs_them() -> None:
     calls: list[str] = []
     store = filled_to_three_quarters(disk, warm=True)
     disk.on_call = lambda name, path: calls.append(name)
-    job = store.begin_next_file()
-    assert job is not None
 
-    job.run()
-    store.end_flush(job)
+    assert finish(store, store.begin_next_file())
 
     assert calls == ["fsync_dir", "create", "allocate", "pwrite"]
     assert disk.files()[str(SECOND)] == bytes(FILE_SIZE)

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from server.store.commitlog import picking
-from server.store.commitlog.picking import PART_SIZE_MAX, Limits, Picked, pick_each
+from server.store.commitlog.picking import PART_SIZE_MAX, GetLimits, Picked, pick_each
 from server.store.results import GetStatus
 from storefmt.formats.consumequeue import CQ_ENTRY, EXT_ADDRESS_MAX, FILLER
 
@@ -15,8 +15,8 @@ COMPILED = picking.picks().get("compiled")
 built = pytest.mark.skipif(COMPILED is None, reason="the kernel is not built: `make kernel`")
 
 
-def limits_of(chance: random.Random, log_end: int) -> Limits:
-    return Limits(
+def limits_of(chance: random.Random, log_end: int) -> GetLimits:
+    return GetLimits(
         count_max=chance.choice([-1, 0, 1, 3, 32, 64]),
         size_max=chance.choice([0, 1, 3_000, 262_144, 1 << 30]),
         disk_count_max=chance.choice([0, 1, 8]),
@@ -70,7 +70,7 @@ def test_random_entries_are_picked_alike_or_left() -> None:
     ids=["ext unit", "offset below 0", "no size", "size below 0", "behind the log"],
 )
 def test_entries_that_need_more_are_left(entry: tuple[int, int, int]) -> None:
-    limits = Limits(32, 262_144, 8, 65_536, 1 << 40, 0, 1_000, FILE_SIZE)
+    limits = GetLimits(32, 262_144, 8, 65_536, 1 << 40, 0, 1_000, FILE_SIZE)
 
     assert COMPILED(CQ_ENTRY.pack(*entry), limits, None) is None
     assert COMPILED(CQ_ENTRY.pack(0, 100, 7), limits, None) is not None
@@ -78,7 +78,7 @@ def test_entries_that_need_more_are_left(entry: tuple[int, int, int]) -> None:
 
 @pytest.mark.parametrize("way", picking.picks())
 def test_adjacent_records_make_one_part_up_to_its_size_and_within_a_file(way: str) -> None:
-    limits = Limits(32, 1 << 40, 8, 65_536, 1 << 40, 0, 1 << 40, FILE_SIZE)
+    limits = GetLimits(32, 1 << 40, 8, 65_536, 1 << 40, 0, 1 << 40, FILE_SIZE)
     places = [(0, 500), (500, 500), (2_000, 100), (2_100, FILE_SIZE - 2_100), (FILE_SIZE, 10)]
     data = b"".join(CQ_ENTRY.pack(*place, 0) for place in places)
 
@@ -89,7 +89,7 @@ def test_adjacent_records_make_one_part_up_to_its_size_and_within_a_file(way: st
 
 
 def test_part_ends_before_it_is_too_large() -> None:
-    limits = Limits(32, 1 << 40, 8, 65_536, 1 << 40, 0, 1 << 40, 1 << 30)
+    limits = GetLimits(32, 1 << 40, 8, 65_536, 1 << 40, 0, 1 << 40, 1 << 30)
     data = CQ_ENTRY.pack(0, PART_SIZE_MAX, 0) + CQ_ENTRY.pack(PART_SIZE_MAX, 1, 0)
 
     parts = pick_each(data, limits, None).parts

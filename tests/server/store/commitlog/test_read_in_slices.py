@@ -11,8 +11,8 @@ from server.store.commitlog.log_read import (
     BEGUN_MAX,
     PAUSES_MAX,
     PIECE_SIZE,
-    Begun,
     OthersWait,
+    PausedRead,
     ReadSlices,
     read_merged,
 )
@@ -39,7 +39,7 @@ def log(tmp_path: Path) -> Iterator[CommitLog]:
     log.close()
 
 
-def interrupted(log: CommitLog, slices: ReadSlices) -> Begun:
+def interrupted(log: CommitLog, slices: ReadSlices) -> PausedRead:
     with slices, pytest.raises(OthersWait) as caught:
         read_merged(log, PICKED)
     return caught.value.begun

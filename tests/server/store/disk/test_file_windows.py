@@ -14,7 +14,13 @@ from server.store.config import StoreConfig
 from server.store.disk import file_windows
 from server.store.disk.disk import RealDisk
 from server.store.disk.file_windows import FileWindows
-from tests.server.store.stores import START_MS, abandon, message, open_store, small_config
+from tests.server.store.stores import (
+    abandon,
+    message,
+    open_store,
+    put_and_write,
+    small_config,
+)
 
 PART = 1_000
 BRIDGE = 64
@@ -182,9 +188,10 @@ def test_a_walk_finds_every_record_wherever_parts_end(
     config = small_config(tmp_path / "store")
     count = 120
     store = open_store(config)
-    for number in range(count):
-        store.put(message(number, body=b"%d" % number * (number * 7 % 900)), START_MS)
-    store.write(START_MS)
+    put_and_write(
+        store,
+        [message(number, body=b"%d" % number * (number * 7 % 900)) for number in range(count)],
+    )
     abandon(store)
 
     found = [

@@ -9,7 +9,7 @@ import pytest
 from server.store.disk.disk import DiskFile
 from server.store.queues.entry_backlog import CHUNK_SIZE, Backlog
 from storefmt.formats.consumequeue import ENTRY_SIZE
-from tests.server.store.simdisk import SimDisk
+from tests.server.store.simdisk import SimDisk, refusing
 
 PATH = Path("/store/backlog.tmp")
 
@@ -75,10 +75,7 @@ def test_its_file_has_no_name_and_is_never_synced(disk: SimDisk) -> None:
 
 
 def test_a_disk_that_takes_nothing_leaves_all_in_memory(disk: SimDisk) -> None:
-    def refuse(name: str, path: Path) -> None:
-        raise OSError(errno.ENOSPC, name)
-
-    disk.on_call = refuse
+    disk.on_call = refusing()
     backlog, place = Backlog(disk, PATH), -1
     for number in range(0, 10_000, 10):
         place = backlog.add(place, entries(number, 10))

@@ -24,10 +24,9 @@ class PowerCut(Exception):
 
 
 def ext_config(*, sync: bool) -> StoreConfig:
-    config = config_for(sync=sync)
-    config.enable_consume_queue_ext = True
-    config.mapped_file_size_consume_queue_ext = 200
-    return config
+    return config_for(
+        sync=sync, enable_consume_queue_ext=True, mapped_file_size_consume_queue_ext=200
+    )
 
 
 def bits(entry: DispatchEntry) -> bytes:

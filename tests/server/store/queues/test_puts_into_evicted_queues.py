@@ -1,6 +1,5 @@
 """Messages for queues that rest: a store does what a dict would, whatever rests and wakes."""
 
-import errno
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +13,7 @@ from server.store.queues import queue_table
 from server.store.results import PutRun, PutStatus, RunMessage
 from server.store.store import MessageStore
 from storefmt.formats.sysflag import TRANSACTION_PREPARED
-from tests.server.store.simdisk import SimDisk
+from tests.server.store.simdisk import SimDisk, refusing
 from tests.server.store.stores import (
     BORN,
     HOST,
@@ -25,6 +24,7 @@ from tests.server.store.stores import (
     keep_up,
     message,
     open_store,
+    put_and_write,
     small_config,
 )
 
@@ -47,8 +47,7 @@ def roomy(root: Path, *, sync: bool = False) -> StoreConfig:
 def evicted(store: MessageStore) -> int:
     """Return a queue of TOPIC that is evicted; all of them have one message afterwards."""
     for queue_id in range(QUEUES):
-        store.put(message(0, queue_id=queue_id, body=b"first"), START_MS)
-        store.write(START_MS)
+        put_and_write(store, [message(0, queue_id=queue_id, body=b"first")])
         flush(store)
     return next(n for n in range(QUEUES) if (TOPIC, n) not in store._table.queues)
 
@@ -107,8 +106,7 @@ def test_a_message_on_its_way_to_a_deleted_queue_is_not_for_the_next_of_that_nam
     store.write(START_MS)
     delete_topic(store, TOPIC)
     assert put(store, queue_id, b"new") == 0
-    store.put(message(2, topic="other", queue_id=0, body=b"other"), START_MS)
-    store.write(START_MS)
+    put_and_write(store, [message(2, topic="other", queue_id=0, body=b"other")])
 
     flush(store)
 
@@ -122,14 +120,9 @@ def test_offsets_are_taken_back_when_the_log_was_not_written() -> None:
     disk = SimDisk()
     store = open_store(roomy(Path("/store")), disk=disk)
     queue_id = evicted(store)
-
-    def refuse(name: str, path: Path) -> None:
-        if "commitlog" in str(path):
-            raise OSError(errno.ENOSPC, name)
-
     assert put(store, queue_id, b"lost") == 1
     put_run(store, queue_id, b"lost", b"lost")
-    disk.on_call = refuse
+    disk.on_call = refusing(folder="commitlog")
     with pytest.raises(StoreFull):
         store.write(START_MS)
     disk.on_call = lambda name, path: None

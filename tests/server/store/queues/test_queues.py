@@ -26,6 +26,7 @@ from tests.server.store.stores import (
     keep_up,
     message,
     open_store,
+    put_and_write,
     small_config,
 )
 
@@ -257,8 +258,7 @@ def test_queues_made_again_during_a_round_are_for_the_next_one(
     put_rounds(store, range(5, 6))
     for number in range(rounds):
         settle(store, START_MS + 61_000 + number * 60_000)
-        store.put(message(number, topic="other"), START_MS)
-        store.write(START_MS)
+        put_and_write(store, [message(number, topic="other")])
     abandon(store)
 
     again = open_store(config)

@@ -14,7 +14,7 @@ from server.store.errors import StoreFailed, StoreFull
 from server.store.results import PutStatus
 from server.store.store import MessageStore
 from storefmt.formats.message import decode_record
-from tests.server.store.simdisk import SimDisk, SimFile
+from tests.server.store.simdisk import SimDisk, SimFile, refusing
 from tests.server.store.stores import (
     START_MS,
     flush,
@@ -22,6 +22,7 @@ from tests.server.store.stores import (
     make_ahead,
     message,
     open_store,
+    put_and_write,
     records_in,
     records_of_key,
     small_config,
@@ -41,11 +42,16 @@ class History:
     number: int = 0
 
 
-def config_for(*, sync: bool = True) -> StoreConfig:
-    config = small_config(ROOT, sync=sync, log_file_size=4096)
-    config.flush_interval_consume_queue_ms = 10
-    config.flush_consume_queue_thorough_interval_ms = 40
-    return config
+def config_for(*, sync: bool = True, **changes: object) -> StoreConfig:
+    """Return settings with which upkeep and syncs of the queues come often."""
+    return small_config(
+        ROOT,
+        sync=sync,
+        log_file_size=4096,
+        flush_interval_consume_queue_ms=10,
+        flush_consume_queue_thorough_interval_ms=40,
+        **changes,
+    )
 
 
 def send(store: MessageStore, history: History, chance: random.Random) -> None:
@@ -281,9 +287,7 @@ def test_message_seen_after_a_kill_survives_a_power_cut() -> None:
     for seed in range(20):
         disk = SimDisk()
         killed = open_store(config_for(), disk=disk)
-        for number in range(8):
-            killed.put(message(2 * number, body=b"x" * 500), START_MS)
-        killed.write(START_MS)
+        put_and_write(killed, [message(2 * number, body=b"x" * 500) for number in range(8)])
         # The process is gone, the machine is not: the page cache still has it all.
         store = open_store(config_for(), disk=disk)
         assert store.max_offset("topic-a", 0) == 8
@@ -311,16 +315,11 @@ def test_rest_of_a_failed_write_does_not_come_to_life() -> None:
     assert after.written_offset == place.size
 
 
-def full(name: str, path: Path) -> None:
-    """Refuse what takes new space, as an ``on_call``."""
-    if name in {"create", "mkdir", "allocate"}:
-        raise OSError(errno.ENOSPC, "told to fail")
-
-
 @pytest.mark.parametrize("messages", range(1, MESSAGES, 3))
 def test_start_after_a_kill_needs_no_space(messages: int) -> None:
     """What the killed one had only in memory is in memory again, until there is space."""
     disk, history, chance = SimDisk(), History(), random.Random(messages)
+    full = refusing("create", "mkdir", "allocate")
     killed = open_store(config_for(), disk=disk)
     while history.number < messages:
         send(killed, history, chance)

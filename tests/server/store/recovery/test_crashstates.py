@@ -22,13 +22,14 @@ from unittest import mock
 
 import pytest
 
-from server.store.commitlog.flush import SyncJob
 from server.store.config import StoreConfig
+from server.store.disk.job import DiskJob
 from server.store.errors import StoreFailed
 from server.store.queues import queue_table
 from server.store.results import PutStatus
 from server.store.store import MessageStore
 from tests import soak
+from tests.server.store.cleanup.test_clean import AT_ONCE
 from tests.server.store.recovery.crashstates import TOPIC, Explorer, Promise, check, send
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (
@@ -61,13 +62,14 @@ SEEDS_IN_SOAK = 300
 
 def config_for(*, sync: bool = True) -> StoreConfig:
     """Return settings with which everything rolls, is synced and said within 40 messages."""
-    config = small_config(ROOT, sync=sync, log_file_size=4096)
-    config.flush_interval_consume_queue_ms = 5
-    config.flush_consume_queue_thorough_interval_ms = 15
-    config.file_reserved_time_h = 0
-    config.delete_commit_log_files_interval_ms = 0
-    config.delete_consume_queue_files_interval_ms = 0
-    return config
+    return small_config(
+        ROOT,
+        sync=sync,
+        log_file_size=4096,
+        flush_interval_consume_queue_ms=5,
+        flush_consume_queue_thorough_interval_ms=15,
+        **AT_ONCE,
+    )
 
 
 def flush(store: MessageStore, promise: Promise) -> None:
@@ -140,8 +142,8 @@ class Threads:
         self._store = store
         self._promise = promise
         self._chance = chance
-        self._waiting: list[tuple[SyncJob, Callable[[SyncJob], None]]] = []
-        self._done: list[tuple[SyncJob, Callable[[SyncJob], None]]] = []
+        self._waiting: list[tuple[DiskJob, Callable[[DiskJob], None]]] = []
+        self._done: list[tuple[DiskJob, Callable[[DiskJob], None]]] = []
 
     def step(self, now_ms: int) -> None:
         """Begin, run or end something."""
@@ -169,7 +171,7 @@ class Threads:
         job.run()
         self._done.append((job, end))
 
-    def _end_flush(self, job: SyncJob, written: int) -> None:
+    def _end_flush(self, job: DiskJob, written: int) -> None:
         self._store.end_flush(job)
         self._promise.acknowledged = written
 

@@ -6,13 +6,13 @@ import pytest
 
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import (
-    START_MS,
     abandon,
     bodies,
     delete_topic,
     flush,
     message,
     open_store,
+    put_and_write,
     small_config,
 )
 
@@ -24,20 +24,15 @@ def test_topic_that_was_deleted_behind_what_a_power_cut_left_keeps_its_new_messa
     disk = SimDisk()
     config = small_config(Path("/store"), log_file_size=1 << 16)
     store = open_store(config, disk=disk)
-    store.put(message(0, queue_id=0), START_MS)
-    store.write(START_MS)
+    put_and_write(store, [message(0, queue_id=0)])
     flush(store)
-    for number in range(40):
-        store.put(message(number, topic="topic-b"), START_MS)
-    store.write(START_MS)
+    put_and_write(store, [message(number, topic="topic-b") for number in range(40)])
     delete_topic(store, "topic-a")
     abandon(store)
     disk = disk.crash(seed)
 
     store = open_store(config, disk=disk)
-    for number in range(10):
-        store.put(message(number, queue_id=0), START_MS)
-    store.write(START_MS)
+    put_and_write(store, [message(number, queue_id=0) for number in range(10)])
     sent = bodies(store, "topic-a", 0)
     abandon(store)
     store = open_store(config, disk=disk)

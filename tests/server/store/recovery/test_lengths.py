@@ -54,10 +54,13 @@ Files = dict[str, bytes]
 
 def config_for() -> StoreConfig:
     """Return settings with which each file has 64 KiB, or little more."""
-    config = small_config(ROOT, sync=True, log_file_size=SIZE)
-    config.mapped_file_size_consume_queue = (SIZE // 20 + 1) * 20
-    config.max_index_num = SIZE // 20
-    return config
+    return small_config(
+        ROOT,
+        sync=True,
+        log_file_size=SIZE,
+        mapped_file_size_consume_queue=(SIZE // 20 + 1) * 20,
+        max_index_num=SIZE // 20,
+    )
 
 
 def source(*, clean: bool) -> tuple[SimDisk, list[int]]:

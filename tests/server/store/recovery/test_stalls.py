@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from server.store.commitlog.flush import FlushJob, SyncJob
+from server.store.commitlog.flush import FlushJob
 from server.store.config import StoreConfig
+from server.store.disk.job import DiskJob
 from server.store.results import PutStatus
 from server.store.store import MessageStore
 from tests.server.store.stores import START_MS, abandon, bodies, message
@@ -49,7 +50,7 @@ class Machine:
         self.sent: list[list[bytes]] = [[] for _ in range(QUEUE_COUNT)]
         self._stall_at_ms, self._stall_ms = stall_at_ms, stall_ms
         self._stalls_log = stalls_log
-        self._jobs: deque[SyncJob] = deque()
+        self._jobs: deque[DiskJob] = deque()
         self._busy_until_ms = 0
         self.open()
 
@@ -93,7 +94,7 @@ class Machine:
         while time.clock_gettime_ns(CLOCK_OF_FILES) == before:
             pass
 
-    def _begin(self, job: SyncJob | None) -> None:
+    def _begin(self, job: DiskJob | None) -> None:
         if job is None:
             return
         self._jobs.append(job)

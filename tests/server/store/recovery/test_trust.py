@@ -15,13 +15,19 @@ import pytest
 from server.store.commitlog.log_scan import ScannedRecord
 from server.store.config import StoreConfig
 from server.store.disk.disk import FilePath, FileStat, RealDisk
-from server.store.queues.queue_rows import QueueRow
+from server.store.queues.queue_rows import QueueRow, QueueRows
 from server.store.recovery import opening, recover
-from server.store.recovery.safe_point import SafePoint, Writer, read_safe_point, write_safe_point
+from server.store.recovery.safe_point import (
+    SafePoint,
+    StoreState,
+    read_safe_point,
+    write_safe_point,
+)
 from server.store.recovery.trust import SafePointWrong
 from server.store.store import MessageStore
 from storefmt.formats.consumequeue import FILLER
 from storefmt.paths import StorePaths
+from tests.server.store.recovery.test_crash import config_for
 from tests.server.store.simdisk import PowerCut, SimDisk
 from tests.server.store.stores import (
     LOG_FILE_SIZE,
@@ -35,6 +41,7 @@ from tests.server.store.stores import (
     message,
     open_store,
     put_all,
+    put_and_write,
     records_of_key,
     small_config,
     tree,
@@ -83,8 +90,9 @@ def root(killed: Path, tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
-def check_equal(root: Path, whole: Path) -> None:
-    """The bytes are those that a walk of the whole log leaves."""
+def stop_and_compare(store: MessageStore, root: Path, whole: Path) -> None:
+    """Stop a store and assert that its bytes are those that a walk of the whole log leaves."""
+    store.close(START_MS)
     assert tree(root, *FOLDERS) == tree(whole, *FOLDERS)
     assert index_contents(root) == index_contents(whole)
 
@@ -97,16 +105,14 @@ def test_start_after_a_kill_walks_the_tail_alone(root: Path, whole: Path) -> Non
     assert len(bodies(store, "topic-a", 0)) == COUNT // 2
     for number in range(COUNT):
         assert len(records_of_key(store, "topic-a", f"k{number}", count_max=9)) == 1
-    store.close(START_MS)
-    check_equal(root, whole)
+    stop_and_compare(store, root, whole)
 
 
 def test_kill_right_after_a_start_keeps_the_tail_short_without_any_key(tmp_path: Path) -> None:
     config = small_config(tmp_path / "store")
     store = open_store(config)
     for number in range(SYNCED):
-        store.put(replace(message(number), keys=(), properties=b""), START_MS)
-        store.write(START_MS)
+        put_and_write(store, [replace(message(number), keys=(), properties=b"")])
     sync(store)
     abandon(store)
 
@@ -128,8 +134,7 @@ def test_kill_right_after_a_start_costs_the_same_tail_again(root: Path, whole: P
     store = open_store(small_config(root))
 
     assert store.recovery.record_count == 0
-    store.close(START_MS)
-    check_equal(root, whole)
+    stop_and_compare(store, root, whole)
 
 
 def test_start_after_a_java_broker_came_in_between_walks_everything(root: Path) -> None:
@@ -180,8 +185,7 @@ def test_queue_that_is_not_as_it_was_is_built_again_from_the_whole_log(
         assert {path: path.stat().st_mtime_ns for path in before} == before
     assert store.recovery.record_count == COUNT
     assert any("the whole log is walked: queue 0 of topic-a" in n for n in store.recovery.notes)
-    store.close(START_MS)
-    check_equal(root, whole)
+    stop_and_compare(store, root, whole)
 
 
 INDEX_DAMAGES: dict[str, Callable[[list[Path]], object]] = {
@@ -205,8 +209,7 @@ def test_damaged_index_gets_every_key_back(root: Path, whole: Path, damage: str)
 
     store = open_store(small_config(root))
 
-    store.close(START_MS)
-    check_equal(root, whole)
+    stop_and_compare(store, root, whole)
 
 
 def test_safe_point_with_a_flipped_bit_counts_as_absent(root: Path, whole: Path) -> None:
@@ -219,65 +222,57 @@ def test_safe_point_with_a_flipped_bit_counts_as_absent(root: Path, whole: Path)
     store = open_store(small_config(root))
 
     assert store.recovery.record_count == COUNT
-    store.close(START_MS)
-    check_equal(root, whole)
+    stop_and_compare(store, root, whole)
+
+
+def change_queues(root: Path, change: Callable[[QueueRows], object]) -> None:
+    """Change the queues that the safe point of a store names."""
+    disk, paths = RealDisk(), StorePaths(root)
+    point = read_safe_point(disk, paths)
+    assert point is not None
+    change(point.queues)
+    write_safe_point(disk, paths, point)
 
 
 def test_safe_point_that_names_what_cannot_be_a_queue_is_not_trusted(
     root: Path, whole: Path
 ) -> None:
-    disk, paths = RealDisk(), StorePaths(root)
-    point = read_safe_point(disk, paths)
-    assert point is not None
-    point.queues.put("../topic-a", 0, QueueRow(0, 0, 5))
-    write_safe_point(disk, paths, point)
+    change_queues(root, lambda queues: queues.put("../topic-a", 0, QueueRow(0, 0, 5)))
 
     store = open_store(small_config(root))
 
     assert any("names a queue that cannot be one" in note for note in store.recovery.notes)
     assert store.recovery.record_count == COUNT
-    store.close(START_MS)
-    check_equal(root, whole)
-
-
-def change_row(root: Path, end: int) -> None:
-    disk, paths = RealDisk(), StorePaths(root)
-    point = read_safe_point(disk, paths)
-    assert point is not None
-    row = point.queues.get("topic-a", 0)
-    assert row is not None
-    point.queues.put("topic-a", 0, row._replace(end=row.end + end))
-    write_safe_point(disk, paths, point)
+    stop_and_compare(store, root, whole)
 
 
 @pytest.mark.parametrize("by", [-SYNCED // 2, -20, -1, 1, 5, 20])
 def test_safe_point_that_counts_wrongly_costs_a_walk_and_no_message(
     root: Path, whole: Path, by: int
 ) -> None:
-    change_row(root, by)
+    def change(queues: QueueRows) -> None:
+        row = queues.get("topic-a", 0)
+        assert row is not None
+        queues.put("topic-a", 0, row._replace(end=row.end + by))
+
+    change_queues(root, change)
 
     store = open_store(small_config(root))
 
     assert store.recovery.record_count >= COUNT
     assert len(bodies(store, "topic-a", 0)) == COUNT // 2
-    store.close(START_MS)
-    check_equal(root, whole)
+    stop_and_compare(store, root, whole)
 
 
 def test_safe_point_that_leaves_out_a_queue_costs_a_walk_and_no_message(
     root: Path, whole: Path
 ) -> None:
-    disk, paths = RealDisk(), StorePaths(root)
-    point = read_safe_point(disk, paths)
-    assert point is not None
-    point.queues.pop("topic-a", 1)
-    write_safe_point(disk, paths, point)
+    change_queues(root, lambda queues: queues.pop("topic-a", 1))
 
     store = open_store(small_config(root))
 
     assert store.recovery.record_count == COUNT
-    store.close(START_MS)
-    check_equal(root, whole)
+    stop_and_compare(store, root, whole)
 
 
 def test_store_whose_entries_became_fillers_is_healed_by_the_start_of_this_version(
@@ -294,8 +289,7 @@ def test_store_whose_entries_became_fillers_is_healed_by_the_start_of_this_versi
 
     assert len(bodies(store, "topic-a", 0)) == COUNT // 2
     assert any("of an earlier version" in note for note in store.recovery.notes)
-    store.close(START_MS)
-    check_equal(root, whole)
+    stop_and_compare(store, root, whole)
 
 
 def test_interrupted_walk_leaves_no_safe_point_that_promises_what_it_changed(
@@ -315,10 +309,9 @@ def test_interrupted_walk_leaves_no_safe_point_that_promises_what_it_changed(
     store = open_store(small_config(root))
 
     assert point is not None
-    assert point.writer is Writer.RECOVERING
+    assert point.state is StoreState.RECOVERING
     assert not len(point.queues)
-    store.close(START_MS)
-    check_equal(root, whole)
+    stop_and_compare(store, root, whole)
 
 
 @pytest.mark.parametrize("is_foreign", [True, False])
@@ -351,8 +344,7 @@ def test_interrupted_recovery_goes_on_where_it_was(
     rest_size = store.recovery.log_end - taken[79].log_offset
     assert rest_size < store.recovery.scanned_size <= rest_size + save_every_size + taken[79].size
     assert store.recovery.record_count < COUNT // 2
-    store.close(START_MS)
-    check_equal(root, whole)
+    stop_and_compare(store, root, whole)
 
 
 def test_recovery_tries_to_save_seldom_while_the_queue_of_a_topic_made_again_is_in_doubt(
@@ -361,14 +353,10 @@ def test_recovery_tries_to_save_seldom_while_the_queue_of_a_topic_made_again_is_
     monkeypatch.setattr(recover, "SAVE_EVERY_SIZE", 2048)
     config = small_config(tmp_path, log_file_size=1 << 20)
     store = open_store(config)
-    for number in range(30):
-        store.put(message(number), START_MS)
-    store.write(START_MS)
+    put_and_write(store, [message(number) for number in range(30)])
     delete_topic(store, "topic-a")
     store.put(message(30), START_MS)
-    for number in range(200):
-        store.put(message(number, topic="topic-b"), START_MS)
-    store.write(START_MS)
+    put_and_write(store, [message(number, topic="topic-b") for number in range(200)])
     sent = {topic: bodies(store, topic, 0) for topic in ("topic-a", "topic-b")}
     store.close(START_MS)
     # As a store of the real broker, which does not say that a topic was deleted.
@@ -402,8 +390,7 @@ def test_queue_file_behind_one_that_a_power_cut_took_does_not_replace_those_befo
 
     assert len(bodies(store, "topic-a", 0)) == COUNT // 2
     assert store.recovery.record_count == COUNT - SYNCED
-    store.close(START_MS)
-    check_equal(root, whole)
+    stop_and_compare(store, root, whole)
 
 
 @pytest.mark.parametrize("number", [-(1 << 70), -1, 0, 7, 1 << 62, 1 << 64, 1 << 99, float("inf")])
@@ -426,22 +413,15 @@ def test_store_opens_whatever_number_is_in_its_dispatch_json(
     text = json.dumps(value)[:-1].encode()
     path.write_bytes(text + mark + b"%d}" % zlib.crc32(text))
 
-    open_store(small_config(root)).close(START_MS)
+    store = open_store(small_config(root))
 
-    check_equal(root, whole)
-
-
-def small(disk: SimDisk) -> StoreConfig:
-    config = small_config(Path("/store"), sync=True, log_file_size=4096)
-    config.flush_interval_consume_queue_ms = 10
-    config.flush_consume_queue_thorough_interval_ms = 40
-    return config
+    stop_and_compare(store, root, whole)
 
 
 def run(disk: SimDisk, chance: random.Random) -> None:
     """Put, flush, sync, delete a topic, until the power goes."""
     now_ms = START_MS
-    store = open_store(small(disk), disk=disk)
+    store = open_store(config_for(), disk=disk)
     for number in range(200):
         topic = chance.choice(["topic-a", "topic-a", "topic-b", "gone"])
         body = b"%d:" % number + b"x" * chance.randrange(600)
@@ -480,9 +460,7 @@ def test_queues_that_all_go_on_are_listed_once(tmp_path: Path, are_entries_writt
     config = small_config(tmp_path / "store")
     store = open_store(config)
     for number in range(2):
-        for queue_id in range(30):
-            store.put(message(queue_id, queue_id=queue_id), START_MS)
-        store.write(START_MS)
+        put_and_write(store, [message(queue_id, queue_id=queue_id) for queue_id in range(30)])
         if not number:
             sync(store)
     if are_entries_written:
@@ -533,10 +511,10 @@ def test_fast_start_leaves_the_bytes_of_a_whole_walk(
         fast.on_call = SimDisk().on_call
         slow = copy.deepcopy(fast)
 
-        store = open_store(small(fast), disk=fast)
+        store = open_store(config_for(), disk=fast)
         with monkeypatch.context() as patch:
             patch.setattr(opening, "check_point", distrust)
-            other = open_store(small(slow), disk=slow)
+            other = open_store(config_for(), disk=slow)
 
         assert store.recovery.record_count <= other.recovery.record_count
         assert store.queues() == other.queues()
@@ -547,8 +525,9 @@ def test_fast_start_leaves_the_bytes_of_a_whole_walk(
 
 def test_kill_while_a_flush_took_long_loses_nothing_to_readers(tmp_path: Path) -> None:
     """Entries of records that are not flushed are in queue files when a round of syncs begins."""
-    config = StoreConfig(store_path_root_dir=tmp_path / "store")
-    config.mapped_file_size_commit_log = 1 << 20
+    config = StoreConfig(
+        store_path_root_dir=tmp_path / "store", mapped_file_size_commit_log=1 << 20
+    )
     store = open_store(config)
     put_all(store, range(400))
     flush(store)
