@@ -69,7 +69,7 @@ Registered = Callable[[], None]
 """Called when every name server has answered or its timeout is over."""
 
 
-class _Told(NamedTuple):
+class _RegisteredState(NamedTuple):
     """What a name server is told of this broker."""
 
     table: TopicTable
@@ -78,7 +78,7 @@ class _Told(NamedTuple):
     permission: int
     filter_servers: list[str]
 
-    def is_base_of(self, later: "_Told") -> bool:
+    def is_base_of(self, later: "_RegisteredState") -> bool:
         """Tell whether the changed topics are all that a name server has to be told."""
         return (self.broker_id, self.permission) == (later.broker_id, later.permission)
 
@@ -122,7 +122,7 @@ class Registration:
         self._client = client
         self._clock = clock
         self._silent: set[str] = set()
-        self._told: dict[str, _Told] = {}
+        self._told: dict[str, _RegisteredState] = {}
         """By name server: what the last registration that it answered had told it."""
         self._is_everything_due = False
         self._task: asyncio.Task[None] | None = None
@@ -236,12 +236,12 @@ class Registration:
             ordered = KVTable.decode(answered.body).table
             self._topics.set_ordered(ordered, now_ms=self._clock.now_ms())
 
-    def _present(self) -> _Told:
+    def _present(self) -> _RegisteredState:
         config, filter_servers = self._config, self._filter_servers.addresses()
         table = self._topics.table()
-        return _Told(table, config.broker_id, config.broker_permission, filter_servers)
+        return _RegisteredState(table, config.broker_id, config.broker_permission, filter_servers)
 
-    async def _register_at_all(self, present: _Told) -> list[Command | None]:
+    async def _register_at_all(self, present: _RegisteredState) -> list[Command | None]:
         """Tell each name server what it does not know; return their answers, None for a failure."""
         loop = asyncio.get_running_loop()
         everything: asyncio.Future[bytes] | None = None
@@ -281,7 +281,7 @@ class Registration:
             command.ext |= HaEpoch(ha_epoch=epoch).to_ext()
         return command
 
-    def _body(self, present: _Told, known: _Told | None = None) -> bytes:
+    def _body(self, present: _RegisteredState, known: _RegisteredState | None = None) -> bytes:
         """Return the text of all topics, or of those that changed since a name server was told."""
         topics = present.table.topics
         if known is not None:
@@ -310,7 +310,7 @@ class Registration:
         addresses = self._config.namesrv_addrs
         return not all(await asyncio.gather(*(self._has(one, present) for one in addresses)))
 
-    async def _has(self, address: str, told: _Told) -> bool:
+    async def _has(self, address: str, told: _RegisteredState) -> bool:
         """Ask whether a name server has the data version that it was told."""
         config = self._config
         header = QueryDataVersion(

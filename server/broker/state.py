@@ -28,7 +28,7 @@ from server.broker.acl.control import AccessControl
 from server.broker.clients.client_requests import ClientCalls, notice, tell
 from server.broker.clients.filter_servers import FilterServers
 from server.broker.clients.groups import Groups
-from server.broker.clients.members import Consumers, Member, Producers
+from server.broker.clients.members import Consumers, GroupMember, Producers
 from server.broker.clients.offsets import Offsets
 from server.broker.clients.queue_locks import LockTable
 from server.broker.config import BrokerConfig, BrokerRole
@@ -40,8 +40,8 @@ from server.broker.filters.bitmaps import BitMaps
 from server.broker.names import some, topic_fault
 from server.broker.pop.service import Pops
 from server.broker.pull.pull_check import PullChecks
-from server.broker.pull.pull_hold import Hold
-from server.broker.pull.puller import Puller, Waiting
+from server.broker.pull.pull_hold import HeldPulls
+from server.broker.pull.puller import PendingPull, Puller
 from server.broker.send.sender import Sender
 from server.broker.serving.answers import SendAnswers
 from server.broker.serving.cold_reads import ColdReads
@@ -149,7 +149,7 @@ class Broker:
         self.filters = filter_table(config, stored, now_ms=now_ms)
         self.producers = Producers()
         self.filter_servers, self.locks, self.calls = FilterServers(), LockTable(), ClientCalls()
-        self.hold: Hold[Waiting] = Hold(count_max=config.held_pull_count_max)
+        self.hold: HeldPulls[PendingPull] = HeldPulls(count_max=config.held_pull_count_max)
         self.cold = ColdReads(clock)
         self.slices = Slices()
         self._answers = self._make_answers()
@@ -340,7 +340,7 @@ class Broker:
         else:
             self.calls.oneway(conn, question)
 
-    def _may_be_asked(self, question: Command, producer: Member) -> bool:
+    def _may_be_asked(self, question: Command, producer: GroupMember) -> bool:
         """Tell whether a producer may see the half message in a check request.
 
         Any client can claim to be in a producer group. So with ACL the producer also needs

@@ -37,7 +37,7 @@ from itertools import islice
 from typing import Final
 
 from remoting.codes import ResponseCode
-from server.broker.delay.delivered import DeliveredTail, restored
+from server.broker.delay.delivered import DeliveredTail, restore_message
 from server.broker.serving.cold_reads import ColdReads
 from server.runtime.clock import Times
 from server.runtime.observers import Observers
@@ -178,7 +178,7 @@ def redirect(
 
 
 @dataclass(slots=True)
-class _Level:
+class _DelayLevel:
     level: int
     delay_ms: int
     queue_offset: int
@@ -228,7 +228,7 @@ class DelayService:
         """The differences between the wall clock and the steady clock."""
         known = {} if stored is None else stored.offsets
         self._levels = [
-            _Level(
+            _DelayLevel(
                 level,
                 levels.delay_ms(level),
                 queue_offset=max(0, known.get(level, 0)),
@@ -374,12 +374,12 @@ class DelayService:
         self.is_caught_up = True
         return True
 
-    def _move(self, level: _Level, queue_offset: int) -> None:
+    def _move(self, level: _DelayLevel, queue_offset: int) -> None:
         """Let a level continue at a queue offset; everything before it was delivered."""
         level.queue_offset = self._safe[level.level] = queue_offset
         level.head_offset = -1
 
-    def _deliver_level(self, level: _Level, times: Times) -> int:
+    def _deliver_level(self, level: _DelayLevel, times: Times) -> int:
         count, steady_ms = 0, times.steady_ms
         while count < TURN_COUNT_MAX:
             try:
@@ -405,7 +405,7 @@ class DelayService:
         level.look_ms = steady_ms
         return count
 
-    def _warm(self, level: _Level, cold: ColdRead, steady_ms: int) -> None:
+    def _warm(self, level: _DelayLevel, cold: ColdRead, steady_ms: int) -> None:
         """Read the level again when a thread has brought its bytes into the page cache."""
 
         def again(at_ms: int) -> None:
@@ -418,7 +418,7 @@ class DelayService:
         else:
             self.cold.warm(cold, again)
 
-    def _read(self, level: _Level) -> list[Record]:
+    def _read(self, level: _DelayLevel) -> list[Record]:
         """Return the next waiting records, and skip queue offsets that do not exist.
 
         Raises:
@@ -442,7 +442,7 @@ class DelayService:
                 self._safe[level.level] = found.next_offset
         return []
 
-    def _read_one(self, level: _Level) -> list[Record]:
+    def _read_one(self, level: _DelayLevel) -> list[Record]:
         """Return the next record that is whole, and skip damaged ones.
 
         Java also skips a message that it cannot read, so that it does not block all others.
@@ -458,7 +458,7 @@ class DelayService:
                 level.queue_offset += 1
         return []
 
-    def _get(self, level: _Level, count_max: int) -> GetResult:
+    def _get(self, level: _DelayLevel, count_max: int) -> GetResult:
         found = self._store.reader.get_message(
             SCHEDULE_TOPIC,
             level.level - 1,
@@ -470,7 +470,7 @@ class DelayService:
         level.cold_count = 0
         return found
 
-    def _due_ms(self, level: _Level, record: Record) -> int:
+    def _due_ms(self, level: _DelayLevel, record: Record) -> int:
         if level.head_offset != record.queue_offset:
             skews = level.skews
             while len(skews) > 1 and skews[1][0] <= record.queue_offset:
@@ -482,8 +482,8 @@ class DelayService:
             level.head_due_ms = stored_ms + level.delay_ms
         return level.head_due_ms
 
-    def _deliver_record(self, level: _Level, record: Record, now_ms: int) -> bool:
-        message = restored(record)
+    def _deliver_record(self, level: _DelayLevel, record: Record, now_ms: int) -> bool:
+        message = restore_message(record)
         next_offset, log_offset = record.queue_offset + 1, self._store.written_offset
         if message is None:
             LOG.error(
@@ -502,7 +502,7 @@ class DelayService:
         return True
 
     def _delivered(
-        self, level: _Level, next_offset: int, log_offset: int, code: ResponseCode
+        self, level: _DelayLevel, next_offset: int, log_offset: int, code: ResponseCode
     ) -> None:
         self._unsafe.remove(log_offset)
         if code is ResponseCode.SUCCESS:

@@ -25,7 +25,7 @@ class TooLong(BadExpression):
     """An expression that the real broker would accept, but that exceeds limits of this one."""
 
 
-class Kind(StrEnum):
+class TokenKind(StrEnum):
     """The kind of a word; the value is how Java prints it in an error."""
 
     NOT = '"NOT"'
@@ -57,10 +57,10 @@ class Kind(StrEnum):
     END = "<EOF>"
 
 
-class Word(NamedTuple):
+class Token(NamedTuple):
     """One word and the index of its first character."""
 
-    kind: Kind
+    kind: TokenKind
     text: str
     pos: int
 
@@ -104,9 +104,9 @@ class Lexer:
         self._text = text
         self._words = _RESERVED_STRICT if strict else _RESERVED
         self._pos = 0
-        self._next: Word | None = None
+        self._next: Token | None = None
 
-    def peek(self) -> Word:
+    def peek(self) -> Token:
         """Return the next word without consuming it.
 
         Raises:
@@ -116,7 +116,7 @@ class Lexer:
             self._next = self._cut()
         return self._next
 
-    def take(self) -> Word:
+    def take(self) -> Token:
         """Return and consume the next word; raises the same errors as ``peek``."""
         word = self.peek()
         self._next = None
@@ -126,7 +126,7 @@ class Lexer:
         """Return the text from the next word on."""
         return self._text[self.peek().pos :]
 
-    def expect(self, kind: Kind) -> Word:
+    def expect(self, kind: TokenKind) -> Token:
         """Return and consume the next word, which must be of this kind.
 
         Raises:
@@ -136,10 +136,10 @@ class Lexer:
             raise self.unexpected(kind)
         return self.take()
 
-    def unexpected(self, *expected: Kind, at: Word | None = None) -> BadExpression:
+    def unexpected(self, *expected: TokenKind, at: Token | None = None) -> BadExpression:
         """Return the error for a word (the next one by default) that is not of a kind expected."""
         word = self.peek() if at is None else at
-        at_end = word.kind is Kind.END
+        at_end = word.kind is TokenKind.END
         # Java reports the end of the text at the position of the last character.
         line, column = self._place(word.pos - at_end) if word.pos else (1 - at_end, 1 - at_end)
         found = word.kind.value if at_end else f' {word.kind.value} "{escaped(word.text)} "'
@@ -149,12 +149,12 @@ class Lexer:
             f"Was expecting{' one of' if len(expected) > 1 else ''}:\n    {which}"
         )
 
-    def _cut(self) -> Word:
+    def _cut(self) -> Token:
         skipped = _SKIPPED.match(self._text, self._pos)
         pos = self._pos if skipped is None else skipped.end()
         if pos == len(self._text):
             self._pos = pos
-            return Word(Kind.END, "", pos)
+            return Token(TokenKind.END, "", pos)
         found = _WORD.match(self._text, pos)
         if found is None:
             raise self._unknown(pos)
@@ -162,7 +162,7 @@ class Lexer:
         text, name = found[0], found.lastgroup or ""
         if name == "NAME" and text.upper() in self._words:
             name = text.upper()
-        return Word(Kind[name], text, pos)
+        return Token(TokenKind[name], text, pos)
 
     def _unknown(self, pos: int) -> BadExpression:
         """Return the error with Java's text for characters that begin no word."""

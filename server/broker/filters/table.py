@@ -43,7 +43,7 @@ _TOPICS_EXPECTED = 384
 A map that Java reads from a file has no expected number."""
 
 
-def compiled(text: str | None, kind: str | None, *, strict: bool) -> Expression:
+def compile_filter(text: str | None, kind: str | None, *, strict: bool) -> Expression:
     """Return the compiled expression of a subscription that is not of type TAG.
 
     Args:
@@ -62,7 +62,7 @@ def compiled(text: str | None, kind: str | None, *, strict: bool) -> Expression:
 
 
 @dataclass(slots=True)
-class Filter:
+class ConsumerFilter:
     """One group's expression on one topic."""
 
     data: ConsumerFilterData
@@ -105,16 +105,16 @@ class FilterTable:
         self.change_count = 0
         """Increases with every change."""
         self.keep_ms = keep_ms
-        self._topics: dict[str, dict[str, Filter]] = {}
+        self._topics: dict[str, dict[str, ConsumerFilter]] = {}
         self._topics_expected = _TOPICS_EXPECTED
         self._operands_max = operands_max
         self._operand_count = 0
 
-    def get(self, topic: str, group: str) -> Filter | None:
+    def get(self, topic: str, group: str) -> ConsumerFilter | None:
         """Return a group's filter on a topic, or None."""
         return self._topics.get(topic, {}).get(group)
 
-    def on_topic(self, topic: str) -> Collection[Filter]:
+    def on_topic(self, topic: str) -> Collection[ConsumerFilter]:
         """Return every filter on a topic."""
         return self._topics.get(topic, {}).values()
 
@@ -138,7 +138,7 @@ class FilterTable:
             if found is not None and not found.is_dead:
                 self._die(found, now_ms)
 
-    def _die(self, found: Filter, now_ms: int) -> None:
+    def _die(self, found: ConsumerFilter, now_ms: int) -> None:
         found.data.dead_time = now_ms
         self.change_count += 1
 
@@ -164,12 +164,12 @@ class FilterTable:
                 known.data.dead_time = 0
             return
         try:
-            expression = compiled(text, kind, strict=self.strict)
+            expression = compile_filter(text, kind, strict=self.strict)
         except BadExpression as error:
             LOG.warning("group %s, topic %s: filter %r refused: %s", group, topic, text, error)
             self._remove(groups, group)
             return
-        found = Filter(
+        found = ConsumerFilter(
             ConsumerFilterData(
                 consumer_group=group,
                 topic=topic,
@@ -197,7 +197,7 @@ class FilterTable:
         self._operand_count += found.operand_count
         groups[group] = found
 
-    def _remove(self, groups: dict[str, Filter], group: str) -> None:
+    def _remove(self, groups: dict[str, ConsumerFilter], group: str) -> None:
         found = groups.pop(group, None)
         if found is not None:
             self._operand_count -= found.operand_count
@@ -238,7 +238,7 @@ class FilterTable:
         Raises:
             ConfigDamaged: the text is not the content of such a file.
         """
-        topics: dict[str, dict[str, Filter]] = {}
+        topics: dict[str, dict[str, ConsumerFilter]] = {}
         for topic, content in table_of(as_object(loads(text), "the file"), "filterDataByTopic"):
             groups = topics[str(topic)] = {}
             for group, value in table_of(as_object(content, str(topic)), "groupFilterData"):
@@ -256,12 +256,12 @@ class FilterTable:
             found.operand_count for groups in topics.values() for found in groups.values()
         )
 
-    def _loaded(self, data: ConsumerFilterData, now_ms: int) -> Filter | None:
+    def _loaded(self, data: ConsumerFilterData, now_ms: int) -> ConsumerFilter | None:
         bits = data.bloom_filter_data
         if bits is None or not self.bloom.fits(bits.bit_pos, bits.bit_num):
             return None
         try:
-            expression = compiled(data.expression, data.expression_type, strict=self.strict)
+            expression = compile_filter(data.expression, data.expression_type, strict=self.strict)
         except TooLong:
             raise
         except BadExpression as error:
@@ -269,4 +269,4 @@ class FilterTable:
             expression = None
         if data.dead_time == 0:
             data.dead_time = max(data.born_time, now_ms - _SILENCE_MS)
-        return Filter(data, expression, list(bits.bit_pos or ()))
+        return ConsumerFilter(data, expression, list(bits.bit_pos or ()))

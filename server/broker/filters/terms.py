@@ -26,7 +26,7 @@ from typing import Final, NamedTuple
 
 from server.broker.filters.lexer import BadExpression
 from server.broker.filters.values import (
-    Fault,
+    EvaluationError,
     Long,
     Truth,
     Value,
@@ -369,7 +369,7 @@ def _check_limits(low: Value, high: Value) -> None:
         raise refused("Illegal values of between, values can not be null!")
     try:
         ordered = compare(high, low) >= 0
-    except Fault as fault:
+    except EvaluationError as fault:
         raise refused(str(fault)) from None
     if not ordered:
         raise refused(
@@ -438,7 +438,7 @@ def like(part: Term, pattern: str, escape: str, *, negate: bool) -> Term:
         if text is None:
             return None
         if len(text) > LIKE_TEXT_SIZE_MAX:
-            raise Fault(f"LIKE looks at {LIKE_TEXT_SIZE_MAX} characters at most")
+            raise EvaluationError(f"LIKE looks at {LIKE_TEXT_SIZE_MAX} characters at most")
         return test.matches(text) is not negate
 
     word = "NOT LIKE" if negate else "LIKE"

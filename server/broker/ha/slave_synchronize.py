@@ -92,7 +92,7 @@ class MasterRange(NamedTuple):
     numbers: dict[str, str]
 
 
-class Told(NamedTuple):
+class MasterProgress(NamedTuple):
     """Consumer and delay offsets of the master, and where its log ended at that time."""
 
     offsets: ConsumerOffsets
@@ -175,7 +175,7 @@ class MasterCalls:
         except BadBody as error:
             raise OSError(f"master {self.address}: request modes: {error}") from error
 
-    async def progress(self) -> Told:
+    async def progress(self) -> MasterProgress:
         """Return consumer offsets, delay offsets and the log's end, asked for in this order."""
         offsets = await self._read(RequestCode.GET_ALL_CONSUMER_OFFSET, ConsumerOffsets.decode)
         delays = await self._read(
@@ -186,7 +186,7 @@ class MasterCalls:
         told = delays_in(table) or DelayOffsets(delays.offset_table)
         # The real broker of 4.9 does not know this request, and is not asked.
         modes = await self.request_modes() if ANSWERED_KEY in table else None
-        return Told(offsets, told, found.log_end, found.answered_end, modes)
+        return MasterProgress(offsets, told, found.log_end, found.answered_end, modes)
 
     async def numbers(self) -> dict[str, str]:
         """Return the runtime information of the master."""
@@ -266,7 +266,7 @@ class SlaveSync:
         self._delay = delay
         self._on_modes = on_modes
         self._seen: dict[Place, int] = {}
-        self._told: Told | None = None
+        self._told: MasterProgress | None = None
         self._warned: set[str] = set()
 
     async def round(self, master: MasterCalls) -> list[str]:

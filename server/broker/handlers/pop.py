@@ -37,7 +37,7 @@ from server.broker.filters.messagefilter import (
     carried_filter,
     carried_tags,
 )
-from server.broker.filters.table import compiled
+from server.broker.filters.table import compile_filter
 from server.broker.filters.tags import codes_of_expression, is_malformed, is_tag_type
 from server.broker.names import is_readable
 from server.broker.pop.acknowledging import check_queue
@@ -127,7 +127,7 @@ def _filter(header: PopMessage, strict: bool) -> MessageFilter:
             raise RequestRefused(refused, "parse the consumer's subscription failed")
         return carried_tags(codes_of_expression(text))
     try:
-        return carried_filter(compiled(text, header.exp_type, strict=strict))
+        return carried_filter(compile_filter(text, header.exp_type, strict=strict))
     except BadExpression as error:
         why = f"parse the consumer's subscription failed: {error}"
         raise RequestRefused(refused, why) from None

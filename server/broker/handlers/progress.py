@@ -25,7 +25,7 @@ from remoting.headers import (
 )
 from server.broker.cold_handler import each
 from server.broker.state import Broker
-from server.broker.stats.counters import Snapshot
+from server.broker.stats.counters import StatsSnapshot
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
 from server.runtime.slices import SMALL_COUNT, Steps, chunks, in_slices, large
@@ -173,5 +173,5 @@ def view_stats(broker: Broker, request: Request) -> Command:
     return request.command.response(body=body.encode())
 
 
-def _item(snapshot: Snapshot) -> BrokerStatsItem:
+def _item(snapshot: StatsSnapshot) -> BrokerStatsItem:
     return BrokerStatsItem(sum=snapshot.sum, tps=snapshot.tps, avgpt=snapshot.average)

@@ -25,7 +25,7 @@ from remoting.command import UNSET_REMARK, Command
 from remoting.errors import BadBody
 from remoting.headers import GetConsumerStatus, ResetOffset
 from server.broker.clients.client_requests import notice, tell
-from server.broker.clients.members import ConsumerGroup, Member
+from server.broker.clients.members import ConsumerGroup, GroupMember
 from server.broker.cold_handler import each
 from server.broker.state import MEMBERS_PER_SLICE, Broker
 from server.runtime.registry import handles
@@ -140,7 +140,7 @@ def get_consumer_status(broker: Broker, request: Request) -> None:
 
 
 def _ask_all(
-    broker: Broker, request: Request, fields: GetConsumerStatus, members: list[Member]
+    broker: Broker, request: Request, fields: GetConsumerStatus, members: list[GroupMember]
 ) -> None:
     tables: dict[str, dict[MessageQueue, int]] = {}
     missing = len(members)
@@ -149,7 +149,7 @@ def _ask_all(
         body = GetConsumerStatusBody(consumer_table=tables)
         request.reply(request.command.response(remark=UNSET_REMARK, body=body.encode()))
 
-    def take(member: Member) -> Callable[[Command | None], None]:
+    def take(member: GroupMember) -> Callable[[Command | None], None]:
         def answered(answer: Command | None) -> None:
             nonlocal missing
             missing -= 1

@@ -10,7 +10,7 @@ from remoting.codes import RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.headers import ConsumerSendMsgBack
 from server.broker.cold_handler import reads_cold
-from server.broker.send.send_back import given_back
+from server.broker.send.send_back import retry_or_dead_letter
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request
@@ -27,7 +27,7 @@ def send(broker: Broker, request: Request) -> None:
 def consumer_send_back(broker: Broker, request: Request) -> Command | None:
     """Store the message for a retry or as a dead letter; answered when it is safe on disk."""
     fields = request.command.header(ConsumerSendMsgBack)
-    message = given_back(
+    message = retry_or_dead_letter(
         fields,
         client_version=request.command.version,
         store=broker.store,

@@ -32,10 +32,10 @@ from server.broker.transaction.half_messages import (
     Half,
     HalfEvent,
     check_times,
-    committed,
-    decided,
+    commit_message,
+    op_message,
     producer_group,
-    resumed,
+    resume_message,
     state_of,
     step,
 )
@@ -83,9 +83,9 @@ def end_transaction(broker: Broker, request: Request) -> None:
         return
     half, state = _find(broker, fields)
     if step(state, event) is Half.COMMITTED:
-        message = _delayed(broker, committed(half), half.properties, request.now_ms)
+        message = _delayed(broker, commit_message(half), half.properties, request.now_ms)
         broker.sender.put(message, now_ms=request.now_ms)
-    op = decided(half, store_host=broker.store_host, now_ms=request.now_ms)
+    op = op_message(half, store_host=broker.store_host, now_ms=request.now_ms)
     broker.sender.put(op, now_ms=request.now_ms)
     _answer_when_safe(broker, request, remark=None if event is HalfEvent.COMMIT else UNSET_REMARK)
 
@@ -107,7 +107,7 @@ def resume_check_half_message(broker: Broker, request: Request) -> None:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
     step(state, HalfEvent.RESUME)
     try:
-        broker.sender.put(resumed(half), now_ms=request.now_ms)
+        broker.sender.put(resume_message(half), now_ms=request.now_ms)
     except RequestRefused as refused:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, _NOT_RESUMED) from refused
     _answer_when_safe(broker, request)

@@ -21,7 +21,7 @@ from server.broker.clients.offsets import Offsets
 from server.broker.pop.checkpoints import (
     REVIVE_QUEUE_COUNT,
     Acknowledged,
-    Checkpoint,
+    PopCheckpoint,
     PopKey,
 )
 from server.broker.pop.order import Ack, OrderedQueues
@@ -199,7 +199,7 @@ class Acknowledger:
         # Two checkpoints of one message must differ, so that the old one alone is acknowledged.
         pop_time_ms = max(now_ms, handle.pop_time_ms + 1)
         group = fields.consumer_group
-        new = Checkpoint(
+        new = PopCheckpoint(
             PopKey(topic, group, queue_id, at, pop_time_ms), fields.invisible_time, (0,)
         )
         self._revive.check_in(new, handle.revive_queue_id, now_ms=now_ms)

@@ -75,7 +75,7 @@ class PopKey(NamedTuple):
         return self[:3]
 
 
-class Checkpoint(NamedTuple):
+class PopCheckpoint(NamedTuple):
     """What one pop took from one queue."""
 
     key: PopKey
@@ -99,7 +99,7 @@ class Acknowledged(NamedTuple):
 
 
 def checkpoint_message(
-    checkpoint: Checkpoint, *, cluster: str, broker: str, queue_id: int, host: bytes, now_ms: int
+    checkpoint: PopCheckpoint, *, cluster: str, broker: str, queue_id: int, host: bytes, now_ms: int
 ) -> PutMessage:
     """Return the record of a checkpoint.
 
@@ -196,7 +196,7 @@ def _message(
     )  # fmt: skip
 
 
-def read_record(record: Record) -> Checkpoint | Acknowledged | None:
+def read_record(record: Record) -> PopCheckpoint | Acknowledged | None:
     """Return what a record of the revive log says, or None if it says nothing that is valid."""
     try:
         body = json.loads(record.body)
@@ -216,7 +216,7 @@ def read_record(record: Record) -> Checkpoint | Acknowledged | None:
     return None
 
 
-def _checkpoint(key: PopKey, body: dict[str, object]) -> Checkpoint | None:
+def _checkpoint(key: PopKey, body: dict[str, object]) -> PopCheckpoint | None:
     count = _number(body["n"], 128)
     found = body.get("d")
     # 4.x brokers of a development line wrote no distances; the messages then lie together.
@@ -225,7 +225,7 @@ def _checkpoint(key: PopKey, body: dict[str, object]) -> Checkpoint | None:
     if not 0 < len(distances) <= COUNT_MAX or list(distances) != sorted(set(distances)):
         return None
     done = _number(body.get("bm", 0), _INT) & ((1 << len(distances)) - 1)
-    return Checkpoint(key, _number(body["it"], _LONG), distances, done)
+    return PopCheckpoint(key, _number(body["it"], _LONG), distances, done)
 
 
 def _signed(bits: int) -> int:

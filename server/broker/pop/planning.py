@@ -1,6 +1,6 @@
 """Plan what a pop takes: read its queues, and change nothing.
 
-    queues of the topic, and of the retry topic ─ group's offsets, filter, limits ─> Plan
+    queues of the topic, and of the retry topic ─ group's offsets, filter, limits ─> PopPlan
 
 Rule: a plan can be made again, as after a read of bytes that were not in the page cache. As in Java
 one pop of five looks into the retry topic first, the others when they have room left, and a pop of
@@ -55,7 +55,7 @@ class Taken(NamedTuple):
 
 
 @dataclass(slots=True)
-class Plan:
+class PopPlan:
     """What a pop would do: what it takes, and where it moves offsets without taking anything."""
 
     count_left: int
@@ -96,14 +96,16 @@ class Planner:
         self._offsets = offsets
         self._order = order
 
-    def plan(self, pop: PopMessage, wants: MessageFilter, now_ms: int, *, may_wait: bool) -> Plan:
+    def plan(
+        self, pop: PopMessage, wants: MessageFilter, now_ms: int, *, may_wait: bool
+    ) -> PopPlan:
         """Return what a pop would take, and change nothing.
 
         Raises:
             ColdRead: it is not in the page cache.
         """
         size_max = self._config.store.max_transfer_bytes_on_message_in_memory
-        plan = Plan(min(pop.max_msg_nums, COUNT_MAX), size_max)
+        plan = PopPlan(min(pop.max_msg_nums, COUNT_MAX), size_max)
         chance = random.randrange(100)
         topic = self._topics.get(pop.topic)
         retry = self._topics.get(retry_topic_of(pop.topic, pop.consumer_group))
@@ -122,7 +124,7 @@ class Planner:
 
     def _plan_queue(
         self,
-        plan: Plan,
+        plan: PopPlan,
         pop: PopMessage,
         wants: MessageFilter,
         now_ms: int,
@@ -167,7 +169,7 @@ class Planner:
 
     def _get(
         self,
-        plan: Plan,
+        plan: PopPlan,
         wants: MessageFilter,
         may_wait: bool,
         topic: str,
@@ -185,7 +187,7 @@ class Planner:
             may_wait=may_wait,
         )
 
-    def _start(self, place: Place, init_mode: int, plan: Plan | None = None) -> int:
+    def _start(self, place: Place, init_mode: int, plan: PopPlan | None = None) -> int:
         """Return where a group reads next in a queue; a group without an offset gets one."""
         topic, group, queue_id = place
         known = self._offsets.get(group, topic, queue_id=queue_id)
@@ -213,7 +215,7 @@ class Planner:
         topic, group, queue_id = place
         self._order.settle(place, self._offsets.get(group, topic, queue_id=queue_id))
 
-    def has_message(self, header: Notification, plan: Plan, now_ms: int) -> bool:
+    def has_message(self, header: Notification, plan: PopPlan, now_ms: int) -> bool:
         """Tell whether a group has a message to pop; note in ``plan`` what is blocked."""
         group = header.consumer_group
         for topic, queue_id in self._queues_of(header.topic, group, header.queue_id):

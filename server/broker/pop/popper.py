@@ -38,10 +38,10 @@ from remoting.receipt import (
 from server.broker.clients.offsets import Offsets
 from server.broker.config import BrokerConfig
 from server.broker.filters.messagefilter import EVERYTHING, MessageFilter
-from server.broker.pop.checkpoints import Checkpoint, PopKey
+from server.broker.pop.checkpoints import PopCheckpoint, PopKey
 from server.broker.pop.open_pops import OPEN_COUNT_MAX
 from server.broker.pop.order import OrderedQueues
-from server.broker.pop.planning import Plan, Planner, Taken, records_of
+from server.broker.pop.planning import Planner, PopPlan, Taken, records_of
 from server.broker.pop.revive import ReviveLog
 from server.broker.pop.waiting import Held, Waiting
 from server.broker.serving.cold_reads import ColdReads
@@ -176,7 +176,7 @@ class Popper:
 
     def _pop(self, waiter: Waiter, pop: PopMessage, now_ms: int, *, may_wait: bool) -> None:
         if not self._is_ready(now_ms):
-            self._hold_or_answer(waiter, Plan(0, 0), now_ms)
+            self._hold_or_answer(waiter, PopPlan(0, 0), now_ms)
             return
         if self._revive.open_count >= OPEN_COUNT_MAX:
             self._answer_empty(waiter, LaterResponseCode.POLLING_FULL, 0, now_ms)
@@ -200,7 +200,7 @@ class Popper:
 
     # Answers.
 
-    def _answer_popped(self, waiter: Waiter, pop: PopMessage, plan: Plan, now_ms: int) -> None:
+    def _answer_popped(self, waiter: Waiter, pop: PopMessage, plan: PopPlan, now_ms: int) -> None:
         """Put a checkpoint for each queue, move the offsets, and answer when that is safe."""
         revive_queue = self._revive.choose_queue()
         group = pop.consumer_group
@@ -208,7 +208,7 @@ class Popper:
         for taken in plan.taken:
             key = PopKey(taken.topic, group, taken.queue_id, taken.start_offset, now_ms)
             distances = tuple(at - taken.start_offset for at in taken.queue_offsets)
-            checkpoint = Checkpoint(key, pop.invisible_time, distances)
+            checkpoint = PopCheckpoint(key, pop.invisible_time, distances)
             try:
                 put = self._revive.check_in(checkpoint, revive_queue, now_ms=now_ms)
             except RequestRefused:
@@ -243,7 +243,7 @@ class Popper:
         remark = "the checkpoint of the pop could not be stored; see the log of the broker"
         waiter.request.reply(waiter.request.command.response(code, remark=remark))
 
-    def _answer_ordered(self, waiter: Waiter, pop: PopMessage, plan: Plan, now_ms: int) -> None:
+    def _answer_ordered(self, waiter: Waiter, pop: PopMessage, plan: PopPlan, now_ms: int) -> None:
         """Block the queues of a pop in order, and answer."""
         counts: dict[OrderKey, int] = {}
         for taken in plan.taken:
@@ -335,7 +335,7 @@ class Popper:
         command = waiter.request.command
         return command.response(remark=GetStatus.FOUND, header=header, body=b"".join(chunks))
 
-    def _hold_or_answer(self, waiter: Waiter, plan: Plan, now_ms: int) -> None:
+    def _hold_or_answer(self, waiter: Waiter, plan: PopPlan, now_ms: int) -> None:
         header = waiter.header
         topic, group, queue_id = header.topic, header.consumer_group, header.queue_id
         if header.poll_time <= 0 or now_ms >= waiter.deadline_ms:
@@ -381,7 +381,7 @@ class Popper:
     # Notifications.
 
     def _tell(self, waiter: Waiter, header: Notification, now_ms: int) -> None:
-        plan = Plan(0, 0)
+        plan = PopPlan(0, 0)
         if self._is_ready(now_ms) and self._planner.has_message(header, plan, now_ms):
             told = NotificationResponse(has_msg=True, polling_full=False)
             waiter.request.reply(waiter.request.command.response(header=told))

@@ -38,8 +38,8 @@ from server.broker.pop.checkpoints import (
     REVIVE_GROUP,
     REVIVE_QUEUE_COUNT,
     Acknowledged,
-    Checkpoint,
     Place,
+    PopCheckpoint,
     acknowledgement_message,
     checkpoint_message,
     read_record,
@@ -191,7 +191,7 @@ class ReviveLog:
         self._next_queue = (self._next_queue + 1) % REVIVE_QUEUE_COUNT
         return self._next_queue
 
-    def check_in(self, checkpoint: Checkpoint, queue_id: int, *, now_ms: int) -> PutResult:
+    def check_in(self, checkpoint: PopCheckpoint, queue_id: int, *, now_ms: int) -> PutResult:
         """Put a checkpoint; it counts when the log has it.
 
         Raises:
@@ -210,7 +210,7 @@ class ReviveLog:
         self._schedule()
         return result
 
-    def count_pop(self, put: PutResult, queue_id: int, checkpoint: Checkpoint) -> None:
+    def count_pop(self, put: PutResult, queue_id: int, checkpoint: PopCheckpoint) -> None:
         """Let the saved offsets count a pop only when its checkpoint is on the disk."""
         key = checkpoint.key
         place = key.topic, key.group, key.queue_id
@@ -354,14 +354,14 @@ class ReviveLog:
 
     def _take(self, number: int, record: Record) -> None:
         told = read_record(record)
-        if isinstance(told, Checkpoint):
+        if isinstance(told, PopCheckpoint):
             self._queues[number].open(told, at=record.queue_offset, store_ms=record.store_ms)
             if not self.is_caught_up and record.queue_offset >= self._counted[number]:
                 self._move(told)
         elif told is not None:
             self._queues[number].acknowledge(told.key, told.queue_offsets)
 
-    def _move(self, checkpoint: Checkpoint) -> None:
+    def _move(self, checkpoint: PopCheckpoint) -> None:
         """Move a group's offset over what it popped shortly before the broker stopped."""
         key = checkpoint.key
         end = key.start_offset + checkpoint.distances[-1] + 1
@@ -442,7 +442,7 @@ class ReviveLog:
         return records[0]
 
     def _again(
-        self, record: Record, checkpoint: Checkpoint, group: SubscriptionGroup, now_ms: int
+        self, record: Record, checkpoint: PopCheckpoint, group: SubscriptionGroup, now_ms: int
     ) -> PutMessage:
         """Return a message for the retry topic, or for the dead letter topic."""
         name = group.group_name

@@ -33,7 +33,7 @@ from server.broker.filters.messagefilter import (
     registered_filter,
     with_retry,
 )
-from server.broker.filters.table import FilterTable, compiled
+from server.broker.filters.table import FilterTable, compile_filter
 from server.broker.filters.tags import (
     ALL,
     TAG,
@@ -182,7 +182,7 @@ class PullChecks:
             return EVERYTHING if text == ALL else MessageFilter(frozenset())
         self._check_enabled(kind)
         try:
-            expression = compiled(text, kind, strict=self._config.strict_filters)
+            expression = compile_filter(text, kind, strict=self._config.strict_filters)
         except BadExpression as error:
             if self._config.strict_filters or isinstance(error, TooLong):
                 raise RequestRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error)) from None
@@ -249,7 +249,7 @@ class PullChecks:
     def _why_too_long(self, subscription: SubscriptionData) -> str:
         """Return which limit an expression exceeds; empty if Java would refuse it, too."""
         try:
-            compiled(
+            compile_filter(
                 subscription.sub_string,
                 subscription.expression_type,
                 strict=self._config.strict_filters,

@@ -124,7 +124,7 @@ class _News(Generic[T]):
         return held.wants(self.known)
 
 
-class Hold(Generic[T]):
+class HeldPulls(Generic[T]):
     """Every held pull of one broker.
 
     Args:

@@ -40,7 +40,7 @@ from storefmt.formats.properties import (
 FIRST_LEVEL: Final = 3
 
 
-def given_back(
+def retry_or_dead_letter(
     fields: ConsumerSendMsgBack,
     *,
     client_version: int,

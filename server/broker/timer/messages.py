@@ -64,7 +64,7 @@ _NEVER_REAL: Final = frozenset({HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE_TOPIC, TIMER
 _BODY_OF_RECALL: Final = b"0"
 
 
-class Waiting(NamedTuple):
+class TimerMessage(NamedTuple):
     """A record of rmq_sys_wheel_timer, read."""
 
     record: Record
@@ -87,7 +87,7 @@ class Waiting(NamedTuple):
         return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
-def waiting(record: Record) -> Waiting | None:
+def timer_message(record: Record) -> TimerMessage | None:
     """Return what a waiting record says; None if it names no time, topic or queue."""
     named = parse_properties(record.properties_raw)
     out_ms = _long(named.get(TIMER_OUT_MS, ""))
@@ -98,7 +98,7 @@ def waiting(record: Record) -> Waiting | None:
         check_topic_name(topic, size_max=GROUP_SIZE_MAX)
     except BadCall:
         return None
-    return Waiting(record, named, out_ms, topic, int(queue_id))
+    return TimerMessage(record, named, out_ms, topic, int(queue_id))
 
 
 class TimerRules:
@@ -148,7 +148,7 @@ class TimerRules:
             REAL_TOPIC: message.topic,
             REAL_QUEUE_ID: str(message.queue_id),
         }
-        message.properties = written(changed)
+        message.properties = encode_properties(changed)
         if len(message.properties) > PROPERTIES_SIZE_MAX - _ADDED_SIZE:
             # It could not be delivered later, when more properties are added.
             text = f"the properties of a timer message have more than {PROPERTIES_SIZE_MAX} bytes"
@@ -213,7 +213,7 @@ class TimerRules:
         # Unlike that of a client's message, this map of Java has 16 buckets.
         out_ms = parse_properties(message.properties)[TIMER_OUT_MS]
         named |= {TIMER_OUT_MS: out_ms, REAL_TOPIC: handle.topic, REAL_QUEUE_ID: "0"}
-        message.properties = written(named, peak_count=0)
+        message.properties = encode_properties(named, peak_count=0)
         return message
 
 
@@ -222,7 +222,7 @@ def slot_ms(due_ms: int, *, precision_ms: int) -> int:
     return (due_ms - 1) // precision_ms * precision_ms
 
 
-def written(named: Mapping[str, str], *, peak_count: int = _JAVA_PEAK) -> bytes:
+def encode_properties(named: Mapping[str, str], *, peak_count: int = _JAVA_PEAK) -> bytes:
     """Return properties as 5.4.0 stores them.
 
     Args:
@@ -232,7 +232,7 @@ def written(named: Mapping[str, str], *, peak_count: int = _JAVA_PEAK) -> bytes:
     return (in_java_order(named, peak_count=peak_count) + PROPERTY_SEPARATOR).encode()
 
 
-def delivery(found: Waiting, *, enqueue_ms: int, now_ms: int) -> PutMessage:
+def delivery(found: TimerMessage, *, enqueue_ms: int, now_ms: int) -> PutMessage:
     """Return a message whose time has come, under its real topic.
 
     Args:
@@ -248,7 +248,7 @@ def delivery(found: Waiting, *, enqueue_ms: int, now_ms: int) -> PutMessage:
     return _waited(found.record, named, topic=found.topic, queue_id=found.queue_id)
 
 
-def rolled(found: Waiting, *, enqueue_ms: int, now_ms: int) -> PutMessage:
+def roll_message(found: TimerMessage, *, enqueue_ms: int, now_ms: int) -> PutMessage:
     """Return the same message as it waits on; the arguments are those of ``delivery``."""
     named = {
         **found.named,
@@ -260,7 +260,7 @@ def rolled(found: Waiting, *, enqueue_ms: int, now_ms: int) -> PutMessage:
 
 
 def _waited(record: Record, named: dict[str, str], *, topic: str, queue_id: int) -> PutMessage:
-    properties = written(named)
+    properties = encode_properties(named)
     return put_again(record, named, topic=topic, queue_id=queue_id, properties=properties)
 
 

@@ -30,9 +30,9 @@ from typing import Final, NamedTuple
 from remoting.codes import ResponseCode
 from server.broker.serving.cold_reads import ColdReads
 from server.broker.timer.delivered import Delivered, start_by_time
-from server.broker.timer.messages import AT_ONCE_MS, Waiting, delivery, rolled
-from server.broker.timer.metrics import TimerMetrics
-from server.broker.timer.waiting_queue import SPARE_SLOTS, WaitingQueue, read_waiting, roll
+from server.broker.timer.messages import AT_ONCE_MS, TimerMessage, delivery, roll_message
+from server.broker.timer.metrics import TimingCounts
+from server.broker.timer.timer_queue import SPARE_SLOTS, TimerQueue, read_timer_message, roll
 from server.runtime.observers import Observers
 from server.runtime.request import RequestRefused
 from server.store.config import StoreConfig
@@ -110,14 +110,14 @@ class TimerService:
         """Brings old messages into the page cache; None to wait for the disk."""
         self.may_continue: Observers[[]] = Observers()
         """Called when ``step`` may go on."""
-        self.metrics = TimerMetrics()
+        self.metrics = TimingCounts()
         """How many messages of each topic wait."""
         self.delivered_count = 0
         """Messages that this broker has put under their real topic, or stored again."""
         self._store = store
         self._config = config
         self._precision_ms = config.timer_precision_ms
-        self._queue = WaitingQueue(store)
+        self._queue = TimerQueue(store)
         self._put = put
         self._when_safe = when_safe
         self._has_removed = False
@@ -293,7 +293,7 @@ class TimerService:
                 break
             late: list[_Leaving] = []
             for record in records:
-                found = read_waiting(record)
+                found = read_timer_message(record)
                 is_over = found is None or self._is_done(record, found)
                 if found is None or is_over or found.out_ms >= self._write_ms:
                     if late:
@@ -310,7 +310,7 @@ class TimerService:
         files.log.write()
         return count >= ENTER_COUNT
 
-    def _late(self, found: Waiting, now_ms: int) -> _Leaving:
+    def _late(self, found: TimerMessage, now_ms: int) -> _Leaving:
         """Return a message that is due before it entered the wheel."""
         recalled = self._tail and self._tail.was_recalled(found.named.get(UNIQUE_KEY))
         if recalled or found.deletes is not None:
@@ -321,7 +321,7 @@ class TimerService:
     def _entered_late(self, group: list[_Leaving]) -> None:
         self._queue_offset = group[-1].place + 1
 
-    def _is_done(self, record: Record, found: Waiting) -> bool:
+    def _is_done(self, record: Record, found: TimerMessage) -> bool:
         """Tell whether a message entered the wheel or was delivered before a crash."""
         files, tail = self._files, self._tail
         assert files is not None
@@ -329,7 +329,7 @@ class TimerService:
             return True
         return tail is not None and tail.takes(found)
 
-    def _enter_one(self, files: TimerFiles, record: Record, found: Waiting) -> None:
+    def _enter_one(self, files: TimerFiles, record: Record, found: TimerMessage) -> None:
         due_ms, is_roll = roll(found.out_ms, self._write_ms, config=self._config)
         is_deletion = found.deletes is not None
         files.enter(
@@ -432,12 +432,12 @@ class TimerService:
         if self._tail is not None and self._tail.takes(found):
             pass
         elif unit.is_roll:
-            message = rolled(found, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
+            message = roll_message(found, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
         elif not is_recalled:
             message = delivery(found, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
         return _Leaving(pos, found.topic, message)
 
-    def _waiting_at(self, unit: Unit, slot: _Draining) -> Waiting | None:
+    def _waiting_at(self, unit: Unit, slot: _Draining) -> TimerMessage | None:
         """Return the message of a unit; None if the log no longer has it.
 
         Raises:
@@ -461,7 +461,7 @@ class TimerService:
                 "not have it", unit.log_offset, self._store.min_log_offset,
             )  # fmt: skip
             return None
-        return read_waiting(record)
+        return read_timer_message(record)
 
     def _put_group(
         self, group: list[_Leaving], safe: Callable[[list[_Leaving]], None], now_ms: int

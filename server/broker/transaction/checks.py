@@ -45,16 +45,16 @@ from server.broker.transaction.half_messages import (
     QUEUE_ID,
     Half,
     HalfEvent,
+    check_request,
     check_times,
-    counted,
-    decided,
-    decided_offset,
+    copy_half_message,
+    count_check,
+    discard_message,
     first_offset,
-    given_up,
+    keep_first_offset,
+    op_half_offset,
+    op_message,
     producer_group,
-    question,
-    renewed,
-    spared,
     state_of,
     step,
 )
@@ -139,7 +139,7 @@ Ask = Callable[[str, Command], None]
 
 
 @dataclass(slots=True)
-class _Round:
+class _CheckRound:
     """The state of one round over the half topic; all offsets are queue offsets."""
 
     half_offset: int
@@ -197,7 +197,7 @@ class TransactionChecks:
         self._when_safe = when_safe
         self._ask = ask
         self._store_host = store_host
-        self._round: _Round | None = None
+        self._round: _CheckRound | None = None
         self._progress: deque[_Progress] = deque()
         self._unsafe_count = 0
         self._spared: set[int] = set()
@@ -212,7 +212,7 @@ class TransactionChecks:
         self._topics.create_for_group(HALF_TOPIC, queue_count=1, now_ms=now_ms)
         half_offset, half_end = self._bounds(HALF_TOPIC)
         op_offset, op_end = self._bounds(OP_HALF_TOPIC)
-        self._round = _Round(half_offset, half_end, op_offset, op_offset, op_end)
+        self._round = _CheckRound(half_offset, half_end, op_offset, op_offset, op_end)
         return True
 
     def step(self, now_ms: int, *, may_wait: bool = True) -> bool:
@@ -279,11 +279,11 @@ class TransactionChecks:
     # A round.
 
     @staticmethod
-    def _has_more(walk: _Round) -> bool:
+    def _has_more(walk: _CheckRound) -> bool:
         # Ops for half messages that were passed are read, too, so that ``op_offset`` advances.
         return walk.half_offset < walk.half_end or walk.op_read < walk.op_end
 
-    def _undecided(self, walk: _Round) -> Record | None:
+    def _undecided(self, walk: _CheckRound) -> Record | None:
         """Return the next half message without a decision, or None after reading or skipping."""
         op = walk.resolved.pop(walk.half_offset, None)
         if op is not None:
@@ -304,7 +304,7 @@ class TransactionChecks:
         return walk.ahead[0]
 
     def _take(
-        self, walk: _Round, record: Record, questions: list[tuple[str, Command]], now_ms: int
+        self, walk: _CheckRound, record: Record, questions: list[tuple[str, Command]], now_ms: int
     ) -> tuple[HalfEvent, int]:
         """Handle a half message without a decision.
 
@@ -331,20 +331,22 @@ class TransactionChecks:
         if after is Half.GIVEN_UP:
             self._spared.discard(first)
             return event, self._give_up(record, named, now_ms)
-        named = counted(named)
+        named = count_check(named)
         if event is HalfEvent.SPARE:
-            named = spared(named, queue_offset=record.queue_offset)
+            named = keep_first_offset(named, queue_offset=record.queue_offset)
             self._spared.add(first)
         else:
             self._spared.discard(first)
-        put = last = self._put(renewed(record, named, store_host=self._store_host), now_ms)
+        put = last = self._put(
+            copy_half_message(record, named, store_host=self._store_host), now_ms
+        )
         group = producer_group(named)
         if event is HalfEvent.ASK:
             if group is not None:
-                questions.append((group, question(record, named, put, host=self._store_host)))
+                questions.append((group, check_request(record, named, put, host=self._store_host)))
             # An op message for a spared one would be taken for its producer's decision.
             with suppress(RequestRefused):
-                done = decided(record, store_host=self._store_host, now_ms=now_ms)
+                done = op_message(record, store_host=self._store_host, now_ms=now_ms)
                 last = self._put(done, now_ms)
         return event, last.log_offset + last.size
 
@@ -355,13 +357,13 @@ class TransactionChecks:
         )  # fmt: skip
         self._topics.create_for_group(CHECK_MAX_TIME_TOPIC, queue_count=1, now_ms=now_ms)
         if not is_asked_enough(named, self._rules()):
-            named = counted(named)
-        put = self._put(given_up(record, named), now_ms)
+            named = count_check(named)
+        put = self._put(discard_message(record, named), now_ms)
         return put.log_offset + put.size
 
     def _stepped(
         self,
-        walk: _Round,
+        walk: _CheckRound,
         progress: _Progress,
         questions: list[tuple[str, Command]],
         code: ResponseCode,
@@ -391,10 +393,10 @@ class TransactionChecks:
             self._commit(topic, end)
         return (first if known == NO_OFFSET else max(known, first)), end
 
-    def _read_ops(self, walk: _Round) -> None:
+    def _read_ops(self, walk: _CheckRound) -> None:
         records, next_offset = self._read(OP_HALF_TOPIC, walk.op_read, OP_READ_COUNT)
         for record in records:
-            half_offset = decided_offset(record)
+            half_offset = op_half_offset(record)
             if half_offset is None:
                 LOG.error("op message at log offset %d is none; left out", record.log_offset)
                 walk.done.add(record.queue_offset)
@@ -410,7 +412,7 @@ class TransactionChecks:
         walk.op_read = next_offset
         self._drop_done(walk)
 
-    def _read_halves(self, walk: _Round) -> None:
+    def _read_halves(self, walk: _CheckRound) -> None:
         records, next_offset = self._read(HALF_TOPIC, walk.half_offset, READ_COUNT)
         walk.ahead.extend(record for record in records if record.queue_offset < walk.half_end)
         if not walk.ahead:
@@ -442,7 +444,7 @@ class TransactionChecks:
             return [], next_offset
 
     @staticmethod
-    def _drop_done(walk: _Round) -> None:
+    def _drop_done(walk: _CheckRound) -> None:
         while walk.op_offset in walk.done:
             walk.done.remove(walk.op_offset)
             walk.op_offset += 1

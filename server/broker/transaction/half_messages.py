@@ -160,7 +160,7 @@ def prepare(message: PutMessage, named: Mapping[str, str]) -> None:
     message.sys_flag &= ~TRANSACTION_MASK
 
 
-def committed(half: Record) -> PutMessage:
+def commit_message(half: Record) -> PutMessage:
     """Return the real message of a half message that is committed."""
     named = parse_properties(half.properties_raw)
     topic = named[REAL_TOPIC]
@@ -170,7 +170,7 @@ def committed(half: Record) -> PutMessage:
     return message
 
 
-def decided(half: Record, *, store_host: bytes, now_ms: int) -> PutMessage:
+def op_message(half: Record, *, store_host: bytes, now_ms: int) -> PutMessage:
     """Return the op message, which says that this half message needs no check any more."""
     return PutMessage(
         OP_HALF_TOPIC, _OP_BYTES, half.queue_id, b"%d" % half.queue_offset, _OP_PROPERTIES,
@@ -178,7 +178,7 @@ def decided(half: Record, *, store_host: bytes, now_ms: int) -> PutMessage:
     )  # fmt: skip
 
 
-def decided_offset(op: Record) -> int | None:
+def op_half_offset(op: Record) -> int | None:
     """Return the half queue offset in an op message, or None if it is not valid."""
     body = op.body
     if op.tags != _REMOVED_TAG or len(body) > 19 or not body.isdigit():
@@ -186,7 +186,7 @@ def decided_offset(op: Record) -> int | None:
     return int(body)
 
 
-def renewed(half: Record, named: Mapping[str, str], *, store_host: bytes) -> PutMessage:
+def copy_half_message(half: Record, named: Mapping[str, str], *, store_host: bytes) -> PutMessage:
     """Return the copy that a check writes; as in Java, without flag and reconsume times."""
     message = put_again(half, named, topic=HALF_TOPIC, queue_id=half.queue_id)
     message.store_host = store_host
@@ -194,12 +194,12 @@ def renewed(half: Record, named: Mapping[str, str], *, store_host: bytes) -> Put
     return message
 
 
-def counted(named: Mapping[str, str]) -> dict[str, str]:
+def count_check(named: Mapping[str, str]) -> dict[str, str]:
     """Return the properties of a half message after one more check."""
     return {**named, TRANSACTION_CHECK_TIMES: str(check_times(named) + 1)}
 
 
-def spared(named: Mapping[str, str], *, queue_offset: int) -> dict[str, str]:
+def keep_first_offset(named: Mapping[str, str], *, queue_offset: int) -> dict[str, str]:
     """Return the properties of a copy that keeps the queue offset that its producer knows."""
     return {**named, TRANSACTION_PREPARED_QUEUE_OFFSET: str(first_offset(named, queue_offset))}
 
@@ -215,18 +215,20 @@ def first_offset(named: Mapping[str, str], queue_offset: int) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else queue_offset
 
 
-def given_up(half: Record, named: Mapping[str, str]) -> PutMessage:
+def discard_message(half: Record, named: Mapping[str, str]) -> PutMessage:
     """Return the message for TRANS_CHECK_MAX_TIME_TOPIC."""
     return put_again(half, named, topic=CHECK_MAX_TIME_TOPIC, queue_id=QUEUE_ID)
 
 
-def resumed(half: Record) -> PutMessage:
+def resume_message(half: Record) -> PutMessage:
     """Return a half message with its check count reset to 0."""
     named = {**parse_properties(half.properties_raw), TRANSACTION_CHECK_TIMES: "0"}
     return put_again(half, named, topic=HALF_TOPIC, queue_id=QUEUE_ID)
 
 
-def question(half: Record, named: Mapping[str, str], copy: PutResult, *, host: bytes) -> Command:
+def check_request(
+    half: Record, named: Mapping[str, str], copy: PutResult, *, host: bytes
+) -> Command:
     """Return the check request for a producer (39).
 
     Args:

@@ -7,7 +7,7 @@ a few ms. If there are more, the answer says that it is not complete.
 from typing import Final, NamedTuple
 
 from server.broker.clients.offsets import Offsets
-from server.broker.transaction.half_messages import GROUP, QUEUE_ID, decided_offset
+from server.broker.transaction.half_messages import GROUP, QUEUE_ID, op_half_offset
 from server.store.results import GetStatus
 from server.store.store import MessageStore
 from storefmt.formats.message import Record, decode_records
@@ -56,7 +56,7 @@ class OpenLook:
 
     def result(self) -> OpenTransactions:
         """Return the half messages without a decision."""
-        decided = {decided_offset(op) for op in self._ops.records}
+        decided = {op_half_offset(op) for op in self._ops.records}
         undecided = [half for half in self._halves.records if half.queue_offset not in decided]
         return OpenTransactions(
             *self._begun_at,

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from remoting.codes import ResponseCode
-from server.broker.delay.delivered import restored
+from server.broker.delay.delivered import restore_message
 from server.broker.delay.schedule import RETRY_MS, DelayLevels, DelayService, redirect
 from server.broker.serving.cold_reads import ColdReads
 from server.runtime.clock import Times
@@ -290,7 +290,7 @@ def test_redirected_message_and_back() -> None:
     assert message.keys == ("k",)
     data = waiting(b"x", store_ms=0, queue_offset=0, properties=message.properties)
     record: Record = decode_record(data)
-    back = restored(record)
+    back = restore_message(record)
     assert back is not None
     assert (back.topic, back.queue_id, back.properties) == ("T", 3, message.properties)
     assert record.properties == {

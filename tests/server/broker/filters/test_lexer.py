@@ -2,13 +2,13 @@
 
 import pytest
 
-from server.broker.filters.lexer import BadExpression, Kind, Lexer
+from server.broker.filters.lexer import BadExpression, Lexer, TokenKind
 
 
 def words(text: str, *, strict: bool = False) -> list[str]:
     lexer = Lexer(text, strict=strict)
     found = []
-    while (word := lexer.take()).kind is not Kind.END:
+    while (word := lexer.take()).kind is not TokenKind.END:
         found.append(f"{word.kind.name}:{word.text}")
     return found
 

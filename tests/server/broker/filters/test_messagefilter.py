@@ -11,13 +11,13 @@ from server.broker.filters.messagefilter import (
     registered_filter,
     with_retry,
 )
-from server.broker.filters.table import Filter, FilterTable
+from server.broker.filters.table import ConsumerFilter, FilterTable
 from storefmt.formats.consumequeue_ext import ExtUnit
 from storefmt.formats.hosts import pack_host
 from tests.records import record_bytes
 
 
-def registered(text: str = "a = 1", topic: str = "T") -> tuple[FilterTable, Filter]:
+def registered(text: str = "a = 1", topic: str = "T") -> tuple[FilterTable, ConsumerFilter]:
     table = FilterTable(BloomFilter(20, 32), keep_ms=1, strict=False)
     said = SubscriptionData(topic=topic, sub_string=text, sub_version=1, expression_type="SQL92")
     table.register("G", [said], now_ms=100)

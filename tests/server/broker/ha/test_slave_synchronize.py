@@ -7,7 +7,13 @@ import pytest
 from remoting.aio.client import RemotingClient
 from remoting.command import Command
 from server.broker.clients.offsets import NO_OFFSET
-from server.broker.ha.slave_synchronize import MasterCalls, SlaveSync, Told, delays_in, newest
+from server.broker.ha.slave_synchronize import (
+    MasterCalls,
+    MasterProgress,
+    SlaveSync,
+    delays_in,
+    newest,
+)
 from server.broker.state import Broker
 from storefmt.config.tables import (
     ConsumerOffsets,
@@ -69,10 +75,10 @@ class Master(MasterCalls):
         group = SubscriptionGroup("G", retry_max_times=3)
         return GroupTable(groups={"G": group}, data_version=self._version)
 
-    async def progress(self) -> Told:
+    async def progress(self) -> MasterProgress:
         offsets = ConsumerOffsets(offsets={("T", "G"): {0: self._position}})
         delays = DelayOffsets(offsets={1: self._position})
-        return Told(offsets, delays, self._log_end, self._log_end)
+        return MasterProgress(offsets, delays, self._log_end, self._log_end)
 
 
 def sync_of(broker: Broker) -> SlaveSync:

@@ -10,7 +10,7 @@ from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import GetConsumerStatus, ResetOffset
 from server.broker.clients.client_requests import notice
-from server.broker.clients.members import Member
+from server.broker.clients.members import GroupMember
 from server.broker.handlers import reset as reset_handler
 from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat, running
 from tests.server.doubles import FakeConn
@@ -64,7 +64,7 @@ async def test_the_offsets_for_many_members_are_one_frame(
         assert group is not None
         others = [FakeConn(number) for number in range(300)]
         for conn in others:
-            group.members[conn] = Member(conn, "c", 0, 407, 2**62)  # type: ignore[arg-type, index]
+            group.members[conn] = GroupMember(conn, "c", 0, 407, 2**62)  # type: ignore[arg-type, index]
         monkeypatch.setattr(reset_handler, "notice", counted)
         await reset(desk, to_ms=0)
         assert sum(len(conn.sent) for conn in others) == 300

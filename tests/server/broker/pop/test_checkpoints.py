@@ -6,7 +6,7 @@ import pytest
 
 from server.broker.pop.checkpoints import (
     Acknowledged,
-    Checkpoint,
+    PopCheckpoint,
     PopKey,
     acknowledgement_message,
     checkpoint_message,
@@ -44,7 +44,7 @@ def ack_message(acknowledged: Acknowledged, broker: str = "broker-a") -> PutMess
 
 
 def test_checkpoint_has_the_body_and_the_properties_of_5_4_0() -> None:
-    found = Checkpoint(KEY, 6_000, (0, 1, 2))
+    found = PopCheckpoint(KEY, 6_000, (0, 1, 2))
     message = checkpoint_message(
         found, cluster="TestCluster", broker="broker-a", queue_id=5, host=HOST, now_ms=1
     )
@@ -76,7 +76,7 @@ def test_acknowledgements_have_the_body_and_the_properties_of_5_4_0() -> None:
 
 
 def test_bits_of_all_messages_are_javas_int_both_ways() -> None:
-    full = Checkpoint(KEY, 6_000, tuple(range(32)), done=(1 << 32) - 1)
+    full = PopCheckpoint(KEY, 6_000, tuple(range(32)), done=(1 << 32) - 1)
     message = checkpoint_message(full, cluster="C", broker="b", queue_id=0, host=HOST, now_ms=1)
 
     assert json.loads(bytes(message.body))["bm"] == -1

@@ -1,6 +1,6 @@
 """Counters and rates with a clock moved by hand."""
 
-from server.broker.stats.counters import Snapshot, Statistics
+from server.broker.stats.counters import Statistics, StatsSnapshot
 
 DAY_MS = 86_400_000
 START_MS = 100 * DAY_MS + 1_000
@@ -16,8 +16,8 @@ def test_minute_is_the_difference_of_its_samples() -> None:
     stats.second(START_MS + 5_000, put_count=0)
     stats.second(START_MS + 10_000, put_count=0)
 
-    assert one_sample == Snapshot(0, 0.0, 0.0)
-    assert counter.minute() == Snapshot(6, 0.6, 2.0)
+    assert one_sample == StatsSnapshot(0, 0.0, 0.0)
+    assert counter.minute() == StatsSnapshot(6, 0.6, 2.0)
 
 
 def test_minute_forgets_and_hour_and_day_remember() -> None:

@@ -8,19 +8,19 @@ from server.broker.transaction.half_messages import (
     NEXT,
     Half,
     HalfEvent,
+    check_request,
     check_times,
-    committed,
-    counted,
-    decided,
-    decided_offset,
+    commit_message,
+    copy_half_message,
+    count_check,
+    discard_message,
     first_offset,
-    given_up,
     is_prepared,
+    keep_first_offset,
+    op_half_offset,
+    op_message,
     prepare,
-    question,
-    renewed,
-    resumed,
-    spared,
+    resume_message,
     state_of,
     step,
 )
@@ -123,7 +123,7 @@ def test_committed_messages_are_the_real_ones(story: Story) -> None:
     real = story.of("kd-trans")
 
     made = [
-        as_record(committed(by_log_offset[record.prepared_transaction_offset]), record)
+        as_record(commit_message(by_log_offset[record.prepared_transaction_offset]), record)
         for record in real
     ]
 
@@ -136,17 +136,17 @@ def test_op_messages_are_the_real_ones(story: Story) -> None:
     real = story.of("RMQ_SYS_TRANS_OP_HALF_TOPIC")
 
     for op in real:
-        decided_half = decided_offset(op)
+        decided_half = op_half_offset(op)
         assert decided_half is not None
         half = by_queue_offset[decided_half]
-        assert as_record(decided(half, store_host=HOST, now_ms=op.born_ms), op) == encoded(op)
+        assert as_record(op_message(half, store_host=HOST, now_ms=op.born_ms), op) == encoded(op)
 
 
 def test_copies_of_checks_are_the_real_ones(story: Story) -> None:
     for key, times in (("later-0", 0), ("never-0", 0), ("never-0", 1), ("never-1", 2)):
         half, copy = story.half(key, times=times), story.half(key, times=times + 1)
 
-        made = renewed(half, counted(half.properties), store_host=HOST)
+        made = copy_half_message(half, count_check(half.properties), store_host=HOST)
 
         assert as_record(made, copy) == encoded(copy)
         assert state_of(copy) is Half.RENEWED
@@ -156,7 +156,7 @@ def test_given_up_message_is_the_real_one(story: Story) -> None:
     half = story.half("never-1", times=3)
     real = next(end for end in story.of("TRANS_CHECK_MAX_TIME_TOPIC") if end.keys == half.keys)
 
-    made = given_up(half, half.properties)
+    made = discard_message(half, half.properties)
 
     assert as_record(made, real) == encoded(real)
     assert state_of(real) is Half.GIVEN_UP
@@ -165,7 +165,7 @@ def test_given_up_message_is_the_real_one(story: Story) -> None:
 def test_resumed_message_is_unchecked_again(story: Story) -> None:
     half = story.half("never-1", times=3)
 
-    message = resumed(half)
+    message = resume_message(half)
     back = decode_record(as_record(message, half))
 
     assert state_of(back) is Half.PREPARED
@@ -176,7 +176,7 @@ def test_question_shows_the_message_under_its_real_topic(story: Story) -> None:
     half, copy = story.half("later-1"), story.half("later-1", times=1)
     put = PutResult(PutStatus.PUT_OK, copy.queue_offset, copy.log_offset, copy.size)
 
-    command = question(half, copy.properties, put, host=HOST)
+    command = check_request(half, copy.properties, put, host=HOST)
 
     shown = decode_record(command.body)
     assert (shown.topic, shown.queue_id) == ("kd-trans", 1)
@@ -189,8 +189,8 @@ def test_question_shows_the_message_under_its_real_topic(story: Story) -> None:
 
 
 def test_spared_copy_keeps_the_first_offset() -> None:
-    first = spared({"A": "b"}, queue_offset=7)
-    second = spared(first, queue_offset=9)
+    first = keep_first_offset({"A": "b"}, queue_offset=7)
+    second = keep_first_offset(first, queue_offset=9)
 
     assert first == second
     assert (first_offset({}, 9), first_offset(second, 9)) == (9, 7)

@@ -10,7 +10,7 @@ from remoting.headers import CheckTransactionState
 from server.broker.clients.offsets import Offsets
 from server.broker.topics import BuiltIn, Topics
 from server.broker.transaction.checks import HOUR_MS, CheckRules, TransactionChecks
-from server.broker.transaction.half_messages import GROUP, committed, decided, prepare
+from server.broker.transaction.half_messages import GROUP, commit_message, op_message, prepare
 from server.runtime.request import RequestRefused
 from server.store.config import StoreConfig
 from server.store.errors import StoreFailed
@@ -98,8 +98,8 @@ class World:
         """Let a producer decide on the half message at a log offset."""
         half = self.half(log_offset)
         if commit:
-            self._put(committed(half), self.now_ms)
-        self._put(decided(half, store_host=HOST, now_ms=self.now_ms), self.now_ms)
+            self._put(commit_message(half), self.now_ms)
+        self._put(op_message(half, store_host=HOST, now_ms=self.now_ms), self.now_ms)
 
     def half(self, log_offset: int) -> Record:
         data = self.store.reader.read_record(log_offset)

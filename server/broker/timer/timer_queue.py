@@ -11,7 +11,7 @@ Source: store/timer/TimerMessageStore.java#enqueue, #doEnqueue (5.4.0).
 import logging
 from typing import Final
 
-from server.broker.timer.messages import Waiting, waiting
+from server.broker.timer.messages import TimerMessage, timer_message
 from server.store.config import StoreConfig
 from server.store.results import GetStatus
 from server.store.store import MessageStore
@@ -38,7 +38,7 @@ _MOVED: Final = frozenset(
 )
 
 
-class WaitingQueue:
+class TimerQueue:
     """The queue in which timer messages wait.
 
     Args:
@@ -90,9 +90,9 @@ class WaitingQueue:
                 self.next_offset += 1
 
 
-def read_waiting(record: Record) -> Waiting | None:
+def read_timer_message(record: Record) -> TimerMessage | None:
     """Return what a record of the queue says; log an error if it names no time or destination."""
-    found = waiting(record)
+    found = timer_message(record)
     if found is None:
         LOG.error(
             "timer message at log offset %d names no time, topic or queue; left out",
