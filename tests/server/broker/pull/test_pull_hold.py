@@ -1,18 +1,15 @@
 """Waiting pulls with a clock moved by hand."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 
 from server.broker.pull.pull_hold import (
     ANSWER_WORK,
     NEWS_COUNT_MAX,
-    NEXT,
     OWNED_COUNT_MAX,
     HeldPull,
     HeldPulls,
-    PullEvent,
-    PullState,
 )
 
 
@@ -114,44 +111,42 @@ def test_answered_pulls_do_not_pile_up_behind_far_deadlines() -> None:
     assert len(hold._deadlines) == 1
 
 
-def happen(hold: HeldPulls[str], event: PullEvent) -> list[str]:
-    """Let something happen to the pulls of topic T; return who is answered."""
-    match event:
-        case PullEvent.SUITED:
-            return arrived(hold, 0, tags_code=7)
-        case PullEvent.NOT_SUITED:
-            return arrived(hold, 0, tags_code=8)
-        case PullEvent.TIME_OVER:
-            return names(hold.expired(100))
-        case PullEvent.TOPIC_DELETED:
-            hold.drop_topic("T")
-            return names(hold.wake())
-        case PullEvent.CONNECTION_CLOSED:
-            hold.drop_owner("conn")
-            return []
+def topic_deleted(hold: HeldPulls[str]) -> list[str]:
+    hold.drop_topic("T")
+    return names(hold.wake())
 
 
-@pytest.mark.parametrize("second", list(PullEvent))
-@pytest.mark.parametrize("first", list(PullEvent))
-def test_waiting_pull_goes_where_the_table_says_and_is_answered_once(
-    first: PullEvent, second: PullEvent
-) -> None:
+def connection_closed(hold: HeldPulls[str]) -> list[str]:
+    hold.drop_owner("conn")
+    return []
+
+
+EVENTS: dict[str, tuple[Callable[[HeldPulls[str]], list[str]], bool]] = {
+    "suited": (lambda hold: arrived(hold, 0, tags_code=7), False),
+    "not suited": (lambda hold: arrived(hold, 0, tags_code=8), True),
+    "time over": (lambda hold: names(hold.expired(100)), False),
+    "topic deleted": (topic_deleted, False),
+    "connection closed": (connection_closed, False),
+}
+"""What can happen while a pull waits, and whether it still waits after that."""
+
+
+@pytest.mark.parametrize("second", EVENTS)
+@pytest.mark.parametrize("first", EVENTS)
+def test_waiting_pull_is_answered_once(first: str, second: str) -> None:
     hold: HeldPulls[str] = HeldPulls()
     pull = held("it", codes=frozenset({7}))
     hold.hold(pull)
 
-    answered = happen(hold, first)
-    state = NEXT[PullState.WAITING, first]
-    assert pull.state is state
-    assert answered == (["it"] if state is PullState.ANSWERED else [])
+    for event in (first, second):
+        was_waiting = pull.is_waiting
+        happen, still_waits = EVENTS[event]
 
-    again = happen(hold, second)
-    state = NEXT.get((state, second), state)
-    assert pull.state is state
-    assert again == (
-        ["it"] if first is PullEvent.NOT_SUITED and state is PullState.ANSWERED else []
-    )
-    assert len(hold) == (state is PullState.WAITING)
+        answered = happen(hold)
+
+        assert pull.is_waiting == len(hold) == (was_waiting and still_waits)
+        is_answered = was_waiting and not still_waits and event != "connection closed"
+        assert answered == (["it"] if is_answered else [])
 
 
 def test_many_pulls_are_woken_in_slices_and_in_order() -> None:
