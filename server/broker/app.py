@@ -183,7 +183,7 @@ class BrokerApp:
         registered = asyncio.Event()
         registration.soon(registered.set)
         await registered.wait()
-        replication.fence.asked()
+        replication.fence.end_asking()
         await self._open_grpc_port(broker)
         return config.listen_port
 
@@ -205,13 +205,13 @@ class BrokerApp:
             filter_servers=broker.filter_servers,
             client=self._client,
             clock=self._clock,
-            on_master=replication.told,
+            on_master=replication.set_master_addresses,
             epoch=lambda: fence.file.epoch,
-            on_epoch=fence.heard,
+            on_epoch=fence.hear,
             is_fenced=lambda: fence.is_fenced,
         )
 
-        fence.fenced.add(replication.let_go)
+        fence.fenced.add(replication.disconnect_slaves)
         fence.fenced.add(registration.leave)
         return registration
 

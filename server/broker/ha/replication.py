@@ -24,21 +24,15 @@ from remoting.aio.resources import Resources
 from remoting.aio.server import RemotingServer, ServerConn
 from remoting.codes import ResponseCode
 from remoting.frame import RawFrame
-from server.broker.config import BrokerConfig, BrokerRole, SlaveStart
+from server.broker.config import BrokerRole, SlaveStart
 from server.broker.ha.epoch import EpochFile
 from server.broker.ha.fence import Fence, Peer, peer_of
 from server.broker.ha.ha_file import HaFile
 from server.broker.ha.links import Links
-from server.broker.ha.log_compare import Parting, compare
-from server.broker.ha.receiving import (
-    Diverged,
-    Receiver,
-    ReceivingSettings,
-    SlaveState,
-    tell_epoch,
-)
-from server.broker.ha.sending import SendingSettings, SlaveServer
-from server.broker.ha.slave_synchronize import MasterCalls, MasterRange, SlaveSync, keys_below
+from server.broker.ha.log_compare import LogsDiverged, compare
+from server.broker.ha.receiving import Diverged, Receiver, SlaveState, tell_epoch
+from server.broker.ha.sending import SlaveServer
+from server.broker.ha.slave_synchronize import MasterCalls, MasterRange, SlaveSync, keys_of_home
 from server.broker.ha.sync_master_wait import hold
 from server.broker.ports import open_fast_port
 from server.broker.serving.group_commit import Ack
@@ -81,9 +75,7 @@ class Replication(Ha):
         restart: Callable[[], None] | None = None,
     ) -> None:
         config = broker.config
-        self.links = Links(
-            behind_max=config.ha_slave_fallbehind_max, timeout_ms=config.slave_timeout_ms
-        )
+        self.links = Links(config)
         self.receiver: Receiver | None = None
         self.sync = SlaveSync(
             topics=broker.topics,
@@ -108,12 +100,11 @@ class Replication(Ha):
         self._letting_go: asyncio.Task[None] | None = None
         broker.ha = self
         broker.turn.written.add(self._notify)
-        broker.changed_settings.add(self._settings_changed)
         broker.store.raw.topic_remade.add(self._topic_remade)
 
     def _read_keys(self) -> tuple[str, str] | None:
         try:
-            return keys_below(self._broker.config.rocketmq_home)
+            return keys_of_home(self._broker.config.rocketmq_home)
         except OSError as error:
             if self._broker.config.is_slave:
                 raise
@@ -162,11 +153,10 @@ class Replication(Ha):
         server = SlaveServer(
             broker.store,
             self.links,
-            settings=_sending(config),
+            config=config,
             clock=broker.clock,
             may_connect=self._may_connect,
-            refused_hint="slaveAddresses",
-            heard_epoch=lambda epoch, slave: self.fence.heard(epoch, f"slave {slave}"),
+            heard_epoch=lambda epoch, slave: self.fence.hear(epoch, f"slave {slave}"),
             places=None if self._resources is None else self._resources.places,
         )
         port = config.ha_listen_port or config.listen_port + 1
@@ -182,7 +172,7 @@ class Replication(Ha):
         if self._server is not None:
             self._server.notify()
 
-    def let_go(self) -> None:
+    def disconnect_slaves(self) -> None:
         """Disconnect all slaves and close the HA port, so that they follow the new master."""
         server, self._server = self._server, None
         if server is not None:
@@ -200,7 +190,7 @@ class Replication(Ha):
         broker, config = self._broker, self._broker.config
         self.receiver = Receiver(
             broker.store,
-            settings=_receiving(config),
+            config=config,
             clock=broker.clock,
             compare=self._compare,
             written=self._written,
@@ -208,15 +198,6 @@ class Replication(Ha):
         self.receiver.start()
         if config.ha_master_address:
             self.receiver.set_master(config.ha_master_address)
-
-    def _settings_changed(self) -> None:
-        config = self._broker.config
-        self.links.behind_max = config.ha_slave_fallbehind_max
-        self.links.timeout_ms = config.slave_timeout_ms
-        if self._server is not None:
-            self._server.settings = _sending(config)
-        if self.receiver is not None:
-            self.receiver.settings = _receiving(config)
 
     async def stop_following(self) -> None:
         """Receive no more from the master, and cut the log after its last whole record."""
@@ -236,7 +217,7 @@ class Replication(Ha):
 
     # Following a master.
 
-    def told(self, master_addr: str | None, ha_addr: str | None) -> None:
+    def set_master_addresses(self, master_addr: str | None, ha_addr: str | None) -> None:
         """Use the addresses of the master that a name server returned."""
         if self.receiver is None or not self._broker.config.is_slave:
             return
@@ -272,7 +253,7 @@ class Replication(Ha):
         # Copy the tables now: this slave may be promoted before the first round is due.
         await self.round(self._broker.clock.now_ms())
         await self._compare_logs(self.master, found)
-        if peer is not None and self.fence.follows(peer.epoch, peer.role):
+        if peer is not None and self.fence.follow(peer.epoch, peer.role):
             # This broker may have changed its tables when it was the old master: the tables of
             # the new master replace them even if they are older.
             self.sync.takes_all = True
@@ -285,7 +266,7 @@ class Replication(Ha):
             OSError: the master was replaced, or it accepts no messages itself.
         """
         own = self.fence.file.epoch
-        self.fence.heard(master.epoch, f"master {master.address}")
+        self.fence.hear(master.epoch, f"master {master.address}")
         if master.epoch < own:
             await tell_epoch(master.ha_address, own)
             raise OSError(
@@ -311,21 +292,21 @@ class Replication(Ha):
                 master_min=found.log_min,
                 record_at=master.record_at,
             )
-        except Parting as parting:
-            file = self._file = self._file.saying(
-                parts_at=parting.log_offset,
+        except LogsDiverged as diverged:
+            file = self._file = self._file.replace(
+                parts_at=diverged.log_offset,
                 demoted=self._file.demoted,
                 cut_tail=self._file.cut_tail,
             )
             if file.cut_tail and self._restart is not None:
-                LOG.warning("%s; it starts anew to copy them out and cut them", parting)
+                LOG.warning("%s; it starts anew to copy them out and cut them", diverged)
                 self._restart()
             raise Diverged(
-                f"{parting}; look at both with `mqadmin store diff`, then let `mqadmin broker "
+                f"{diverged}; look at both with `mqadmin store diff`, then let `mqadmin broker "
                 "demote --cut-tail` copy them out and cut them, or promote this one"
-            ) from parting
+            ) from diverged
         if self._file.parts_at is not None or self._file.cut_tail:
-            self._file = self._file.saying(demoted=self._file.demoted)
+            self._file = self._file.replace(demoted=self._file.demoted)
 
     def _begin_at(self, log_offset: int) -> None:
         """Start this empty log at the first log offset of the master's."""
@@ -442,12 +423,12 @@ class Replication(Ha):
         # Save the epoch first: without it this master could not fence the old one.
         former = self.master.address if self.master is not None else ""
         now_ms = self._broker.clock.now_ms()
-        self.fence.promoted(now_ms, role=role.name, former_master=former)
+        self.fence.save_promotion(now_ms, role=role.name, former_master=former)
         await self.stop_following()
         self.receiver = None
         config.broker_role, config.broker_id = role, 0
         await self._lead()
-        self._file = self._file.saying(promoted=role)
+        self._file = self._file.replace(promoted=role)
         self.fence.lead()
         self._broker.delay.look_again()
         self._broker.pops.revive.look_again()
@@ -491,7 +472,7 @@ class Replication(Ha):
         if self._letting_go is not None:
             await self._letting_go
         now_ms = self._broker.clock.now_ms()
-        self.fence.promoted(now_ms, role=config.broker_role.name, former_master="")
+        self.fence.save_promotion(now_ms, role=config.broker_role.name, former_master="")
         await self._serve_slaves()
         self.fence.lead()
         await self._tell_name_servers()
@@ -523,8 +504,8 @@ class Replication(Ha):
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"not demoted: {text}")
         if not config.is_slave:
             # A later promotion of this broker gives it its present role again.
-            self.fence.follows(self.fence.file.epoch, config.broker_role.name)
-        self._file = file.saying(parts_at=file.parts_at, demoted=broker_id, cut_tail=cut_tail)
+            self.fence.follow(self.fence.file.epoch, config.broker_role.name)
+        self._file = file.replace(parts_at=file.parts_at, demoted=broker_id, cut_tail=cut_tail)
         text = f"was demoted to slave {broker_id}" + ", its tail is to be cut" * cut_tail
         LOG.warning("this broker %s", text)
         if self._restart is None:
@@ -579,18 +560,3 @@ class Replication(Ha):
                 "haProblem": receiver.problem,
             }
         return found
-
-
-def _sending(config: BrokerConfig) -> SendingSettings:
-    return SendingSettings(
-        batch_size=config.ha_transfer_batch_size,
-        heartbeat_ms=config.ha_send_heartbeat_interval_ms,
-        housekeeping_ms=config.ha_housekeeping_interval_ms,
-    )
-
-
-def _receiving(config: BrokerConfig) -> ReceivingSettings:
-    return ReceivingSettings(
-        heartbeat_ms=config.ha_send_heartbeat_interval_ms,
-        housekeeping_ms=config.ha_housekeeping_interval_ms,
-    )

@@ -65,7 +65,7 @@ Place = tuple[str, str, int]
 """Topic, group, queue id."""
 
 
-def keys_below(home: Path | None) -> tuple[str, str] | None:
+def keys_of_home(home: Path | None) -> tuple[str, str] | None:
     """Return the access key and the secret key in ``conf/tools.yml``, or None if it has none.
 
     Raises:
@@ -305,7 +305,7 @@ class SlaveSync:
             for queue_id, queue_offset in queues.items():
                 place = topic, group, queue_id
                 known = self._offsets.get(group, topic, queue_id=queue_id)
-                wanted = newest(known, told=queue_offset, seen=self._seen.get(place))
+                wanted = adopted_offset(known, told=queue_offset, seen=self._seen.get(place))
                 self._seen[place] = queue_offset
                 if wanted != known:
                     self._offsets.commit(group, topic, queue_id=queue_id, queue_offset=wanted)
@@ -326,7 +326,7 @@ class SlaveSync:
         return False
 
 
-def newest(known: int, *, told: int, seen: int | None) -> int:
+def adopted_offset(known: int, *, told: int, seen: int | None) -> int:
     """Return the queue offset of a group that this slave should have.
 
     Args:

@@ -11,8 +11,8 @@ from server.broker.ha.slave_synchronize import (
     MasterCalls,
     MasterProgress,
     SlaveSync,
+    adopted_offset,
     delays_in,
-    newest,
 )
 from server.broker.state import Broker
 from storefmt.config.tables import (
@@ -56,7 +56,7 @@ from tests.waiting import until
 def test_older_position_never_replaces_a_newer_one_but_a_reset_does(
     known: int, told: int, seen: int | None, wanted: int
 ) -> None:
-    assert newest(known, told=told, seen=seen) == wanted
+    assert adopted_offset(known, told=told, seen=seen) == wanted
 
 
 class Master(MasterCalls):

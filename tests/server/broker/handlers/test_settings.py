@@ -85,7 +85,7 @@ def test_no_setting_that_is_told_is_a_secret(tmp_path: Path) -> None:
     tls = {"tls.test.mode.enable": "true", "tls.server.keyPassword": "a secret"}
     config = broker_config(Value(key, text, "a test") for key, text in tls.items())
 
-    told = LiveSettings(config).told()
+    told = LiveSettings(config).as_dict()
 
     assert not any("secret" in text or key.startswith("tls") for key, text in told.items())
 
