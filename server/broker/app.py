@@ -415,7 +415,7 @@ class BrokerApp:
             lambda: config.store.flush_interval_commit_log_ms, self._flush, name="commit log flush"
         )
         every(DELAY_MS, self._deliver_delayed, name="delayed messages", first_ms=0)
-        every(POP_MS, broker.pops.run, name="popped messages", first_ms=0)
+        every(POP_MS, broker.pops.revive.run, name="popped messages", first_ms=0)
         broker.timer.may_continue.add(self._wake_timer)
         every(DELAY_MS, self._deliver_timers, name="timer messages", first_ms=0)
         every(HOUSEKEEPING_MS, self._flush_timers, name="timer files")
@@ -458,7 +458,7 @@ class BrokerApp:
             return
         times = read_together(self._clock)
         if self.broker.turn.overload.refusal:
-            delay.observe(times)
+            delay.skew.observe(times)
         else:
             count = delay.deliver(times)
             if count:

@@ -31,7 +31,7 @@ from remoting.errors import BadBody, RemotingError
 from remoting.headers import ViewMessage
 from remoting.toolskeys import TOOLS_FILE, tools_keys
 from server.broker.clients.groups import Groups
-from server.broker.clients.offsets import NO_OFFSET, Offsets
+from server.broker.clients.offsets import NO_OFFSET, Offsets, Place
 from server.broker.delay.schedule import DelayService
 from server.broker.topics import Topics
 from storefmt.config.tables import (
@@ -60,9 +60,6 @@ ANSWERED_KEY: Final = "haAnsweredOffset"
 """Key of the log offset up to which the master has answered; only our broker has it."""
 DELIVERED_KEY: Final = "haDeliveredLogOffset"
 """Key of a log offset: the delay offsets include the deliveries that lie before it."""
-
-Place = tuple[str, str, int]
-"""Topic, group, queue id."""
 
 
 def keys_of_home(home: Path | None) -> tuple[str, str] | None:

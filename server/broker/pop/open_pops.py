@@ -19,7 +19,8 @@ import heapq
 from collections import Counter, deque
 from typing import Final
 
-from server.broker.pop.checkpoints import Place, PopCheckpoint, PopKey
+from server.broker.clients.offsets import Place
+from server.broker.pop.checkpoints import PopCheckpoint, PopKey
 
 OPEN_COUNT_MAX: Final = 1_000_000
 """Open pops; beyond this a pop is answered that the broker is full."""

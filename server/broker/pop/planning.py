@@ -18,7 +18,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from remoting.headers import Notification, PeekMessage, PopMessage
-from server.broker.clients.offsets import NO_OFFSET, Offsets
+from server.broker.clients.offsets import NO_OFFSET, Offsets, Place
 from server.broker.config import BrokerConfig
 from server.broker.filters.messagefilter import MessageFilter
 from server.broker.pop.checkpoints import COUNT_MAX
@@ -39,9 +39,6 @@ _MOVED: Final = frozenset({
     GetStatus.OFFSET_TOO_SMALL, GetStatus.OFFSET_OVERFLOW_BADLY, GetStatus.OFFSET_FOUND_NULL,
 })  # fmt: skip
 _QUEUE_OFFSET_POS: Final = 20
-
-Place = tuple[str, str, int]
-"""Topic, group, queue id."""
 
 
 class Taken(NamedTuple):
@@ -136,12 +133,8 @@ class Planner:
         if not self._store.max_offset(topic, queue_id):
             return
         place = topic, pop.consumer_group, queue_id
-        if pop.order:
-            self._settle(place)
-            until_ms = self._order.blocked_until(place, pop.attempt_id, now_ms=now_ms)
-            if until_ms is not None:
-                plan.blocked_until_ms = min(until_ms, plan.blocked_until_ms or until_ms)
-                return
+        if pop.order and self._is_blocked(place, pop.attempt_id, plan, now_ms):
+            return
         start = self._start(place, pop.init_mode, plan)
         if plan.count_left <= 0 or plan.size_left <= 0:
             plan.rest += max(0, self._store.max_offset(topic, queue_id) - start)
@@ -211,21 +204,23 @@ class Planner:
         first = self._store.reader.get_message(topic, queue_id, 0, count_max=1)
         return first.status is GetStatus.FOUND and not first.suggest_slave
 
-    def _settle(self, place: Place) -> None:
+    def _is_blocked(self, place: Place, attempt_id: str | None, plan: PopPlan, now_ms: int) -> bool:
+        """Tell whether a queue is blocked for a pop in order; note in ``plan`` until when."""
         topic, group, queue_id = place
         self._order.settle(place, self._offsets.get(group, topic, queue_id=queue_id))
+        until_ms = self._order.blocked_until(place, attempt_id, now_ms=now_ms)
+        if until_ms is None:
+            return False
+        plan.blocked_until_ms = min(until_ms, plan.blocked_until_ms or until_ms)
+        return True
 
     def has_message(self, header: Notification, plan: PopPlan, now_ms: int) -> bool:
         """Tell whether a group has a message to pop; note in ``plan`` what is blocked."""
         group = header.consumer_group
         for topic, queue_id in self._queues_of(header.topic, group, header.queue_id):
             place = topic, group, queue_id
-            if header.order:
-                self._settle(place)
-                until_ms = self._order.blocked_until(place, header.attempt_id, now_ms=now_ms)
-                if until_ms is not None:
-                    plan.blocked_until_ms = min(until_ms, plan.blocked_until_ms or until_ms)
-                    continue
+            if header.order and self._is_blocked(place, header.attempt_id, plan, now_ms):
+                continue
             if self._store.max_offset(topic, queue_id) > self._start(place, FROM_MIN):
                 return True
         return False

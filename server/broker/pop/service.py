@@ -7,10 +7,9 @@ from collections.abc import Callable
 
 from remoting.bodies import MessageRequestModeSerializeWrapper
 from server.broker.clients.groups import Groups
-from server.broker.clients.offsets import Offsets
+from server.broker.clients.offsets import Offsets, Place
 from server.broker.config import BrokerConfig
 from server.broker.pop.acknowledging import Acknowledger
-from server.broker.pop.checkpoints import Place
 from server.broker.pop.modes import RequestModes
 from server.broker.pop.order import OrderedQueues
 from server.broker.pop.planning import Planner
@@ -106,7 +105,3 @@ class Pops:
     def left_count(self, place: Place) -> int:
         """Return how many messages of a queue a group has popped and not acknowledged."""
         return self.order.left_count(place) + self.revive.left_count(place)
-
-    def run(self, now_ms: int) -> None:
-        """Follow the revive log, and revive what is due; call it every 100 ms."""
-        self.revive.run(now_ms)
