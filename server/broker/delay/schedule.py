@@ -38,16 +38,16 @@ from typing import Final
 
 from remoting.codes import ResponseCode
 from server.broker.delay.delivered import DeliveredTail, restore_message
+from server.broker.queue_records import QueueRecords
 from server.broker.serving.cold_reads import ColdReads
 from server.runtime.clock import Times
 from server.runtime.observers import Observers
 from server.runtime.request import RequestRefused
 from server.store.disk.nowait import ColdRead
-from server.store.results import GetResult, GetStatus, PutMessage, PutResult
+from server.store.results import PutMessage, PutResult
 from server.store.store import MessageStore
 from storefmt.config.tables import DelayOffsets
-from storefmt.errors import RecordDamaged
-from storefmt.formats.message import Record, decode_records
+from storefmt.formats.message import Record
 from storefmt.formats.properties import (
     DELAY,
     REAL_QUEUE_ID,
@@ -104,8 +104,6 @@ class ClockSkew:
         return min(fits, default=store_ms - steady_ms)
 
 
-READ_COUNT: Final = 32
-READ_SIZE: Final = 256 * 1024
 TURN_COUNT_MAX: Final = 128
 """Messages that a level delivers before sends and pulls can run: about 2 ms."""
 TAIL_SIZE_MAX: Final = 64 << 20
@@ -118,8 +116,6 @@ RETRY_MS: Final = 1_000
 _FOR_EVER: Final = (1 << 63) - 1
 _SCHEDULE_BYTES: Final = SCHEDULE_TOPIC.encode()
 _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,20}")
-_NONE: Final = frozenset({GetStatus.NO_MESSAGE_IN_QUEUE, GetStatus.NO_MATCHED_LOGIC_QUEUE})
-_MOVED: Final = _NONE | {GetStatus.OFFSET_TOO_SMALL, GetStatus.OFFSET_OVERFLOW_BADLY}
 
 Put = Callable[[PutMessage, int], PutResult]
 """Puts a message at ``now_ms``; raises RequestRefused."""
@@ -181,6 +177,7 @@ def redirect(
 class _DelayLevel:
     level: int
     delay_ms: int
+    records: QueueRecords
     queue_offset: int
     """Queue offset of the first message that was not put again yet."""
     skews: deque[tuple[int, int]]
@@ -225,12 +222,14 @@ class DelayService:
         self._when_safe = when_safe
         self._started_ms = times.steady_ms
         self.skew = skew = ClockSkew(times)
-        """The differences between the wall clock and the steady clock."""
+        """The differences between the wall clock and the steady clock; ``observe`` them also while
+        the broker does not call ``deliver``."""
         known = {} if stored is None else stored.offsets
         self._levels = [
             _DelayLevel(
                 level,
                 levels.delay_ms(level),
+                QueueRecords(store, SCHEDULE_TOPIC, level - 1, name=f"delay level {level}"),
                 queue_offset=max(0, known.get(level, 0)),
                 skews=deque([(0, skew.now_ms)]),
             )
@@ -339,10 +338,6 @@ class DelayService:
         """Return when ``deliver`` has to be called next, in ms of the steady clock."""
         return min(level.look_ms for level in self._levels)
 
-    def observe(self, times: Times) -> None:
-        """Check for a change of the wall clock, while the broker does not call ``deliver``."""
-        self.skew.observe(times)
-
     def deliver(self, times: Times) -> int:
         """Put every due message under its real topic; return how many. Call it every 50 ms."""
         self.skew.observe(times)
@@ -424,51 +419,14 @@ class DelayService:
         Raises:
             ColdRead: the records are not in the page cache.
         """
-        found = self._get(level, READ_COUNT)
-        if found.status is GetStatus.FOUND:
-            try:
-                return decode_records(b"".join(found.chunks))
-            except RecordDamaged:
-                return self._read_one(level)
-        if found.status in _MOVED and found.next_offset != level.queue_offset:
-            LOG.warning(
-                "delay level %d was at %d, its queue has %d to %d; going on at %d",
-                level.level, level.queue_offset, found.min_offset, found.max_offset,
-                found.next_offset,
-            )  # fmt: skip
-            level.queue_offset = found.next_offset
-            if self._safe.get(level.level, 0) > found.next_offset:
-                # Otherwise the next start would skip the messages between the two offsets.
-                self._safe[level.level] = found.next_offset
-        return []
-
-    def _read_one(self, level: _DelayLevel) -> list[Record]:
-        """Return the next record that is whole, and skip damaged ones.
-
-        Java also skips a message that it cannot read, so that it does not block all others.
-        """
-        while (found := self._get(level, 1)).status is GetStatus.FOUND:
-            try:
-                return decode_records(b"".join(found.chunks))
-            except RecordDamaged as error:
-                LOG.error(
-                    "delay level %d: message %d of its queue cannot be read and is left out: %s",
-                    level.level, level.queue_offset, error,
-                )  # fmt: skip
-                level.queue_offset += 1
-        return []
-
-    def _get(self, level: _DelayLevel, count_max: int) -> GetResult:
-        found = self._store.reader.get_message(
-            SCHEDULE_TOPIC,
-            level.level - 1,
-            level.queue_offset,
-            count_max=count_max,
-            size_max=READ_SIZE,
-            may_wait=self.cold is None or level.cold_count >= self.cold.tries_max,
-        )
+        may_wait = self.cold is None or level.cold_count >= self.cold.tries_max
+        records = level.records.next(level.queue_offset, may_wait=may_wait)
         level.cold_count = 0
-        return found
+        level.queue_offset = level.records.next_offset
+        if self._safe.get(level.level, 0) > level.queue_offset:
+            # Otherwise the next start would skip the messages between the two offsets.
+            self._safe[level.level] = level.queue_offset
+        return records
 
     def _due_ms(self, level: _DelayLevel, record: Record) -> int:
         if level.head_offset != record.queue_offset:

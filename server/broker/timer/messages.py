@@ -15,6 +15,7 @@ Source: broker/util/HookUtils.java#checkIfTimerMessage, #transformTimerMessage,
 store/timer/TimerMessageStore.java#convert, broker/processor/RecallMessageProcessor.java (5.4.0).
 """
 
+import logging
 import re
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
@@ -47,9 +48,14 @@ from storefmt.formats.properties import (
     index_keys,
     parse_properties,
 )
+from storefmt.formats.timer import SLOT_COUNT
 from storefmt.names import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE_TOPIC, TIMER_TOPIC
 from storefmt.paths import GROUP_SIZE_MAX, check_topic_name
 
+LOG = logging.getLogger(__name__)
+
+SPARE_SLOTS: Final = 60
+"""Slots of a round that are never used, so that two rounds do not meet."""
 AT_ONCE_MS: Final = (1 << 63) - 1
 """TIMER_ENQUEUE_MS of a message that was due before it could enter the wheel."""
 RECALL_TAG: Final = "_RECALL_TAG_"
@@ -61,6 +67,7 @@ _ADDED_SIZE: Final = 128
 """Bytes that delivery and rolling may add to the properties."""
 _LONG: Final = re.compile(r"[+-]?[0-9]{1,19}")
 _NEVER_REAL: Final = frozenset({HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE_TOPIC, TIMER_TOPIC})
+_HOUR_MS: Final = 3_600_000
 _BODY_OF_RECALL: Final = b"0"
 
 
@@ -99,6 +106,17 @@ def timer_message(record: Record) -> TimerMessage | None:
     except BadCall:
         return None
     return TimerMessage(record, named, out_ms, topic, int(queue_id))
+
+
+def read_timer_message(record: Record) -> TimerMessage | None:
+    """Return what a record of the queue says; log an error if it names no time or destination."""
+    found = timer_message(record)
+    if found is None:
+        LOG.error(
+            "timer message at log offset %d names no time, topic or queue; left out",
+            record.log_offset,
+        )
+    return found
 
 
 class TimerRules:
@@ -220,6 +238,32 @@ class TimerRules:
 def slot_ms(due_ms: int, *, precision_ms: int) -> int:
     """Return the last whole tick before ``due_ms``, at whose end the message is delivered."""
     return (due_ms - 1) // precision_ms * precision_ms
+
+
+def roll(out_ms: int, write_ms: int, *, config: StoreConfig) -> tuple[int, bool]:
+    """Return the slot for a message, and whether it is stored again then, as in 5.4.0.
+
+    Args:
+        out_ms: the slot that it asks for, as epoch ms.
+        write_ms: the present tick, as epoch ms.
+        config: the settings of the store.
+    """
+    window, tick_ms = _window_slots(config), config.timer_precision_ms
+    ahead_ms, window_ms = out_ms - write_ms, window * tick_ms
+    if ahead_ms < window_ms:
+        return out_ms, False
+    if ahead_ms - window_ms < window // 3 * tick_ms:
+        # The last part would be short: cut the way in two halves.
+        return write_ms + window // 2 * tick_ms, True
+    return write_ms + window_ms, True
+
+
+def _window_slots(config: StoreConfig) -> int:
+    window, most = config.timer_roll_window_slot, SLOT_COUNT - SPARE_SLOTS
+    if not 2 <= window <= most:
+        window = most
+    kept_ms = config.file_reserved_time_h * _HOUR_MS
+    return min(window, max(2, kept_ms * 2 // 3 // config.timer_precision_ms))
 
 
 def encode_properties(named: Mapping[str, str], *, peak_count: int = _JAVA_PEAK) -> bytes:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from remoting.codes import ResponseCode
-from server.broker.timer import service, timer_queue
+from server.broker.timer import messages, service
 from server.broker.timer.messages import TimerRules
 from server.broker.timer.service import TimerService
 from server.store.config import StoreConfig
@@ -36,7 +36,7 @@ def shrink_wheel(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(wheel, "_ALL_SLOTS", 2 * SMALL_SLOT_COUNT)
     patch.setattr(files, "WHEEL_SIZE", size)
     patch.setattr(service, "SLOT_COUNT", SMALL_SLOT_COUNT)
-    patch.setattr(timer_queue, "SLOT_COUNT", SMALL_SLOT_COUNT)
+    patch.setattr(messages, "SLOT_COUNT", SMALL_SLOT_COUNT)
 
 
 class Machine:
