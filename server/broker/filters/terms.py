@@ -203,39 +203,29 @@ def negation(part: Term) -> Term:
 
 def every(parts: Sequence[Term]) -> Term:
     """Return the parts joined by AND; raises the same errors as ``as_truth``."""
-    inner = [as_truth(part).evaluate for part in parts]
-
-    def evaluate(properties: Properties) -> Truth:
-        result: Truth = True
-        for one in inner:
-            value = one(properties)
-            if value is None:
-                result = None
-            elif not value:
-                return False
-        return result
-
-    return _joined(parts, evaluate, "&&")
+    return _joined(parts, "&&", decisive=False)
 
 
 def some(parts: Sequence[Term]) -> Term:
     """Return the parts joined by OR; raises the same errors as ``as_truth``."""
+    return _joined(parts, "||", decisive=True)
+
+
+def _joined(parts: Sequence[Term], symbol: str, *, decisive: bool) -> Term:
+    """Return the parts joined by AND or OR, which one part with the decisive value decides."""
     inner = [as_truth(part).evaluate for part in parts]
+    otherwise = not decisive
 
     def evaluate(properties: Properties) -> Truth:
-        result: Truth = False
+        result: Truth = otherwise
         for one in inner:
             value = one(properties)
+            if value is decisive:
+                return decisive
             if value is None:
                 result = None
-            elif value:
-                return True
         return result
 
-    return _joined(parts, evaluate, "||")
-
-
-def _joined(parts: Sequence[Term], evaluate: Evaluate, symbol: str) -> Term:
     def show() -> str:
         text = "(" * (len(parts) - 1) + parts[0].show()
         return text + "".join(f" {symbol} {part.show()})" for part in parts[1:])

@@ -34,7 +34,7 @@ from server.broker.ha.receiving import Diverged, Receiver, SlaveState, tell_epoc
 from server.broker.ha.sending import SlaveServer
 from server.broker.ha.slave_synchronize import MasterCalls, MasterRange, SlaveSync, keys_of_home
 from server.broker.ha.sync_master_wait import hold
-from server.broker.ports import open_fast_port
+from server.broker.ports import open_fast_port, server_of
 from server.broker.serving.group_commit import Ack
 from server.broker.state import Broker, Ha
 from server.runtime.access.admin_gate import address_list
@@ -139,12 +139,14 @@ class Replication(Ha):
         broker, config = self._broker, self._broker.config
         if not self.fence.is_fenced:
             await self._serve_slaves()
-        self._fast = self._fast or await open_fast_port(
-            config,
-            on_frame=self._on_frame,
-            on_close=broker.connection_closed,
-            resources=self._resources,
-        )
+        if self._fast is None:
+            server = server_of(
+                config,
+                on_frame=self._on_frame,
+                on_close=broker.connection_closed,
+                resources=self._resources,
+            )
+            self._fast = await open_fast_port(server, config)
         if config.broker_role is BrokerRole.SYNC_MASTER:
             broker.turn.hold = self._hold
 

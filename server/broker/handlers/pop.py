@@ -82,9 +82,7 @@ def _check(
 ) -> None:
     """Refuse what may not be consumed, with Java's checks in Java's order."""
     config = broker.config
-    if config.is_slave:
-        text = f"this broker is a slave, the master of {config.broker_name} serves pops"
-        raise RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, text)
+    _check_role(broker)
     if not is_readable(config.broker_permission):
         text = f"the broker[{config.broker_ip1}] {verb} message is forbidden"
         raise RequestRefused(ResponseCode.NO_PERMISSION, text)

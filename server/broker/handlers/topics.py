@@ -44,7 +44,9 @@ def create_topic(broker: Broker, request: Request) -> None:
     """Create or replace a topic; answered when topics.json and the name servers have it."""
     fields = request.command.header(CreateTopic)
     _check_name(broker, fields.topic)
-    _check_numbers(fields)
+    fault = _fault(fields)
+    if fault is not None:
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, fault)
     known = broker.topics.get(fields.topic)
     try:
         attributes = altered(
@@ -102,12 +104,6 @@ def _check_name(broker: Broker, topic: str) -> None:
     if broker.topics.is_system(topic):
         text = f"The topic[{topic}] is conflict with system topic."
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
-
-
-def _check_numbers(fields: CreateTopic) -> None:
-    fault = _fault(fields)
-    if fault is not None:
-        raise RequestRefused(ResponseCode.SYSTEM_ERROR, fault)
 
 
 def _fault(fields: CreateTopic) -> str | None:
