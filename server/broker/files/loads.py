@@ -13,10 +13,7 @@ from typing import Final, NamedTuple
 from remoting.bodies import MessageRequestModeSerializeWrapper
 from remoting.errors import BadBody
 from server.broker.config import BrokerConfig
-from server.broker.delay.schedule import DelayLevels
-from server.broker.filters.bloom import BloomFilter
 from server.broker.filters.table import FilterTable
-from server.broker.topics import BuiltIn
 from server.runtime.jsonfile import load_state_file
 from server.store.config import StoreConfig
 from storefmt.config.fastjson import loads
@@ -49,29 +46,10 @@ def filter_table(config: BrokerConfig, stored: StoredTables, *, now_ms: int) -> 
     Raises:
         ConfigDamaged: consumerFilter.json cannot be read.
     """
-    table = FilterTable(
-        BloomFilter(config.max_error_rate_of_bloom_filter, config.expect_consumer_num_use_filter),
-        keep_ms=config.filter_data_clean_time_span_ms,
-        strict=config.strict_filters,
-    )
+    table = FilterTable(config)
     if stored.filters is not None:
         table.load(stored.filters, now_ms=now_ms)
     return table
-
-
-def built_in(config: BrokerConfig, levels: DelayLevels) -> BuiltIn:
-    """Return the settings of the topics that every broker has."""
-    return BuiltIn(
-        broker_name=config.broker_name,
-        cluster_name=config.broker_cluster_name,
-        queue_count=config.default_topic_queue_nums,
-        auto_create=config.auto_create_topic_enable,
-        broker_topic=config.broker_topic_enable,
-        cluster_topic=config.cluster_topic_enable,
-        trace_topic=config.msg_trace_topic_name if config.trace_topic_enable else None,
-        schedule_queue_count=max(18, levels.highest),
-        has_light=config.store.enable_lmq,
-    )
 
 
 _LOSSES: Final = {

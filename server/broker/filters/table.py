@@ -23,6 +23,7 @@ from typing import Final
 
 from remoting.bodies import BloomFilterData, ConsumerFilterData, SubscriptionData
 from remoting.errors import BadBody
+from server.broker.config import BrokerConfig
 from server.broker.filters.bloom import BloomFilter
 from server.broker.filters.lexer import BadExpression, TooLong
 from server.broker.filters.sql import SQL92, Expression, compile_sql
@@ -86,25 +87,18 @@ class FilterTable:
     """Every SQL92 filter of one broker.
 
     Args:
-        bloom: gives each group its bits.
-        keep_ms: how long a dead filter is kept.
-        strict: refuse expressions of which the real broker ignores a part, and allow LIKE.
+        config: the settings of filters.
         operands_max: the most operands of all filters together.
     """
 
-    def __init__(
-        self,
-        bloom: BloomFilter,
-        *,
-        keep_ms: int,
-        strict: bool,
-        operands_max: int = OPERANDS_IN_ALL_MAX,
-    ) -> None:
-        self.bloom = bloom
-        self.strict = strict
+    def __init__(self, config: BrokerConfig, *, operands_max: int = OPERANDS_IN_ALL_MAX) -> None:
+        self.bloom = BloomFilter(
+            config.max_error_rate_of_bloom_filter, config.expect_consumer_num_use_filter
+        )
+        """Gives each group its bits."""
+        self._config = config
         self.change_count = 0
         """Increases with every change."""
-        self.keep_ms = keep_ms
         self._topics: dict[str, dict[str, ConsumerFilter]] = {}
         self._topics_expected = _TOPICS_EXPECTED
         self._operands_max = operands_max
@@ -164,7 +158,7 @@ class FilterTable:
                 known.data.dead_time = 0
             return
         try:
-            expression = compile_filter(text, kind, strict=self.strict)
+            expression = compile_filter(text, kind, strict=self._config.strict_filters)
         except BadExpression as error:
             LOG.warning("group %s, topic %s: filter %r refused: %s", group, topic, text, error)
             self._remove(groups, group)
@@ -225,9 +219,10 @@ class FilterTable:
         return dumps({"filterDataByTopic": table}, pretty=True)
 
     def _forget_dead(self, now_ms: int) -> None:
+        keep_ms = self._config.filter_data_clean_time_span_ms
         for topic, groups in list(self._topics.items()):
             for group, found in list(groups.items()):
-                if found.is_dead and now_ms - found.data.dead_time >= self.keep_ms:
+                if found.is_dead and now_ms - found.data.dead_time >= keep_ms:
                     self._remove(groups, group)
             if not groups:
                 del self._topics[topic]
@@ -261,7 +256,9 @@ class FilterTable:
         if bits is None or not self.bloom.fits(bits.bit_pos, bits.bit_num):
             return None
         try:
-            expression = compile_filter(data.expression, data.expression_type, strict=self.strict)
+            expression = compile_filter(
+                data.expression, data.expression_type, strict=self._config.strict_filters
+            )
         except TooLong:
             raise
         except BadExpression as error:

@@ -15,11 +15,12 @@ broker/processor/PullMessageProcessor.java#processRequest, common/filter/FilterA
 
 import logging
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final
 
 from remoting.aio.server import ServerConn
 from remoting.bodies import MessageModel, SubscriptionData
 from remoting.codes import ResponseCode
+from remoting.headers import PullMessage
 from server.broker import names
 from server.broker.clients.groups import Groups
 from server.broker.clients.members import Consumers
@@ -43,6 +44,7 @@ from server.broker.filters.tags import (
     is_tag_type,
 )
 from server.broker.names import is_readable
+from server.broker.pull.pull_header import Pull
 from server.broker.topics import Topics
 from server.runtime.request import RequestRefused
 from storefmt.config.tables import SubscriptionGroup
@@ -50,33 +52,8 @@ from storefmt.config.tables import SubscriptionGroup
 LOG = logging.getLogger(__name__)
 
 
-class PullFields(Protocol):
-    """The fields of a pull header, whether the kernel or the typed header decoded it."""
-
-    @property
-    def consumer_group(self) -> str: ...
-    @property
-    def topic(self) -> str: ...
-    @property
-    def queue_id(self) -> int: ...
-    @property
-    def queue_offset(self) -> int: ...
-    @property
-    def max_msg_nums(self) -> int: ...
-    @property
-    def sys_flag(self) -> int: ...
-    @property
-    def commit_offset(self) -> int: ...
-    @property
-    def suspend_timeout_millis(self) -> int: ...
-    @property
-    def subscription(self) -> str | None: ...
-    @property
-    def sub_version(self) -> int: ...
-    @property
-    def expression_type(self) -> str | None: ...
-
-
+PullFields = Pull | PullMessage
+"""The header of a pull, as the kernel or the typed header decoded it."""
 SUBSCRIPTION: Final = 4
 TAGS_SIZE_MAX: Final = 65_536
 """Characters of the tags that a pull carries, since each pull splits them anew."""

@@ -148,7 +148,9 @@ def test_a_kept_setting_that_is_none_stops_the_start(tmp_path: Path, text: str, 
 
 SEEN: dict[str, Callable[[Broker], object]] = {
     "accessMessageInMemoryMaxRatio=1": lambda b: b.store.reader._memory_size < 1 << 34,
-    "autoCreateSubscriptionGroup=false": lambda b: not b.groups.auto_create,
+    "autoCreateSubscriptionGroup=false": lambda b: (
+        not b.groups._config.auto_create_subscription_group
+    ),
     "brokerFastFailureEnable=true": lambda b: b.turn.overload.stale_ms == 1_000,
     "brokerFastFailureEnable=true\nwaitTimeMillsInSendQueue=7": (
         lambda b: b.turn.overload.stale_ms == 7
@@ -157,7 +159,7 @@ SEEN: dict[str, Callable[[Broker], object]] = {
     "diskMaxUsedSpaceRatio=60": lambda b: b.store.cleaner._config.disk_max_used_space_ratio == 60,
     "enableCalcFilterBitMap=true": lambda b: b.store.exts.bit_map is not no_bits,
     "fileReservedTime=1": lambda b: b.store.cleaner._config.file_reserved_time_h == 1,
-    "filterDataCleanTimeSpan=9": lambda b: b.filters.keep_ms == 9,
+    "filterDataCleanTimeSpan=9": lambda b: b.filters._config.filter_data_clean_time_span_ms == 9,
     "flushConsumeQueueThoroughInterval=8": lambda b: b.store._upkeep._thorough_interval_ms == 8,
     "flushIntervalConsumeQueue=8": lambda b: b.store._upkeep._interval_ms == 8,
     "maxMsgsNumBatch=5": lambda b: b.store.reader._query_count_max == 5,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from remoting.bodies import SubscriptionData
-from server.broker.filters.bloom import BloomFilter
+from server.broker.config import BrokerConfig
 from server.broker.filters.lexer import BadExpression
 from server.broker.filters.sql import EXPRESSION_SIZE_MAX
 from server.broker.filters.table import OPERANDS_IN_ALL_MAX, FilterTable, compile_filter
@@ -16,8 +16,8 @@ DAY_MS = 24 * 3_600_000
 def table(
     *, strict: bool = False, groups: int = 32, operands_max: int = OPERANDS_IN_ALL_MAX
 ) -> FilterTable:
-    bloom = BloomFilter(20, groups)
-    return FilterTable(bloom, keep_ms=DAY_MS, strict=strict, operands_max=operands_max)
+    config = BrokerConfig(strict_filters=strict, expect_consumer_num_use_filter=groups)
+    return FilterTable(config, operands_max=operands_max)
 
 
 def sql(topic: str, text: str, version: int = 1) -> SubscriptionData:
