@@ -25,11 +25,11 @@ from remoting.aio.server import ServerConn
 from remoting.frame import RawFrame
 from server.broker import handlers
 from server.broker.acl.gate import make_gate, open_access
-from server.broker.cold_handler import beside_reads
+from server.broker.cold_handler import check_with_handler
 from server.broker.config import BrokerConfig
 from server.broker.files.live_settings import FILE_NAME as SETTINGS_FILE
 from server.broker.files.live_settings import LiveSettings
-from server.broker.files.loads import absent, load_state, losses, offset_files
+from server.broker.files.loads import load_state, loss_warnings, missing_files, offset_files
 from server.broker.files.saves import StateFiles
 from server.broker.files.topic_files import TopicFiles
 from server.broker.ha.epoch import EpochFile
@@ -220,7 +220,9 @@ class BrokerApp:
         config, loop = self._config, asyncio.get_running_loop()
         stored = load_state(paths, config.store)
         # A slave copies its tables from its master, so it loses nothing.
-        for loss in losses(paths, stored, config.store) if was_used and not config.is_slave else ():
+        for loss in (
+            loss_warnings(paths, stored, config.store) if was_used and not config.is_slave else ()
+        ):
             LOG.warning("%s", loss)
         # The port is part of every message id, so it is opened before the broker is created.
         config.listen_port = await self._server.start(config.bind_address, config.listen_port)
@@ -241,12 +243,12 @@ class BrokerApp:
         broker.cold.open(loop, broker.turn)
         broker.slices.open(loop)
         self._declare_files(broker, paths)
-        for name in absent(stored):
+        for name in missing_files(stored):
             self._files.mark(name)
         access = broker.access = open_access(config, store)
         gate, found = make_gate(config, access), collect(handlers)
         if access is not None:
-            gate, found = beside_reads(gate, found)
+            gate, found = check_with_handler(gate, found)
         dispatcher = RequestDispatcher(
             found,
             broker,

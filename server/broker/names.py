@@ -118,7 +118,7 @@ def dlq_topic(group: str) -> str:
     return DLQ_PREFIX + group
 
 
-def some(topics: Sequence[str]) -> str:
+def first_names(topics: Sequence[str]) -> str:
     """Return the first ``NAMED_MAX`` names as text for one log line."""
     return ", ".join(topics[:NAMED_MAX]) + (", ..." if len(topics) > NAMED_MAX else "")
 

@@ -26,7 +26,7 @@ from remoting.command import Command
 from remoting.headers import NotifyConsumerIdsChanged
 from server.broker.acl.accounts import AclError, Perm
 from server.broker.acl.control import AccessControl
-from server.broker.clients.client_requests import ClientCalls, notice, tell
+from server.broker.clients.client_requests import ClientCalls, encode_notice, send_notice
 from server.broker.clients.filter_servers import FilterServers
 from server.broker.clients.groups import Groups
 from server.broker.clients.members import Consumers, GroupMember, Producers
@@ -38,7 +38,7 @@ from server.broker.files.live_settings import LiveSettings
 from server.broker.files.loads import StoredTables, filter_table
 from server.broker.files.saves import StateFiles, done_when_saved
 from server.broker.filters.bitmaps import BitMaps
-from server.broker.names import some, topic_fault
+from server.broker.names import first_names, topic_fault
 from server.broker.pop.acknowledging import Acknowledger
 from server.broker.pop.modes import RequestModes
 from server.broker.pop.order import OrderedQueues
@@ -369,7 +369,7 @@ class Broker:
         )
 
     def _ask_producer(self, group: str, question: Command) -> None:
-        conn = self.producers.live(group, partial(self._may_be_asked, question))
+        conn = self.producers.next_connection(group, partial(self._may_be_asked, question))
         if conn is None:
             LOG.warning("no producer of group %s is connected, its half message waits", group)
         else:
@@ -398,11 +398,11 @@ class Broker:
         if found is None or not self.config.notify_consumer_ids_changed_enable:
             return
         header = NotifyConsumerIdsChanged(consumer_group=group)
-        frame = notice(Command.request(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, header))
+        frame = encode_notice(Command.request(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, header))
 
         def notify(members: Sequence[ServerConn]) -> None:
             for conn in members:
-                tell(conn, frame)
+                send_notice(conn, frame)
 
         for number, members in enumerate(chunks(list(found.members), MEMBERS_PER_SLICE)):
             if number == 0:
@@ -467,7 +467,7 @@ class Broker:
             LOG.warning(
                 "topics.json does not know %d topics that have messages (%s); they are made again, "
                 "with %d queues or as many as have messages, to be read and written",
-                len(counts), some(sorted(counts)), LOST_QUEUE_COUNT,
+                len(counts), first_names(sorted(counts)), LOST_QUEUE_COUNT,
             )  # fmt: skip
 
     def complete_last_commit(self, *, now_ms: int) -> None:

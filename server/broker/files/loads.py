@@ -92,7 +92,7 @@ def load_state(paths: StorePaths, config: StoreConfig) -> StoredTables:
     )
 
 
-def absent(stored: StoredTables) -> Iterator[str]:
+def missing_files(stored: StoredTables) -> Iterator[str]:
     """Yield the name of each missing file, by which ``StateFiles`` knows it."""
     tables = stored.topics, stored.groups, stored.offsets, stored.delay_offsets, stored.filters
     for name, table in zip((*_LOSSES, "consumerFilter"), tables, strict=True):
@@ -100,9 +100,9 @@ def absent(stored: StoredTables) -> Iterator[str]:
             yield name
 
 
-def losses(paths: StorePaths, stored: StoredTables, config: StoreConfig) -> Iterator[str]:
+def loss_warnings(paths: StorePaths, stored: StoredTables, config: StoreConfig) -> Iterator[str]:
     """Yield a warning for each file that is missing with its ``.bak`` in a store in use."""
-    for name in absent(stored):
+    for name in missing_files(stored):
         if name in _LOSSES:
             own = offset_files(config)[0] if name == "consumerOffset" else f"{name}.json"
             path = paths.config_file(own)

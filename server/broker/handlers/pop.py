@@ -170,7 +170,7 @@ def acknowledge_batch(broker: Broker, request: Request) -> Steps[Command | None]
 def change_invisible_time(broker: Broker, request: Request) -> None:
     """Hide a popped message for another while."""
     _check_role(broker)
-    header = broker.pops.acknowledger.change(
+    header = broker.pops.acknowledger.change_invisible_time(
         request.command.header(ChangeInvisibleTime),
         peer=request.conn.address,
         now_ms=request.now_ms,

@@ -23,7 +23,7 @@ from remoting.headers import (
     QueryConsumeTimeSpan,
     ViewBrokerStatsData,
 )
-from server.broker.cold_handler import each
+from server.broker.cold_handler import read_each
 from server.broker.state import Broker
 from server.broker.stats.counters import StatsSnapshot
 from server.runtime.registry import handles
@@ -105,7 +105,7 @@ def _add(
         )
 
     queue_ids = range(queue_count)
-    found = yield from each(broker, (partial(progress, number) for number in queue_ids))
+    found = yield from read_each(broker, (partial(progress, number) for number in queue_ids))
     for numbers in chunks(queue_ids, SMALL_COUNT):
         for queue_id in numbers:
             stats.offset_table[_queue(broker, topic, queue_id)] = found[queue_id]
@@ -127,7 +127,7 @@ def query_time_span(broker: Broker, request: Request) -> Steps[Command]:
     if config is None:
         raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist")
     queue_ids, now_ms = range(config.write_queue_nums), request.now_ms
-    spans = yield from each(
+    spans = yield from read_each(
         broker, (partial(_time_span, broker, fields, queue_id, now_ms) for queue_id in queue_ids)
     )
     body = QueryConsumeTimeSpanBody(consume_time_span_set=spans)

@@ -25,7 +25,7 @@ from remoting.headers import (
 )
 from remoting.headers.topic import GetTopicConfig
 from server.broker import names
-from server.broker.cold_handler import each
+from server.broker.cold_handler import read_each
 from server.broker.files.saves import answer_when_saved
 from server.broker.state import Broker
 from server.runtime.registry import handles
@@ -158,7 +158,7 @@ def get_topic_stats(broker: Broker, request: Request) -> Steps[Command]:
         )
 
     queue_ids = range(config.write_queue_nums)
-    found = yield from each(broker, (partial(ends, queue_id) for queue_id in queue_ids))
+    found = yield from read_each(broker, (partial(ends, queue_id) for queue_id in queue_ids))
     name = broker.config.broker_name
 
     def encode() -> bytes:

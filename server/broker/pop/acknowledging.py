@@ -177,7 +177,7 @@ class Acknowledger:
         if self._order.blocked_until(place, None, now_ms=now_ms) is None:
             self._on_free(topic, group, queue_id)
 
-    def change(
+    def change_invisible_time(
         self, fields: ChangeInvisibleTime, *, peer: str, now_ms: int
     ) -> ChangeInvisibleTimeResponse:
         """Hide a message for another while, and return the parts of its new receipt handle.
@@ -202,7 +202,7 @@ class Acknowledger:
         new = PopCheckpoint(
             PopKey(topic, group, queue_id, at, pop_time_ms), fields.invisible_time, (0,)
         )
-        self._revive.check_in(new, handle.revive_queue_id, now_ms=now_ms)
+        self._revive.put_checkpoint(new, handle.revive_queue_id, now_ms=now_ms)
         old = PopKey(topic, group, queue_id, handle.start_offset, handle.pop_time_ms)
         self._revive.acknowledge(
             Acknowledged(old, (at,)),

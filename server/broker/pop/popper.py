@@ -140,7 +140,7 @@ class Popper:
             if isinstance(held.header, PopMessage):
                 self._pop(held, held.header, now_ms, may_wait=tries >= self._cold.tries_max)
             else:
-                self._tell(held, held.header, now_ms)
+                self._answer_notification(held, held.header, now_ms)
         except ColdRead as cold:
             held.request.conn.keep(held.size)
             self._cold.warm(cold, lambda at_ms: self._again(held, at_ms, tries + 1))
@@ -195,7 +195,7 @@ class Popper:
             distances = tuple(at - taken.start_offset for at in taken.queue_offsets)
             checkpoint = PopCheckpoint(key, pop.invisible_time, distances)
             try:
-                put = self._revive.check_in(checkpoint, revive_queue, now_ms=now_ms)
+                put = self._revive.put_checkpoint(checkpoint, revive_queue, now_ms=now_ms)
             except RequestRefused:
                 if not given:
                     raise
@@ -207,10 +207,10 @@ class Popper:
             )
             given.append(taken)
         answer = self._answer(held, pop, given, plan.rest, now_ms, revive_queue)
-        self._when_safe(lambda code: self._safe(held, group, given, answer, code))
-        self._given(pop, given, plan.rest)
+        self._when_safe(lambda code: self._answer_safe(held, group, given, answer, code))
+        self._count_given(pop, given, plan.rest)
 
-    def _safe(
+    def _answer_safe(
         self,
         held: HeldPop,
         group: str,
@@ -257,9 +257,9 @@ class Popper:
             held, pop, plan.taken, plan.rest, now_ms, ORDERED_REVIVE_QUEUE, counts
         )
         held.request.reply(answer)
-        self._given(pop, plan.taken, plan.rest)
+        self._count_given(pop, plan.taken, plan.rest)
 
-    def _given(self, pop: PopMessage, given: list[Taken], rest: int) -> None:
+    def _count_given(self, pop: PopMessage, given: list[Taken], rest: int) -> None:
         """Count what was given out, and wake the next pop if the queues have more."""
         for taken in given:
             self._count(pop.consumer_group, taken)
@@ -360,7 +360,7 @@ class Popper:
 
     # Notifications.
 
-    def _tell(self, held: HeldPop, header: Notification, now_ms: int) -> None:
+    def _answer_notification(self, held: HeldPop, header: Notification, now_ms: int) -> None:
         plan = PopPlan(0, 0)
         if self._is_ready(now_ms) and self._planner.has_message(header, plan, now_ms):
             told = NotificationResponse(has_msg=True, polling_full=False)

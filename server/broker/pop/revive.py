@@ -188,7 +188,7 @@ class ReviveLog:
         self._next_queue = (self._next_queue + 1) % REVIVE_QUEUE_COUNT
         return self._next_queue
 
-    def check_in(self, checkpoint: PopCheckpoint, queue_id: int, *, now_ms: int) -> PutResult:
+    def put_checkpoint(self, checkpoint: PopCheckpoint, queue_id: int, *, now_ms: int) -> PutResult:
         """Put a checkpoint; it counts when the log has it.
 
         Raises:
@@ -370,7 +370,7 @@ class ReviveLog:
 
     def _renew(self, number: int, pop: OpenPop, now_ms: int) -> None:
         try:
-            self.check_in(pop.checkpoint._replace(done=pop.done), number, now_ms=now_ms)
+            self.put_checkpoint(pop.checkpoint._replace(done=pop.done), number, now_ms=now_ms)
         except RequestRefused as refused:
             LOG.warning("a checkpoint of the revive log is written again later: %s", refused)
         else:

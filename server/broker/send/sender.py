@@ -40,7 +40,7 @@ from server.broker.send.topic_rules import (
 )
 from server.broker.serving.answers import SendAnswers
 from server.broker.serving.group_commit import Sink, Turn
-from server.broker.serving.overload import store_refuses
+from server.broker.serving.overload import store_refusal
 from server.broker.stats.counters import Statistics
 from server.broker.stored_properties import Recoder
 from server.broker.timer.messages import TimerRules, recall_handle
@@ -165,7 +165,7 @@ class Sender:
     def _role_refusal(self) -> str:
         """Return why a broker of this role stores no messages; empty when it stores them."""
         if self._config.is_slave:
-            return store_refuses(self._store, IS_SLAVE)
+            return store_refusal(self._store, IS_SLAVE)
         return self.refusal
 
     def forget_routes(self) -> None:
@@ -519,7 +519,7 @@ class Sender:
             case PutStatus.SERVICE_NOT_AVAILABLE:
                 # Java does not count these as failed puts, because nothing was tried.
                 why = self._store.failure or "shut down"
-                text = self._role_refusal() or store_refuses(self._store, why)
+                text = self._role_refusal() or store_refusal(self._store, why)
                 raise RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, text)
             case _:
                 self._stats.put_failed_count += 1

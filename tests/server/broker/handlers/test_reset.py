@@ -7,7 +7,7 @@ from remoting.bodies import GetConsumerStatusBody, MessageQueue, ResetOffsetBody
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import GetConsumerStatus, ResetOffset
-from server.broker.clients.client_requests import notice
+from server.broker.clients.client_requests import encode_notice
 from server.broker.clients.members import GroupMember
 from server.broker.handlers import reset as reset_handler
 from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat
@@ -52,7 +52,7 @@ async def test_the_offsets_for_many_members_are_one_frame(
     made: list[bytes] = []
 
     def counted(command: Command) -> bytes:
-        made.append(notice(command))
+        made.append(encode_notice(command))
         return made[-1]
 
     await group_at(desk, 4)
@@ -62,7 +62,7 @@ async def test_the_offsets_for_many_members_are_one_frame(
     others = [FakeConn(number) for number in range(300)]
     for conn in others:
         group.members[conn] = GroupMember(conn, "c", 0, 407, 2**62)  # type: ignore[arg-type, index]
-    monkeypatch.setattr(reset_handler, "notice", counted)
+    monkeypatch.setattr(reset_handler, "encode_notice", counted)
     await reset(desk, to_ms=0)
     assert sum(len(conn.sent) for conn in others) == 300
     assert len(made) == 1
