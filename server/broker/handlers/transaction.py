@@ -31,16 +31,14 @@ from server.broker.state import Broker
 from server.broker.transaction.half_messages import (
     GROUP,
     QUEUE_ID,
-    Half,
-    HalfEvent,
     check_times,
     commit_message,
+    is_discarded,
+    is_half_message,
     op_half_offset,
     op_message,
     producer_group,
     resume_message,
-    state_of,
-    step,
 )
 from server.broker.transaction.last_commit import record_at
 from server.runtime.registry import handles
@@ -61,10 +59,6 @@ SCAN_COUNT_MAX: Final = 10_000
 OPEN_COUNT_MAX: Final = 1_000
 READ_COUNT: Final = 128
 READ_SIZE: Final = 256 * 1024
-_EVENTS: Final[Mapping[int, HalfEvent]] = {
-    TRANSACTION_COMMIT: HalfEvent.COMMIT,
-    TRANSACTION_ROLLBACK: HalfEvent.ROLL_BACK,
-}
 _NOT_FOUND: Final = "Find prepared transaction message failed"
 _NOT_RESUMED: Final = "Put message back to RMQ_SYS_TRANS_HALF_TOPIC failed."
 _RESUME_FAULT: Final = "Exception was thrown when putting message back to RMQ_SYS_TRANS_HALF_TOPIC."
@@ -79,25 +73,25 @@ def end_transaction(broker: Broker, request: Request) -> None:
         raise RequestRefused(ResponseCode.SLAVE_NOT_AVAILABLE, text)
     fields = request.command.header(EndTransaction)
     decision = fields.commit_or_rollback
-    event = _EVENTS.get(decision)
-    if event is None and decision != TRANSACTION_NONE:
+    if decision not in (TRANSACTION_COMMIT, TRANSACTION_ROLLBACK, TRANSACTION_NONE):
         text = (
             f"commitOrRollback is {decision}, expected 8 (commit), 12 (roll back) or 0 (not known)"
         )
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
-    if event is None:
+    if decision == TRANSACTION_NONE:
         LOG.info(
             "%s cannot decide yet on the half message at log offset %d",
             request.conn.address, fields.commit_log_offset,
         )  # fmt: skip
         return
-    half, state = _find(broker, fields)
-    if step(state, event) is Half.COMMITTED:
+    half = _find(broker, fields)
+    if decision == TRANSACTION_COMMIT:
         message = _delayed(broker, commit_message(half), half.properties, request.now_ms)
         broker.sender.put(message, now_ms=request.now_ms)
     op = op_message(half, store_host=broker.store_host, now_ms=request.now_ms)
     broker.sender.put(op, now_ms=request.now_ms)
-    _answer_when_safe(broker, request, remark=None if event is HalfEvent.COMMIT else UNSET_REMARK)
+    remark = None if decision == TRANSACTION_COMMIT else UNSET_REMARK
+    _answer_when_safe(broker, request, remark=remark)
 
 
 @handles(RequestCode.RESUME_CHECK_HALF_MESSAGE)
@@ -111,11 +105,9 @@ def resume_check_half_message(broker: Broker, request: Request) -> None:
         half = None
     if half is None:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, _RESUME_FAULT)
-    state = state_of(half)
-    if state is None:
+    if not (is_half_message(half) or is_discarded(half)):
         text = f"{_NOT_RESUMED} {fields.msg_id} is in topic {half.topic}, it is no half message"
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
-    step(state, HalfEvent.RESUME)
     try:
         broker.sender.put(resume_message(half), now_ms=request.now_ms)
     except RequestRefused as refused:
@@ -178,21 +170,20 @@ def _records(
     return records, queue_offset >= end
 
 
-def _find(broker: Broker, fields: EndTransaction) -> tuple[Record, Half]:
-    """Return the half message that a decision is about, and its state.
+def _find(broker: Broker, fields: EndTransaction) -> Record:
+    """Return the half message that a decision is about.
 
     Raises:
         RequestRefused: there is no such half message, or group or queue offset do not match.
     """
     half = record_at(broker.store, fields.commit_log_offset)
-    state = None if half is None else state_of(half)
-    if half is None or state not in (Half.PREPARED, Half.RENEWED):
+    if half is None or not is_half_message(half):
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, _NOT_FOUND)
     if producer_group(half.properties) != fields.producer_group:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, "The producer group wrong")
     if half.queue_offset != fields.tran_state_table_offset:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, "The transaction state table offset wrong")
-    return half, state
+    return half
 
 
 def _delayed(

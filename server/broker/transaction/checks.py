@@ -32,6 +32,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Final, NamedTuple
 
 from remoting.codes import ResponseCode
@@ -43,20 +44,17 @@ from server.broker.topics import Topics
 from server.broker.transaction.half_messages import (
     GROUP,
     QUEUE_ID,
-    Half,
-    HalfEvent,
     check_request,
     check_times,
     copy_half_message,
     count_check,
     discard_message,
     first_offset,
+    is_half_message,
     keep_first_offset,
     op_half_offset,
     op_message,
     producer_group,
-    state_of,
-    step,
 )
 from server.runtime.clock import Clock
 from server.runtime.request import RequestRefused
@@ -92,7 +90,24 @@ class CheckRules(NamedTuple):
     """The present time of the clock that the log uses for that; this clock does not jump."""
 
 
-def judge(record: Record, named: Mapping[str, str], *, rules: CheckRules, now_ms: int) -> HalfEvent:
+class CheckResult(Enum):
+    """What a round does with a half message without a decision."""
+
+    TOO_YOUNG = auto()
+    """The round ends before it."""
+    ASK = auto()
+    """It is written again, and a producer is asked."""
+    SPARE = auto()
+    """It is within its immunity time: it is written again, and no producer is asked."""
+    GIVE_UP = auto()
+    """Its producers were asked too often, or it is older than the log keeps messages."""
+    SKIP = auto()
+    """It is passed: it was decided by its copy, or it is not valid."""
+
+
+def judge(
+    record: Record, named: Mapping[str, str], *, rules: CheckRules, now_ms: int
+) -> CheckResult:
     """Return what a round does with a half message without a decision.
 
     Args:
@@ -102,18 +117,18 @@ def judge(record: Record, named: Mapping[str, str], *, rules: CheckRules, now_ms
         now_ms: its age counts up to here.
 
     Returns:
-        GIVE_UP, SPARE or ASK; NOT_KNOWN if it is too young to ask.
+        GIVE_UP, SPARE, ASK or TOO_YOUNG.
     """
     if is_asked_enough(named, rules):
-        return HalfEvent.GIVE_UP
+        return CheckResult.GIVE_UP
     age_ms = now_ms - record.born_ms
     if min(now_ms, rules.retention_ms) - record.born_ms > rules.reserved_ms:
-        return HalfEvent.GIVE_UP
+        return CheckResult.GIVE_UP
     immunity = named.get(CHECK_IMMUNITY_TIME_IN_SECONDS)
     if immunity is not None:
-        return HalfEvent.SPARE if age_ms < _immunity_ms(immunity, rules) else HalfEvent.ASK
+        return CheckResult.SPARE if age_ms < _immunity_ms(immunity, rules) else CheckResult.ASK
     # If it was born in the future, a clock is wrong and the age is of no use, so ask.
-    return HalfEvent.NOT_KNOWN if 0 <= age_ms < rules.timeout_ms else HalfEvent.ASK
+    return CheckResult.TOO_YOUNG if 0 <= age_ms < rules.timeout_ms else CheckResult.ASK
 
 
 def is_asked_enough(named: Mapping[str, str], rules: CheckRules) -> bool:
@@ -247,7 +262,7 @@ class TransactionChecks:
                 LOG.warning("half messages are checked again later: %s", refused)
                 more = False
                 break
-            if event is HalfEvent.NOT_KNOWN:
+            if event is CheckResult.TOO_YOUNG:
                 more = False
                 break
             walk.ahead.popleft()
@@ -305,34 +320,32 @@ class TransactionChecks:
 
     def _take(
         self, walk: _CheckRound, record: Record, questions: list[tuple[str, Command]], now_ms: int
-    ) -> tuple[HalfEvent, int]:
+    ) -> tuple[CheckResult, int]:
         """Handle a half message without a decision.
 
         Returns:
             What was done, and the log offset at which the record that was put ends; 0 for none.
         """
         named = parse_properties(record.properties_raw)
-        state = state_of(record)
-        if state is None:
+        if not is_half_message(record):
             LOG.error(
                 "half message at log offset %d names no topic or queue to go to; left out",
                 record.log_offset,
             )
-            return HalfEvent.ROLL_BACK, 0
+            return CheckResult.SKIP, 0
         first = first_offset(named, record.queue_offset)
         event = judge(record, named, rules=self._rules(), now_ms=now_ms)
-        if event is HalfEvent.SPARE and first in walk.resolved:
+        if event is CheckResult.SPARE and first in walk.resolved:
             walk.done.add(walk.resolved.pop(first))
             self._spared.discard(first)
-            return HalfEvent.ROLL_BACK, 0
-        after = step(state, event)
-        if event is HalfEvent.NOT_KNOWN:
+            return CheckResult.SKIP, 0
+        if event is CheckResult.TOO_YOUNG:
             return event, 0
-        if after is Half.GIVEN_UP:
+        if event is CheckResult.GIVE_UP:
             self._spared.discard(first)
             return event, self._give_up(record, named, now_ms)
         named = count_check(named)
-        if event is HalfEvent.SPARE:
+        if event is CheckResult.SPARE:
             named = keep_first_offset(named, queue_offset=record.queue_offset)
             self._spared.add(first)
         else:
@@ -341,7 +354,7 @@ class TransactionChecks:
             copy_half_message(record, named, store_host=self._store_host), now_ms
         )
         group = producer_group(named)
-        if event is HalfEvent.ASK:
+        if event is CheckResult.ASK:
             if group is not None:
                 questions.append((group, check_request(record, named, put, host=self._store_host)))
             # An op message for a spared one would be taken for its producer's decision.

@@ -17,7 +17,7 @@ Source: none, Java asks the producer again.
 
 import logging
 
-from server.broker.transaction.half_messages import Half, op_message, state_of
+from server.broker.transaction.half_messages import is_half_message, op_message
 from server.store.results import PutMessage
 from server.store.store import MessageStore
 from storefmt.errors import RecordDamaged
@@ -40,7 +40,7 @@ def missing_decision(store: MessageStore, *, store_host: bytes, now_ms: int) -> 
     if last is None or last.sys_flag & TRANSACTION_MASK != TRANSACTION_COMMIT:
         return None
     half = record_at(store, last.prepared_transaction_offset)
-    if half is None or state_of(half) not in (Half.PREPARED, Half.RENEWED):
+    if half is None or not is_half_message(half):
         return None
     if _identity(half) != _identity(last):
         return None
