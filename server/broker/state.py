@@ -216,20 +216,19 @@ class Broker:
             stored=stored,
             put=self._deliver,
             when_safe=self.turn.when_safe,
+            cold=self.cold,
         )
-        delay.cold = self.cold
         delay.skew.stepped.add(self._clock_set)
         return delay
 
     def _make_timer(self) -> TimerService:
-        timer = TimerService(
+        return TimerService(
             self.store,
             self.config.store,
             put=self._deliver,
             when_safe=self.turn.when_safe,
+            cold=self.cold,
         )
-        timer.cold = self.cold
-        return timer
 
     def _make_sender(self, answers: SendAnswers) -> Sender:
         return Sender(

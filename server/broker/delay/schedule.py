@@ -203,6 +203,7 @@ class DelayService:
         stored: the content of delayOffset.json; None if there is no file.
         put: puts a restored message.
         when_safe: calls back when what was put is safe.
+        cold: reads what is not in the page cache.
     """
 
     def __init__(
@@ -214,9 +215,9 @@ class DelayService:
         stored: DelayOffsets | None,
         put: Put,
         when_safe: WhenSafe,
+        cold: ColdReads,
     ) -> None:
-        self.cold: ColdReads | None = None
-        """Reads what is not in the page cache in threads; if None, the loop waits for the disk."""
+        self._cold = cold
         self._store = store
         self._put = put
         self._when_safe = when_safe
@@ -408,10 +409,7 @@ class DelayService:
 
         level.cold_count += 1
         level.look_ms = steady_ms + RETRY_MS
-        if self.cold is None:
-            cold.drop()
-        else:
-            self.cold.warm(cold, again)
+        self._cold.warm(cold, again)
 
     def _read(self, level: _DelayLevel) -> list[Record]:
         """Return the next waiting records, and skip queue offsets that do not exist.
@@ -419,7 +417,7 @@ class DelayService:
         Raises:
             ColdRead: the records are not in the page cache.
         """
-        may_wait = self.cold is None or level.cold_count >= self.cold.tries_max
+        may_wait = level.cold_count >= self._cold.tries_max
         records = level.records.next(level.queue_offset, may_wait=may_wait)
         level.cold_count = 0
         level.queue_offset = level.records.next_offset

@@ -109,13 +109,18 @@ class TimerService:
         config: the settings of the store.
         put: puts a message under its real topic.
         when_safe: calls back when everything that was put up to now is safe, or has failed.
+        cold: reads what is not in the page cache.
     """
 
     def __init__(
-        self, store: MessageStore, config: StoreConfig, *, put: Put, when_safe: WhenSafe
+        self,
+        store: MessageStore,
+        config: StoreConfig,
+        *,
+        put: Put,
+        when_safe: WhenSafe,
+        cold: ColdReads,
     ) -> None:
-        self.cold: ColdReads | None = None
-        """Brings old messages into the page cache; None to wait for the disk."""
         self.may_continue: Observers[[]] = Observers()
         """Called when ``step`` may go on."""
         self.metrics = TimingCounts()
@@ -128,6 +133,7 @@ class TimerService:
         self._queue = QueueRecords(store, TIMER_TOPIC, 0, name="the timer")
         self._put = put
         self._when_safe = when_safe
+        self._cold = cold
         self._has_removed = False
         self._forget()
 
@@ -508,7 +514,7 @@ class TimerService:
     # Cold reads.
 
     def _may_wait(self) -> bool:
-        return self.cold is None or self._cold_count >= self.cold.tries_max
+        return self._cold_count >= self._cold.tries_max
 
     def _warm(self, cold: ColdRead, now_ms: int) -> None:
         """Go on when a thread has brought the bytes into the page cache."""
@@ -519,10 +525,7 @@ class TimerService:
 
         self._cold_count += 1
         self._look_ms = now_ms + RETRY_MS
-        if self.cold is None:
-            cold.drop()
-        else:
-            self.cold.warm(cold, again)
+        self._cold.warm(cold, again)
 
     def _warm_next(self, slot: _Draining) -> Callable[[bytes], None]:
         """Return what reads the messages of the next group into the page cache, in a thread."""

@@ -1,4 +1,4 @@
-"""Somebody sets the clock of a running broker: clients wait, hold and live as long as before."""
+"""When the clock of a running broker is set, pulls, locks and clients last as long as before."""
 
 import asyncio
 from pathlib import Path
