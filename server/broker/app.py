@@ -220,10 +220,9 @@ class BrokerApp:
         config, loop = self._config, asyncio.get_running_loop()
         stored = load_state(paths, config.store)
         # A slave copies its tables from its master, so it loses nothing.
-        for loss in (
-            loss_warnings(paths, stored, config.store) if was_used and not config.is_slave else ()
-        ):
-            LOG.warning("%s", loss)
+        if was_used and not config.is_slave:
+            for loss in loss_warnings(paths, stored, config.store):
+                LOG.warning("%s", loss)
         # The port is part of every message id, so it is opened before the broker is created.
         config.listen_port = await self._server.start(config.bind_address, config.listen_port)
         broker = self._broker = Broker(

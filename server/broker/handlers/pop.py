@@ -1,4 +1,4 @@
-"""POP of RocketMQ 5: pops, acknowledgements, longer hiding, and what is asked about them.
+"""POP of RocketMQ 5: pops, acknowledgements, changes of the invisible time, and queries.
 
 Codes 200050 to 200055 and 200151, 400 to 402.
 

@@ -1,4 +1,4 @@
-"""Consume progress of groups: per queue (208, 317) and in time (303); statistics (315).
+"""The consume progress of groups: per queue (208, 317) and in time (303); statistics (315).
 
 Source: broker/processor/AdminBrokerProcessor.java.
 """

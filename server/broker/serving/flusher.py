@@ -1,4 +1,4 @@
-"""Runs the syncs of SYNC_FLUSH beside the event loop, so that a slow disk delays only sends.
+"""Run the syncs of SYNC_FLUSH beside the event loop, so that a slow disk delays only sends.
 
     begin(job) ─ one open file, kernel built ── its descriptor ── pipe ── C thread ── pipe ─┐
                └ else ── job.run in a thread of an executor ────────────────────────────────┴─ ended

@@ -1,4 +1,4 @@
-"""Peers that send nonsense: the right answer or an end, and the broker serves on."""
+"""Peers that send nonsense get an error or are disconnected, and the broker serves on."""
 
 import asyncio
 import contextlib

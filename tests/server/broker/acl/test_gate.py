@@ -1,4 +1,4 @@
-"""A whole broker with accounts, and one without, before peers that have no right."""
+"""A whole broker, with accounts and without, refuses peers that lack the permission."""
 
 import asyncio
 from pathlib import Path

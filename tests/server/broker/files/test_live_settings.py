@@ -1,4 +1,4 @@
-"""Settings that are changed while a broker runs: which, how far they reach, how long they last."""
+"""Settings that are changed while a broker runs: which may be, what they change, what is kept."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The table of filters: who lives, who is dead, and the bytes of consumerFilter.json."""
+"""The table of filters: which are alive or dead, and the bytes of consumerFilter.json."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""How values are read and compared: what Java's classes do, seen with the real ones."""
+"""Values are read and compared as Java's classes do it, which was recorded from the real ones."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Two masters of one name: who hears of the other, from whom, and what it does then."""
+"""Two masters of one name: how one hears of the other, and what it does then."""
 
 import json
 from collections.abc import AsyncIterator, Callable

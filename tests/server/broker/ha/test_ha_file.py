@@ -1,4 +1,4 @@
-"""What ha.json says, and a log that is cut where it parted."""
+"""The content of ha.json, and a log that is cut where it diverges."""
 
 import os
 from pathlib import Path

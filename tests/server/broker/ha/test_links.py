@@ -1,4 +1,4 @@
-"""What counts as an acknowledgement, and when who waits is released."""
+"""What counts as an acknowledgement of a slave, and when the waiting messages are answered."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Two logs, and where they part."""
+"""The comparison of two logs finds where they diverge."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The port where slaves connect: who is let in, and who is thrown out."""
+"""The port where slaves connect: which connections are accepted, and which are closed."""
 
 import asyncio
 import contextlib

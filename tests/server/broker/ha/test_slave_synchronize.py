@@ -1,4 +1,4 @@
-"""What a slave takes of its master's tables and positions, and when."""
+"""What a slave adopts of its master's tables and offsets, and when."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Members of groups over the wire: heartbeats, lists, goodbyes."""
+"""Members of groups over the wire: heartbeats, lists and unregistering."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How far groups are, over the wire."""
+"""The consume progress of groups over the wire."""
 
 import pytest
 

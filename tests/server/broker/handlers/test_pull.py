@@ -1,4 +1,4 @@
-"""Reading over the wire: statuses, filters, waiting and waking."""
+"""Pulls over the wire: statuses, filters, and pulls that are held and woken."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Questions that a live consumer answers, over the wire."""
+"""Requests that the broker relays to a live consumer, over the wire."""
 
 import asyncio
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Moving a group to a time, over the wire."""
+"""Reset the offsets of a group to a time, over the wire."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Storing messages over the wire: what is stored, what is answered, what is refused."""
+"""Sends over the wire: what is stored, what is answered, what is refused."""
 
 import asyncio
 from pathlib import Path
