@@ -106,10 +106,10 @@ class Registration:
         filter_servers: FilterServers,
         client: RemotingClient,
         clock: Clock,
-        on_master: OnMaster = lambda master_addr, ha_addr: None,
-        epoch: Callable[[], int] = lambda: 0,
-        on_epoch: Callable[[int, str], None] = lambda epoch, source: None,
-        is_fenced: Callable[[], bool] = lambda: False,
+        on_master: OnMaster,
+        epoch: Callable[[], int],
+        on_epoch: Callable[[int, str], None],
+        is_fenced: Callable[[], bool],
     ) -> None:
         self._config = config
         self._on_master = on_master

@@ -89,13 +89,13 @@ class Ha:
         """Return why this slave serves no pulls; empty when it serves them."""
         return ""
 
-    async def answer_promotion(self, role: BrokerRole | None, force: bool) -> tuple[int, str]:
-        """Promote this broker to ``role`` (None: that of its master); return code and remark."""
-        return ResponseCode.SYSTEM_ERROR, "the broker does not run yet"
+    async def promote(self, role: BrokerRole | None, *, force: bool) -> str:
+        """Become the master with that role; None for that of the former master."""
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the broker does not run yet")
 
-    def answer_demotion(self, broker_id: int, cut_tail: bool, force: bool) -> tuple[int, str]:
-        """Make this broker the slave ``broker_id``; return code and remark of the answer."""
-        return ResponseCode.SYSTEM_ERROR, "the broker does not run yet"
+    def demote(self, broker_id: int, *, cut_tail: bool, force: bool) -> str:
+        """Become the slave with that id."""
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the broker does not run yet")
 
 
 class Pops(NamedTuple):

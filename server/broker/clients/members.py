@@ -201,9 +201,7 @@ class Producers:
         """Tell whether a connection is in a group."""
         return conn in self._groups.get(group, ())
 
-    def next_connection(
-        self, group: str, may: Callable[[GroupMember], bool] = lambda member: True
-    ) -> ServerConn | None:
+    def next_connection(self, group: str, may: Callable[[GroupMember], bool]) -> ServerConn | None:
         """Return one open connection of a group, in turn; None if there is none.
 
         Args:

@@ -72,7 +72,7 @@ class Replication(Ha):
         client: RemotingClient,
         file: HaFile,
         epochs: EpochFile,
-        restart: Callable[[], None] | None = None,
+        restart: Callable[[], None] | None,
     ) -> None:
         config = broker.config
         self.links = Links(config)
@@ -514,26 +514,6 @@ class Replication(Ha):
             return f"{text}; restart it"
         self._restart()
         return f"{text}, and starts anew; set brokerRole=SLAVE and brokerId={broker_id} in its file"
-
-    def answer_demotion(self, broker_id: int, cut_tail: bool, force: bool) -> tuple[int, str]:
-        """Return code and remark of the answer to an order to demote."""
-        try:
-            return ResponseCode.SUCCESS, self.demote(broker_id, cut_tail=cut_tail, force=force)
-        except RequestRefused as refused:
-            return refused.code, refused.remark
-        except OSError as error:
-            LOG.exception("demotion")
-            return ResponseCode.SYSTEM_ERROR, f"not demoted: {error}"
-
-    async def answer_promotion(self, role: BrokerRole | None, force: bool) -> tuple[int, str]:
-        """Return code and remark of the answer to an order to promote."""
-        try:
-            return ResponseCode.SUCCESS, await self.promote(role, force=force)
-        except RequestRefused as refused:
-            return refused.code, refused.remark
-        except OSError as error:
-            LOG.exception("promotion")
-            return ResponseCode.SYSTEM_ERROR, f"promoted in part: {error}; see the broker's log"
 
     def numbers(self) -> dict[str, str]:
         """Return the entries of the runtime information that are about replication."""

@@ -120,8 +120,8 @@ class SlaveServer:
         config: BrokerConfig,
         clock: Clock,
         may_connect: Callable[[str, str], bool],
-        heard_epoch: Callable[[int, str], None] = lambda epoch, address: None,
-        places: Places | None = None,
+        heard_epoch: Callable[[int, str], None],
+        places: Places | None,
     ) -> None:
         self._places = places or Places()
         self._store = store

@@ -45,7 +45,7 @@ class RequestModes:
         stored: the content of the file; None without one.
     """
 
-    def __init__(self, stored: MessageRequestModeSerializeWrapper | None = None) -> None:
+    def __init__(self, stored: MessageRequestModeSerializeWrapper | None) -> None:
         self.table = stored or MessageRequestModeSerializeWrapper()
         """All modes, by topic and group."""
 
