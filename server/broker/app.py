@@ -181,7 +181,7 @@ class BrokerApp:
         await replication.fence.round(self._clock.now_ms())
         # Wait for this, because a client that can connect may ask a name server right away.
         registered = asyncio.Event()
-        registration.soon(registered.set)
+        registration.register_soon(registered.set)
         await registered.wait()
         replication.fence.end_asking()
         await self._open_grpc_port(broker)
@@ -379,13 +379,13 @@ class BrokerApp:
 
     def _topics_changed(self) -> None:
         if self._registration is not None:
-            self._registration.soon()
+            self._registration.register_soon()
 
     def _when_registered(self, registered: Callable[[], None]) -> None:
         if self._registration is None:
             registered()
         else:
-            self._registration.soon(registered)
+            self._registration.register_soon(registered)
 
     # Timers.
 
@@ -528,7 +528,7 @@ class BrokerApp:
             raise
 
     def _sample(self, now_ms: int) -> None:
-        self.broker.stats.second(now_ms, put_count=self.broker.store.put_count)
+        self.broker.stats.sample(now_ms, put_count=self.broker.store.put_count)
 
     async def _flush(self, now_ms: int) -> None:
         config, store = self._config.store, self.broker.store

@@ -130,7 +130,7 @@ class Registration:
         self._waiting: list[Registered] = []
         self._stopped = False
 
-    def soon(self, registered: Registered | None = None) -> None:
+    def register_soon(self, registered: Registered | None = None) -> None:
         """Register the present state soon; ``registered`` is called when that is done."""
         if registered is not None:
             self._waiting.append(registered)
@@ -144,7 +144,7 @@ class Registration:
         """Register if needed; call this every ``registerNameServerPeriod``."""
         if not self._is_fenced() and (self._config.force_register or await self._is_needed()):
             self._is_everything_due = True
-            self.soon()
+            self.register_soon()
         if self._task is not None:
             await asyncio.shield(self._task)
 

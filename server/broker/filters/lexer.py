@@ -142,7 +142,7 @@ class Lexer:
         at_end = word.kind is TokenKind.END
         # Java reports the end of the text at the position of the last character.
         line, column = self._place(word.pos - at_end) if word.pos else (1 - at_end, 1 - at_end)
-        found = word.kind.value if at_end else f' {word.kind.value} "{escaped(word.text)} "'
+        found = word.kind.value if at_end else f' {word.kind.value} "{escape(word.text)} "'
         which = "".join(f"{kind.value} ...\n    " for kind in expected)
         return BadExpression(
             f'{_PARSER}.ParseException: Encountered "{found}" at line {line}, column {column}.\n'
@@ -179,12 +179,12 @@ class Lexer:
             # Of a character beyond the BMP, Java sees only the first UTF-16 unit.
             first = text[end].encode("utf-16-be", "surrogatepass")[:2]
             unit = int.from_bytes(first, "big")
-            shown = escaped(text[end]) if unit <= _ASCII_MAX else f"\\u{unit:04x}"
+            shown = escape(text[end]) if unit <= _ASCII_MAX else f"\\u{unit:04x}"
             found, after = f'"{shown}" ({unit}), ', text[pos:end]
         line, column = self._place(end)
         return BadExpression(
             f"{_PARSER}.TokenMgrError: Lexical error at line {line}, column {column}.  "
-            f'Encountered: {found}after : "{escaped(after)}"'
+            f'Encountered: {found}after : "{escape(after)}"'
         )
 
     def _place(self, pos: int) -> tuple[int, int]:
@@ -197,7 +197,7 @@ class Lexer:
         return before.count("\n") + 1, column + 1
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Return a text with the escapes that Java's parser uses in errors."""
     shown = []
     for char in text:

@@ -31,8 +31,8 @@ from server.broker.filters.values import (
     Truth,
     Value,
     compare,
-    negated,
-    order,
+    compare_floats,
+    negate_number,
     read_float,
     read_int,
     read_long,
@@ -162,7 +162,7 @@ def negative(part: Term) -> Term:
     inner = part.evaluate
     return _term(
         Form.NUMBER,
-        lambda properties: negated(inner(properties)),
+        lambda properties: negate_number(inner(properties)),
         lambda: f"(- {part.show()})",
         part,
     )
@@ -312,7 +312,7 @@ def _compared(first: Evaluate, holds: Callable[[int], bool], second: Evaluate) -
         if other is None:
             return None
         if isinstance(one, str) and isinstance(other, str):
-            return holds(order(read_float(one), read_float(other)))
+            return holds(compare_floats(read_float(one), read_float(other)))
         return holds(compare(one, other))
 
     return evaluate
@@ -325,7 +325,7 @@ def _compared_with(name: str, holds: Callable[[int], bool], number: Value) -> Ev
 
         def as_float(properties: Properties) -> Truth:
             text = properties.get(name)
-            return None if text is None else holds(order(read_float(text), value))
+            return None if text is None else holds(compare_floats(read_float(text), value))
 
         return as_float
     limit = int(number or 0)

@@ -105,7 +105,7 @@ def read_truth(text: str) -> bool:
     return len(text) == len("true") and text.lower() == "true"
 
 
-def negated(value: Value) -> Value:
+def negate_number(value: Value) -> Value:
     """Return the negative of a number, or None for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -115,7 +115,7 @@ def negated(value: Value) -> Value:
     return -value
 
 
-def order(left: float, right: float) -> int:
+def compare_floats(left: float, right: float) -> int:
     """Return the sign as Double.compare does: NaN is the largest, -0.0 is less than 0.0."""
     if left < right:
         return -1
@@ -150,7 +150,7 @@ def compare(left: str | int | float | bool, right: str | int | float | bool) -> 
     if isinstance(right, str):
         right = _read_like(left, right)
     if isinstance(left, float) or isinstance(right, float):
-        return order(float(left), float(right))
+        return compare_floats(float(left), float(right))
     return (left > right) - (left < right)
 
 
@@ -161,7 +161,7 @@ def _compare_text(left: str, right: str | int | float | bool) -> int:
         return int(read_truth(left)) - int(right)
     value = _read_like(right, left)
     if isinstance(right, float):
-        return order(float(value), right)
+        return compare_floats(float(value), right)
     return (value > right) - (value < right)
 
 

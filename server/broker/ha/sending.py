@@ -22,7 +22,7 @@ from typing import Final, cast
 from remoting.aio.listener import Listener
 from remoting.aio.resources import Places
 from server.broker.config import BrokerConfig
-from server.broker.ha.frames import BadStream, Reports, framed
+from server.broker.ha.frames import BadStream, Reports, transfer_frames
 from server.broker.ha.links import Links, LinkState, SlaveLink
 from server.runtime.access.hostaddress import join_address
 from server.runtime.clock import Clock
@@ -294,7 +294,9 @@ class SlaveServer:
         """Send the next bytes of the log; b"" sends a heartbeat."""
         link = slave.link
         if slave.failure is None and slave.transport is not None:
-            parts = framed(link.sent_offset, data, batch_size=self._config.ha_transfer_batch_size)
+            parts = transfer_frames(
+                link.sent_offset, data, batch_size=self._config.ha_transfer_batch_size
+            )
             link.sent_offset += len(data)
             slave.transport.writelines(parts)
 

@@ -93,7 +93,7 @@ class PullChecks:
         self._tests: dict[tuple[str, str], tuple[SubscriptionData, MessageFilter]] = {}
         self._warned: set[tuple[str, str]] = set()
 
-    def suggested(self, group: str, *, is_slow: bool) -> int:
+    def suggested_broker(self, group: str, *, is_slow: bool) -> int:
         """Return the id of the broker that a group should read from next.
 
         Args:

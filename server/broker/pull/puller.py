@@ -336,7 +336,7 @@ class Puller:
             min_offset=result.min_offset,
             max_offset=result.max_offset,
             chunks=result.chunks,
-            suggested_broker_id=self._checks.suggested(
+            suggested_broker_id=self._checks.suggested_broker(
                 waiting.pull.consumer_group, is_slow=result.suggest_slave
             ),
         )

@@ -261,7 +261,7 @@ class Statistics:
         """Count a message that a consumer sent back."""
         self.counter(SEND_BACK_PUT_NUMS, f"{topic}@{group}").add(1)
 
-    def second(self, now_ms: int, *, put_count: int) -> None:
+    def sample(self, now_ms: int, *, put_count: int) -> None:
         """Take samples; call it about once a second.
 
         Args:
