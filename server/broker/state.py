@@ -35,11 +35,11 @@ from server.broker.clients.queue_locks import LockTable
 from server.broker.config import BrokerConfig, BrokerRole
 from server.broker.delay.schedule import DelayLevels, DelayService
 from server.broker.files.live_settings import LiveSettings
-from server.broker.files.loads import StoredTables, filter_table
+from server.broker.files.loads import StoredTables
 from server.broker.files.saves import StateFiles, done_when_saved
 from server.broker.filters.bitmaps import BitMaps
+from server.broker.filters.table import FilterTable
 from server.broker.names import first_names, topic_fault
-from server.broker.pop.acknowledging import Acknowledger
 from server.broker.pop.modes import RequestModes
 from server.broker.pop.order import OrderedQueues
 from server.broker.pop.planning import Planner
@@ -109,7 +109,6 @@ class Pops(NamedTuple):
     planner: Planner
     """Reads queues for pops and peeks."""
     popper: Popper
-    acknowledger: Acknowledger
 
     def left_count(self, place: Place) -> int:
         """Return how many messages of a queue a group has popped and not acknowledged."""
@@ -166,7 +165,9 @@ class Broker:
         self.groups = Groups(config, stored.groups, now_ms=now_ms, on_change=on_change)
         self.offsets = Offsets(stored.offsets, has_light=config.store.enable_lmq)
         self.consumers = Consumers()
-        self.filters = filter_table(config, stored, now_ms=now_ms)
+        self.filters = FilterTable(config)
+        if stored.filters is not None:
+            self.filters.load(stored.filters, now_ms=now_ms)
         self.producers = Producers()
         self.filter_servers, self.locks, self.calls = FilterServers(), LockTable(), ClientCalls()
         self.hold: HeldPulls[PendingPull] = HeldPulls(count_max=config.held_pull_count_max)
@@ -298,16 +299,8 @@ class Broker:
             when_safe=self.when_safe,
             on_hold=self._expect_deadline,
         )
-        acknowledger = Acknowledger(
-            self.store,
-            topics=self.topics,
-            offsets=self.offsets,
-            revive=revive,
-            order=order,
-            on_free=popper.unblocked,
-        )
         modes = RequestModes(stored.request_modes)
-        return Pops(modes, order, revive, planner, popper, acknowledger)
+        return Pops(modes, order, revive, planner, popper)
 
     def adopt_modes(self, modes: MessageRequestModeSerializeWrapper) -> None:
         """Replace the request modes by those of a master."""

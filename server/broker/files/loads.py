@@ -12,8 +12,6 @@ from typing import Final, NamedTuple
 
 from remoting.bodies import MessageRequestModeSerializeWrapper
 from remoting.errors import BadBody
-from server.broker.config import BrokerConfig
-from server.broker.filters.table import FilterTable
 from server.runtime.jsonfile import load_state_file
 from server.store.config import StoreConfig
 from storefmt.config.fastjson import loads
@@ -38,18 +36,6 @@ class StoredTables(NamedTuple):
     filters: bytes | None = None
     """The text of consumerFilter.json."""
     request_modes: MessageRequestModeSerializeWrapper | None = None
-
-
-def filter_table(config: BrokerConfig, stored: StoredTables, *, now_ms: int) -> FilterTable:
-    """Return the table of registered filters, filled from consumerFilter.json.
-
-    Raises:
-        ConfigDamaged: consumerFilter.json cannot be read.
-    """
-    table = FilterTable(config)
-    if stored.filters is not None:
-        table.load(stored.filters, now_ms=now_ms)
-    return table
 
 
 _LOSSES: Final = {
