@@ -1,13 +1,13 @@
-"""Split an SQL92 filter into words, one at a time, as the scanner of the real broker does.
+"""Split an SQL92 filter into tokens, one at a time, as the scanner of the real broker does.
 
     price BETWEEN 1 AND 5.5 -- text      NAME BETWEEN INTEGER AND FLOAT
                                          (a comment needs the end of its line)
 
-Rule: the longest match wins, and keywords may be upper or lower case. Only the words that the
+Rule: the longest match wins, and keywords may be upper or lower case. Only the tokens that the
 parser asks for are scanned, so an unknown character behind the last one is not an error. There
 are no hexadecimal or octal numbers: ``0x1F`` is 0 and a name, ``010`` is 0 and 10.
 
-Source: filter/parser/SelectorParser.jj (4.9.7), without the words that 5.x adds.
+Source: filter/parser/SelectorParser.jj (4.9.7), without the keywords that 5.x adds.
 """
 
 import re
@@ -26,7 +26,7 @@ class TooLong(BadExpression):
 
 
 class TokenKind(StrEnum):
-    """The kind of a word; the value is how Java prints it in an error."""
+    """The kind of a token; the value is how Java prints it in an error."""
 
     NOT = '"NOT"'
     AND = '"AND"'
@@ -58,7 +58,7 @@ class TokenKind(StrEnum):
 
 
 class Token(NamedTuple):
-    """One word and the index of its first character."""
+    """One token and the index of its first character."""
 
     kind: TokenKind
     text: str
@@ -71,7 +71,7 @@ _SKIPPED: Final = re.compile(
     r"(?:[ \t\n\r\f]+|--[^\n\r]*(?:\r\n|\n|\r)|/\*[^*]*\*(?:\*|[^*/][^*]*\*)*/)+"
 )
 # Floats come first: where both a float and an integer match, the float is longer.
-_WORD: Final = re.compile(
+_TOKEN: Final = re.compile(
     r"""
     (?P<FLOAT>[0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)
   | (?P<INTEGER>0|[1-9][0-9]*[lL]?)
@@ -93,7 +93,7 @@ _PARSER: Final = "org.apache.rocketmq.filter.parser"
 
 
 class Lexer:
-    """The words of one expression.
+    """The tokens of one expression.
 
     Args:
         text: the expression.
@@ -107,27 +107,27 @@ class Lexer:
         self._next: Token | None = None
 
     def peek(self) -> Token:
-        """Return the next word without consuming it.
+        """Return the next token without consuming it.
 
         Raises:
-            BadExpression: the next characters begin no word.
+            BadExpression: the next characters begin no token.
         """
         if self._next is None:
             self._next = self._cut()
         return self._next
 
     def take(self) -> Token:
-        """Return and consume the next word; raises the same errors as ``peek``."""
-        word = self.peek()
+        """Return and consume the next token; raises the same errors as ``peek``."""
+        token = self.peek()
         self._next = None
-        return word
+        return token
 
     def rest(self) -> str:
-        """Return the text from the next word on."""
+        """Return the text from the next token on."""
         return self._text[self.peek().pos :]
 
     def expect(self, kind: TokenKind) -> Token:
-        """Return and consume the next word, which must be of this kind.
+        """Return and consume the next token, which must be of this kind.
 
         Raises:
             BadExpression: it is of another kind.
@@ -137,12 +137,12 @@ class Lexer:
         return self.take()
 
     def unexpected(self, *expected: TokenKind, at: Token | None = None) -> BadExpression:
-        """Return the error for a word (the next one by default) that is not of a kind expected."""
-        word = self.peek() if at is None else at
-        at_end = word.kind is TokenKind.END
+        """Return the error for a token (the next one by default) that is not of a kind expected."""
+        token = self.peek() if at is None else at
+        at_end = token.kind is TokenKind.END
         # Java reports the end of the text at the position of the last character.
-        line, column = self._place(word.pos - at_end) if word.pos else (1 - at_end, 1 - at_end)
-        found = word.kind.value if at_end else f' {word.kind.value} "{escape(word.text)} "'
+        line, column = self._place(token.pos - at_end) if token.pos else (1 - at_end, 1 - at_end)
+        found = token.kind.value if at_end else f' {token.kind.value} "{escape(token.text)} "'
         which = "".join(f"{kind.value} ...\n    " for kind in expected)
         return BadExpression(
             f'{_PARSER}.ParseException: Encountered "{found}" at line {line}, column {column}.\n'
@@ -155,7 +155,7 @@ class Lexer:
         if pos == len(self._text):
             self._pos = pos
             return Token(TokenKind.END, "", pos)
-        found = _WORD.match(self._text, pos)
+        found = _TOKEN.match(self._text, pos)
         if found is None:
             raise self._unknown(pos)
         self._pos = found.end()
@@ -165,7 +165,7 @@ class Lexer:
         return Token(TokenKind[name], text, pos)
 
     def _unknown(self, pos: int) -> BadExpression:
-        """Return the error with Java's text for characters that begin no word."""
+        """Return the error with Java's text for characters that begin no token."""
         text, end = self._text, pos
         if text[pos] == "'" or text.startswith("/*", pos):
             end = len(text)
