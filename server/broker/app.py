@@ -160,13 +160,16 @@ class BrokerApp:
                 broker.make_lost_topics(now_ms=now_ms)
             if not config.is_slave:
                 broker.complete_last_commit(now_ms=now_ms)
-            replication = Replication(
-                broker, client=self._client, file=ha_file, epochs=epochs, restart=self._restart
+            replication = self._replication = Replication(
+                broker,
+                main=self._server,
+                any_port=any_port,
+                client=self._client,
+                file=ha_file,
+                epochs=epochs,
+                restart=self._restart,
             )
-            self._replication = replication
-            await replication.start(
-                self._server.on_frame, any_port=any_port, resources=self._server.resources
-            )
+            await replication.start()
         except BaseException:
             await self._server.stop()
             store.close(self._clock.now_ms())

@@ -62,11 +62,8 @@ def is_inherited(perm: int) -> bool:
 
 def perm_text(perm: int) -> str:
     """Return a permission as Java prints it, for example ``RW-``, ``R--`` or ``RWX``."""
-    return (
-        ("R" if perm & READ else "-")
-        + ("W" if perm & WRITE else "-")
-        + ("X" if perm & INHERIT else "-")
-    )
+    bits = (("R", READ), ("W", WRITE), ("X", INHERIT))
+    return "".join(letter if perm & bit else "-" for letter, bit in bits)
 
 
 SYSTEM_TOPICS: Final = frozenset({

@@ -51,9 +51,9 @@ class ConsumerGroup:
     """One consumer group that has members now."""
 
     name: str
-    consume_type: ConsumeType | None
-    message_model: MessageModel | None
-    consume_from_where: ConsumeFromWhere | None
+    consume_type: ConsumeType | None = None
+    message_model: MessageModel | None = None
+    consume_from_where: ConsumeFromWhere | None = None
     members: dict[ServerConn, GroupMember] = field(default_factory=dict)
     subscriptions: dict[str, SubscriptionData] = field(default_factory=dict)
 
@@ -135,9 +135,7 @@ class Consumers:
         """Handle a heartbeat; return whether the members of the group must be notified."""
         group = self._groups.get(data.group_name)
         if group is None:
-            group = self._groups[data.group_name] = ConsumerGroup(
-                data.group_name, data.consume_type, data.message_model, data.consume_from_where
-            )
+            group = self._groups[data.group_name] = ConsumerGroup(data.group_name)
         group.consume_type = data.consume_type
         group.message_model = data.message_model
         group.consume_from_where = data.consume_from_where

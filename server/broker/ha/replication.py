@@ -20,10 +20,8 @@ from collections.abc import Callable
 from typing import Final
 
 from remoting.aio.client import RemotingClient
-from remoting.aio.resources import Resources
-from remoting.aio.server import RemotingServer, ServerConn
+from remoting.aio.server import RemotingServer
 from remoting.codes import ResponseCode
-from remoting.frame import RawFrame
 from server.broker.config import BrokerRole, SlaveStart
 from server.broker.ha.epoch import EpochFile
 from server.broker.ha.fence import Fence, Peer, peer_of
@@ -43,7 +41,6 @@ from server.runtime.request import RequestRefused
 from server.runtime.service import Services
 from storefmt.errors import StoreError
 
-OnFrame = Callable[[ServerConn, RawFrame], None]
 LOG = logging.getLogger(__name__)
 
 SYNC_MS: Final = 10_000
@@ -56,6 +53,8 @@ class Replication(Ha):
 
     Args:
         broker: the broker whose role this is.
+        main: the server of the main port, whose handler and limits the fast port has, too.
+        any_port: use any free port for slaves if the configured one is not available.
         client: connections to the master, other brokers and name servers.
         file: the content of ``ha.json``.
         epochs: the content of ``epoch.json``.
@@ -69,6 +68,8 @@ class Replication(Ha):
         self,
         broker: Broker,
         *,
+        main: RemotingServer,
+        any_port: bool,
         client: RemotingClient,
         file: HaFile,
         epochs: EpochFile,
@@ -91,10 +92,9 @@ class Replication(Ha):
         self._restart = restart
         self._server: SlaveServer | None = None
         self._fast: RemotingServer | None = None
-        self._on_frame: OnFrame = lambda conn, raw: conn.close()
-        self._any_port = False
+        self._main = main
+        self._any_port = any_port
         self._keys = self._read_keys()
-        self._resources: Resources | None = None
         broker.store.is_copy = config.is_slave
         self.fence = Fence(broker, client=client, file=epochs, keys=self._keys)
         self._letting_go: asyncio.Task[None] | None = None
@@ -111,20 +111,12 @@ class Replication(Ha):
             LOG.warning("other brokers are asked for their epochs without keys: %s", error)
             return None
 
-    async def start(
-        self, on_frame: OnFrame, *, any_port: bool, resources: Resources | None = None
-    ) -> None:
+    async def start(self) -> None:
         """Listen for slaves, or follow the master.
-
-        Args:
-            on_frame: handles the requests that come on the fast port.
-            any_port: use any free port if the configured one is not available.
-            resources: limits that the fast port shares with the main port.
 
         Raises:
             OSError: the port cannot be opened.
         """
-        self._on_frame, self._any_port, self._resources = on_frame, any_port, resources
         if self._broker.config.is_slave:
             self._follow()
         else:
@@ -142,9 +134,9 @@ class Replication(Ha):
         if self._fast is None:
             server = server_of(
                 config,
-                on_frame=self._on_frame,
+                on_frame=self._main.on_frame,
                 on_close=broker.connection_closed,
-                resources=self._resources,
+                resources=self._main.resources,
             )
             self._fast = await open_fast_port(server, config)
         if config.broker_role is BrokerRole.SYNC_MASTER:
@@ -159,7 +151,7 @@ class Replication(Ha):
             clock=broker.clock,
             may_connect=self._may_connect,
             heard_epoch=lambda epoch, slave: self.fence.hear(epoch, f"slave {slave}"),
-            places=None if self._resources is None else self._resources.places,
+            places=self._main.resources.places,
         )
         port = config.ha_listen_port or config.listen_port + 1
         try:

@@ -121,9 +121,9 @@ class SlaveServer:
         clock: Clock,
         may_connect: Callable[[str, str], bool],
         heard_epoch: Callable[[int, str], None],
-        places: Places | None,
+        places: Places,
     ) -> None:
-        self._places = places or Places()
+        self._places = places
         self._store = store
         self._links = links
         self._config = config

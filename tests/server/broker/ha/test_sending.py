@@ -48,7 +48,7 @@ def port_of(
         clock=SystemClock(),
         may_connect=lambda ip, local_ip: allowed,
         heard_epoch=heard_epoch,
-        places=places,
+        places=places or Places(),
     )
 
 
