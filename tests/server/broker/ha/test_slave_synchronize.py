@@ -56,7 +56,7 @@ from tests.waiting import until
 def test_older_position_never_replaces_a_newer_one_but_a_reset_does(
     known: int, told: int, seen: int | None, wanted: int
 ) -> None:
-    assert adopted_offset(known, told=told, seen=seen) == wanted
+    assert adopted_offset(known, reported=told, seen=seen) == wanted
 
 
 class Master(MasterCalls):
