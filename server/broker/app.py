@@ -25,11 +25,11 @@ from remoting.aio.server import ServerConn
 from remoting.frame import RawFrame
 from server.broker import handlers
 from server.broker.acl.gate import make_gate, open_access
-from server.broker.cold_handler import beside_reads
+from server.broker.cold_handler import check_with_handler
 from server.broker.config import BrokerConfig
 from server.broker.files.live_settings import FILE_NAME as SETTINGS_FILE
 from server.broker.files.live_settings import LiveSettings
-from server.broker.files.loads import absent, load_state, losses, offset_files
+from server.broker.files.loads import load_state, loss_warnings, missing_files, offset_files
 from server.broker.files.saves import StateFiles
 from server.broker.files.topic_files import TopicFiles
 from server.broker.ha.epoch import EpochFile
@@ -160,13 +160,16 @@ class BrokerApp:
                 broker.make_lost_topics(now_ms=now_ms)
             if not config.is_slave:
                 broker.complete_last_commit(now_ms=now_ms)
-            replication = Replication(
-                broker, client=self._client, file=ha_file, epochs=epochs, restart=self._restart
+            replication = self._replication = Replication(
+                broker,
+                main=self._server,
+                any_port=any_port,
+                client=self._client,
+                file=ha_file,
+                epochs=epochs,
+                restart=self._restart,
             )
-            self._replication = replication
-            await replication.start(
-                self._server.on_frame, any_port=any_port, resources=self._server.resources
-            )
+            await replication.start()
         except BaseException:
             await self._server.stop()
             store.close(self._clock.now_ms())
@@ -181,9 +184,9 @@ class BrokerApp:
         await replication.fence.round(self._clock.now_ms())
         # Wait for this, because a client that can connect may ask a name server right away.
         registered = asyncio.Event()
-        registration.soon(registered.set)
+        registration.register_soon(registered.set)
         await registered.wait()
-        replication.fence.asked()
+        replication.fence.end_asking()
         await self._open_grpc_port(broker)
         return config.listen_port
 
@@ -205,13 +208,13 @@ class BrokerApp:
             filter_servers=broker.filter_servers,
             client=self._client,
             clock=self._clock,
-            on_master=replication.told,
+            on_master=replication.set_master_addresses,
             epoch=lambda: fence.file.epoch,
-            on_epoch=fence.heard,
+            on_epoch=fence.hear,
             is_fenced=lambda: fence.is_fenced,
         )
 
-        fence.fenced.add(replication.let_go)
+        fence.fenced.add(replication.disconnect_slaves)
         fence.fenced.add(registration.leave)
         return registration
 
@@ -220,8 +223,9 @@ class BrokerApp:
         config, loop = self._config, asyncio.get_running_loop()
         stored = load_state(paths, config.store)
         # A slave copies its tables from its master, so it loses nothing.
-        for loss in losses(paths, stored, config.store) if was_used and not config.is_slave else ():
-            LOG.warning("%s", loss)
+        if was_used and not config.is_slave:
+            for loss in loss_warnings(paths, stored, config.store):
+                LOG.warning("%s", loss)
         # The port is part of every message id, so it is opened before the broker is created.
         config.listen_port = await self._server.start(config.bind_address, config.listen_port)
         broker = self._broker = Broker(
@@ -241,12 +245,12 @@ class BrokerApp:
         broker.cold.open(loop, broker.turn)
         broker.slices.open(loop)
         self._declare_files(broker, paths)
-        for name in absent(stored):
+        for name in missing_files(stored):
             self._files.mark(name)
         access = broker.access = open_access(config, store)
         gate, found = make_gate(config, access), collect(handlers)
         if access is not None:
-            gate, found = beside_reads(gate, found)
+            gate, found = check_with_handler(gate, found)
         dispatcher = RequestDispatcher(
             found,
             broker,
@@ -378,13 +382,13 @@ class BrokerApp:
 
     def _topics_changed(self) -> None:
         if self._registration is not None:
-            self._registration.soon()
+            self._registration.register_soon()
 
     def _when_registered(self, registered: Callable[[], None]) -> None:
         if self._registration is None:
             registered()
         else:
-            self._registration.soon(registered)
+            self._registration.register_soon(registered)
 
     # Timers.
 
@@ -415,7 +419,7 @@ class BrokerApp:
             lambda: config.store.flush_interval_commit_log_ms, self._flush, name="commit log flush"
         )
         every(DELAY_MS, self._deliver_delayed, name="delayed messages", first_ms=0)
-        every(POP_MS, broker.pops.run, name="popped messages", first_ms=0)
+        every(POP_MS, broker.pops.revive.run, name="popped messages", first_ms=0)
         broker.timer.may_continue.add(self._wake_timer)
         every(DELAY_MS, self._deliver_timers, name="timer messages", first_ms=0)
         every(HOUSEKEEPING_MS, self._flush_timers, name="timer files")
@@ -458,7 +462,7 @@ class BrokerApp:
             return
         times = read_together(self._clock)
         if self.broker.turn.overload.refusal:
-            delay.observe(times)
+            delay.skew.observe(times)
         else:
             count = delay.deliver(times)
             if count:
@@ -527,7 +531,7 @@ class BrokerApp:
             raise
 
     def _sample(self, now_ms: int) -> None:
-        self.broker.stats.second(now_ms, put_count=self.broker.store.put_count)
+        self.broker.stats.sample(now_ms, put_count=self.broker.store.put_count)
 
     async def _flush(self, now_ms: int) -> None:
         config, store = self._config.store, self.broker.store

@@ -3,9 +3,9 @@
     @reads_cold  handler ── all in the page cache ──> answered at once
                          └ ColdRead ─ a thread reads it ─ loop ──> the handler is called again
 
-    beside_reads for requests whose permission check reads the log: the check runs with the handler
+    check_with_handler     the check of a request reads the log, so it runs with the handler
     read_in_slices(read)   one read of a handler that runs in slices
-    each(reads)            many independent reads of it; all that is cold in a slice is read at once
+    read_each(reads)       many independent reads; a thread reads all that is cold in a slice
 
 Rule: such a handler changes nothing before its last read, so that it can be called again. A
 handler that is called again answers with ``reply``; an error is answered with code 1, as by the
@@ -80,7 +80,7 @@ def _behind(gate: Gate, handler: Callable[..., object]) -> Handler:
     return judged
 
 
-def beside_reads(gate: Gate, found: Handlers) -> tuple[Gate, Handlers]:
+def check_with_handler(gate: Gate, found: Handlers) -> tuple[Gate, Handlers]:
     """Return a gate that never waits for the disk, and the handlers to use with it.
 
     If the gate has to read a message to check a request, the check runs as part of the handler,
@@ -111,18 +111,18 @@ def read_in_slices(broker: Broker, read: Callable[[], _T]) -> Steps[_T]:
     raise AssertionError("unreachable")
 
 
-def each(broker: Broker, reads: Iterable[Callable[[], _T]]) -> Steps[list[_T]]:
+def read_each(broker: Broker, reads: Iterable[Callable[[], _T]]) -> Steps[list[_T]]:
     """Return the result of each read, in order, for a handler that runs in slices."""
     found: list[_T] = []
     waiting = iter(reads)
     while part := list(islice(waiting, READS_PER_SLICE)):
-        found += yield from read_in_slices(broker, partial(together, part))
+        found += yield from read_in_slices(broker, partial(read_all, part))
         if len(part) == READS_PER_SLICE:
             yield None
     return found
 
 
-def together(reads: Iterable[Callable[[], _T]]) -> list[_T]:
+def read_all(reads: Iterable[Callable[[], _T]]) -> list[_T]:
     """Return the result of each read, in order.
 
     Raises:

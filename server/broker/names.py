@@ -62,11 +62,8 @@ def is_inherited(perm: int) -> bool:
 
 def perm_text(perm: int) -> str:
     """Return a permission as Java prints it, for example ``RW-``, ``R--`` or ``RWX``."""
-    return (
-        ("R" if perm & READ else "-")
-        + ("W" if perm & WRITE else "-")
-        + ("X" if perm & INHERIT else "-")
-    )
+    bits = (("R", READ), ("W", WRITE), ("X", INHERIT))
+    return "".join(letter if perm & bit else "-" for letter, bit in bits)
 
 
 SYSTEM_TOPICS: Final = frozenset({
@@ -118,7 +115,7 @@ def dlq_topic(group: str) -> str:
     return DLQ_PREFIX + group
 
 
-def some(topics: Sequence[str]) -> str:
+def first_names(topics: Sequence[str]) -> str:
     """Return the first ``NAMED_MAX`` names as text for one log line."""
     return ", ".join(topics[:NAMED_MAX]) + (", ..." if len(topics) > NAMED_MAX else "")
 

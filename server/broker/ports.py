@@ -56,22 +56,8 @@ def server_of(
     )
 
 
-async def open_fast_port(
-    config: BrokerConfig,
-    *,
-    on_frame: Callable[[ServerConn, RawFrame], None],
-    on_close: Callable[[ServerConn], None],
-    resources: Resources | None = None,
-) -> RemotingServer | None:
-    """Return a server that listens on the fast port, or None if the port is not available.
-
-    Args:
-        config: the settings.
-        on_frame: handles each frame.
-        on_close: called when a connection has closed.
-        resources: limits that it shares with the other ports of its process.
-    """
-    server = server_of(config, on_frame=on_frame, on_close=on_close, resources=resources)
+async def open_fast_port(server: RemotingServer, config: BrokerConfig) -> RemotingServer | None:
+    """Let a server of ``server_of`` listen on the fast port; None if it is not available."""
     port = config.listen_port - 2
     try:
         await server.start(config.bind_address, max(port, 0))

@@ -3,7 +3,7 @@
     at start, 10 s later, every 30 s:
         REGISTER_BROKER (103) with all topics -> every name server at the same time
     when topics changed and topics.json has that:
-        QUERY_DATA_VERSION (322): has it what it was told last?
+        QUERY_DATA_VERSION (322): does it have what was registered last?
           yes -> REGISTER_BROKER with the topics that changed since
           no  -> REGISTER_BROKER with all topics
     first answer: the ordered topics -> topic table
@@ -69,8 +69,8 @@ Registered = Callable[[], None]
 """Called when every name server has answered or its timeout is over."""
 
 
-class _Told(NamedTuple):
-    """What a name server is told of this broker."""
+class _RegisteredState(NamedTuple):
+    """What is registered of this broker with a name server."""
 
     table: TopicTable
     broker_id: int
@@ -78,8 +78,8 @@ class _Told(NamedTuple):
     permission: int
     filter_servers: list[str]
 
-    def is_base_of(self, later: "_Told") -> bool:
-        """Tell whether the changed topics are all that a name server has to be told."""
+    def is_base_of(self, later: "_RegisteredState") -> bool:
+        """Tell whether it is enough to register the topics that changed since then."""
         return (self.broker_id, self.permission) == (later.broker_id, later.permission)
 
 
@@ -106,10 +106,10 @@ class Registration:
         filter_servers: FilterServers,
         client: RemotingClient,
         clock: Clock,
-        on_master: OnMaster = lambda master_addr, ha_addr: None,
-        epoch: Callable[[], int] = lambda: 0,
-        on_epoch: Callable[[int, str], None] = lambda epoch, source: None,
-        is_fenced: Callable[[], bool] = lambda: False,
+        on_master: OnMaster,
+        epoch: Callable[[], int],
+        on_epoch: Callable[[int, str], None],
+        is_fenced: Callable[[], bool],
     ) -> None:
         self._config = config
         self._on_master = on_master
@@ -122,15 +122,15 @@ class Registration:
         self._client = client
         self._clock = clock
         self._silent: set[str] = set()
-        self._told: dict[str, _Told] = {}
-        """By name server: what the last registration that it answered had told it."""
+        self._registered: dict[str, _RegisteredState] = {}
+        """By name server: the state of the last registration that it answered."""
         self._is_everything_due = False
         self._task: asyncio.Task[None] | None = None
         self._due = False
         self._waiting: list[Registered] = []
         self._stopped = False
 
-    def soon(self, registered: Registered | None = None) -> None:
+    def register_soon(self, registered: Registered | None = None) -> None:
         """Register the present state soon; ``registered`` is called when that is done."""
         if registered is not None:
             self._waiting.append(registered)
@@ -144,7 +144,7 @@ class Registration:
         """Register if needed; call this every ``registerNameServerPeriod``."""
         if not self._is_fenced() and (self._config.force_register or await self._is_needed()):
             self._is_everything_due = True
-            self.soon()
+            self.register_soon()
         if self._task is not None:
             await asyncio.shield(self._task)
 
@@ -223,32 +223,32 @@ class Registration:
             return
         if self._is_everything_due:
             self._is_everything_due = False
-            self._told.clear()
+            self._registered.clear()
         answers = await self._register_at_all(self._present())
         answered = next((answer for answer in answers if answer is not None), None)
         if config.is_slave:
             # A slave copies the ordered topics with the other topics of the master.
             for answer in answers:
                 if answer is not None:
-                    told = answer.header(RegisterBrokerResponse)
-                    self._on_master(told.master_addr, told.ha_server_addr)
+                    header = answer.header(RegisterBrokerResponse)
+                    self._on_master(header.master_addr, header.ha_server_addr)
         elif answered is not None and answered.body:
             ordered = KVTable.decode(answered.body).table
             self._topics.set_ordered(ordered, now_ms=self._clock.now_ms())
 
-    def _present(self) -> _Told:
+    def _present(self) -> _RegisteredState:
         config, filter_servers = self._config, self._filter_servers.addresses()
         table = self._topics.table()
-        return _Told(table, config.broker_id, config.broker_permission, filter_servers)
+        return _RegisteredState(table, config.broker_id, config.broker_permission, filter_servers)
 
-    async def _register_at_all(self, present: _Told) -> list[Command | None]:
+    async def _register_at_all(self, present: _RegisteredState) -> list[Command | None]:
         """Tell each name server what it does not know; return their answers, None for a failure."""
         loop = asyncio.get_running_loop()
         everything: asyncio.Future[bytes] | None = None
 
         async def at(address: str) -> Command | None:
             nonlocal everything
-            known = self._told.pop(address, None)
+            known = self._registered.pop(address, None)
             # Use a thread, because encoding very many topics takes long.
             if known is not None and known.is_base_of(present) and await self._has(address, known):
                 body = await loop.run_in_executor(None, self._body, present, known)
@@ -257,7 +257,7 @@ class Registration:
                 body = await everything
             answer = await self._ask(address, self._request(body))
             if answer is not None:
-                self._told[address] = present
+                self._registered[address] = present
             return answer
 
         return list(await asyncio.gather(*map(at, self._config.namesrv_addrs)))
@@ -281,8 +281,8 @@ class Registration:
             command.ext |= HaEpoch(ha_epoch=epoch).to_ext()
         return command
 
-    def _body(self, present: _Told, known: _Told | None = None) -> bytes:
-        """Return the text of all topics, or of those that changed since a name server was told."""
+    def _body(self, present: _RegisteredState, known: _RegisteredState | None = None) -> bytes:
+        """Return the text of all topics, or of those that changed since the state ``known``."""
         topics = present.table.topics
         if known is not None:
             topics = present.table.changed_since(known.table)
@@ -310,8 +310,8 @@ class Registration:
         addresses = self._config.namesrv_addrs
         return not all(await asyncio.gather(*(self._has(one, present) for one in addresses)))
 
-    async def _has(self, address: str, told: _Told) -> bool:
-        """Ask whether a name server has the data version that it was told."""
+    async def _has(self, address: str, known: _RegisteredState) -> bool:
+        """Ask whether a name server has the data version of a state."""
         config = self._config
         header = QueryDataVersion(
             broker_name=config.broker_name,
@@ -319,7 +319,7 @@ class Registration:
             cluster_name=config.broker_cluster_name,
             broker_id=config.broker_id,
         )
-        version = encode_value(told.table.data_version)
+        version = encode_value(known.table.data_version)
         command = Command.request(RequestCode.QUERY_DATA_VERSION, header, body=version)
         answer = await self._ask(address, command)
         return answer is not None and not answer.header(QueryDataVersionResponse).changed

@@ -15,7 +15,7 @@ from importlib import metadata
 from typing import Final
 
 from server.broker.config import BrokerConfig, broker_config, printed
-from server.broker.names import some
+from server.broker.names import first_names
 from server.broker.state import Broker
 from server.runtime.access.hostaddress import join_address
 from server.runtime.program.commandline import Printing, gather, read_flags
@@ -107,7 +107,7 @@ def log_opening(broker: Broker) -> None:
         LOG.warning(
             "topics.json does not know %d topics that have messages (%s); nobody finds these until "
             "it is put back or the topics are made again",
-            len(unknown), some(unknown),
+            len(unknown), first_names(unknown),
         )  # fmt: skip
 
 

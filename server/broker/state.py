@@ -16,6 +16,7 @@ Source: broker/BrokerController.java.
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from remoting.aio.link import Outbox
 from remoting.aio.server import ServerConn
@@ -25,23 +26,28 @@ from remoting.command import Command
 from remoting.headers import NotifyConsumerIdsChanged
 from server.broker.acl.accounts import AclError, Perm
 from server.broker.acl.control import AccessControl
-from server.broker.clients.client_requests import ClientCalls, notice, tell
+from server.broker.clients.client_requests import ClientCalls, encode_notice, send_notice
 from server.broker.clients.filter_servers import FilterServers
 from server.broker.clients.groups import Groups
-from server.broker.clients.members import Consumers, Member, Producers
-from server.broker.clients.offsets import Offsets
+from server.broker.clients.members import Consumers, GroupMember, Producers
+from server.broker.clients.offsets import Offsets, Place
 from server.broker.clients.queue_locks import LockTable
 from server.broker.config import BrokerConfig, BrokerRole
 from server.broker.delay.schedule import DelayLevels, DelayService
 from server.broker.files.live_settings import LiveSettings
-from server.broker.files.loads import StoredTables, built_in, filter_table
+from server.broker.files.loads import StoredTables
 from server.broker.files.saves import StateFiles, done_when_saved
 from server.broker.filters.bitmaps import BitMaps
-from server.broker.names import some, topic_fault
-from server.broker.pop.service import Pops
+from server.broker.filters.table import FilterTable
+from server.broker.names import first_names, topic_fault
+from server.broker.pop.modes import RequestModes
+from server.broker.pop.order import OrderedQueues
+from server.broker.pop.planning import Planner
+from server.broker.pop.popper import Popper
+from server.broker.pop.revive import ReviveLog
 from server.broker.pull.pull_check import PullChecks
-from server.broker.pull.pull_hold import Hold
-from server.broker.pull.puller import Puller, Waiting
+from server.broker.pull.pull_hold import HeldPulls
+from server.broker.pull.puller import PendingPull, Puller
 from server.broker.send.sender import Sender
 from server.broker.serving.answers import SendAnswers
 from server.broker.serving.cold_reads import ColdReads
@@ -61,7 +67,7 @@ from server.store.errors import StoreFailed
 from server.store.queues.ext import no_bits
 from server.store.results import DispatchEntry, PutMessage, PutResult
 from server.store.store import MessageStore
-from storefmt.config.tables import ConsumerOffsets, DataVersion, DelayOffsets, GroupTable
+from storefmt.config.tables import ConsumerOffsets, DataVersion, DelayOffsets
 from storefmt.formats.hosts import pack_host
 from storefmt.formats.message import decode_record
 from storefmt.names import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC, is_light
@@ -83,13 +89,30 @@ class Ha:
         """Return why this slave serves no pulls; empty when it serves them."""
         return ""
 
-    async def answer_promotion(self, role: BrokerRole | None, force: bool) -> tuple[int, str]:
-        """Promote this broker to ``role`` (None: that of its master); return code and remark."""
-        return ResponseCode.SYSTEM_ERROR, "the broker does not run yet"
+    async def promote(self, role: BrokerRole | None, *, force: bool) -> str:
+        """Become the master with that role; None for that of the former master."""
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the broker does not run yet")
 
-    def answer_demotion(self, broker_id: int, cut_tail: bool, force: bool) -> tuple[int, str]:
-        """Make this broker the slave ``broker_id``; return code and remark of the answer."""
-        return ResponseCode.SYSTEM_ERROR, "the broker does not run yet"
+    def demote(self, broker_id: int, *, cut_tail: bool, force: bool) -> str:
+        """Become the slave with that id."""
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, "the broker does not run yet")
+
+
+class Pops(NamedTuple):
+    """The parts that serve pops."""
+
+    modes: RequestModes
+    """Which groups pop."""
+    order: OrderedQueues
+    """The queues that are popped in order."""
+    revive: ReviveLog
+    planner: Planner
+    """Reads queues for pops and peeks."""
+    popper: Popper
+
+    def left_count(self, place: Place) -> int:
+        """Return how many messages of a queue a group has popped and not acknowledged."""
+        return self.order.left_count(place) + self.revive.left_count(place)
 
 
 class Broker:
@@ -137,19 +160,17 @@ class Broker:
         self._expect_deadline = expect_deadline
         self.stats = Statistics(now_ms=now_ms, cluster=config.broker_cluster_name)
         self.levels = DelayLevels(config.store.delays_ms())
-        self.topics = Topics(
-            built_in(config, self.levels),
-            stored.topics,
-            now_ms=now_ms,
-            on_change=self._topics_changed,
-        )
-        self.groups = self._make_groups(stored.groups, now_ms)
+        self.topics = Topics(config, stored.topics, now_ms=now_ms, on_change=self._topics_changed)
+        on_change = partial(files.mark, "subscriptionGroup")
+        self.groups = Groups(config, stored.groups, now_ms=now_ms, on_change=on_change)
         self.offsets = Offsets(stored.offsets, has_light=config.store.enable_lmq)
         self.consumers = Consumers()
-        self.filters = filter_table(config, stored, now_ms=now_ms)
+        self.filters = FilterTable(config)
+        if stored.filters is not None:
+            self.filters.load(stored.filters, now_ms=now_ms)
         self.producers = Producers()
         self.filter_servers, self.locks, self.calls = FilterServers(), LockTable(), ClientCalls()
-        self.hold: Hold[Waiting] = Hold(count_max=config.held_pull_count_max)
+        self.hold: HeldPulls[PendingPull] = HeldPulls(count_max=config.held_pull_count_max)
         self.cold = ColdReads(clock)
         self.slices = Slices()
         self._answers = self._make_answers()
@@ -166,16 +187,6 @@ class Broker:
         self.transactions = self._make_checks()
         store.dispatched.add(self._dispatched)
         self._set_bit_maps()
-
-    def _make_groups(self, stored: GroupTable | None, now_ms: int) -> Groups:
-        config, files = self.config, self.files
-        return Groups(
-            stored,
-            auto_create=config.auto_create_subscription_group,
-            has_light=config.store.enable_lmq,
-            now_ms=now_ms,
-            on_change=lambda: files.mark("subscriptionGroup"),
-        )
 
     def _make_answers(self) -> SendAnswers:
         region, trace_on = self.config.region_id, self.config.trace_on
@@ -204,22 +215,21 @@ class Broker:
             self.levels,
             times=read_together(self.clock),
             stored=stored,
-            put=lambda message, at_ms: self.sender.deliver(message, now_ms=at_ms),
+            put=self._deliver,
             when_safe=self.turn.when_safe,
+            cold=self.cold,
         )
-        delay.cold = self.cold
         delay.skew.stepped.add(self._clock_set)
         return delay
 
     def _make_timer(self) -> TimerService:
-        timer = TimerService(
+        return TimerService(
             self.store,
             self.config.store,
-            put=lambda message, at_ms: self.sender.deliver(message, now_ms=at_ms),
+            put=self._deliver,
             when_safe=self.turn.when_safe,
+            cold=self.cold,
         )
-        timer.cold = self.cold
-        return timer
 
     def _make_sender(self, answers: SendAnswers) -> Sender:
         return Sender(
@@ -262,21 +272,35 @@ class Broker:
         )
 
     def _make_pops(self, stored: StoredTables) -> Pops:
-        return Pops(
+        order = OrderedQueues()
+        revive = ReviveLog(
             self.store,
             config=self.config,
             topics=self.topics,
             groups=self.groups,
             offsets=self.offsets,
-            sender=self.sender,
-            turn=self.turn,
-            when_safe=self.when_safe,
+            put=self._put,
+            deliver=self._deliver,
+            schedule=self.turn.schedule,
+            store_host=self.store_host,
+            cold=self.cold,
+        )
+        planner = Planner(
+            self.store, config=self.config, topics=self.topics, offsets=self.offsets, order=order
+        )
+        popper = Popper(
+            config=self.config,
+            offsets=self.offsets,
+            revive=revive,
+            order=order,
+            planner=planner,
             stats=self.stats,
             cold=self.cold,
-            store_host=self.store_host,
+            when_safe=self.when_safe,
             on_hold=self._expect_deadline,
-            modes=stored.request_modes,
         )
+        modes = RequestModes(stored.request_modes)
+        return Pops(modes, order, revive, planner, popper)
 
     def adopt_modes(self, modes: MessageRequestModeSerializeWrapper) -> None:
         """Replace the request modes by those of a master."""
@@ -313,6 +337,9 @@ class Broker:
     def _put(self, message: PutMessage, now_ms: int) -> PutResult:
         return self.sender.put(message, now_ms=now_ms)
 
+    def _deliver(self, message: PutMessage, now_ms: int) -> PutResult:
+        return self.sender.deliver(message, now_ms=now_ms)
+
     def check_transactions(self, now_ms: int) -> Awaitable[None] | None:
         """Return one round of transaction checks, to be awaited; None on a slave."""
         if self.store.is_copy:
@@ -334,13 +361,13 @@ class Broker:
         )
 
     def _ask_producer(self, group: str, question: Command) -> None:
-        conn = self.producers.live(group, partial(self._may_be_asked, question))
+        conn = self.producers.next_connection(group, partial(self._may_be_asked, question))
         if conn is None:
             LOG.warning("no producer of group %s is connected, its half message waits", group)
         else:
             self.calls.oneway(conn, question)
 
-    def _may_be_asked(self, question: Command, producer: Member) -> bool:
+    def _may_be_asked(self, question: Command, producer: GroupMember) -> bool:
         """Tell whether a producer may see the half message in a check request.
 
         Any client can claim to be in a producer group. So with ACL the producer also needs
@@ -363,11 +390,11 @@ class Broker:
         if found is None or not self.config.notify_consumer_ids_changed_enable:
             return
         header = NotifyConsumerIdsChanged(consumer_group=group)
-        frame = notice(Command.request(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, header))
+        frame = encode_notice(Command.request(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, header))
 
         def notify(members: Sequence[ServerConn]) -> None:
             for conn in members:
-                tell(conn, frame)
+                send_notice(conn, frame)
 
         for number, members in enumerate(chunks(list(found.members), MEMBERS_PER_SLICE)):
             if number == 0:
@@ -432,7 +459,7 @@ class Broker:
             LOG.warning(
                 "topics.json does not know %d topics that have messages (%s); they are made again, "
                 "with %d queues or as many as have messages, to be read and written",
-                len(counts), some(sorted(counts)), LOST_QUEUE_COUNT,
+                len(counts), first_names(sorted(counts)), LOST_QUEUE_COUNT,
             )  # fmt: skip
 
     def complete_last_commit(self, *, now_ms: int) -> None:
@@ -494,9 +521,6 @@ class Broker:
             timestamp_ms=now_ms, counter=self.settings_version.counter + 1
         )
         config, overload = self.config, self.turn.overload
-        self.topics.auto_create = config.auto_create_topic_enable
-        self.groups.auto_create = config.auto_create_subscription_group
-        self.filters.keep_ms = config.filter_data_clean_time_span_ms
         self._answers.tell(region=config.region_id, trace_on=config.trace_on)
         overload.busy_ms = config.store.os_page_cache_busy_time_out_ms
         overload.stale_ms = _stale_ms(config)

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from server.broker import names
+from server.broker.config import BrokerConfig
 from server.broker.names import INHERIT, READ_WRITE, is_inherited
 from storefmt.config.tables import SINGLE_TAG, DataVersion, TopicConfig, TopicTable
 from storefmt.names import (
@@ -56,74 +57,61 @@ def topic_config(name: str, *, queue_count: int, perm: int = READ_WRITE) -> Topi
     )
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class BuiltIn:
-    """The settings that decide which topics a broker has from the start."""
+def built_in_topics(config: BrokerConfig) -> list[TopicConfig]:
+    """Return the topics that a broker has from the start, in the order in which Java creates them.
 
-    broker_name: str
-    cluster_name: str
-    queue_count: int
-    """Queues of the template topic."""
-    auto_create: bool
-    broker_topic: bool
-    cluster_topic: bool
-    trace_topic: str | None
-    schedule_queue_count: int = SCHEDULE_QUEUE_COUNT
-    """Java always creates 18, whatever messageDelayLevel says."""
-    has_light: bool = False
-    """enableLmq: every topic with a light name (%LMQ%) exists, with one queue."""
-
-    def topics(self) -> list[TopicConfig]:
-        """Return these topics in the order in which Java creates them."""
-        open_perm = INHERIT | READ_WRITE
-        found = [topic_config(SELF_TEST_TOPIC, queue_count=1)]
-        if self.auto_create:
-            found.append(
-                topic_config(AUTO_CREATE_TOPIC, queue_count=self.queue_count, perm=open_perm)
-            )
-        found += [
-            topic_config(BENCHMARK_TOPIC, queue_count=BENCHMARK_QUEUE_COUNT),
-            topic_config(
-                self.cluster_name,
-                queue_count=CLUSTER_QUEUE_COUNT,
-                perm=open_perm if self.cluster_topic else INHERIT,
-            ),
-            topic_config(
-                self.broker_name,
-                queue_count=1,
-                perm=open_perm if self.broker_topic else INHERIT,
-            ),
-            topic_config(OFFSET_MOVED_TOPIC, queue_count=1),
-            topic_config(SCHEDULE_TOPIC, queue_count=self.schedule_queue_count),
-        ]
-        if self.trace_topic is not None:
-            found.append(topic_config(self.trace_topic, queue_count=1))
-        found.append(topic_config(self.cluster_name + REPLY_SUFFIX, queue_count=1))
-        return found
+    Java always creates 18 queues for delayed messages, whatever messageDelayLevel says.
+    """
+    open_perm = INHERIT | READ_WRITE
+    found = [topic_config(SELF_TEST_TOPIC, queue_count=1)]
+    if config.auto_create_topic_enable:
+        count = config.default_topic_queue_nums
+        found.append(topic_config(AUTO_CREATE_TOPIC, queue_count=count, perm=open_perm))
+    found += [
+        topic_config(BENCHMARK_TOPIC, queue_count=BENCHMARK_QUEUE_COUNT),
+        topic_config(
+            config.broker_cluster_name,
+            queue_count=CLUSTER_QUEUE_COUNT,
+            perm=open_perm if config.cluster_topic_enable else INHERIT,
+        ),
+        topic_config(
+            config.broker_name,
+            queue_count=1,
+            perm=open_perm if config.broker_topic_enable else INHERIT,
+        ),
+        topic_config(OFFSET_MOVED_TOPIC, queue_count=1),
+        topic_config(
+            SCHEDULE_TOPIC, queue_count=max(SCHEDULE_QUEUE_COUNT, len(config.store.delays_ms()))
+        ),
+    ]
+    if config.trace_topic_enable:
+        found.append(topic_config(config.msg_trace_topic_name, queue_count=1))
+    found.append(topic_config(config.broker_cluster_name + REPLY_SUFFIX, queue_count=1))
+    return found
 
 
 class Topics:
     """The topic table of one broker.
 
     Args:
-        built_in: the topics every broker has; ``stored`` replaces those of the same name.
-        stored: the content of topics.json, or None at the first start.
+        config: the settings. With enableLmq every topic with a light name (%LMQ%) exists, with
+            one queue.
+        stored: the content of topics.json, or None at the first start; it replaces the topics of
+            ``built_in_topics``.
         now_ms: time of the data version of a new table.
         on_change: called after every change.
     """
 
     def __init__(
         self,
-        built_in: BuiltIn,
+        config: BrokerConfig,
         stored: TopicTable | None = None,
         *,
         now_ms: int,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
-        self.auto_create = built_in.auto_create
-        """Whether a send may create its topic; may change while running."""
-        own = built_in.topics()
-        self._topics = {topic.topic_name: topic for topic in own}
+        self._config = config
+        self._topics = {topic.topic_name: topic for topic in built_in_topics(config)}
         self.system_names = names.SYSTEM_TOPICS | self._topics.keys()
         """Topics that no request may create or delete."""
         self._version = DataVersion(timestamp_ms=now_ms, counter=0)
@@ -131,7 +119,7 @@ class Topics:
             self._topics.update(stored.topics)
             self._version = stored.data_version
         self._on_change = on_change
-        self._has_light = built_in.has_light
+        self._has_light = config.store.enable_lmq
         self.change_count = 0
         """Increases with every change of the table."""
         self.unsaved: dict[str, int] = {}
@@ -203,7 +191,7 @@ class Topics:
         pattern = self._topics.get(template)
         if pattern is None or not is_inherited(pattern.perm):
             return None
-        if template == AUTO_CREATE_TOPIC and not self.auto_create:
+        if template == AUTO_CREATE_TOPIC and not self._config.auto_create_topic_enable:
             return None
         count = max(0, min(queue_count, pattern.write_queue_nums))
         made = dataclasses.replace(

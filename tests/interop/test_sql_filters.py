@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from server.broker.filters.bloom import BloomFilter
 from server.broker.filters.lexer import BadExpression
 from server.broker.filters.sql import compile_sql
-from server.broker.filters.values import Fault
+from server.broker.filters.values import EvaluationError
 from tests.interop.kit.toolbox import Toolbox
 from tests.server.broker.filters import expressions
 
@@ -26,7 +26,7 @@ def result_of(evaluate: object, properties: Mapping[str, str]) -> object:
     assert callable(evaluate)
     try:
         return evaluate(properties)
-    except Fault:
+    except EvaluationError:
         return "fault"
 
 

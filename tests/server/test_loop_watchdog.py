@@ -29,7 +29,7 @@ from remoting.command import Command
 from remoting.frame import FRAME_SIZE_MAX, FrameReader, decode_frame, encode_frame
 from server.broker import handlers
 from server.broker.app import BrokerApp
-from server.broker.clients.members import ConsumerGroup, Member
+from server.broker.clients.members import ConsumerGroup, GroupMember
 from server.broker.filters.sql import OPERANDS_MAX
 from server.broker.handlers.clients import SUBSCRIPTIONS_MAX
 from server.broker.pull.pull_check import TAGS_SIZE_MAX
@@ -483,7 +483,7 @@ def fill(app: BrokerApp) -> None:
         broker.offsets.commit(GROUP, WIDE, queue_id=queue_id, queue_offset=0)
     group = broker.consumers._groups[GROUP] = ConsumerGroup(GROUP, None, None, None)
     for number in range(MEMBER_COUNT):
-        member = Member(Deaf(number), f"c{number}", 0, 407, 2**62)  # type: ignore[arg-type]
+        member = GroupMember(Deaf(number), f"c{number}", 0, 407, 2**62)  # type: ignore[arg-type]
         group.members[member.conn] = member
         broker.producers.register("PG", member=member)
     index = broker.store.reader._index

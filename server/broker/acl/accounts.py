@@ -47,7 +47,7 @@ _WORDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class AclAccount:
     """One account.
 
     Attributes:
@@ -80,7 +80,7 @@ def perm_of(text: str | None) -> Perm:
     return _WORDS.get((text or "").strip(), Perm.DENY)
 
 
-def account_of(config: PlainAccessConfig) -> Account:
+def account_of(config: PlainAccessConfig) -> AclAccount:
     """Return the account that a file or a request describes.
 
     Raises:
@@ -98,7 +98,7 @@ def account_of(config: PlainAccessConfig) -> Account:
         white = AddressPattern(config.white_remote_address or "")
     except BadAddress as error:
         raise AclError(str(error)) from error
-    return Account(
+    return AclAccount(
         access_key,
         secret_key,
         white=white,

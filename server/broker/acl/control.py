@@ -26,7 +26,14 @@ from remoting.acl import ACCESS_KEY, Proof, is_signed
 from remoting.bodies import PlainAccessConfig
 from remoting.command import Command
 from remoting.errors import RemotingError
-from server.broker.acl.accounts import Account, AclError, Perm, account_of, check_keys, check_perms
+from server.broker.acl.accounts import (
+    AclAccount,
+    AclError,
+    Perm,
+    account_of,
+    check_keys,
+    check_perms,
+)
 from server.broker.acl.files import ACCOUNTS, WHITE, AclFiles, Content, accounts_in
 from server.broker.acl.rules import Level, Resource, TopicAt, rule_of
 from server.runtime.access.addresses import AddressPattern, BadAddress
@@ -163,7 +170,7 @@ class AccessControl:
         self._check_perms(account, Command(code, ext=ext))
         return hmac.new(account.secret_key.encode(), digestmod=hashlib.sha1)
 
-    def _signer(self, ip: str, access_key: str | None) -> Account | None:
+    def _signer(self, ip: str, access_key: str | None) -> AclAccount | None:
         """Return the account that has to sign a request; None if ``ip`` needs no signature.
 
         Raises:
@@ -179,7 +186,7 @@ class AccessControl:
             raise AclError(f"No acl config for {access_key}")
         return None if account.white.matches(ip) else account
 
-    def _check_perms(self, account: Account, command: Command) -> None:
+    def _check_perms(self, account: AclAccount, command: Command) -> None:
         rule = rule_of(command.code, strict=self._strict)
         if rule.level is Level.ADMIN and not account.is_admin:
             raise AclError(
@@ -213,7 +220,7 @@ class AccessControl:
         if not account.white.matches(ip) and not (account.is_admin and account.perms is None):
             self._check_resource(account, resource)
 
-    def _check_resource(self, account: Account, resource: Resource) -> None:
+    def _check_resource(self, account: AclAccount, resource: Resource) -> None:
         name, needed = resource
         by_default = name not in (account.perms or ())
         if account.lacks(name, needed) or (self._strict and by_default and name in HOLDING_TOPICS):

@@ -24,7 +24,7 @@ from typing import Final, cast
 
 from remoting.bodies import PlainAccessConfig
 from remoting.errors import BadBody
-from server.broker.acl.accounts import Account, AclError, account_of
+from server.broker.acl.accounts import AclAccount, AclError, account_of
 from server.runtime.access.addresses import AddressPattern, BadAddress
 from server.runtime.jsonfile import Files, write_atomic
 from storefmt.config.fastjson import Json
@@ -55,7 +55,7 @@ class AclTable:
     """
 
     white: list[AddressPattern] = field(default_factory=list)
-    accounts: dict[str, Account] = field(default_factory=dict)
+    accounts: dict[str, AclAccount] = field(default_factory=dict)
     origins: dict[str, Path] = field(default_factory=dict)
     configs: list[PlainAccessConfig] = field(default_factory=list, repr=False)
     versions: dict[Path, DataVersion] = field(default_factory=dict)

@@ -27,13 +27,13 @@ Answered = Callable[[Command | None], None]
 """Called with the client's answer, or with None if none will come."""
 
 
-def notice(command: Command) -> bytes:
+def encode_notice(command: Command) -> bytes:
     """Return the frame of a oneway request that is sent to many clients."""
     command.flag |= FLAG_ONEWAY
     return encode_frame(command)
 
 
-def tell(conn: ServerConn, frame: bytes) -> None:
+def send_notice(conn: ServerConn, frame: bytes) -> None:
     """Send the frame of a notice to a client."""
     if not conn.is_closing:
         conn.send(frame)

@@ -10,6 +10,7 @@ Source: broker/subscription/SubscriptionGroupManager.java.
 from collections.abc import Callable
 
 from server.broker import names
+from server.broker.config import BrokerConfig
 from storefmt.config.tables import DataVersion, GroupTable, SubscriptionGroup
 from storefmt.names import SYSTEM_GROUP_PREFIX, is_light
 
@@ -18,25 +19,23 @@ class Groups:
     """The group table of one broker.
 
     Args:
+        config: the settings. With enableLmq every group with a light name (%LMQ%) exists without
+            being saved.
         stored: the content of subscriptionGroup.json, or None at the first start.
-        auto_create: creates missing groups on first use.
         now_ms: time of the data version of a new table.
-        has_light: every group with a light name (%LMQ%) exists without being saved.
         on_change: called after every change.
     """
 
     def __init__(
         self,
+        config: BrokerConfig,
         stored: GroupTable | None = None,
         *,
-        auto_create: bool,
         now_ms: int,
-        has_light: bool = False,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
-        self._has_light = has_light
-        self.auto_create = auto_create
-        """Whether a missing group is created on first use; may change while running."""
+        self._config = config
+        self._has_light = config.store.enable_lmq
         self._groups = {
             name: SubscriptionGroup(group_name=name, consume_broadcast_enable=True)
             for name in names.SYSTEM_GROUPS
@@ -77,7 +76,9 @@ class Groups:
         found = self.get(group)
         if found is not None:
             return found
-        allowed = self.auto_create or group.startswith(SYSTEM_GROUP_PREFIX)
+        allowed = self._config.auto_create_subscription_group or group.startswith(
+            SYSTEM_GROUP_PREFIX
+        )
         if not allowed or names.group_fault(group) is not None:
             return None
         found = SubscriptionGroup(group_name=group)

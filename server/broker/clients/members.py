@@ -34,7 +34,7 @@ _TOLD_COUNT_MAX: Final = 10
 
 
 @dataclass(slots=True)
-class Member:
+class GroupMember:
     """One connected client of a group."""
 
     conn: ServerConn
@@ -51,24 +51,24 @@ class ConsumerGroup:
     """One consumer group that has members now."""
 
     name: str
-    consume_type: ConsumeType | None
-    message_model: MessageModel | None
-    consume_from_where: ConsumeFromWhere | None
-    members: dict[ServerConn, Member] = field(default_factory=dict)
+    consume_type: ConsumeType | None = None
+    message_model: MessageModel | None = None
+    consume_from_where: ConsumeFromWhere | None = None
+    members: dict[ServerConn, GroupMember] = field(default_factory=dict)
     subscriptions: dict[str, SubscriptionData] = field(default_factory=dict)
 
     def client_ids(self) -> list[str]:
         """Return the client id of every member."""
         return [member.client_id for member in self.members.values()]
 
-    def find(self, client_id: str) -> Member | None:
+    def find(self, client_id: str) -> GroupMember | None:
         """Return the member with this client id, or None."""
         for member in self.members.values():
             if member.client_id == client_id:
                 return member
         return None
 
-    def join(self, member: Member) -> bool:
+    def join(self, member: GroupMember) -> bool:
         """Add or renew a member; return whether its connection is new."""
         known = self.members.get(member.conn)
         if known is None or known.client_id != member.client_id:
@@ -131,13 +131,11 @@ class Consumers:
         # The tags of an expression are kept, too.
         return SUBSCRIPTION_SIZE * len(group.subscriptions) + 2 * sum(map(len, texts))
 
-    def register(self, data: ConsumerData, *, member: Member) -> bool:
+    def register(self, data: ConsumerData, *, member: GroupMember) -> bool:
         """Handle a heartbeat; return whether the members of the group must be notified."""
         group = self._groups.get(data.group_name)
         if group is None:
-            group = self._groups[data.group_name] = ConsumerGroup(
-                data.group_name, data.consume_type, data.message_model, data.consume_from_where
-            )
+            group = self._groups[data.group_name] = ConsumerGroup(data.group_name)
         group.consume_type = data.consume_type
         group.message_model = data.message_model
         group.consume_from_where = data.consume_from_where
@@ -177,19 +175,19 @@ class Producers:
     """Every producer group that has members."""
 
     def __init__(self) -> None:
-        self._groups: dict[str, dict[ServerConn, Member]] = {}
+        self._groups: dict[str, dict[ServerConn, GroupMember]] = {}
         self._turn = 0
 
-    def groups(self) -> Mapping[str, Mapping[ServerConn, Member]]:
+    def groups(self) -> Mapping[str, Mapping[ServerConn, GroupMember]]:
         """Return all groups and their members."""
         return self._groups
 
-    def members(self, group: str) -> list[Member] | None:
+    def members(self, group: str) -> list[GroupMember] | None:
         """Return the members of a group, or None if it has no members."""
         found = self._groups.get(group)
         return None if found is None else list(found.values())
 
-    def find(self, client_id: str) -> Member | None:
+    def find(self, client_id: str) -> GroupMember | None:
         """Return the producer with a client id, in any group, or None."""
         for members in self._groups.values():
             for member in members.values():
@@ -201,9 +199,7 @@ class Producers:
         """Tell whether a connection is in a group."""
         return conn in self._groups.get(group, ())
 
-    def live(
-        self, group: str, may: Callable[[Member], bool] = lambda member: True
-    ) -> ServerConn | None:
+    def next_connection(self, group: str, may: Callable[[GroupMember], bool]) -> ServerConn | None:
         """Return one open connection of a group, in turn; None if there is none.
 
         Args:
@@ -216,7 +212,7 @@ class Producers:
         self._turn += 1
         return conns[self._turn % len(conns)]
 
-    def register(self, group: str, *, member: Member) -> None:
+    def register(self, group: str, *, member: GroupMember) -> None:
         """Handle a heartbeat."""
         self._groups.setdefault(group, {})[member.conn] = member
 

@@ -15,6 +15,8 @@ from server.runtime.slices import chunks
 from storefmt.config.tables import ConsumerOffsets
 from storefmt.names import is_light
 
+Place = tuple[str, str, int]
+"""Topic, group, queue id."""
 NO_OFFSET: Final = -1
 LONG_MAX: Final = 2**63 - 1
 POSITIONS_PER_SLICE: Final = 1_000

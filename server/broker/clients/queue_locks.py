@@ -1,8 +1,7 @@
 """Queue locks of orderly consumers: one client of a group holds one queue.
 
-    seen by one client:     FREE ──lock──> OWN ──unlock──> FREE
-                            OVER ──lock──> OWN             (another client's, 60 s not renewed)
-                            OTHERS: neither lock nor unlock changes it
+    lock      a queue that is free, its own, or another client's and expired -> its own
+    unlock    its own -> free; a lock of another client stays
 
 Rule: a lock is valid for LOCK_LIFE_MS after its last renewal. Only an unlock by its holder ends it
 earlier; as in Java, a closed connection does not.
@@ -13,7 +12,6 @@ Source: broker/client/rebalance/RebalanceLockManager.java.
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum, auto
 from typing import Final, NamedTuple
 
 from remoting.bodies import MessageQueue
@@ -21,35 +19,6 @@ from remoting.bodies import MessageQueue
 LOG = logging.getLogger(__name__)
 
 LOCK_LIFE_MS: Final = 60_000
-
-
-class Seen(Enum):
-    """The state of a queue's lock for the client that sends the request."""
-
-    FREE = auto()
-    OWN = auto()
-    OTHERS = auto()
-    OVER = auto()
-    """The lock of another client, which did not renew it in time."""
-
-
-class Wish(Enum):
-    """What the client requests."""
-
-    LOCK = auto()
-    UNLOCK = auto()
-
-
-NEXT: Final = {
-    (Seen.FREE, Wish.LOCK): Seen.OWN,
-    (Seen.OWN, Wish.LOCK): Seen.OWN,
-    (Seen.OTHERS, Wish.LOCK): Seen.OTHERS,
-    (Seen.OVER, Wish.LOCK): Seen.OWN,
-    (Seen.FREE, Wish.UNLOCK): Seen.FREE,
-    (Seen.OWN, Wish.UNLOCK): Seen.FREE,
-    (Seen.OTHERS, Wish.UNLOCK): Seen.OTHERS,
-    (Seen.OVER, Wish.UNLOCK): Seen.OVER,
-}
 
 
 class HeldLock(NamedTuple):
@@ -94,9 +63,9 @@ class LockTable:
         held = []
         for queue in dict.fromkeys(queues):
             lock = locks.get(queue)
-            if NEXT[_seen(lock, client_id, now_ms), Wish.LOCK] is not Seen.OWN:
-                continue
             if lock is not None and lock.client_id != client_id:
+                if not lock.is_expired(now_ms):
+                    continue
                 LOG.warning(
                     "lock of %s for group %s expired with client %s; %s has it now",
                     queue, group, lock.client_id, client_id,
@@ -107,23 +76,14 @@ class LockTable:
             del self._groups[group]
         return held
 
-    def unlock(
-        self, group: str, client_id: str, *, queues: Iterable[MessageQueue], now_ms: int
-    ) -> None:
-        """Unlock those of the queues that ``client_id`` holds.
-
-        Args:
-            group: the consumer group.
-            client_id: the client that unlocks.
-            queues: the queues.
-            now_ms: decides which locks of other clients have expired.
-        """
+    def unlock(self, group: str, client_id: str, *, queues: Iterable[MessageQueue]) -> None:
+        """Unlock those of the queues that ``client_id`` holds, even if its lock has expired."""
         locks = self._groups.get(group)
         if locks is None:
             return
         for queue in queues:
-            seen = _seen(locks.get(queue), client_id, now_ms)
-            if seen is not Seen.FREE and NEXT[seen, Wish.UNLOCK] is Seen.FREE:
+            lock = locks.get(queue)
+            if lock is not None and lock.client_id == client_id:
                 del locks[queue]
         if not locks:
             del self._groups[group]
@@ -157,11 +117,3 @@ class LockTable:
                     del locks[queue]
             if not locks:
                 del self._groups[group]
-
-
-def _seen(lock: _Lock | None, client_id: str, now_ms: int) -> Seen:
-    if lock is None:
-        return Seen.FREE
-    if lock.client_id == client_id:
-        return Seen.OWN
-    return Seen.OVER if lock.is_expired(now_ms) else Seen.OTHERS

@@ -46,7 +46,7 @@ LOG = logging.getLogger(__name__)
 _NAMES_LEVEL = f"{DELAY}\x01".encode()
 
 
-def restored(record: Record) -> PutMessage | None:
+def restore_message(record: Record) -> PutMessage | None:
     """Return the message that a waiting record becomes; None if its destination is not valid."""
     named = parse_properties(record.properties_raw)
     topic, queue = named.get(REAL_TOPIC), named.get(REAL_QUEUE_ID, "")
@@ -58,7 +58,7 @@ def restored(record: Record) -> PutMessage | None:
 
 
 @dataclass(slots=True)
-class _Level:
+class _LevelTail:
     """The queue of one level, and up to where its deliveries were found."""
 
     store: MessageStore
@@ -86,7 +86,7 @@ class _Level:
                     record = decode_record(b"".join(found.chunks))
                 except RecordDamaged:
                     record = None
-                message = record and restored(record)
+                message = record and restore_message(record)
                 if record is not None and message is not None:
                     return record.queue_offset, message
             if found.next_offset <= queue_offset:
@@ -119,11 +119,11 @@ class DeliveredTail:
 
     def __init__(self, store: MessageStore, progress: DelayOffsets, levels: Iterable[int]) -> None:
         self._store = store
-        self._levels: dict[int, _Level] = {}
+        self._levels: dict[int, _LevelTail] = {}
         for level in levels:
             queue_offset = max(0, progress.offsets.get(level, 0))
             if queue_offset < store.max_offset(SCHEDULE_TOPIC, level - 1):
-                self._levels[level] = _Level(store, level - 1, queue_offset)
+                self._levels[level] = _LevelTail(store, level - 1, queue_offset)
         assert progress.log_offset is not None
         # If no message waits in any level, the file counts every delivery.
         self._walk: Iterator[list[ScannedRecord]] = iter(())

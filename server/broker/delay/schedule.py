@@ -37,17 +37,17 @@ from itertools import islice
 from typing import Final
 
 from remoting.codes import ResponseCode
-from server.broker.delay.delivered import DeliveredTail, restored
+from server.broker.delay.delivered import DeliveredTail, restore_message
+from server.broker.queue_records import QueueRecords
 from server.broker.serving.cold_reads import ColdReads
 from server.runtime.clock import Times
 from server.runtime.observers import Observers
 from server.runtime.request import RequestRefused
 from server.store.disk.nowait import ColdRead
-from server.store.results import GetResult, GetStatus, PutMessage, PutResult
+from server.store.results import PutMessage, PutResult
 from server.store.store import MessageStore
 from storefmt.config.tables import DelayOffsets
-from storefmt.errors import RecordDamaged
-from storefmt.formats.message import Record, decode_records
+from storefmt.formats.message import Record
 from storefmt.formats.properties import (
     DELAY,
     REAL_QUEUE_ID,
@@ -104,8 +104,6 @@ class ClockSkew:
         return min(fits, default=store_ms - steady_ms)
 
 
-READ_COUNT: Final = 32
-READ_SIZE: Final = 256 * 1024
 TURN_COUNT_MAX: Final = 128
 """Messages that a level delivers before sends and pulls can run: about 2 ms."""
 TAIL_SIZE_MAX: Final = 64 << 20
@@ -118,8 +116,6 @@ RETRY_MS: Final = 1_000
 _FOR_EVER: Final = (1 << 63) - 1
 _SCHEDULE_BYTES: Final = SCHEDULE_TOPIC.encode()
 _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,20}")
-_NONE: Final = frozenset({GetStatus.NO_MESSAGE_IN_QUEUE, GetStatus.NO_MATCHED_LOGIC_QUEUE})
-_MOVED: Final = _NONE | {GetStatus.OFFSET_TOO_SMALL, GetStatus.OFFSET_OVERFLOW_BADLY}
 
 Put = Callable[[PutMessage, int], PutResult]
 """Puts a message at ``now_ms``; raises RequestRefused."""
@@ -178,9 +174,10 @@ def redirect(
 
 
 @dataclass(slots=True)
-class _Level:
+class _DelayLevel:
     level: int
     delay_ms: int
+    records: QueueRecords
     queue_offset: int
     """Queue offset of the first message that was not put again yet."""
     skews: deque[tuple[int, int]]
@@ -206,6 +203,7 @@ class DelayService:
         stored: the content of delayOffset.json; None if there is no file.
         put: puts a restored message.
         when_safe: calls back when what was put is safe.
+        cold: reads what is not in the page cache.
     """
 
     def __init__(
@@ -217,20 +215,22 @@ class DelayService:
         stored: DelayOffsets | None,
         put: Put,
         when_safe: WhenSafe,
+        cold: ColdReads,
     ) -> None:
-        self.cold: ColdReads | None = None
-        """Reads what is not in the page cache in threads; if None, the loop waits for the disk."""
+        self._cold = cold
         self._store = store
         self._put = put
         self._when_safe = when_safe
         self._started_ms = times.steady_ms
         self.skew = skew = ClockSkew(times)
-        """The differences between the wall clock and the steady clock."""
+        """The differences between the wall clock and the steady clock; ``observe`` them also while
+        the broker does not call ``deliver``."""
         known = {} if stored is None else stored.offsets
         self._levels = [
-            _Level(
+            _DelayLevel(
                 level,
                 levels.delay_ms(level),
+                QueueRecords(store, SCHEDULE_TOPIC, level - 1, name=f"delay level {level}"),
                 queue_offset=max(0, known.get(level, 0)),
                 skews=deque([(0, skew.now_ms)]),
             )
@@ -339,10 +339,6 @@ class DelayService:
         """Return when ``deliver`` has to be called next, in ms of the steady clock."""
         return min(level.look_ms for level in self._levels)
 
-    def observe(self, times: Times) -> None:
-        """Check for a change of the wall clock, while the broker does not call ``deliver``."""
-        self.skew.observe(times)
-
     def deliver(self, times: Times) -> int:
         """Put every due message under its real topic; return how many. Call it every 50 ms."""
         self.skew.observe(times)
@@ -374,12 +370,12 @@ class DelayService:
         self.is_caught_up = True
         return True
 
-    def _move(self, level: _Level, queue_offset: int) -> None:
+    def _move(self, level: _DelayLevel, queue_offset: int) -> None:
         """Let a level continue at a queue offset; everything before it was delivered."""
         level.queue_offset = self._safe[level.level] = queue_offset
         level.head_offset = -1
 
-    def _deliver_level(self, level: _Level, times: Times) -> int:
+    def _deliver_level(self, level: _DelayLevel, times: Times) -> int:
         count, steady_ms = 0, times.steady_ms
         while count < TURN_COUNT_MAX:
             try:
@@ -405,7 +401,7 @@ class DelayService:
         level.look_ms = steady_ms
         return count
 
-    def _warm(self, level: _Level, cold: ColdRead, steady_ms: int) -> None:
+    def _warm(self, level: _DelayLevel, cold: ColdRead, steady_ms: int) -> None:
         """Read the level again when a thread has brought its bytes into the page cache."""
 
         def again(at_ms: int) -> None:
@@ -413,64 +409,24 @@ class DelayService:
 
         level.cold_count += 1
         level.look_ms = steady_ms + RETRY_MS
-        if self.cold is None:
-            cold.drop()
-        else:
-            self.cold.warm(cold, again)
+        self._cold.warm(cold, again)
 
-    def _read(self, level: _Level) -> list[Record]:
+    def _read(self, level: _DelayLevel) -> list[Record]:
         """Return the next waiting records, and skip queue offsets that do not exist.
 
         Raises:
             ColdRead: the records are not in the page cache.
         """
-        found = self._get(level, READ_COUNT)
-        if found.status is GetStatus.FOUND:
-            try:
-                return decode_records(b"".join(found.chunks))
-            except RecordDamaged:
-                return self._read_one(level)
-        if found.status in _MOVED and found.next_offset != level.queue_offset:
-            LOG.warning(
-                "delay level %d was at %d, its queue has %d to %d; going on at %d",
-                level.level, level.queue_offset, found.min_offset, found.max_offset,
-                found.next_offset,
-            )  # fmt: skip
-            level.queue_offset = found.next_offset
-            if self._safe.get(level.level, 0) > found.next_offset:
-                # Otherwise the next start would skip the messages between the two offsets.
-                self._safe[level.level] = found.next_offset
-        return []
-
-    def _read_one(self, level: _Level) -> list[Record]:
-        """Return the next record that is whole, and skip damaged ones.
-
-        Java also skips a message that it cannot read, so that it does not block all others.
-        """
-        while (found := self._get(level, 1)).status is GetStatus.FOUND:
-            try:
-                return decode_records(b"".join(found.chunks))
-            except RecordDamaged as error:
-                LOG.error(
-                    "delay level %d: message %d of its queue cannot be read and is left out: %s",
-                    level.level, level.queue_offset, error,
-                )  # fmt: skip
-                level.queue_offset += 1
-        return []
-
-    def _get(self, level: _Level, count_max: int) -> GetResult:
-        found = self._store.reader.get_message(
-            SCHEDULE_TOPIC,
-            level.level - 1,
-            level.queue_offset,
-            count_max=count_max,
-            size_max=READ_SIZE,
-            may_wait=self.cold is None or level.cold_count >= self.cold.tries_max,
-        )
+        may_wait = level.cold_count >= self._cold.tries_max
+        records = level.records.next(level.queue_offset, may_wait=may_wait)
         level.cold_count = 0
-        return found
+        level.queue_offset = level.records.next_offset
+        if self._safe.get(level.level, 0) > level.queue_offset:
+            # Otherwise the next start would skip the messages between the two offsets.
+            self._safe[level.level] = level.queue_offset
+        return records
 
-    def _due_ms(self, level: _Level, record: Record) -> int:
+    def _due_ms(self, level: _DelayLevel, record: Record) -> int:
         if level.head_offset != record.queue_offset:
             skews = level.skews
             while len(skews) > 1 and skews[1][0] <= record.queue_offset:
@@ -482,8 +438,8 @@ class DelayService:
             level.head_due_ms = stored_ms + level.delay_ms
         return level.head_due_ms
 
-    def _deliver_record(self, level: _Level, record: Record, now_ms: int) -> bool:
-        message = restored(record)
+    def _deliver_record(self, level: _DelayLevel, record: Record, now_ms: int) -> bool:
+        message = restore_message(record)
         next_offset, log_offset = record.queue_offset + 1, self._store.written_offset
         if message is None:
             LOG.error(
@@ -502,7 +458,7 @@ class DelayService:
         return True
 
     def _delivered(
-        self, level: _Level, next_offset: int, log_offset: int, code: ResponseCode
+        self, level: _DelayLevel, next_offset: int, log_offset: int, code: ResponseCode
     ) -> None:
         self._unsafe.remove(log_offset)
         if code is ResponseCode.SUCCESS:

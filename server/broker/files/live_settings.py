@@ -109,7 +109,7 @@ class LiveSettings:
         found = load_state_file(self.path, lambda data: parse_properties(data.decode()))
         if found is None:
             return
-        before = self.told()
+        before = self.as_dict()
         try:
             self.change(Value(one.key, one.value, f"line {one.line}") for one in found)
         except SettingsError as error:
@@ -168,7 +168,7 @@ class LiveSettings:
         if value.key.startswith(TLS_PREFIX):
             raise _fixed(value)
         if key is None:
-            raise SettingsError(unknown_key(value, self.told()))
+            raise SettingsError(unknown_key(value, self.as_dict()))
         if value.key in CHANGEABLE:
             setattr(config, key.attribute, convert(value, key))
             return
@@ -189,7 +189,7 @@ class LiveSettings:
         kind = bool if known in ("true", "false") else int if known.isdecimal() else str
         convert(value, Key(value.key, "", kind, False, 0, (1 << 63) - 1, False))
 
-    def told(self) -> dict[str, str]:
+    def as_dict(self) -> dict[str, str]:
         """Return all keys of 4.9.7 and of this project with their values; none is a secret."""
         return dict(sorted({**self._without_meaning, **dict(printed(self._config))}.items()))
 

@@ -12,11 +12,6 @@ from typing import Final, NamedTuple
 
 from remoting.bodies import MessageRequestModeSerializeWrapper
 from remoting.errors import BadBody
-from server.broker.config import BrokerConfig
-from server.broker.delay.schedule import DelayLevels
-from server.broker.filters.bloom import BloomFilter
-from server.broker.filters.table import FilterTable
-from server.broker.topics import BuiltIn
 from server.runtime.jsonfile import load_state_file
 from server.store.config import StoreConfig
 from storefmt.config.fastjson import loads
@@ -41,37 +36,6 @@ class StoredTables(NamedTuple):
     filters: bytes | None = None
     """The text of consumerFilter.json."""
     request_modes: MessageRequestModeSerializeWrapper | None = None
-
-
-def filter_table(config: BrokerConfig, stored: StoredTables, *, now_ms: int) -> FilterTable:
-    """Return the table of registered filters, filled from consumerFilter.json.
-
-    Raises:
-        ConfigDamaged: consumerFilter.json cannot be read.
-    """
-    table = FilterTable(
-        BloomFilter(config.max_error_rate_of_bloom_filter, config.expect_consumer_num_use_filter),
-        keep_ms=config.filter_data_clean_time_span_ms,
-        strict=config.strict_filters,
-    )
-    if stored.filters is not None:
-        table.load(stored.filters, now_ms=now_ms)
-    return table
-
-
-def built_in(config: BrokerConfig, levels: DelayLevels) -> BuiltIn:
-    """Return the settings of the topics that every broker has."""
-    return BuiltIn(
-        broker_name=config.broker_name,
-        cluster_name=config.broker_cluster_name,
-        queue_count=config.default_topic_queue_nums,
-        auto_create=config.auto_create_topic_enable,
-        broker_topic=config.broker_topic_enable,
-        cluster_topic=config.cluster_topic_enable,
-        trace_topic=config.msg_trace_topic_name if config.trace_topic_enable else None,
-        schedule_queue_count=max(18, levels.highest),
-        has_light=config.store.enable_lmq,
-    )
 
 
 _LOSSES: Final = {
@@ -114,7 +78,7 @@ def load_state(paths: StorePaths, config: StoreConfig) -> StoredTables:
     )
 
 
-def absent(stored: StoredTables) -> Iterator[str]:
+def missing_files(stored: StoredTables) -> Iterator[str]:
     """Yield the name of each missing file, by which ``StateFiles`` knows it."""
     tables = stored.topics, stored.groups, stored.offsets, stored.delay_offsets, stored.filters
     for name, table in zip((*_LOSSES, "consumerFilter"), tables, strict=True):
@@ -122,9 +86,9 @@ def absent(stored: StoredTables) -> Iterator[str]:
             yield name
 
 
-def losses(paths: StorePaths, stored: StoredTables, config: StoreConfig) -> Iterator[str]:
+def loss_warnings(paths: StorePaths, stored: StoredTables, config: StoreConfig) -> Iterator[str]:
     """Yield a warning for each file that is missing with its ``.bak`` in a store in use."""
-    for name in absent(stored):
+    for name in missing_files(stored):
         if name in _LOSSES:
             own = offset_files(config)[0] if name == "consumerOffset" else f"{name}.json"
             path = paths.config_file(own)

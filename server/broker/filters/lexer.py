@@ -1,13 +1,13 @@
-"""Split an SQL92 filter into words, one at a time, as the scanner of the real broker does.
+"""Split an SQL92 filter into tokens, one at a time, as the scanner of the real broker does.
 
     price BETWEEN 1 AND 5.5 -- text      NAME BETWEEN INTEGER AND FLOAT
                                          (a comment needs the end of its line)
 
-Rule: the longest match wins, and keywords may be upper or lower case. Only the words that the
+Rule: the longest match wins, and keywords may be upper or lower case. Only the tokens that the
 parser asks for are scanned, so an unknown character behind the last one is not an error. There
 are no hexadecimal or octal numbers: ``0x1F`` is 0 and a name, ``010`` is 0 and 10.
 
-Source: filter/parser/SelectorParser.jj (4.9.7), without the words that 5.x adds.
+Source: filter/parser/SelectorParser.jj (4.9.7), without the keywords that 5.x adds.
 """
 
 import re
@@ -25,8 +25,8 @@ class TooLong(BadExpression):
     """An expression that the real broker would accept, but that exceeds limits of this one."""
 
 
-class Kind(StrEnum):
-    """The kind of a word; the value is how Java prints it in an error."""
+class TokenKind(StrEnum):
+    """The kind of a token; the value is how Java prints it in an error."""
 
     NOT = '"NOT"'
     AND = '"AND"'
@@ -57,10 +57,10 @@ class Kind(StrEnum):
     END = "<EOF>"
 
 
-class Word(NamedTuple):
-    """One word and the index of its first character."""
+class Token(NamedTuple):
+    """One token and the index of its first character."""
 
-    kind: Kind
+    kind: TokenKind
     text: str
     pos: int
 
@@ -71,7 +71,7 @@ _SKIPPED: Final = re.compile(
     r"(?:[ \t\n\r\f]+|--[^\n\r]*(?:\r\n|\n|\r)|/\*[^*]*\*(?:\*|[^*/][^*]*\*)*/)+"
 )
 # Floats come first: where both a float and an integer match, the float is longer.
-_WORD: Final = re.compile(
+_TOKEN: Final = re.compile(
     r"""
     (?P<FLOAT>[0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)
   | (?P<INTEGER>0|[1-9][0-9]*[lL]?)
@@ -93,7 +93,7 @@ _PARSER: Final = "org.apache.rocketmq.filter.parser"
 
 
 class Lexer:
-    """The words of one expression.
+    """The tokens of one expression.
 
     Args:
         text: the expression.
@@ -104,30 +104,30 @@ class Lexer:
         self._text = text
         self._words = _RESERVED_STRICT if strict else _RESERVED
         self._pos = 0
-        self._next: Word | None = None
+        self._next: Token | None = None
 
-    def peek(self) -> Word:
-        """Return the next word without consuming it.
+    def peek(self) -> Token:
+        """Return the next token without consuming it.
 
         Raises:
-            BadExpression: the next characters begin no word.
+            BadExpression: the next characters begin no token.
         """
         if self._next is None:
             self._next = self._cut()
         return self._next
 
-    def take(self) -> Word:
-        """Return and consume the next word; raises the same errors as ``peek``."""
-        word = self.peek()
+    def take(self) -> Token:
+        """Return and consume the next token; raises the same errors as ``peek``."""
+        token = self.peek()
         self._next = None
-        return word
+        return token
 
     def rest(self) -> str:
-        """Return the text from the next word on."""
+        """Return the text from the next token on."""
         return self._text[self.peek().pos :]
 
-    def expect(self, kind: Kind) -> Word:
-        """Return and consume the next word, which must be of this kind.
+    def expect(self, kind: TokenKind) -> Token:
+        """Return and consume the next token, which must be of this kind.
 
         Raises:
             BadExpression: it is of another kind.
@@ -136,36 +136,36 @@ class Lexer:
             raise self.unexpected(kind)
         return self.take()
 
-    def unexpected(self, *expected: Kind, at: Word | None = None) -> BadExpression:
-        """Return the error for a word (the next one by default) that is not of a kind expected."""
-        word = self.peek() if at is None else at
-        at_end = word.kind is Kind.END
+    def unexpected(self, *expected: TokenKind, at: Token | None = None) -> BadExpression:
+        """Return the error for a token (the next one by default) that is not of a kind expected."""
+        token = self.peek() if at is None else at
+        at_end = token.kind is TokenKind.END
         # Java reports the end of the text at the position of the last character.
-        line, column = self._place(word.pos - at_end) if word.pos else (1 - at_end, 1 - at_end)
-        found = word.kind.value if at_end else f' {word.kind.value} "{escaped(word.text)} "'
+        line, column = self._place(token.pos - at_end) if token.pos else (1 - at_end, 1 - at_end)
+        found = token.kind.value if at_end else f' {token.kind.value} "{escape(token.text)} "'
         which = "".join(f"{kind.value} ...\n    " for kind in expected)
         return BadExpression(
             f'{_PARSER}.ParseException: Encountered "{found}" at line {line}, column {column}.\n'
             f"Was expecting{' one of' if len(expected) > 1 else ''}:\n    {which}"
         )
 
-    def _cut(self) -> Word:
+    def _cut(self) -> Token:
         skipped = _SKIPPED.match(self._text, self._pos)
         pos = self._pos if skipped is None else skipped.end()
         if pos == len(self._text):
             self._pos = pos
-            return Word(Kind.END, "", pos)
-        found = _WORD.match(self._text, pos)
+            return Token(TokenKind.END, "", pos)
+        found = _TOKEN.match(self._text, pos)
         if found is None:
             raise self._unknown(pos)
         self._pos = found.end()
         text, name = found[0], found.lastgroup or ""
         if name == "NAME" and text.upper() in self._words:
             name = text.upper()
-        return Word(Kind[name], text, pos)
+        return Token(TokenKind[name], text, pos)
 
     def _unknown(self, pos: int) -> BadExpression:
-        """Return the error with Java's text for characters that begin no word."""
+        """Return the error with Java's text for characters that begin no token."""
         text, end = self._text, pos
         if text[pos] == "'" or text.startswith("/*", pos):
             end = len(text)
@@ -179,12 +179,12 @@ class Lexer:
             # Of a character beyond the BMP, Java sees only the first UTF-16 unit.
             first = text[end].encode("utf-16-be", "surrogatepass")[:2]
             unit = int.from_bytes(first, "big")
-            shown = escaped(text[end]) if unit <= _ASCII_MAX else f"\\u{unit:04x}"
+            shown = escape(text[end]) if unit <= _ASCII_MAX else f"\\u{unit:04x}"
             found, after = f'"{shown}" ({unit}), ', text[pos:end]
         line, column = self._place(end)
         return BadExpression(
             f"{_PARSER}.TokenMgrError: Lexical error at line {line}, column {column}.  "
-            f'Encountered: {found}after : "{escaped(after)}"'
+            f'Encountered: {found}after : "{escape(after)}"'
         )
 
     def _place(self, pos: int) -> tuple[int, int]:
@@ -197,7 +197,7 @@ class Lexer:
         return before.count("\n") + 1, column + 1
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Return a text with the escapes that Java's parser uses in errors."""
     shown = []
     for char in text:

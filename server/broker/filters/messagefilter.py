@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from remoting.bodies import SubscriptionData
 from server.broker.filters.bloom import has_all
 from server.broker.filters.sql import OPERANDS_MAX, Expression
-from server.broker.filters.table import Filter, FilterTable
+from server.broker.filters.table import ConsumerFilter, FilterTable
 from server.broker.filters.tags import codes_of_subscription, is_tag_type
 from server.broker.filters.terms import Properties
 from storefmt.formats.consumequeue_ext import ExtUnit
@@ -90,7 +90,7 @@ def carried_filter(expression: Expression) -> MessageFilter:
     )
 
 
-def registered_filter(found: Filter, table: FilterTable) -> MessageFilter:
+def registered_filter(found: ConsumerFilter, table: FilterTable) -> MessageFilter:
     """Return the filter for an expression that a group sent in its heartbeats."""
     if found.expression is None:
         return EVERYTHING
@@ -106,8 +106,8 @@ def registered_filter(found: Filter, table: FilterTable) -> MessageFilter:
     return carried_filter(found.expression)._replace(by_bits=by_bits, size=0)
 
 
-def subscribed(
-    subscription: SubscriptionData, found: Filter | None, table: FilterTable
+def subscription_filter(
+    subscription: SubscriptionData, found: ConsumerFilter | None, table: FilterTable
 ) -> MessageFilter:
     """Return the filter for a subscription of a heartbeat, of any expression type."""
     if is_tag_type(subscription.expression_type):

@@ -20,9 +20,9 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from server.broker.filters import terms
-from server.broker.filters.lexer import BadExpression, Kind, Lexer, TooLong
+from server.broker.filters.lexer import BadExpression, Lexer, TokenKind, TooLong
 from server.broker.filters.terms import Comparison, Properties, Term
-from server.broker.filters.values import INT_MAX, LONG_MAX, Fault, Long, Truth, Value
+from server.broker.filters.values import INT_MAX, LONG_MAX, EvaluationError, Long, Truth, Value
 from storefmt.config.fastjson import java_double
 
 SQL92: Final = "SQL92"
@@ -39,25 +39,29 @@ _FLOAT_MAX: Final = 1.7976931348623157e308
 _FLOAT_MIN: Final = 5e-324
 
 _COMPARISONS: Final = {
-    Kind.GREATER: Comparison.MORE,
-    Kind.GREATER_EQUAL: Comparison.MORE_OR_EQUAL,
-    Kind.LESS: Comparison.LESS,
-    Kind.LESS_EQUAL: Comparison.LESS_OR_EQUAL,
+    TokenKind.GREATER: Comparison.MORE,
+    TokenKind.GREATER_EQUAL: Comparison.MORE_OR_EQUAL,
+    TokenKind.LESS: Comparison.LESS,
+    TokenKind.LESS_EQUAL: Comparison.LESS_OR_EQUAL,
 }
-_PREFIXES: Final = (Kind.PLUS, Kind.MINUS, Kind.NOT)
+_PREFIXES: Final = (TokenKind.PLUS, TokenKind.MINUS, TokenKind.NOT)
 _BEGINNINGS: Final = (
-    Kind.NOT,
-    Kind.TRUE,
-    Kind.FALSE,
-    Kind.NULL,
-    Kind.INTEGER,
-    Kind.FLOAT,
-    Kind.STRING,
-    Kind.NAME,
-    Kind.OPEN,
-    Kind.MINUS,
+    TokenKind.NOT,
+    TokenKind.TRUE,
+    TokenKind.FALSE,
+    TokenKind.NULL,
+    TokenKind.INTEGER,
+    TokenKind.FLOAT,
+    TokenKind.STRING,
+    TokenKind.NAME,
+    TokenKind.OPEN,
+    TokenKind.MINUS,
 )
-_WORDS: Final[dict[Kind, Value]] = {Kind.TRUE: True, Kind.FALSE: False, Kind.NULL: None}
+_WORDS: Final[dict[TokenKind, Value]] = {
+    TokenKind.TRUE: True,
+    TokenKind.FALSE: False,
+    TokenKind.NULL: None,
+}
 
 
 class Expression(NamedTuple):
@@ -74,7 +78,7 @@ class Expression(NamedTuple):
         """Return true, false, or None for unknown.
 
         Raises:
-            Fault: a comparison for which Java throws.
+            EvaluationError: a comparison for which Java throws.
         """
         value = self.term.evaluate(properties)
         return None if value is None else bool(value)
@@ -83,7 +87,7 @@ class Expression(NamedTuple):
         """Tell whether a message with these properties is wanted."""
         try:
             return self.term.evaluate(properties) is True
-        except Fault:
+        except EvaluationError:
             return False
 
 
@@ -117,8 +121,8 @@ def _compiled(text: str, strict: bool) -> Expression | BadExpression:
         lexer = Lexer(text, strict=strict)
         parser = _Parser(lexer, strict=strict)
         term = terms.as_truth(parser.any_of())
-        if strict and lexer.peek().kind is not Kind.END:
-            raise lexer.unexpected(Kind.END)
+        if strict and lexer.peek().kind is not TokenKind.END:
+            raise lexer.unexpected(TokenKind.END)
         return Expression(text, term, lexer.rest(), parser.operand_count)
     except BadExpression as error:
         # Without a traceback, the cached error does not keep the frames of this call alive.
@@ -142,7 +146,7 @@ class _Parser:
                 "which is the limit"
             )
 
-    def _skip(self, kind: Kind) -> bool:
+    def _skip(self, kind: TokenKind) -> bool:
         if self._lexer.peek().kind is not kind:
             return False
         self._lexer.take()
@@ -151,7 +155,7 @@ class _Parser:
     def any_of(self) -> Term:
         """Parse parts joined by OR."""
         parts = [self._all_of()]
-        while self._skip(Kind.OR):
+        while self._skip(TokenKind.OR):
             part = self._all_of()
             # As in Java, both sides are checked before the next part is read.
             parts[0] = terms.as_truth(parts[0])
@@ -160,7 +164,7 @@ class _Parser:
 
     def _all_of(self) -> Term:
         parts = [self._equality()]
-        while self._skip(Kind.AND):
+        while self._skip(TokenKind.AND):
             part = self._equality()
             parts[0] = terms.as_truth(parts[0])
             parts.append(terms.as_truth(part))
@@ -169,13 +173,13 @@ class _Parser:
     def _equality(self) -> Term:
         left = self._comparison()
         while True:
-            if self._skip(Kind.EQUAL):
+            if self._skip(TokenKind.EQUAL):
                 left = terms.equal(left, self._comparison())
-            elif self._skip(Kind.NOT_EQUAL):
+            elif self._skip(TokenKind.NOT_EQUAL):
                 left = terms.negation(terms.equal(left, self._comparison()))
-            elif self._skip(Kind.IS):
-                negate = self._skip(Kind.NOT)
-                self._lexer.expect(Kind.NULL)
+            elif self._skip(TokenKind.IS):
+                negate = self._skip(TokenKind.NOT)
+                self._lexer.expect(TokenKind.NULL)
                 left = terms.is_null(left)
                 left = terms.negation(left) if negate else left
             else:
@@ -189,75 +193,75 @@ class _Parser:
             if comparison is not None:
                 self._lexer.take()
                 left = terms.compared(left, comparison, self._unary())
-            elif kind in (Kind.NOT, Kind.BETWEEN, Kind.IN, Kind.LIKE):
+            elif kind in (TokenKind.NOT, TokenKind.BETWEEN, TokenKind.IN, TokenKind.LIKE):
                 left = self._predicate(left)
             else:
                 return left
 
     def _predicate(self, left: Term) -> Term:
         first = self._lexer.peek()
-        negate = self._skip(Kind.NOT)
-        if self._skip(Kind.BETWEEN):
+        negate = self._skip(TokenKind.NOT)
+        if self._skip(TokenKind.BETWEEN):
             low = self._unary()
-            self._lexer.expect(Kind.AND)
+            self._lexer.expect(TokenKind.AND)
             make = terms.not_between if negate else terms.between
             return make(left, low, self._unary())
-        if self._skip(Kind.IN):
+        if self._skip(TokenKind.IN):
             return terms.member(left, self._texts(), negate=negate)
-        if self._skip(Kind.LIKE):
+        if self._skip(TokenKind.LIKE):
             pattern = self._text()
             self._count(len(pattern))
-            escape = self._text() if self._skip(Kind.ESCAPE) else ""
+            escape = self._text() if self._skip(TokenKind.ESCAPE) else ""
             return terms.like(left, pattern, escape, negate=negate)
-        raise self._lexer.unexpected(Kind.BETWEEN, Kind.IN, *_COMPARISONS, at=first)
+        raise self._lexer.unexpected(TokenKind.BETWEEN, TokenKind.IN, *_COMPARISONS, at=first)
 
     def _texts(self) -> list[str]:
-        self._lexer.expect(Kind.OPEN)
+        self._lexer.expect(TokenKind.OPEN)
         self._count()
         texts = [self._text()]
-        while self._skip(Kind.COMMA):
+        while self._skip(TokenKind.COMMA):
             texts.append(self._text())
-        self._lexer.expect(Kind.CLOSE)
+        self._lexer.expect(TokenKind.CLOSE)
         return texts
 
     def _text(self) -> str:
-        return self._lexer.expect(Kind.STRING).text[1:-1].replace("''", "'")
+        return self._lexer.expect(TokenKind.STRING).text[1:-1].replace("''", "'")
 
     def _unary(self) -> Term:
-        prefixes: list[Kind] = []
+        prefixes: list[TokenKind] = []
         while self._lexer.peek().kind in _PREFIXES:
             prefixes.append(self._lexer.take().kind)
         part = self._primary()
         for prefix in reversed(prefixes):
-            if prefix is Kind.MINUS:
+            if prefix is TokenKind.MINUS:
                 part = terms.negative(part)
-            elif prefix is Kind.NOT:
+            elif prefix is TokenKind.NOT:
                 part = terms.negation(part)
         return part
 
     def _primary(self) -> Term:
         kind = self._lexer.peek().kind
-        if kind is not Kind.OPEN:
+        if kind is not TokenKind.OPEN:
             self._count()
-        if kind is Kind.NAME:
+        if kind is TokenKind.NAME:
             return terms.prop(self._lexer.take().text)
-        if kind is Kind.STRING:
+        if kind is TokenKind.STRING:
             return terms.constant(self._text())
-        if kind is Kind.INTEGER:
+        if kind is TokenKind.INTEGER:
             return terms.constant(_integer(self._lexer.take().text))
-        if kind is Kind.FLOAT:
+        if kind is TokenKind.FLOAT:
             return terms.constant(_float(self._lexer.take().text))
         if kind in _WORDS:
             self._lexer.take()
             return terms.constant(_WORDS[kind])
-        if kind is not Kind.OPEN:
+        if kind is not TokenKind.OPEN:
             raise self._lexer.unexpected(*_BEGINNINGS)
         self._lexer.take()
         self._open_count += 1
         if self._open_count > NESTED_MAX:
             raise BadExpression(f"more than {NESTED_MAX} parentheses are open; nest less")
         part = self.any_of()
-        self._lexer.expect(Kind.CLOSE)
+        self._lexer.expect(TokenKind.CLOSE)
         self._open_count -= 1
         return part
 

@@ -23,6 +23,7 @@ from typing import Final
 
 from remoting.bodies import BloomFilterData, ConsumerFilterData, SubscriptionData
 from remoting.errors import BadBody
+from server.broker.config import BrokerConfig
 from server.broker.filters.bloom import BloomFilter
 from server.broker.filters.lexer import BadExpression, TooLong
 from server.broker.filters.sql import SQL92, Expression, compile_sql
@@ -43,7 +44,7 @@ _TOPICS_EXPECTED = 384
 A map that Java reads from a file has no expected number."""
 
 
-def compiled(text: str | None, kind: str | None, *, strict: bool) -> Expression:
+def compile_filter(text: str | None, kind: str | None, *, strict: bool) -> Expression:
     """Return the compiled expression of a subscription that is not of type TAG.
 
     Args:
@@ -62,7 +63,7 @@ def compiled(text: str | None, kind: str | None, *, strict: bool) -> Expression:
 
 
 @dataclass(slots=True)
-class Filter:
+class ConsumerFilter:
     """One group's expression on one topic."""
 
     data: ConsumerFilterData
@@ -86,35 +87,28 @@ class FilterTable:
     """Every SQL92 filter of one broker.
 
     Args:
-        bloom: gives each group its bits.
-        keep_ms: how long a dead filter is kept.
-        strict: refuse expressions of which the real broker ignores a part, and allow LIKE.
+        config: the settings of filters.
         operands_max: the most operands of all filters together.
     """
 
-    def __init__(
-        self,
-        bloom: BloomFilter,
-        *,
-        keep_ms: int,
-        strict: bool,
-        operands_max: int = OPERANDS_IN_ALL_MAX,
-    ) -> None:
-        self.bloom = bloom
-        self.strict = strict
+    def __init__(self, config: BrokerConfig, *, operands_max: int = OPERANDS_IN_ALL_MAX) -> None:
+        self.bloom = BloomFilter(
+            config.max_error_rate_of_bloom_filter, config.expect_consumer_num_use_filter
+        )
+        """Gives each group its bits."""
+        self._config = config
         self.change_count = 0
         """Increases with every change."""
-        self.keep_ms = keep_ms
-        self._topics: dict[str, dict[str, Filter]] = {}
+        self._topics: dict[str, dict[str, ConsumerFilter]] = {}
         self._topics_expected = _TOPICS_EXPECTED
         self._operands_max = operands_max
         self._operand_count = 0
 
-    def get(self, topic: str, group: str) -> Filter | None:
+    def get(self, topic: str, group: str) -> ConsumerFilter | None:
         """Return a group's filter on a topic, or None."""
         return self._topics.get(topic, {}).get(group)
 
-    def on_topic(self, topic: str) -> Collection[Filter]:
+    def on_topic(self, topic: str) -> Collection[ConsumerFilter]:
         """Return every filter on a topic."""
         return self._topics.get(topic, {}).values()
 
@@ -138,7 +132,7 @@ class FilterTable:
             if found is not None and not found.is_dead:
                 self._die(found, now_ms)
 
-    def _die(self, found: Filter, now_ms: int) -> None:
+    def _die(self, found: ConsumerFilter, now_ms: int) -> None:
         found.data.dead_time = now_ms
         self.change_count += 1
 
@@ -164,12 +158,12 @@ class FilterTable:
                 known.data.dead_time = 0
             return
         try:
-            expression = compiled(text, kind, strict=self.strict)
+            expression = compile_filter(text, kind, strict=self._config.strict_filters)
         except BadExpression as error:
             LOG.warning("group %s, topic %s: filter %r refused: %s", group, topic, text, error)
             self._remove(groups, group)
             return
-        found = Filter(
+        found = ConsumerFilter(
             ConsumerFilterData(
                 consumer_group=group,
                 topic=topic,
@@ -197,7 +191,7 @@ class FilterTable:
         self._operand_count += found.operand_count
         groups[group] = found
 
-    def _remove(self, groups: dict[str, Filter], group: str) -> None:
+    def _remove(self, groups: dict[str, ConsumerFilter], group: str) -> None:
         found = groups.pop(group, None)
         if found is not None:
             self._operand_count -= found.operand_count
@@ -225,9 +219,10 @@ class FilterTable:
         return dumps({"filterDataByTopic": table}, pretty=True)
 
     def _forget_dead(self, now_ms: int) -> None:
+        keep_ms = self._config.filter_data_clean_time_span_ms
         for topic, groups in list(self._topics.items()):
             for group, found in list(groups.items()):
-                if found.is_dead and now_ms - found.data.dead_time >= self.keep_ms:
+                if found.is_dead and now_ms - found.data.dead_time >= keep_ms:
                     self._remove(groups, group)
             if not groups:
                 del self._topics[topic]
@@ -238,7 +233,7 @@ class FilterTable:
         Raises:
             ConfigDamaged: the text is not the content of such a file.
         """
-        topics: dict[str, dict[str, Filter]] = {}
+        topics: dict[str, dict[str, ConsumerFilter]] = {}
         for topic, content in table_of(as_object(loads(text), "the file"), "filterDataByTopic"):
             groups = topics[str(topic)] = {}
             for group, value in table_of(as_object(content, str(topic)), "groupFilterData"):
@@ -256,12 +251,14 @@ class FilterTable:
             found.operand_count for groups in topics.values() for found in groups.values()
         )
 
-    def _loaded(self, data: ConsumerFilterData, now_ms: int) -> Filter | None:
+    def _loaded(self, data: ConsumerFilterData, now_ms: int) -> ConsumerFilter | None:
         bits = data.bloom_filter_data
         if bits is None or not self.bloom.fits(bits.bit_pos, bits.bit_num):
             return None
         try:
-            expression = compiled(data.expression, data.expression_type, strict=self.strict)
+            expression = compile_filter(
+                data.expression, data.expression_type, strict=self._config.strict_filters
+            )
         except TooLong:
             raise
         except BadExpression as error:
@@ -269,4 +266,4 @@ class FilterTable:
             expression = None
         if data.dead_time == 0:
             data.dead_time = max(data.born_time, now_ms - _SILENCE_MS)
-        return Filter(data, expression, list(bits.bit_pos or ()))
+        return ConsumerFilter(data, expression, list(bits.bit_pos or ()))

@@ -26,13 +26,13 @@ from typing import Final, NamedTuple
 
 from server.broker.filters.lexer import BadExpression
 from server.broker.filters.values import (
-    Fault,
+    EvaluationError,
     Long,
     Truth,
     Value,
     compare,
-    negated,
-    order,
+    compare_floats,
+    negate_number,
     read_float,
     read_int,
     read_long,
@@ -162,7 +162,7 @@ def negative(part: Term) -> Term:
     inner = part.evaluate
     return _term(
         Form.NUMBER,
-        lambda properties: negated(inner(properties)),
+        lambda properties: negate_number(inner(properties)),
         lambda: f"(- {part.show()})",
         part,
     )
@@ -203,39 +203,29 @@ def negation(part: Term) -> Term:
 
 def every(parts: Sequence[Term]) -> Term:
     """Return the parts joined by AND; raises the same errors as ``as_truth``."""
-    inner = [as_truth(part).evaluate for part in parts]
-
-    def evaluate(properties: Properties) -> Truth:
-        result: Truth = True
-        for one in inner:
-            value = one(properties)
-            if value is None:
-                result = None
-            elif not value:
-                return False
-        return result
-
-    return _joined(parts, evaluate, "&&")
+    return _joined(parts, "&&", decisive=False)
 
 
 def some(parts: Sequence[Term]) -> Term:
     """Return the parts joined by OR; raises the same errors as ``as_truth``."""
+    return _joined(parts, "||", decisive=True)
+
+
+def _joined(parts: Sequence[Term], symbol: str, *, decisive: bool) -> Term:
+    """Return the parts joined by AND or OR, which one part with the decisive value decides."""
     inner = [as_truth(part).evaluate for part in parts]
+    otherwise = not decisive
 
     def evaluate(properties: Properties) -> Truth:
-        result: Truth = False
+        result: Truth = otherwise
         for one in inner:
             value = one(properties)
+            if value is decisive:
+                return decisive
             if value is None:
                 result = None
-            elif value:
-                return True
         return result
 
-    return _joined(parts, evaluate, "||")
-
-
-def _joined(parts: Sequence[Term], evaluate: Evaluate, symbol: str) -> Term:
     def show() -> str:
         text = "(" * (len(parts) - 1) + parts[0].show()
         return text + "".join(f" {symbol} {part.show()})" for part in parts[1:])
@@ -322,7 +312,7 @@ def _compared(first: Evaluate, holds: Callable[[int], bool], second: Evaluate) -
         if other is None:
             return None
         if isinstance(one, str) and isinstance(other, str):
-            return holds(order(read_float(one), read_float(other)))
+            return holds(compare_floats(read_float(one), read_float(other)))
         return holds(compare(one, other))
 
     return evaluate
@@ -335,7 +325,7 @@ def _compared_with(name: str, holds: Callable[[int], bool], number: Value) -> Ev
 
         def as_float(properties: Properties) -> Truth:
             text = properties.get(name)
-            return None if text is None else holds(order(read_float(text), value))
+            return None if text is None else holds(compare_floats(read_float(text), value))
 
         return as_float
     limit = int(number or 0)
@@ -369,7 +359,7 @@ def _check_limits(low: Value, high: Value) -> None:
         raise refused("Illegal values of between, values can not be null!")
     try:
         ordered = compare(high, low) >= 0
-    except Fault as fault:
+    except EvaluationError as fault:
         raise refused(str(fault)) from None
     if not ordered:
         raise refused(
@@ -438,7 +428,7 @@ def like(part: Term, pattern: str, escape: str, *, negate: bool) -> Term:
         if text is None:
             return None
         if len(text) > LIKE_TEXT_SIZE_MAX:
-            raise Fault(f"LIKE looks at {LIKE_TEXT_SIZE_MAX} characters at most")
+            raise EvaluationError(f"LIKE looks at {LIKE_TEXT_SIZE_MAX} characters at most")
         return test.matches(text) is not negate
 
     word = "NOT LIKE" if negate else "LIKE"

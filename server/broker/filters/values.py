@@ -8,9 +8,9 @@
     int, Long, float     compared as the wider type of the two
     a truth value        with text: "true" in upper or lower case is true; with a number: not equal
 
-Rule: a value that cannot be parsed or compared raises ``Fault``, which ends the evaluation, and
-the message does not match. Unlike Java, a number of more than 1,024 characters is not parsed,
-because that would take long and has no use.
+Rule: a value that cannot be parsed or compared raises ``EvaluationError``, which ends the
+evaluation, and the message does not match. Unlike Java, a number of more than 1,024 characters is
+not parsed, because that would take long and has no use.
 
 Source: filter/expression/ComparisonExpression.java#__compare, UnaryExpression.java#negate.
 """
@@ -27,7 +27,7 @@ class Long(int):
     """An integer of 64 bits; a plain int stands for one of 32 bits."""
 
 
-class Fault(Exception):
+class EvaluationError(Exception):
     """A value that the real broker cannot parse or compare, so that it throws."""
 
 
@@ -48,12 +48,12 @@ _BLANKS: Final = "".join(map(chr, range(0x21)))
 
 
 def read_int(text: str) -> int:
-    """Return what Integer.valueOf returns; raise Fault if it would throw."""
+    """Return what Integer.valueOf returns; raise EvaluationError if it would throw."""
     return _integer(text, INT_MAX)
 
 
 def read_long(text: str) -> int:
-    """Return what Long.valueOf returns; raise Fault if it would throw."""
+    """Return what Long.valueOf returns; raise EvaluationError if it would throw."""
     return _integer(text, LONG_MAX)
 
 
@@ -70,8 +70,10 @@ def _integer(text: str, high: int) -> int:
     return value
 
 
-def _unreadable(text: str) -> Fault:
-    return Fault(f'java.lang.NumberFormatException: For input string: "{text[:NUMBER_SIZE_MAX]}"')
+def _unreadable(text: str) -> EvaluationError:
+    return EvaluationError(
+        f'java.lang.NumberFormatException: For input string: "{text[:NUMBER_SIZE_MAX]}"'
+    )
 
 
 def _without_zeros(text: str) -> str:
@@ -81,7 +83,7 @@ def _without_zeros(text: str) -> str:
 
 
 def read_float(text: str) -> float:
-    """Return what Double.valueOf returns; raise Fault if it would throw."""
+    """Return what Double.valueOf returns; raise EvaluationError if it would throw."""
     if len(text) > NUMBER_SIZE_MAX:
         raise _unreadable(text)
     text = text.strip(_BLANKS)
@@ -103,7 +105,7 @@ def read_truth(text: str) -> bool:
     return len(text) == len("true") and text.lower() == "true"
 
 
-def negated(value: Value) -> Value:
+def negate_number(value: Value) -> Value:
     """Return the negative of a number, or None for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -113,7 +115,7 @@ def negated(value: Value) -> Value:
     return -value
 
 
-def order(left: float, right: float) -> int:
+def compare_floats(left: float, right: float) -> int:
     """Return the sign as Double.compare does: NaN is the largest, -0.0 is less than 0.0."""
     if left < right:
         return -1
@@ -134,19 +136,21 @@ def compare(left: str | int | float | bool, right: str | int | float | bool) -> 
     As in Java, the result is -1 for values of types that are never equal.
 
     Raises:
-        Fault: Java would throw.
+        EvaluationError: Java would throw.
     """
     if isinstance(left, str):
         return _compare_text(left, right)
     if isinstance(left, bool) or isinstance(right, bool):
         if isinstance(right, str):
             # Java casts the wrong one of the two values, and throws.
-            raise Fault("java.lang.ClassCastException: a truth value is compared with a text")
+            raise EvaluationError(
+                "java.lang.ClassCastException: a truth value is compared with a text"
+            )
         return int(left) - int(right) if type(left) is type(right) else -1
     if isinstance(right, str):
         right = _read_like(left, right)
     if isinstance(left, float) or isinstance(right, float):
-        return order(float(left), float(right))
+        return compare_floats(float(left), float(right))
     return (left > right) - (left < right)
 
 
@@ -157,7 +161,7 @@ def _compare_text(left: str, right: str | int | float | bool) -> int:
         return int(read_truth(left)) - int(right)
     value = _read_like(right, left)
     if isinstance(right, float):
-        return order(float(value), right)
+        return compare_floats(float(value), right)
     return (value > right) - (value < right)
 
 

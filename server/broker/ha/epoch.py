@@ -136,7 +136,7 @@ class EpochFile:
         """Return the epoch of a promotion that is ordered now."""
         return max(self.epoch + 1, self.heard + 1, now_ms)
 
-    def saying(
+    def replace(
         self,
         *,
         epoch: int | None = None,

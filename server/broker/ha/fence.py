@@ -105,7 +105,7 @@ class Fence:
         """Tell whether this is a master and another broker was promoted after it."""
         return self.standing is Standing.FENCED
 
-    def heard(self, epoch: int, source: str) -> None:
+    def hear(self, epoch: int, source: str) -> None:
         """Note an epoch of this broker name; fence this master if it is higher than its own.
 
         Args:
@@ -115,7 +115,7 @@ class Fence:
         if epoch <= self.file.heard:
             return
         try:
-            self.file = self.file.saying(heard=epoch)
+            self.file = self.file.replace(heard=epoch)
         except OSError as error:
             LOG.error("epoch %d is not kept, and is forgotten with this process: %s", epoch, error)
             self.file = dataclasses.replace(self.file, heard=epoch)
@@ -125,14 +125,14 @@ class Fence:
                 self._close(f"{source} told it")
                 self.fenced()
 
-    def asked(self) -> None:
+    def end_asking(self) -> None:
         """Accept messages, after the other brokers were asked, unless this broker is fenced."""
         if self.standing in (Standing.ASKING, Standing.FENCED):
             self.standing = step(self.standing, EpochEvent.ASKED)
         if self.standing is Standing.LEADS:
             self._open()
 
-    def promoted(self, now_ms: int, *, role: str, former_master: str) -> None:
+    def save_promotion(self, now_ms: int, *, role: str, former_master: str) -> None:
         """Save the epoch of a promotion that is ordered now; call ``lead`` afterwards.
 
         Args:
@@ -142,7 +142,7 @@ class Fence:
         Raises:
             OSError: the file cannot be written; nothing has changed.
         """
-        self.file = self.file.saying(
+        self.file = self.file.replace(
             epoch=self.file.next_epoch(now_ms), master_role=role, former_master=former_master
         )
 
@@ -151,14 +151,14 @@ class Fence:
         self.standing = step(self.standing, EpochEvent.PROMOTED)
         self._open()
 
-    def follows(self, epoch: int, role: str) -> bool:
+    def follow(self, epoch: int, role: str) -> bool:
         """Save that this store has the log of a master; return whether its epoch is higher.
 
         Raises:
             OSError: the file cannot be written.
         """
         is_newer = epoch > self.file.epoch
-        self.file = self.file.saying(epoch=max(epoch, self.file.epoch), master_role=role)
+        self.file = self.file.replace(epoch=max(epoch, self.file.epoch), master_role=role)
         return is_newer
 
     def _open(self) -> None:
@@ -196,7 +196,7 @@ class Fence:
         answered = [peer for peer in found if peer is not None]
         self.peers = [peer for peer in answered if peer.is_master]
         for peer in answered:
-            self.heard(peer.epoch, peer.address)
+            self.hear(peer.epoch, peer.address)
         for peer in self.peers:
             await self._tell(peer)
 

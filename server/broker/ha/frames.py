@@ -85,7 +85,7 @@ class Transfers:
         return found
 
 
-def framed(log_offset: int, data: bytes, *, batch_size: int) -> list[bytes]:
+def transfer_frames(log_offset: int, data: bytes, *, batch_size: int) -> list[bytes]:
     """Return headers and bytes, in turn, of the frames for ``data``, which is of one log file.
 
     Args:

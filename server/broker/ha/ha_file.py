@@ -67,7 +67,7 @@ class HaFile:
         except (ValueError, KeyError, AttributeError) as error:
             raise ConfigDamaged(f"{path}: {error}; repair it or delete it") from error
 
-    def saying(
+    def replace(
         self,
         *,
         parts_at: int | None = None,
@@ -121,10 +121,10 @@ def before_start(config: BrokerConfig) -> HaFile:
             )  # fmt: skip
             config.broker_role, config.broker_id = file.promoted, 0
         else:
-            file = file.saying()
+            file = file.replace()
     if (demoted := file.demoted) is not None:
         if config.is_slave:
-            file = file.saying(parts_at=file.parts_at, cut_tail=file.cut_tail)
+            file = file.replace(parts_at=file.parts_at, cut_tail=file.cut_tail)
         else:
             LOG.warning(
                 "this broker was demoted and starts as slave %d; set brokerRole=SLAVE and "
@@ -140,7 +140,7 @@ def before_start(config: BrokerConfig) -> HaFile:
             "this log was cut at %d; what its master does not have of it is in %s, where "
             "`mqadmin store log` reads it", file.parts_at, copy,
         )  # fmt: skip
-        file = file.saying(demoted=file.demoted)
+        file = file.replace(demoted=file.demoted)
     return file
 
 

@@ -17,16 +17,9 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import NamedTuple
 
+from remoting.codes import ResponseCode
+from server.broker.config import BrokerConfig
 from server.broker.ha.frames import BadStream
-
-
-class Outcome(Enum):
-    """How waiting for a slave ended."""
-
-    REPLICATED = auto()
-    NO_SLAVE = auto()
-    """No slave was connected, or all were more than ``haSlaveFallbehindMax`` bytes behind."""
-    TIMED_OUT = auto()
 
 
 class LinkState(Enum):
@@ -37,7 +30,9 @@ class LinkState(Enum):
     SENDING = auto()
 
 
-Done = Callable[[Outcome], None]
+Done = Callable[[ResponseCode], None]
+"""Called with SUCCESS when a slave has the bytes, else with SLAVE_NOT_AVAILABLE (none is connected,
+or all are more than ``haSlaveFallbehindMax`` bytes behind) or FLUSH_SLAVE_TIMEOUT."""
 
 
 class SlaveLink:
@@ -96,7 +91,7 @@ class SlaveLink:
         self.acked_offset = log_offset
 
 
-class _Wait(NamedTuple):
+class _WaitingTurn(NamedTuple):
     begin: int
     log_offset: int
     deadline_ms: int
@@ -107,15 +102,14 @@ class Links:
     """All slaves of one master.
 
     Args:
-        behind_max: bytes that a slave may be behind so that messages still wait for it.
-        timeout_ms: how long a message waits for a slave.
+        config: says how far behind a slave may be so that messages still wait for it
+            (haSlaveFallbehindMax), and how long they wait (slaveTimeout).
     """
 
-    def __init__(self, *, behind_max: int, timeout_ms: int) -> None:
+    def __init__(self, config: BrokerConfig) -> None:
         self.links: list[SlaveLink] = []
-        self.behind_max = behind_max
-        self.timeout_ms = timeout_ms
-        self._waiting: deque[_Wait] = deque()
+        self._config = config
+        self._waiting: deque[_WaitingTurn] = deque()
 
     @property
     def acked_offset(self) -> int:
@@ -137,42 +131,45 @@ class Links:
         return self._waiting[0].begin if self._waiting else log_end
 
     def has_near(self, log_offset: int) -> bool:
-        """Tell whether a connected slave is less than ``behind_max`` bytes before a log offset."""
-        return bool(self.links) and log_offset - self.acked_offset < self.behind_max
+        """Tell whether a connected slave is near enough to a log offset to be waited for."""
+        behind_max = self._config.ha_slave_fallbehind_max
+        return bool(self.links) and log_offset - self.acked_offset < behind_max
 
     def wait(self, log_offset: int, done: Done, *, begin: int, now_ms: int) -> None:
         """Call ``done`` when a slave has all bytes below ``log_offset``, or after the timeout.
 
         Args:
             log_offset: end of the messages that wait; it rises from call to call.
-            done: called with the outcome, perhaps at once.
+            done: called with the code, perhaps at once.
             begin: log offset at which these messages begin.
             now_ms: the timeout counts from here.
         """
         if not self.has_near(log_offset):
-            done(Outcome.NO_SLAVE)
+            done(ResponseCode.SLAVE_NOT_AVAILABLE)
         elif self.confirmed_offset >= log_offset:
-            done(Outcome.REPLICATED)
+            done(ResponseCode.SUCCESS)
         else:
-            self._waiting.append(_Wait(begin, log_offset, now_ms + self.timeout_ms, done))
+            self._waiting.append(
+                _WaitingTurn(begin, log_offset, now_ms + self._config.slave_timeout_ms, done)
+            )
 
     def settle(self) -> int:
         """Answer the waits that a slave has caught up with; return how many."""
         acked, count = self.confirmed_offset, 0
         while self._waiting and self._waiting[0].log_offset <= acked:
-            self._waiting.popleft().done(Outcome.REPLICATED)
+            self._waiting.popleft().done(ResponseCode.SUCCESS)
             count += 1
         return count
 
     def expire(self, now_ms: int) -> int:
-        """Answer the waits whose time is over with TIMED_OUT; return how many."""
+        """Answer the waits whose time is over with FLUSH_SLAVE_TIMEOUT; return how many."""
         count = 0
         while self._waiting and self._waiting[0].deadline_ms <= now_ms:
-            self._waiting.popleft().done(Outcome.TIMED_OUT)
+            self._waiting.popleft().done(ResponseCode.FLUSH_SLAVE_TIMEOUT)
             count += 1
         return count
 
     def close(self) -> None:
-        """Answer every wait with TIMED_OUT, because nothing is sent any more."""
+        """Answer every wait with FLUSH_SLAVE_TIMEOUT, because nothing is sent any more."""
         while self._waiting:
-            self._waiting.popleft().done(Outcome.TIMED_OUT)
+            self._waiting.popleft().done(ResponseCode.FLUSH_SLAVE_TIMEOUT)

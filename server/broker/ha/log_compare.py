@@ -27,7 +27,7 @@ RecordAt = Callable[[int], Awaitable[bytes | None]]
 """Returns the master's record at a log offset, or None if it has none there."""
 
 
-class Parting(Exception):
+class LogsDiverged(Exception):
     """The logs diverge.
 
     Attributes:
@@ -49,13 +49,13 @@ async def compare(raw: RawLog, *, log_min: int, master_min: int, record_at: Reco
         record_at: asks the master for a record.
 
     Raises:
-        Parting: the slave's log is not a prefix of the master's.
+        LogsDiverged: the slave's log is not a prefix of the master's.
         OSError: one of the logs cannot be read.
     """
     end = raw.whole_offset
     if end < master_min:
         text = f"this log ends at {end}, and the master's begins at {master_min}"
-        raise Parting(end, f"{text}: what is between is gone")
+        raise LogsDiverged(end, f"{text}: what is between is gone")
     bases = list(range(log_min - log_min % raw.file_size, end, raw.file_size))
     for base in reversed(bases):
         starts = await record_starts(raw, max(base, log_min), min(base + raw.file_size, end))
@@ -72,12 +72,12 @@ async def compare(raw: RawLog, *, log_min: int, master_min: int, record_at: Reco
     firsts = [max(base, log_min) for base in bases]
     number = await _count_of_same(firsts, same)
     if not number:
-        raise Parting(log_min, _text(log_min, end))
+        raise LogsDiverged(log_min, _text(log_min, end))
     file_end = min(firsts[number - 1] // raw.file_size * raw.file_size + raw.file_size, end)
     starts = await record_starts(raw, firsts[number - 1], file_end)
     count = await _count_of_same(starts, same)
     parting = starts[count] if count < len(starts) else file_end
-    raise Parting(parting, _text(parting, end))
+    raise LogsDiverged(parting, _text(parting, end))
 
 
 def _text(parting: int, end: int) -> str:

@@ -17,11 +17,11 @@ import asyncio
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, cast
 
 from remoting.address import split_address
+from server.broker.config import BrokerConfig
 from server.broker.ha.frames import REPORT, BadStream, Transfer, Transfers
 from server.broker.serving.flusher import Flusher
 from server.runtime.clock import Clock
@@ -92,14 +92,6 @@ class Diverged(Exception):
 
 class NotTaken(Exception):
     """This disk has no space for received bytes or for the next file; they are asked for again."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReceivingSettings:
-    """The settings of a slave, in ms."""
-
-    heartbeat_ms: int
-    housekeeping_ms: int
 
 
 Compare = Callable[[], Awaitable[None]]
@@ -189,7 +181,7 @@ class Receiver:
 
     Args:
         store: the store of the slave.
-        settings: intervals in ms.
+        config: the settings, which may change at any time.
         clock: gives the time of store writes.
         compare: called after each connect, before the first report.
         written: called when messages that were received have become visible in queues.
@@ -199,7 +191,7 @@ class Receiver:
         self,
         store: MessageStore,
         *,
-        settings: ReceivingSettings,
+        config: BrokerConfig,
         clock: Clock,
         compare: Compare,
         written: Callable[[], None],
@@ -214,8 +206,7 @@ class Receiver:
         self.heard_ms = 0
         """When the master sent something last."""
         self._store = store
-        self.settings = settings
-        """Read anew at each use, so that it can be replaced while running."""
+        self._config = config
         self._clock = clock
         self._compare = compare
         self._written = written
@@ -340,11 +331,11 @@ class Receiver:
         loop = asyncio.get_running_loop()
         while True:
             stream.report(self._store.flushed_offset)
-            silence_s = self.settings.housekeeping_ms / 1000
+            silence_s = self._config.ha_housekeeping_interval_ms / 1000
             left_s = stream.heard_s + silence_s - loop.time()
             if left_s <= 0:
                 raise TimeoutError(f"it said nothing for {silence_s:g} s")
-            wait_s = min(left_s, self.settings.heartbeat_ms / 1000)
+            wait_s = min(left_s, self._config.ha_send_heartbeat_interval_ms / 1000)
             await asyncio.wait({stream.ended}, timeout=wait_s)
             if stream.ended.done():
                 stream.ended.result()

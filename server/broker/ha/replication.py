@@ -20,27 +20,19 @@ from collections.abc import Callable
 from typing import Final
 
 from remoting.aio.client import RemotingClient
-from remoting.aio.resources import Resources
-from remoting.aio.server import RemotingServer, ServerConn
+from remoting.aio.server import RemotingServer
 from remoting.codes import ResponseCode
-from remoting.frame import RawFrame
-from server.broker.config import BrokerConfig, BrokerRole, SlaveStart
+from server.broker.config import BrokerRole, SlaveStart
 from server.broker.ha.epoch import EpochFile
 from server.broker.ha.fence import Fence, Peer, peer_of
 from server.broker.ha.ha_file import HaFile
 from server.broker.ha.links import Links
-from server.broker.ha.log_compare import Parting, compare
-from server.broker.ha.receiving import (
-    Diverged,
-    Receiver,
-    ReceivingSettings,
-    SlaveState,
-    tell_epoch,
-)
-from server.broker.ha.sending import SendingSettings, SlaveServer
-from server.broker.ha.slave_synchronize import MasterCalls, MasterRange, SlaveSync, keys_below
+from server.broker.ha.log_compare import LogsDiverged, compare
+from server.broker.ha.receiving import Diverged, Receiver, SlaveState, tell_epoch
+from server.broker.ha.sending import SlaveServer
+from server.broker.ha.slave_synchronize import MasterCalls, MasterRange, SlaveSync, keys_of_home
 from server.broker.ha.sync_master_wait import hold
-from server.broker.ports import open_fast_port
+from server.broker.ports import open_fast_port, server_of
 from server.broker.serving.group_commit import Ack
 from server.broker.state import Broker, Ha
 from server.runtime.access.admin_gate import address_list
@@ -49,7 +41,6 @@ from server.runtime.request import RequestRefused
 from server.runtime.service import Services
 from storefmt.errors import StoreError
 
-OnFrame = Callable[[ServerConn, RawFrame], None]
 LOG = logging.getLogger(__name__)
 
 SYNC_MS: Final = 10_000
@@ -62,6 +53,8 @@ class Replication(Ha):
 
     Args:
         broker: the broker whose role this is.
+        main: the server of the main port, whose handler and limits the fast port has, too.
+        any_port: use any free port for slaves if the configured one is not available.
         client: connections to the master, other brokers and name servers.
         file: the content of ``ha.json``.
         epochs: the content of ``epoch.json``.
@@ -75,15 +68,15 @@ class Replication(Ha):
         self,
         broker: Broker,
         *,
+        main: RemotingServer,
+        any_port: bool,
         client: RemotingClient,
         file: HaFile,
         epochs: EpochFile,
-        restart: Callable[[], None] | None = None,
+        restart: Callable[[], None] | None,
     ) -> None:
         config = broker.config
-        self.links = Links(
-            behind_max=config.ha_slave_fallbehind_max, timeout_ms=config.slave_timeout_ms
-        )
+        self.links = Links(config)
         self.receiver: Receiver | None = None
         self.sync = SlaveSync(
             topics=broker.topics,
@@ -99,41 +92,31 @@ class Replication(Ha):
         self._restart = restart
         self._server: SlaveServer | None = None
         self._fast: RemotingServer | None = None
-        self._on_frame: OnFrame = lambda conn, raw: conn.close()
-        self._any_port = False
+        self._main = main
+        self._any_port = any_port
         self._keys = self._read_keys()
-        self._resources: Resources | None = None
         broker.store.is_copy = config.is_slave
         self.fence = Fence(broker, client=client, file=epochs, keys=self._keys)
         self._letting_go: asyncio.Task[None] | None = None
         broker.ha = self
         broker.turn.written.add(self._notify)
-        broker.changed_settings.add(self._settings_changed)
         broker.store.raw.topic_remade.add(self._topic_remade)
 
     def _read_keys(self) -> tuple[str, str] | None:
         try:
-            return keys_below(self._broker.config.rocketmq_home)
+            return keys_of_home(self._broker.config.rocketmq_home)
         except OSError as error:
             if self._broker.config.is_slave:
                 raise
             LOG.warning("other brokers are asked for their epochs without keys: %s", error)
             return None
 
-    async def start(
-        self, on_frame: OnFrame, *, any_port: bool, resources: Resources | None = None
-    ) -> None:
+    async def start(self) -> None:
         """Listen for slaves, or follow the master.
-
-        Args:
-            on_frame: handles the requests that come on the fast port.
-            any_port: use any free port if the configured one is not available.
-            resources: limits that the fast port shares with the main port.
 
         Raises:
             OSError: the port cannot be opened.
         """
-        self._on_frame, self._any_port, self._resources = on_frame, any_port, resources
         if self._broker.config.is_slave:
             self._follow()
         else:
@@ -148,12 +131,14 @@ class Replication(Ha):
         broker, config = self._broker, self._broker.config
         if not self.fence.is_fenced:
             await self._serve_slaves()
-        self._fast = self._fast or await open_fast_port(
-            config,
-            on_frame=self._on_frame,
-            on_close=broker.connection_closed,
-            resources=self._resources,
-        )
+        if self._fast is None:
+            server = server_of(
+                config,
+                on_frame=self._main.on_frame,
+                on_close=broker.connection_closed,
+                resources=self._main.resources,
+            )
+            self._fast = await open_fast_port(server, config)
         if config.broker_role is BrokerRole.SYNC_MASTER:
             broker.turn.hold = self._hold
 
@@ -162,12 +147,11 @@ class Replication(Ha):
         server = SlaveServer(
             broker.store,
             self.links,
-            settings=_sending(config),
+            config=config,
             clock=broker.clock,
             may_connect=self._may_connect,
-            refused_hint="slaveAddresses",
-            heard_epoch=lambda epoch, slave: self.fence.heard(epoch, f"slave {slave}"),
-            places=None if self._resources is None else self._resources.places,
+            heard_epoch=lambda epoch, slave: self.fence.hear(epoch, f"slave {slave}"),
+            places=self._main.resources.places,
         )
         port = config.ha_listen_port or config.listen_port + 1
         try:
@@ -182,7 +166,7 @@ class Replication(Ha):
         if self._server is not None:
             self._server.notify()
 
-    def let_go(self) -> None:
+    def disconnect_slaves(self) -> None:
         """Disconnect all slaves and close the HA port, so that they follow the new master."""
         server, self._server = self._server, None
         if server is not None:
@@ -200,7 +184,7 @@ class Replication(Ha):
         broker, config = self._broker, self._broker.config
         self.receiver = Receiver(
             broker.store,
-            settings=_receiving(config),
+            config=config,
             clock=broker.clock,
             compare=self._compare,
             written=self._written,
@@ -208,15 +192,6 @@ class Replication(Ha):
         self.receiver.start()
         if config.ha_master_address:
             self.receiver.set_master(config.ha_master_address)
-
-    def _settings_changed(self) -> None:
-        config = self._broker.config
-        self.links.behind_max = config.ha_slave_fallbehind_max
-        self.links.timeout_ms = config.slave_timeout_ms
-        if self._server is not None:
-            self._server.settings = _sending(config)
-        if self.receiver is not None:
-            self.receiver.settings = _receiving(config)
 
     async def stop_following(self) -> None:
         """Receive no more from the master, and cut the log after its last whole record."""
@@ -236,7 +211,7 @@ class Replication(Ha):
 
     # Following a master.
 
-    def told(self, master_addr: str | None, ha_addr: str | None) -> None:
+    def set_master_addresses(self, master_addr: str | None, ha_addr: str | None) -> None:
         """Use the addresses of the master that a name server returned."""
         if self.receiver is None or not self._broker.config.is_slave:
             return
@@ -272,7 +247,7 @@ class Replication(Ha):
         # Copy the tables now: this slave may be promoted before the first round is due.
         await self.round(self._broker.clock.now_ms())
         await self._compare_logs(self.master, found)
-        if peer is not None and self.fence.follows(peer.epoch, peer.role):
+        if peer is not None and self.fence.follow(peer.epoch, peer.role):
             # This broker may have changed its tables when it was the old master: the tables of
             # the new master replace them even if they are older.
             self.sync.takes_all = True
@@ -285,7 +260,7 @@ class Replication(Ha):
             OSError: the master was replaced, or it accepts no messages itself.
         """
         own = self.fence.file.epoch
-        self.fence.heard(master.epoch, f"master {master.address}")
+        self.fence.hear(master.epoch, f"master {master.address}")
         if master.epoch < own:
             await tell_epoch(master.ha_address, own)
             raise OSError(
@@ -311,21 +286,21 @@ class Replication(Ha):
                 master_min=found.log_min,
                 record_at=master.record_at,
             )
-        except Parting as parting:
-            file = self._file = self._file.saying(
-                parts_at=parting.log_offset,
+        except LogsDiverged as diverged:
+            file = self._file = self._file.replace(
+                parts_at=diverged.log_offset,
                 demoted=self._file.demoted,
                 cut_tail=self._file.cut_tail,
             )
             if file.cut_tail and self._restart is not None:
-                LOG.warning("%s; it starts anew to copy them out and cut them", parting)
+                LOG.warning("%s; it starts anew to copy them out and cut them", diverged)
                 self._restart()
             raise Diverged(
-                f"{parting}; look at both with `mqadmin store diff`, then let `mqadmin broker "
+                f"{diverged}; look at both with `mqadmin store diff`, then let `mqadmin broker "
                 "demote --cut-tail` copy them out and cut them, or promote this one"
-            ) from parting
+            ) from diverged
         if self._file.parts_at is not None or self._file.cut_tail:
-            self._file = self._file.saying(demoted=self._file.demoted)
+            self._file = self._file.replace(demoted=self._file.demoted)
 
     def _begin_at(self, log_offset: int) -> None:
         """Start this empty log at the first log offset of the master's."""
@@ -442,12 +417,12 @@ class Replication(Ha):
         # Save the epoch first: without it this master could not fence the old one.
         former = self.master.address if self.master is not None else ""
         now_ms = self._broker.clock.now_ms()
-        self.fence.promoted(now_ms, role=role.name, former_master=former)
+        self.fence.save_promotion(now_ms, role=role.name, former_master=former)
         await self.stop_following()
         self.receiver = None
         config.broker_role, config.broker_id = role, 0
         await self._lead()
-        self._file = self._file.saying(promoted=role)
+        self._file = self._file.replace(promoted=role)
         self.fence.lead()
         self._broker.delay.look_again()
         self._broker.pops.revive.look_again()
@@ -491,7 +466,7 @@ class Replication(Ha):
         if self._letting_go is not None:
             await self._letting_go
         now_ms = self._broker.clock.now_ms()
-        self.fence.promoted(now_ms, role=config.broker_role.name, former_master="")
+        self.fence.save_promotion(now_ms, role=config.broker_role.name, former_master="")
         await self._serve_slaves()
         self.fence.lead()
         await self._tell_name_servers()
@@ -523,34 +498,14 @@ class Replication(Ha):
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, f"not demoted: {text}")
         if not config.is_slave:
             # A later promotion of this broker gives it its present role again.
-            self.fence.follows(self.fence.file.epoch, config.broker_role.name)
-        self._file = file.saying(parts_at=file.parts_at, demoted=broker_id, cut_tail=cut_tail)
+            self.fence.follow(self.fence.file.epoch, config.broker_role.name)
+        self._file = file.replace(parts_at=file.parts_at, demoted=broker_id, cut_tail=cut_tail)
         text = f"was demoted to slave {broker_id}" + ", its tail is to be cut" * cut_tail
         LOG.warning("this broker %s", text)
         if self._restart is None:
             return f"{text}; restart it"
         self._restart()
         return f"{text}, and starts anew; set brokerRole=SLAVE and brokerId={broker_id} in its file"
-
-    def answer_demotion(self, broker_id: int, cut_tail: bool, force: bool) -> tuple[int, str]:
-        """Return code and remark of the answer to an order to demote."""
-        try:
-            return ResponseCode.SUCCESS, self.demote(broker_id, cut_tail=cut_tail, force=force)
-        except RequestRefused as refused:
-            return refused.code, refused.remark
-        except OSError as error:
-            LOG.exception("demotion")
-            return ResponseCode.SYSTEM_ERROR, f"not demoted: {error}"
-
-    async def answer_promotion(self, role: BrokerRole | None, force: bool) -> tuple[int, str]:
-        """Return code and remark of the answer to an order to promote."""
-        try:
-            return ResponseCode.SUCCESS, await self.promote(role, force=force)
-        except RequestRefused as refused:
-            return refused.code, refused.remark
-        except OSError as error:
-            LOG.exception("promotion")
-            return ResponseCode.SYSTEM_ERROR, f"promoted in part: {error}; see the broker's log"
 
     def numbers(self) -> dict[str, str]:
         """Return the entries of the runtime information that are about replication."""
@@ -579,18 +534,3 @@ class Replication(Ha):
                 "haProblem": receiver.problem,
             }
         return found
-
-
-def _sending(config: BrokerConfig) -> SendingSettings:
-    return SendingSettings(
-        batch_size=config.ha_transfer_batch_size,
-        heartbeat_ms=config.ha_send_heartbeat_interval_ms,
-        housekeeping_ms=config.ha_housekeeping_interval_ms,
-    )
-
-
-def _receiving(config: BrokerConfig) -> ReceivingSettings:
-    return ReceivingSettings(
-        heartbeat_ms=config.ha_send_heartbeat_interval_ms,
-        housekeeping_ms=config.ha_housekeeping_interval_ms,
-    )

@@ -17,12 +17,12 @@ import logging
 import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Final, cast
 
 from remoting.aio.listener import Listener
 from remoting.aio.resources import Places
-from server.broker.ha.frames import BadStream, Reports, framed
+from server.broker.config import BrokerConfig
+from server.broker.ha.frames import BadStream, Reports, transfer_frames
 from server.broker.ha.links import Links, LinkState, SlaveLink
 from server.runtime.access.hostaddress import join_address
 from server.runtime.clock import Clock
@@ -38,15 +38,6 @@ COLD_TRIES_MAX: Final = 3
 DRAIN_S: Final = 0.05
 SLAVES_MAX: Final = 32
 BACKLOG: Final = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SendingSettings:
-    """The settings of a master; times in ms, sizes in bytes."""
-
-    batch_size: int
-    heartbeat_ms: int
-    housekeeping_ms: int
 
 
 class _Slave(asyncio.Protocol):
@@ -114,10 +105,9 @@ class SlaveServer:
     Args:
         store: the store of the master.
         links: what each slave has reported.
-        settings: sizes in bytes, intervals in ms.
+        config: the settings, which may change at any time.
         clock: gives the time of reports.
         may_connect: tells whether an address is allowed; it gets the peer's ip and the local ip.
-        refused_hint: name of the setting that allows addresses, for the log.
         heard_epoch: called with an epoch that a slave sent, and the slave's address.
         places: counts connections against the process's limit.
     """
@@ -127,21 +117,18 @@ class SlaveServer:
         store: MessageStore,
         links: Links,
         *,
-        settings: SendingSettings,
+        config: BrokerConfig,
         clock: Clock,
         may_connect: Callable[[str, str], bool],
-        refused_hint: str,
-        heard_epoch: Callable[[int, str], None] = lambda epoch, address: None,
-        places: Places | None = None,
+        heard_epoch: Callable[[int, str], None],
+        places: Places,
     ) -> None:
-        self._places = places or Places()
+        self._places = places
         self._store = store
         self._links = links
-        self.settings = settings
-        """Read anew at each use, so that it can be replaced while running."""
+        self._config = config
         self._clock = clock
         self._may_connect = may_connect
-        self._refused_hint = refused_hint
         self._heard_epoch = heard_epoch
         self._listener = Listener(self._accept, backlog=BACKLOG)
         self._slaves: set[_Slave] = set()
@@ -183,15 +170,15 @@ class SlaveServer:
         self._disk.shutdown()
 
     def _accept(self, sock: socket.socket, peer: tuple[str, int]) -> None:
-        if not self._is_let_in(peer[0], sock.getsockname()[0]):
-            sock.close()
-            return
-        if len(self._tasks) >= SLAVES_MAX:
-            LOG.warning("%s is not let in as a slave: %d are connected", peer[0], SLAVES_MAX)
-            sock.close()
-            return
-        if not self._places.take():
-            LOG.warning("%s is not let in as a slave: no descriptor is left for it", peer[0])
+        why = ""
+        if not self._may_connect(peer[0], sock.getsockname()[0]):
+            why = "; allow it with slaveAddresses"
+        elif len(self._tasks) >= SLAVES_MAX:
+            why = f": {SLAVES_MAX} are connected"
+        elif not self._places.take():
+            why = ": no descriptor is left for it"
+        if why:
+            LOG.warning("%s is not let in as a slave%s", peer[0], why)
             sock.close()
             return
         address = join_address(*peer)
@@ -223,12 +210,6 @@ class SlaveServer:
                 slave.transport.abort()
             self._links.links.remove(link)
             self._slaves.discard(slave)
-
-    def _is_let_in(self, ip: str, local_ip: str) -> bool:
-        if self._may_connect(ip, local_ip):
-            return True
-        LOG.warning("%s is not let in as a slave; allow it with %s", ip, self._refused_hint)
-        return False
 
     def _reported(self, slave: _Slave, log_offsets: list[int]) -> None:
         """Handle the reports of one read; raises BadStream."""
@@ -270,7 +251,7 @@ class SlaveServer:
             slave.news.clear()
             if slave.failure is not None:
                 raise slave.failure
-            silence_s = self.settings.housekeeping_ms / 1000
+            silence_s = self._config.ha_housekeeping_interval_ms / 1000
             left_s = slave.heard_s + silence_s - loop.time()
             if left_s <= 0:
                 raise BadStream(f"it said nothing for {silence_s:g} s")
@@ -280,7 +261,9 @@ class SlaveServer:
                 continue
             slave.is_idle = True
             try:
-                async with asyncio.timeout(min(left_s, self.settings.heartbeat_ms / 1000)):
+                async with asyncio.timeout(
+                    min(left_s, self._config.ha_send_heartbeat_interval_ms / 1000)
+                ):
                     await slave.news.wait()
             except TimeoutError:
                 if link.state is LinkState.SENDING and not slave.is_full:
@@ -311,7 +294,9 @@ class SlaveServer:
         """Send the next bytes of the log; b"" sends a heartbeat."""
         link = slave.link
         if slave.failure is None and slave.transport is not None:
-            parts = framed(link.sent_offset, data, batch_size=self.settings.batch_size)
+            parts = transfer_frames(
+                link.sent_offset, data, batch_size=self._config.ha_transfer_batch_size
+            )
             link.sent_offset += len(data)
             slave.transport.writelines(parts)
 

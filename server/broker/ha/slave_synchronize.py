@@ -31,7 +31,7 @@ from remoting.errors import BadBody, RemotingError
 from remoting.headers import ViewMessage
 from remoting.toolskeys import TOOLS_FILE, tools_keys
 from server.broker.clients.groups import Groups
-from server.broker.clients.offsets import NO_OFFSET, Offsets
+from server.broker.clients.offsets import NO_OFFSET, Offsets, Place
 from server.broker.delay.schedule import DelayService
 from server.broker.topics import Topics
 from storefmt.config.tables import (
@@ -61,11 +61,8 @@ ANSWERED_KEY: Final = "haAnsweredOffset"
 DELIVERED_KEY: Final = "haDeliveredLogOffset"
 """Key of a log offset: the delay offsets include the deliveries that lie before it."""
 
-Place = tuple[str, str, int]
-"""Topic, group, queue id."""
 
-
-def keys_below(home: Path | None) -> tuple[str, str] | None:
+def keys_of_home(home: Path | None) -> tuple[str, str] | None:
     """Return the access key and the secret key in ``conf/tools.yml``, or None if it has none.
 
     Raises:
@@ -92,7 +89,7 @@ class MasterRange(NamedTuple):
     numbers: dict[str, str]
 
 
-class Told(NamedTuple):
+class MasterProgress(NamedTuple):
     """Consumer and delay offsets of the master, and where its log ended at that time."""
 
     offsets: ConsumerOffsets
@@ -175,7 +172,7 @@ class MasterCalls:
         except BadBody as error:
             raise OSError(f"master {self.address}: request modes: {error}") from error
 
-    async def progress(self) -> Told:
+    async def progress(self) -> MasterProgress:
         """Return consumer offsets, delay offsets and the log's end, asked for in this order."""
         offsets = await self._read(RequestCode.GET_ALL_CONSUMER_OFFSET, ConsumerOffsets.decode)
         delays = await self._read(
@@ -183,10 +180,10 @@ class MasterCalls:
         )
         table = await self.numbers()
         found = self._range(table)
-        told = delays_in(table) or DelayOffsets(delays.offset_table)
+        delay_offsets = delays_in(table) or DelayOffsets(delays.offset_table)
         # The real broker of 4.9 does not know this request, and is not asked.
         modes = await self.request_modes() if ANSWERED_KEY in table else None
-        return Told(offsets, told, found.log_end, found.answered_end, modes)
+        return MasterProgress(offsets, delay_offsets, found.log_end, found.answered_end, modes)
 
     async def numbers(self) -> dict[str, str]:
         """Return the runtime information of the master."""
@@ -266,7 +263,7 @@ class SlaveSync:
         self._delay = delay
         self._on_modes = on_modes
         self._seen: dict[Place, int] = {}
-        self._told: Told | None = None
+        self._progress: MasterProgress | None = None
         self._warned: set[str] = set()
 
     async def round(self, master: MasterCalls) -> list[str]:
@@ -284,10 +281,10 @@ class SlaveSync:
             self._topics.adopt(topics)
         if takes_all or self._may_take("groups", groups.data_version, self._groups.version):
             self._groups.adopt(groups)
-        self._told = await master.progress()
-        if self._told.modes is not None:
-            self._on_modes(self._told.modes)
-        self.master_end, self.answered_end = self._told.log_end, self._told.answered_end
+        self._progress = progress = await master.progress()
+        if progress.modes is not None:
+            self._on_modes(progress.modes)
+        self.master_end, self.answered_end = progress.log_end, progress.answered_end
         return gone
 
     def settle(self, log_end: int) -> None:
@@ -296,16 +293,16 @@ class SlaveSync:
         Args:
             log_end: log offset up to which this log is on the disk.
         """
-        told = self._told
-        if told is None or told.log_end > log_end:
+        progress = self._progress
+        if progress is None or progress.log_end > log_end:
             return
-        self._told = None
-        self._delay.adopt(told.delays)
-        for (topic, group), queues in told.offsets.by_queue().items():
+        self._progress = None
+        self._delay.adopt(progress.delays)
+        for (topic, group), queues in progress.offsets.by_queue().items():
             for queue_id, queue_offset in queues.items():
                 place = topic, group, queue_id
                 known = self._offsets.get(group, topic, queue_id=queue_id)
-                wanted = newest(known, told=queue_offset, seen=self._seen.get(place))
+                wanted = adopted_offset(known, reported=queue_offset, seen=self._seen.get(place))
                 self._seen[place] = queue_offset
                 if wanted != known:
                     self._offsets.commit(group, topic, queue_id=queue_id, queue_offset=wanted)
@@ -326,18 +323,18 @@ class SlaveSync:
         return False
 
 
-def newest(known: int, *, told: int, seen: int | None) -> int:
+def adopted_offset(known: int, *, reported: int, seen: int | None) -> int:
     """Return the queue offset of a group that this slave should have.
 
     Args:
         known: queue offset on this slave; NO_OFFSET for none.
-        told: queue offset that the master reports now.
+        reported: queue offset that the master reports now.
         seen: what the master reported the time before; None for the first time.
     """
-    if told < 0:
+    if reported < 0:
         return known
-    if known == NO_OFFSET or told >= known:
-        return told
+    if known == NO_OFFSET or reported >= known:
+        return reported
     # The master's offset is lower. If it went down since the last report, it was reset on the
     # master and is adopted; otherwise the master is only behind.
-    return told if seen is not None and told < seen else known
+    return reported if seen is not None and reported < seen else known

@@ -9,7 +9,7 @@ Source: broker/processor/AdminBrokerProcessor.java#updateAndCreateAccessConfig,
 #getBrokerClusterAclConfig.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from remoting.bodies import GetBrokerClusterAclConfigResponseBody, PlainAccessConfig
@@ -27,7 +27,6 @@ from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
 from storefmt.config import fastjson
-from storefmt.config.tables import DataVersion
 from storefmt.errors import ConfigDamaged
 
 
@@ -101,8 +100,10 @@ def get_acl_version(broker: Broker, request: Request) -> Command:
     config = broker.config
     with _access(broker, ResponseCode.SYSTEM_ERROR) as access:
         header = GetBrokerAclConfigResponse(
-            version=_json(access.version),
-            all_acl_file_version=_json_of(access.versions),
+            version=fastjson.dumps(access.version.to_json()),
+            all_acl_file_version=fastjson.dumps(
+                {path: version.to_json() for path, version in access.versions.items()}
+            ),
             broker_name=config.broker_name,
             broker_addr=config.broker_addr,
             cluster_name=config.broker_cluster_name,
@@ -134,11 +135,3 @@ def _access(broker: Broker, failed: ResponseCode) -> Iterator[AccessControl]:
 
 def _split(text: str | None) -> list[str] | None:
     return None if text is None else text.split(",")
-
-
-def _json(version: DataVersion) -> str:
-    return fastjson.dumps(version.to_json())
-
-
-def _json_of(versions: Mapping[str, DataVersion]) -> str:
-    return fastjson.dumps({path: version.to_json() for path, version in versions.items()})

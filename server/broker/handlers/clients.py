@@ -38,9 +38,9 @@ from remoting.headers import (
 )
 from server.broker import names
 from server.broker.acl.gate import require_group
-from server.broker.clients.members import Member
+from server.broker.clients.members import GroupMember
 from server.broker.filters.lexer import BadExpression
-from server.broker.filters.table import compiled
+from server.broker.filters.table import compile_filter
 from server.broker.filters.tags import is_tag_type
 from server.broker.state import Broker
 from server.runtime.registry import handles
@@ -99,7 +99,7 @@ def _read(body: bytes, *, strict: bool) -> tuple[HeartbeatData, str | None]:
         for one in expressions:
             # The result is cached, so registering the filter does not compile it again.
             with suppress(BadExpression):
-                compiled(one.sub_string, one.expression_type, strict=strict)
+                compile_filter(one.sub_string, one.expression_type, strict=strict)
     # A refused heartbeat is freed here, in the thread, because that can take longer than a slice.
     return (data, None) if fault is None else (HeartbeatData(), fault)
 
@@ -126,9 +126,9 @@ def _fault(data: HeartbeatData) -> str | None:
     return None
 
 
-def _member(request: Request, client_id: str) -> Member:
+def _member(request: Request, client_id: str) -> GroupMember:
     command = request.command
-    return Member(
+    return GroupMember(
         request.conn,
         client_id,
         command.language,
@@ -207,7 +207,7 @@ def check_client_config(broker: Broker, request: Request) -> Command:
         remark = names.filter_unsupported(kind)
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, remark)
     try:
-        compiled(subscription.sub_string, kind, strict=broker.config.strict_filters)
+        compile_filter(subscription.sub_string, kind, strict=broker.config.strict_filters)
     except BadExpression as error:
         raise RequestRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error)) from error
     return request.command.response()
@@ -267,7 +267,7 @@ def get_all_producers(broker: Broker, request: Request) -> Steps[Command]:
     return request.command.response(body=text)
 
 
-def _producer_table(groups: dict[str, list[Member]]) -> bytes:
+def _producer_table(groups: dict[str, list[GroupMember]]) -> bytes:
     data = {
         group: [
             ProducerInfo(
@@ -284,7 +284,7 @@ def _producer_table(groups: dict[str, list[Member]]) -> bytes:
     return ProducerTableInfo(data=data).encode()
 
 
-def _connection(member: Member) -> Connection:
+def _connection(member: GroupMember) -> Connection:
     return Connection(
         client_id=member.client_id,
         client_addr=member.conn.address,
@@ -293,7 +293,7 @@ def _connection(member: Member) -> Connection:
     )
 
 
-def _language(member: Member) -> LanguageCode:
+def _language(member: GroupMember) -> LanguageCode:
     try:
         return LanguageCode(member.language)
     except ValueError:

@@ -69,9 +69,7 @@ def unlock_queues(broker: Broker, request: Request) -> Steps[Command]:
     """
     body = yield from decoded(UnlockBatchRequestBody.decode, _limited(request))
     for queues in chunks(body.mq_set, QUEUES_PER_SLICE):
-        broker.locks.unlock(
-            body.consumer_group, body.client_id, queues=queues, now_ms=request.now_ms
-        )
+        broker.locks.unlock(body.consumer_group, body.client_id, queues=queues)
         if len(queues) == QUEUES_PER_SLICE:
             yield None
     return request.command.response()

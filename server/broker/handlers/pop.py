@@ -1,25 +1,12 @@
-"""POP of RocketMQ 5: pops, acknowledgements, longer hiding, and what is asked about them.
+"""POP of RocketMQ 5: pops (200050), peeks (200052), notifications (200054), polling info (200055).
 
-Codes 200050 to 200055 and 200151, 400 to 402.
-
-Source: broker/processor/PopMessageProcessor.java, AckMessageProcessor.java,
-ChangeInvisibleTimeProcessor.java, PeekMessageProcessor.java, PollingInfoProcessor.java,
-NotificationProcessor.java, QueryAssignmentProcessor.java (5.4.0).
+Source: broker/processor/PopMessageProcessor.java, PeekMessageProcessor.java,
+PollingInfoProcessor.java, NotificationProcessor.java (5.4.0).
 """
 
-from remoting.bodies import (
-    BatchAckMessageRequestBody,
-    QueryAssignmentRequestBody,
-    QueryAssignmentResponseBody,
-    SetMessageRequestModeRequestBody,
-)
 from remoting.codes import LaterCode, LaterResponseCode, ResponseCode
 from remoting.command import Command
-from remoting.frame import encode_frame
-from remoting.header import Header
 from remoting.headers import (
-    AckMessage,
-    ChangeInvisibleTime,
     Notification,
     PeekMessage,
     PollingInfo,
@@ -29,7 +16,6 @@ from remoting.headers import (
 )
 from server.broker import names
 from server.broker.cold_handler import reads_cold
-from server.broker.files.saves import answer_when_saved
 from server.broker.filters.lexer import BadExpression
 from server.broker.filters.messagefilter import (
     EVERYTHING,
@@ -37,24 +23,20 @@ from server.broker.filters.messagefilter import (
     carried_filter,
     carried_tags,
 )
-from server.broker.filters.table import compiled
+from server.broker.filters.table import compile_filter
 from server.broker.filters.tags import codes_of_expression, is_malformed, is_tag_type
 from server.broker.names import is_readable
-from server.broker.pop.acknowledging import check_queue
 from server.broker.pop.checkpoints import COUNT_MAX
-from server.broker.pop.modes import assignments
+from server.broker.pop.pop_check import check_queue, check_role
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
-from server.runtime.slices import Steps, chunks, decoded, in_slices, large
 from storefmt.names import RETRY_PREFIX
 from storefmt.paths import TOPIC_SIZE_MAX
 
 LATE_MS = 500
 """A pop that is older than its poll time and this is not worth an answer with messages."""
 EXPRESSION_SIZE_MAX = 65_536
-ACKS_PER_SLICE = 64
-"""Acknowledgements that one slice takes, before other requests can run."""
 
 
 @handles(LaterCode.POP_MESSAGE)
@@ -82,9 +64,7 @@ def _check(
 ) -> None:
     """Refuse what may not be consumed, with Java's checks in Java's order."""
     config = broker.config
-    if config.is_slave:
-        text = f"this broker is a slave, the master of {config.broker_name} serves pops"
-        raise RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, text)
+    check_role(config)
     if not is_readable(config.broker_permission):
         text = f"the broker[{config.broker_ip1}] {verb} message is forbidden"
         raise RequestRefused(ResponseCode.NO_PERMISSION, text)
@@ -127,73 +107,10 @@ def _filter(header: PopMessage, strict: bool) -> MessageFilter:
             raise RequestRefused(refused, "parse the consumer's subscription failed")
         return carried_tags(codes_of_expression(text))
     try:
-        return carried_filter(compiled(text, header.exp_type, strict=strict))
+        return carried_filter(compile_filter(text, header.exp_type, strict=strict))
     except BadExpression as error:
         why = f"parse the consumer's subscription failed: {error}"
         raise RequestRefused(refused, why) from None
-
-
-@handles(LaterCode.ACK_MESSAGE)
-def acknowledge(broker: Broker, request: Request) -> None:
-    """Take the acknowledgement of one message."""
-    _check_role(broker)
-    fields = request.command.header(AckMessage)
-    broker.pops.acknowledger.acknowledge(fields, peer=request.conn.address, now_ms=request.now_ms)
-    _when_safe(broker, request)
-
-
-@handles(LaterCode.BATCH_ACK_MESSAGE)
-@in_slices
-def acknowledge_batch(broker: Broker, request: Request) -> Steps[Command | None]:
-    """Take the acknowledgements of many messages."""
-    _check_role(broker)
-    body = request.command.body
-    acks = (yield from decoded(BatchAckMessageRequestBody.decode, body)).acks if body else []
-    if not acks:
-        return request.command.response(ResponseCode.NO_MESSAGE)
-    # Read all before the first is taken, so that a bad one refuses the request as a whole.
-    for part in chunks(acks, ACKS_PER_SLICE):
-        for ack in part:
-            ack.queue_offsets()
-        yield None
-    for part in chunks(acks, ACKS_PER_SLICE):
-        now_ms = broker.clock.now_ms()
-        for ack in part:
-            broker.pops.acknowledger.acknowledge_batch(
-                ack, peer=request.conn.address, now_ms=now_ms
-            )
-        if len(acks) > ACKS_PER_SLICE:
-            yield None
-    _when_safe(broker, request)
-    return None
-
-
-@handles(LaterCode.CHANGE_MESSAGE_INVISIBLETIME)
-def change_invisible_time(broker: Broker, request: Request) -> None:
-    """Hide a popped message for another while."""
-    _check_role(broker)
-    header = broker.pops.acknowledger.change(
-        request.command.header(ChangeInvisibleTime),
-        peer=request.conn.address,
-        now_ms=request.now_ms,
-    )
-    _when_safe(broker, request, header)
-
-
-def _check_role(broker: Broker) -> None:
-    if broker.config.is_slave:
-        text = f"this broker is a slave, the master of {broker.config.broker_name} serves pops"
-        raise RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, text)
-
-
-def _when_safe(broker: Broker, request: Request, header: Header | None = None) -> None:
-    """Answer when what was put is as safe as a message that was sent."""
-    command = request.command
-    if not command.is_oneway:
-        answer = command.response(header=header)
-        frame = encode_frame(answer)
-        opaques, serialize = (command.opaque,), command.serialize
-        broker.turn.ack(request.conn, frame, opaques=opaques, serialize=serialize)
 
 
 @handles(LaterCode.PEEK_MESSAGE)
@@ -226,49 +143,3 @@ def polling_info(broker: Broker, request: Request) -> Command:
     _check(broker, request, topic, group, queue_id, verb="peek")
     count = broker.pops.popper.waiting.count(topic, group, queue_id)
     return request.command.response(header=PollingInfoResponse(polling_num=count))
-
-
-@handles(LaterCode.QUERY_ASSIGNMENT)
-@in_slices
-def query_assignment(broker: Broker, request: Request) -> Steps[Command]:
-    """Return which queues a member of a group gets, and whether it pops or pulls them."""
-    query = yield from decoded(QueryAssignmentRequestBody.decode, request.command.body)
-    found = assignments(
-        query,
-        config=broker.config,
-        topics=broker.topics,
-        consumers=broker.consumers,
-        modes=broker.pops.modes,
-    )
-    body = QueryAssignmentResponseBody(message_queue_assignments=found)
-    return request.command.response(body=(yield from large(body.encode, count=len(found or ()))))
-
-
-@handles(LaterCode.SET_MESSAGE_REQUEST_MODE)
-@in_slices
-def set_request_mode(broker: Broker, request: Request) -> Steps[None]:
-    """Set whether a group pops or pulls a topic; answered when it is saved."""
-    mode = yield from decoded(SetMessageRequestModeRequestBody.decode, request.command.body)
-    if mode.topic.startswith(RETRY_PREFIX):
-        text = "retry topic is not allowed to set mode"
-        raise RequestRefused(ResponseCode.NO_PERMISSION, text)
-    fault = names.topic_fault(mode.topic) or names.group_fault(mode.consumer_group)
-    if fault is None and mode.mode is None:
-        fault = "the mode is neither PULL nor POP"
-    if fault is not None:
-        raise RequestRefused(LaterResponseCode.INVALID_PARAMETER, fault)
-    if broker.topics.get(mode.topic) is None:
-        text = f"topic[{mode.topic}] not exist"
-        raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, text)
-    broker.pops.modes.put(mode)
-    answer_when_saved(broker.files, request, name="messageRequestMode")
-
-
-@handles(LaterCode.GET_ALL_MESSAGE_REQUEST_MODE)
-@in_slices
-def get_all_request_modes(broker: Broker, request: Request) -> Steps[Command]:
-    """Return every mode that was set."""
-    modes = broker.pops.modes
-    return request.command.response(
-        body=(yield from large(modes.snapshot().encode, count=modes.count))
-    )

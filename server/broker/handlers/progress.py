@@ -1,4 +1,4 @@
-"""Consume progress of groups: per queue (208, 317) and in time (303); statistics (315).
+"""The consume progress of groups: per queue (208, 317) and in time (303); statistics (315).
 
 Source: broker/processor/AdminBrokerProcessor.java.
 """
@@ -23,9 +23,9 @@ from remoting.headers import (
     QueryConsumeTimeSpan,
     ViewBrokerStatsData,
 )
-from server.broker.cold_handler import each
+from server.broker.cold_handler import read_each
 from server.broker.state import Broker
-from server.broker.stats.counters import Snapshot
+from server.broker.stats.counters import StatsSnapshot
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
 from server.runtime.slices import SMALL_COUNT, Steps, chunks, in_slices, large
@@ -105,7 +105,7 @@ def _add(
         )
 
     queue_ids = range(queue_count)
-    found = yield from each(broker, (partial(progress, number) for number in queue_ids))
+    found = yield from read_each(broker, (partial(progress, number) for number in queue_ids))
     for numbers in chunks(queue_ids, SMALL_COUNT):
         for queue_id in numbers:
             stats.offset_table[_queue(broker, topic, queue_id)] = found[queue_id]
@@ -127,7 +127,7 @@ def query_time_span(broker: Broker, request: Request) -> Steps[Command]:
     if config is None:
         raise RequestRefused(ResponseCode.TOPIC_NOT_EXIST, f"topic[{topic}] not exist")
     queue_ids, now_ms = range(config.write_queue_nums), request.now_ms
-    spans = yield from each(
+    spans = yield from read_each(
         broker, (partial(_time_span, broker, fields, queue_id, now_ms) for queue_id in queue_ids)
     )
     body = QueryConsumeTimeSpanBody(consume_time_span_set=spans)
@@ -173,5 +173,5 @@ def view_stats(broker: Broker, request: Request) -> Command:
     return request.command.response(body=body.encode())
 
 
-def _item(snapshot: Snapshot) -> BrokerStatsItem:
+def _item(snapshot: StatsSnapshot) -> BrokerStatsItem:
     return BrokerStatsItem(sum=snapshot.sum, tps=snapshot.tps, avgpt=snapshot.average)

@@ -13,7 +13,7 @@ from remoting.command import UNSET_REMARK, Command
 from remoting.headers import QueryConsumeQueue, QueryMessage, QueryMessageResponse, ViewMessage
 from server.broker.cold_handler import read_in_slices, reads_cold
 from server.broker.filters.bloom import bit_text
-from server.broker.filters.messagefilter import MessageFilter, subscribed
+from server.broker.filters.messagefilter import MessageFilter, subscription_filter
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
@@ -148,7 +148,7 @@ def query_consume_queue(broker: Broker, request: Request) -> Command:
         else:
             text = "null" if known is None else dumps(known.data.to_json(), pretty=True)
             body.filter_data = text
-            wants = subscribed(subscription, known, broker.filters)
+            wants = subscription_filter(subscription, known, broker.filters)
     count = min(fields.count, QUEUE_ENTRY_COUNT_MAX)
     entries = broker.store.reader.entries(topic, queue_id, start=fields.index, count=max(1, count))
     if not entries:

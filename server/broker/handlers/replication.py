@@ -4,6 +4,7 @@ Source: none; in RocketMQ 4.9 roles change by configuration and restart.
 """
 
 import asyncio
+import logging
 
 from remoting.codes import ExtensionCode, ResponseCode
 from remoting.command import Command
@@ -12,6 +13,8 @@ from server.broker.config import BrokerRole
 from server.broker.state import Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
+
+LOG = logging.getLogger(__name__)
 
 _TASKS: set[asyncio.Task[None]] = set()
 
@@ -26,7 +29,15 @@ def promote_slave(broker: Broker, request: Request) -> None:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
 
     async def promote() -> None:
-        code, remark = await broker.ha.answer_promotion(role, fields.force)
+        code: int = ResponseCode.SUCCESS
+        try:
+            remark = await broker.ha.promote(role, force=fields.force)
+        except RequestRefused as refused:
+            code, remark = refused.code, refused.remark
+        except OSError as error:
+            LOG.exception("promotion")
+            code = ResponseCode.SYSTEM_ERROR
+            remark = f"promoted in part: {error}; see the broker's log"
         request.reply(request.command.response(code, remark=remark))
 
     task = asyncio.get_running_loop().create_task(promote(), name="promotion")
@@ -38,5 +49,10 @@ def promote_slave(broker: Broker, request: Request) -> None:
 def demote_master(broker: Broker, request: Request) -> Command:
     """Demote this master, which was replaced by another one, to a slave, and restart it."""
     fields = request.command.header(DemoteMaster)
-    code, remark = broker.ha.answer_demotion(fields.broker_id, fields.cut_tail, fields.force)
-    return request.command.response(code, remark=remark)
+    try:
+        remark = broker.ha.demote(fields.broker_id, cut_tail=fields.cut_tail, force=fields.force)
+    except OSError as error:
+        LOG.exception("demotion")
+        text = f"not demoted: {error}"
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, text) from error
+    return request.command.response(remark=remark)

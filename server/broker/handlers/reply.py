@@ -55,7 +55,7 @@ def send_reply(broker: Broker, request: Request) -> Command | None:
     """Deliver a reply to its requester."""
     fields = send_fields(request.command)
     try:
-        route, queue_id = broker.sender.aim(request.conn, fields, request.now_ms)
+        route, queue_id = broker.sender.route_of(request.conn, fields, request.now_ms)
     except RequestRefused as refused:
         response = request.command.response(refused.code, remark=refused.remark)
         response.ext.update(_told_with_every_send(broker))

@@ -24,9 +24,9 @@ from remoting.codes import LanguageCode, RequestCode, ResponseCode
 from remoting.command import UNSET_REMARK, Command
 from remoting.errors import BadBody
 from remoting.headers import GetConsumerStatus, ResetOffset
-from server.broker.clients.client_requests import notice, tell
-from server.broker.clients.members import ConsumerGroup, Member
-from server.broker.cold_handler import each
+from server.broker.clients.client_requests import encode_notice, send_notice
+from server.broker.clients.members import ConsumerGroup, GroupMember
+from server.broker.cold_handler import read_each
 from server.broker.state import MEMBERS_PER_SLICE, Broker
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
@@ -68,11 +68,13 @@ def reset_offset(broker: Broker, request: Request) -> Steps[Command]:
     if request.command.language == LanguageCode.CPP:
         pushed = yield from large(partial(_for_c, table), count=len(table))
     header = ResetOffset(topic=fields.topic, group=fields.group, timestamp=fields.timestamp)
-    frame = notice(Command.request(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, header, body=pushed))
+    frame = encode_notice(
+        Command.request(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, header, body=pushed)
+    )
     for members in chunks(list(group.members), MEMBERS_PER_SLICE):
         yield None
         for conn in members:
-            tell(conn, frame)
+            send_notice(conn, frame)
     return request.command.response(remark=UNSET_REMARK, body=body)
 
 
@@ -91,7 +93,7 @@ def _table(
 
     table = {}
     queue_ids = range(queue_count)
-    targets = yield from each(broker, (partial(target_in, queue_id) for queue_id in queue_ids))
+    targets = yield from read_each(broker, (partial(target_in, queue_id) for queue_id in queue_ids))
     for queue_id, target in enumerate(targets):
         queue = MessageQueue(
             topic=fields.topic, broker_name=broker.config.broker_name, queue_id=queue_id
@@ -140,7 +142,7 @@ def get_consumer_status(broker: Broker, request: Request) -> None:
 
 
 def _ask_all(
-    broker: Broker, request: Request, fields: GetConsumerStatus, members: list[Member]
+    broker: Broker, request: Request, fields: GetConsumerStatus, members: list[GroupMember]
 ) -> None:
     tables: dict[str, dict[MessageQueue, int]] = {}
     missing = len(members)
@@ -149,7 +151,7 @@ def _ask_all(
         body = GetConsumerStatusBody(consumer_table=tables)
         request.reply(request.command.response(remark=UNSET_REMARK, body=body.encode()))
 
-    def take(member: Member) -> Callable[[Command | None], None]:
+    def take(member: GroupMember) -> Callable[[Command | None], None]:
         def answered(answer: Command | None) -> None:
             nonlocal missing
             missing -= 1

@@ -187,7 +187,7 @@ def _delay_numbers(broker: Broker) -> dict[str, str]:
 @handles(RequestCode.GET_BROKER_CONFIG)
 def get_broker_config(broker: Broker, request: Request) -> Command:
     """Return all settings as ``key=value`` lines."""
-    lines = "".join(f"{key}={text}\n" for key, text in broker.settings.told().items())
+    lines = "".join(f"{key}={text}\n" for key, text in broker.settings.as_dict().items())
     header = GetBrokerConfigResponse(version=broker.version_text)
     return request.command.response(header=header, body=lines.encode())
 

@@ -25,7 +25,7 @@ from remoting.headers import (
 )
 from remoting.headers.topic import GetTopicConfig
 from server.broker import names
-from server.broker.cold_handler import each
+from server.broker.cold_handler import read_each
 from server.broker.files.saves import answer_when_saved
 from server.broker.state import Broker
 from server.runtime.registry import handles
@@ -44,7 +44,9 @@ def create_topic(broker: Broker, request: Request) -> None:
     """Create or replace a topic; answered when topics.json and the name servers have it."""
     fields = request.command.header(CreateTopic)
     _check_name(broker, fields.topic)
-    _check_numbers(fields)
+    fault = _fault(fields)
+    if fault is not None:
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, fault)
     known = broker.topics.get(fields.topic)
     try:
         attributes = alter_attributes(
@@ -104,12 +106,6 @@ def _check_name(broker: Broker, topic: str) -> None:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
 
 
-def _check_numbers(fields: CreateTopic) -> None:
-    fault = _fault(fields)
-    if fault is not None:
-        raise RequestRefused(ResponseCode.SYSTEM_ERROR, fault)
-
-
 def _fault(fields: CreateTopic) -> str | None:
     for what, count in (
         ("readQueueNums", fields.read_queue_nums),
@@ -162,7 +158,7 @@ def get_topic_stats(broker: Broker, request: Request) -> Steps[Command]:
         )
 
     queue_ids = range(config.write_queue_nums)
-    found = yield from each(broker, (partial(ends, queue_id) for queue_id in queue_ids))
+    found = yield from read_each(broker, (partial(ends, queue_id) for queue_id in queue_ids))
     name = broker.config.broker_name
 
     def encode() -> bytes:

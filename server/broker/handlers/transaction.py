@@ -16,47 +16,49 @@ Source: broker/processor/EndTransactionProcessor.java,
 broker/processor/AdminBrokerProcessor.java#resumeCheckHalfMessage (4.9.7).
 """
 
-import asyncio
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from remoting.bodies import OpenTransaction, OpenTransactions
 from remoting.codes import ExtensionCode, RequestCode, ResponseCode
-from remoting.command import UNSET_REMARK
+from remoting.command import UNSET_REMARK, Command
 from remoting.headers import EndTransaction, ResumeCheckHalfMessage
-from server.broker.cold_handler import reads_cold
+from server.broker.cold_handler import read_in_slices, reads_cold
 from server.broker.delay.schedule import redirect
 from server.broker.state import Broker
 from server.broker.transaction.half_messages import (
-    Half,
-    HalfEvent,
+    GROUP,
+    QUEUE_ID,
     check_times,
-    committed,
-    decided,
+    commit_message,
+    is_discarded,
+    is_half_message,
+    op_half_offset,
+    op_message,
     producer_group,
-    resumed,
-    state_of,
-    step,
+    resume_message,
 )
 from server.broker.transaction.last_commit import record_at
-from server.broker.transaction.open_messages import OpenLook
 from server.runtime.registry import handles
 from server.runtime.request import Request, RequestRefused
-from server.store.disk.nowait import ColdRead
-from server.store.results import PutMessage
+from server.runtime.slices import Steps, in_slices
+from server.store.results import GetStatus, PutMessage
 from storefmt.errors import BadCall, RecordDamaged
-from storefmt.formats.message import Record
+from storefmt.formats.message import Record, decode_records
 from storefmt.formats.msgid import parse_offset_id
 from storefmt.formats.properties import DELAY, REAL_QUEUE_ID, REAL_TOPIC, UNIQUE_KEY
 from storefmt.formats.sysflag import TRANSACTION_COMMIT, TRANSACTION_NONE, TRANSACTION_ROLLBACK
+from storefmt.names import HALF_TOPIC, OP_HALF_TOPIC
 
 LOG = logging.getLogger(__name__)
 
-_EVENTS: Final[Mapping[int, HalfEvent]] = {
-    TRANSACTION_COMMIT: HalfEvent.COMMIT,
-    TRANSACTION_ROLLBACK: HalfEvent.ROLL_BACK,
-}
+SCAN_COUNT_MAX: Final = 10_000
+"""About how many records of each of the two topics are read at most for one answer."""
+OPEN_COUNT_MAX: Final = 1_000
+READ_COUNT: Final = 128
+READ_SIZE: Final = 256 * 1024
 _NOT_FOUND: Final = "Find prepared transaction message failed"
 _NOT_RESUMED: Final = "Put message back to RMQ_SYS_TRANS_HALF_TOPIC failed."
 _RESUME_FAULT: Final = "Exception was thrown when putting message back to RMQ_SYS_TRANS_HALF_TOPIC."
@@ -70,24 +72,26 @@ def end_transaction(broker: Broker, request: Request) -> None:
         text = "Message store is slave mode, so end transaction is forbidden. "
         raise RequestRefused(ResponseCode.SLAVE_NOT_AVAILABLE, text)
     fields = request.command.header(EndTransaction)
-    wish = fields.commit_or_rollback
-    event = _EVENTS.get(wish)
-    if event is None and wish != TRANSACTION_NONE:
-        text = f"commitOrRollback is {wish}, expected 8 (commit), 12 (roll back) or 0 (not known)"
+    decision = fields.commit_or_rollback
+    if decision not in (TRANSACTION_COMMIT, TRANSACTION_ROLLBACK, TRANSACTION_NONE):
+        text = (
+            f"commitOrRollback is {decision}, expected 8 (commit), 12 (roll back) or 0 (not known)"
+        )
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
-    if event is None:
+    if decision == TRANSACTION_NONE:
         LOG.info(
             "%s cannot decide yet on the half message at log offset %d",
             request.conn.address, fields.commit_log_offset,
         )  # fmt: skip
         return
-    half, state = _find(broker, fields)
-    if step(state, event) is Half.COMMITTED:
-        message = _delayed(broker, committed(half), half.properties, request.now_ms)
+    half = _find(broker, fields)
+    if decision == TRANSACTION_COMMIT:
+        message = _delayed(broker, commit_message(half), half.properties, request.now_ms)
         broker.sender.put(message, now_ms=request.now_ms)
-    op = decided(half, store_host=broker.store_host, now_ms=request.now_ms)
+    op = op_message(half, store_host=broker.store_host, now_ms=request.now_ms)
     broker.sender.put(op, now_ms=request.now_ms)
-    _answer_when_safe(broker, request, remark=None if event is HalfEvent.COMMIT else UNSET_REMARK)
+    remark = None if decision == TRANSACTION_COMMIT else UNSET_REMARK
+    _answer_when_safe(broker, request, remark=remark)
 
 
 @handles(RequestCode.RESUME_CHECK_HALF_MESSAGE)
@@ -101,63 +105,85 @@ def resume_check_half_message(broker: Broker, request: Request) -> None:
         half = None
     if half is None:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, _RESUME_FAULT)
-    state = state_of(half)
-    if state is None:
+    if not (is_half_message(half) or is_discarded(half)):
         text = f"{_NOT_RESUMED} {fields.msg_id} is in topic {half.topic}, it is no half message"
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
-    step(state, HalfEvent.RESUME)
     try:
-        broker.sender.put(resumed(half), now_ms=request.now_ms)
+        broker.sender.put(resume_message(half), now_ms=request.now_ms)
     except RequestRefused as refused:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, _NOT_RESUMED) from refused
     _answer_when_safe(broker, request)
 
 
 @handles(ExtensionCode.GET_OPEN_TRANSACTIONS)
-def get_open_transactions(broker: Broker, request: Request) -> None:
-    """Return the half messages without a decision, as a JSON object."""
-    _look_on(broker, request, OpenLook(broker.store, broker.offsets), tries=0)
+@in_slices
+def get_open_transactions(broker: Broker, request: Request) -> Steps[Command]:
+    """Return the half messages without a decision, as a JSON object.
 
+    A limited number of records is read that the checks have not passed yet. If there are more, the
+    answer says that it is not complete.
 
-def _look_on(broker: Broker, request: Request, look: OpenLook, *, tries: int) -> None:
-    """Do one step of the search for open messages, then let other requests run before the next."""
+    Raises:
+        RequestRefused: a record of the half or op topic cannot be read.
+    """
+    half_offset, half_end = _unchecked(broker, HALF_TOPIC)
+    op_offset, op_end = _unchecked(broker, OP_HALF_TOPIC)
     try:
-        more = look.step(may_wait=tries >= broker.cold.tries_max)
-    except ColdRead as cold:
-        broker.cold.warm(cold, lambda at_ms: _look_on(broker, request, look, tries=tries + 1))
-        return
+        ops, has_all_ops = yield from _records(broker, OP_HALF_TOPIC, op_offset, op_end)
+        halves, has_all = yield from _records(broker, HALF_TOPIC, half_offset, half_end)
     except RecordDamaged as error:
-        request.reply(request.command.response(ResponseCode.SYSTEM_ERROR, remark=str(error)))
-        return
-    if more:
-        loop = asyncio.get_running_loop()
-        loop.call_soon(lambda: _look_on(broker, request, look, tries=0))
-        return
-    found = look.result()
+        raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from None
+    decided = {op_half_offset(op) for op in ops}
+    undecided = [half for half in halves if half.queue_offset not in decided]
     body = OpenTransactions(
-        transactions=[_opened(half) for half in found.records],
-        is_complete=found.is_complete,
-        half_offset=found.half_offset,
-        op_offset=found.op_offset,
+        transactions=[_opened(half) for half in undecided[:OPEN_COUNT_MAX]],
+        is_complete=has_all_ops and has_all and len(undecided) <= OPEN_COUNT_MAX,
+        half_offset=half_offset,
+        op_offset=op_offset,
     )
-    request.reply(request.command.response(body=body.encode()))
+    return request.command.response(body=body.encode())
 
 
-def _find(broker: Broker, fields: EndTransaction) -> tuple[Record, Half]:
-    """Return the half message that a decision is about, and its state.
+def _unchecked(broker: Broker, topic: str) -> tuple[int, int]:
+    """Return the queue offset that the checks have reached in a topic, and its end."""
+    known = broker.offsets.get(GROUP, topic, queue_id=QUEUE_ID)
+    first = max(known, broker.store.min_offset(topic, QUEUE_ID))
+    return first, broker.store.max_offset(topic, QUEUE_ID)
+
+
+def _records(
+    broker: Broker, topic: str, queue_offset: int, end: int
+) -> Steps[tuple[list[Record], bool]]:
+    """Return the records up to a queue offset, and whether they are not too many for one answer."""
+    reader = broker.store.reader
+    records: list[Record] = []
+    while queue_offset < end and len(records) < SCAN_COUNT_MAX:
+        read = partial(
+            reader.get_message, topic, QUEUE_ID, queue_offset,
+            count_max=READ_COUNT, size_max=READ_SIZE,
+        )  # fmt: skip
+        found = yield from read_in_slices(broker, read)
+        if found.status is GetStatus.FOUND:
+            records += decode_records(b"".join(found.chunks))
+        queue_offset = max(found.next_offset, queue_offset + 1)
+        yield None
+    return records, queue_offset >= end
+
+
+def _find(broker: Broker, fields: EndTransaction) -> Record:
+    """Return the half message that a decision is about.
 
     Raises:
         RequestRefused: there is no such half message, or group or queue offset do not match.
     """
     half = record_at(broker.store, fields.commit_log_offset)
-    state = None if half is None else state_of(half)
-    if half is None or state not in (Half.PREPARED, Half.RENEWED):
+    if half is None or not is_half_message(half):
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, _NOT_FOUND)
     if producer_group(half.properties) != fields.producer_group:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, "The producer group wrong")
     if half.queue_offset != fields.tran_state_table_offset:
         raise RequestRefused(ResponseCode.SYSTEM_ERROR, "The transaction state table offset wrong")
-    return half, state
+    return half
 
 
 def _delayed(

@@ -8,9 +8,9 @@ these messages for a while. What is not acknowledged by then goes to the retry t
     checkpoints    the records of the revive log: what was given out, what was acknowledged
     open_pops      the table of checkpoints with messages that are not acknowledged
     revive         follows the revive log, and revives what was not acknowledged in time
-    acknowledging  acknowledgements and changes of the invisible time
+    pop_check      checks that pops and acknowledgements have in common
     order          queues that are popped in order, one batch at a time
-    modes          which groups pop, and which queues their members get
+    modes          which groups pop
     waiting        pops that wait for messages
 
 What enters is requests; what leaves is answers, and records of the revive log, which replication

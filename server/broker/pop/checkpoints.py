@@ -22,9 +22,10 @@ keys and their order are those of a store that it wrote).
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from server.broker.clients.offsets import Place
 from server.store.results import PutMessage
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.message import Record
@@ -55,10 +56,6 @@ def revive_topic(cluster: str) -> str:
     return REVIVE_PREFIX + cluster
 
 
-Place = tuple[str, str, int]
-"""Topic, group, queue id."""
-
-
 class PopKey(NamedTuple):
     """What names one pop of one queue, in checkpoints and acknowledgements alike."""
 
@@ -75,7 +72,7 @@ class PopKey(NamedTuple):
         return self[:3]
 
 
-class Checkpoint(NamedTuple):
+class PopCheckpoint(NamedTuple):
     """What one pop took from one queue."""
 
     key: PopKey
@@ -98,105 +95,99 @@ class Acknowledged(NamedTuple):
     queue_offsets: tuple[int, ...]
 
 
-def checkpoint_message(
-    checkpoint: Checkpoint, *, cluster: str, broker: str, queue_id: int, host: bytes, now_ms: int
-) -> PutMessage:
-    """Return the record of a checkpoint.
+class ReviveRecords:
+    """Makes the records of the revive log of one broker.
 
     Args:
-        checkpoint: what was popped.
         cluster: name of the cluster, which is part of the topic.
-        broker: name of this broker.
-        queue_id: queue of the revive log.
-        host: packed host of this broker.
-        now_ms: when the record is born.
+        broker: name of the broker.
+        host: its packed host.
     """
-    key = checkpoint.key
-    body: dict[str, object] = {
-        "bm": _signed(checkpoint.done),
-        "bn": broker,
-        "c": key.group,
-        "d": checkpoint.distances,
-        "it": checkpoint.invisible_ms,
-        "n": len(checkpoint.distances),
-        "pt": key.pop_time_ms,
-        "q": key.queue_id,
-        "reviveTime": checkpoint.revive_ms,
-        "ro": 0,
-        "so": key.start_offset,
-        "t": key.topic,
-    }
-    name = f"{key.topic}@{key.queue_id}@{key.start_offset}@{key.group}@{key.pop_time_ms}@{broker}"
-    return _message(
-        cluster, queue_id, CK_TAG, body, f"{name}@{CK_TAG}",
-        deliver_ms=checkpoint.revive_ms - ACK_INTERVAL_MS, host=host, now_ms=now_ms,
-    )  # fmt: skip
+
+    def __init__(self, *, cluster: str, broker: str, host: bytes) -> None:
+        self._topic = revive_topic(cluster)
+        self._broker = broker
+        self._host = host
+
+    def checkpoint(self, checkpoint: PopCheckpoint, *, queue_id: int, now_ms: int) -> PutMessage:
+        """Return the record of a checkpoint.
+
+        Args:
+            checkpoint: what was popped.
+            queue_id: queue of the revive log.
+            now_ms: when the record is born.
+        """
+        key = checkpoint.key
+        own = {
+            "bm": _signed(checkpoint.done),
+            "d": checkpoint.distances,
+            "it": checkpoint.invisible_ms,
+            "n": len(checkpoint.distances),
+            "reviveTime": checkpoint.revive_ms,
+            "ro": 0,
+        }
+        return self._message(
+            key, CK_TAG, own, f"{key.start_offset}", CK_TAG,
+            queue_id=queue_id, deliver_ms=checkpoint.revive_ms - ACK_INTERVAL_MS, now_ms=now_ms,
+        )  # fmt: skip
+
+    def acknowledgement(
+        self, acknowledged: Acknowledged, *, queue_id: int, deliver_ms: int, now_ms: int
+    ) -> PutMessage:
+        """Return the record of an acknowledgement: ``ack`` for one message, ``bAck`` for several.
+
+        Args:
+            acknowledged: the messages.
+            queue_id: queue of the revive log that has their checkpoint.
+            deliver_ms: when they would come again, in ms since 1970.
+            now_ms: when the record is born.
+        """
+        key, queue_offsets = acknowledged
+        tag = ACK_TAG
+        own: dict[str, object] = {"ao": queue_offsets[0]}
+        if len(queue_offsets) > 1:
+            tag, own = BATCH_ACK_TAG, {"ao": -1, "aol": queue_offsets}
+        # 5.4.0 ends the unique key of both kinds of record with this tag.
+        return self._message(
+            key, tag, own, f"{own['ao']}", ACK_TAG,
+            queue_id=queue_id, deliver_ms=deliver_ms, now_ms=now_ms,
+        )  # fmt: skip
+
+    def _message(
+        self,
+        key: PopKey,
+        tag: str,
+        own: Mapping[str, object],
+        offset: str,
+        suffix: str,
+        *,
+        queue_id: int,
+        deliver_ms: int,
+        now_ms: int,
+    ) -> PutMessage:
+        """Return a record: its body has the keys of ``own`` and those that all records have."""
+        body = {
+            **own,
+            "bn": self._broker,
+            "c": key.group,
+            "pt": key.pop_time_ms,
+            "q": key.queue_id,
+            "so": key.start_offset,
+            "t": key.topic,
+        }
+        text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        parts = key.topic, key.queue_id, offset, key.group, key.pop_time_ms, self._broker, suffix
+        unique_key = "@".join(map(str, parts))
+        # 5.4.0 has the timer deliver the record at this time, and reads it from here.
+        named = {TAGS: tag, TIMER_DELIVER_MS: str(deliver_ms), UNIQUE_KEY: unique_key}
+        return PutMessage(
+            self._topic, self._topic.encode(), queue_id, text.encode(),
+            in_java_order(named).encode(), 0, 0, now_ms, self._host, self._host, 0, 0,
+            _CODES[tag], (unique_key,),
+        )  # fmt: skip
 
 
-def acknowledgement_message(
-    acknowledged: Acknowledged,
-    *,
-    cluster: str,
-    broker: str,
-    queue_id: int,
-    deliver_ms: int,
-    host: bytes,
-    now_ms: int,
-) -> PutMessage:
-    """Return the record of an acknowledgement: ``ack`` for one message, ``bAck`` for several.
-
-    Args:
-        acknowledged: the messages.
-        cluster: name of the cluster, which is part of the topic.
-        broker: name of the broker that popped them.
-        queue_id: queue of the revive log that has their checkpoint.
-        deliver_ms: when they would come again, in ms since 1970.
-        host: packed host of this broker.
-        now_ms: when the record is born.
-    """
-    key, queue_offsets = acknowledged
-    is_one = len(queue_offsets) == 1
-    body: dict[str, object] = {"ao": queue_offsets[0] if is_one else -1}
-    if not is_one:
-        body["aol"] = queue_offsets
-    body |= {
-        "bn": broker,
-        "c": key.group,
-        "pt": key.pop_time_ms,
-        "q": key.queue_id,
-        "so": key.start_offset,
-        "t": key.topic,
-    }
-    # 5.4.0 gives this key to both kinds of record.
-    name = f"{key.topic}@{key.queue_id}@{body['ao']}@{key.group}@{key.pop_time_ms}@{broker}"
-    return _message(
-        cluster, queue_id, ACK_TAG if is_one else BATCH_ACK_TAG, body, f"{name}@{ACK_TAG}",
-        deliver_ms=deliver_ms, host=host, now_ms=now_ms,
-    )  # fmt: skip
-
-
-def _message(
-    cluster: str,
-    queue_id: int,
-    tag: str,
-    body: dict[str, object],
-    unique_key: str,
-    *,
-    deliver_ms: int,
-    host: bytes,
-    now_ms: int,
-) -> PutMessage:
-    topic = revive_topic(cluster)
-    # 5.4.0 has the timer deliver the record at this time, and reads it from here.
-    named = {TAGS: tag, TIMER_DELIVER_MS: str(deliver_ms), UNIQUE_KEY: unique_key}
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    return PutMessage(
-        topic, topic.encode(), queue_id, text.encode(), in_java_order(named).encode(), 0, 0,
-        now_ms, host, host, 0, 0, _CODES[tag], (unique_key,),
-    )  # fmt: skip
-
-
-def read_record(record: Record) -> Checkpoint | Acknowledged | None:
+def read_record(record: Record) -> PopCheckpoint | Acknowledged | None:
     """Return what a record of the revive log says, or None if it says nothing that is valid."""
     try:
         body = json.loads(record.body)
@@ -216,7 +207,7 @@ def read_record(record: Record) -> Checkpoint | Acknowledged | None:
     return None
 
 
-def _checkpoint(key: PopKey, body: dict[str, object]) -> Checkpoint | None:
+def _checkpoint(key: PopKey, body: dict[str, object]) -> PopCheckpoint | None:
     count = _number(body["n"], 128)
     found = body.get("d")
     # 4.x brokers of a development line wrote no distances; the messages then lie together.
@@ -225,7 +216,7 @@ def _checkpoint(key: PopKey, body: dict[str, object]) -> Checkpoint | None:
     if not 0 < len(distances) <= COUNT_MAX or list(distances) != sorted(set(distances)):
         return None
     done = _number(body.get("bm", 0), _INT) & ((1 << len(distances)) - 1)
-    return Checkpoint(key, _number(body["it"], _LONG), distances, done)
+    return PopCheckpoint(key, _number(body["it"], _LONG), distances, done)
 
 
 def _signed(bits: int) -> int:

@@ -19,7 +19,8 @@ import heapq
 from collections import Counter, deque
 from typing import Final
 
-from server.broker.pop.checkpoints import Checkpoint, Place, PopKey
+from server.broker.clients.offsets import Place
+from server.broker.pop.checkpoints import PopCheckpoint, PopKey
 
 OPEN_COUNT_MAX: Final = 1_000_000
 """Open pops; beyond this a pop is answered that the broker is full."""
@@ -32,7 +33,7 @@ class OpenPop:
 
     __slots__ = ("at", "checkpoint", "done", "store_ms")
 
-    def __init__(self, checkpoint: Checkpoint, at: int, store_ms: int) -> None:
+    def __init__(self, checkpoint: PopCheckpoint, at: int, store_ms: int) -> None:
         self.checkpoint = checkpoint
         self.at = at
         """Queue offset of the checkpoint in its queue of the revive log."""
@@ -77,7 +78,7 @@ class OpenPops:
         """Return how many messages of a queue a group has popped and not acknowledged."""
         return self._left[place]
 
-    def open(self, checkpoint: Checkpoint, *, at: int, store_ms: int) -> None:
+    def open(self, checkpoint: PopCheckpoint, *, at: int, store_ms: int) -> None:
         """Note a checkpoint; one that was written again takes the place of the former one."""
         key = checkpoint.key
         if key in self._pops:
@@ -153,5 +154,5 @@ class OpenPops:
             self._order = deque(filter(self._is_open, self._order))
 
 
-def _second(checkpoint: Checkpoint) -> int:
+def _second(checkpoint: PopCheckpoint) -> int:
     return checkpoint.revive_ms // _SECOND_MS

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from server.broker.pop.checkpoints import Place
+from server.broker.clients.offsets import Place
 
 
 @dataclass(slots=True)

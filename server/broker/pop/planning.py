@@ -1,6 +1,6 @@
 """Plan what a pop takes: read its queues, and change nothing.
 
-    queues of the topic, and of the retry topic ─ group's offsets, filter, limits ─> Plan
+    queues of the topic, and of the retry topic ─ group's offsets, filter, limits ─> PopPlan
 
 Rule: a plan can be made again, as after a read of bytes that were not in the page cache. As in Java
 one pop of five looks into the retry topic first, the others when they have room left, and a pop of
@@ -18,7 +18,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from remoting.headers import Notification, PeekMessage, PopMessage
-from server.broker.clients.offsets import NO_OFFSET, Offsets
+from server.broker.clients.offsets import NO_OFFSET, Offsets, Place
 from server.broker.config import BrokerConfig
 from server.broker.filters.messagefilter import MessageFilter
 from server.broker.pop.checkpoints import COUNT_MAX
@@ -40,9 +40,6 @@ _MOVED: Final = frozenset({
 })  # fmt: skip
 _QUEUE_OFFSET_POS: Final = 20
 
-Place = tuple[str, str, int]
-"""Topic, group, queue id."""
-
 
 class Taken(NamedTuple):
     """What a pop takes from one queue."""
@@ -55,7 +52,7 @@ class Taken(NamedTuple):
 
 
 @dataclass(slots=True)
-class Plan:
+class PopPlan:
     """What a pop would do: what it takes, and where it moves offsets without taking anything."""
 
     count_left: int
@@ -96,14 +93,16 @@ class Planner:
         self._offsets = offsets
         self._order = order
 
-    def plan(self, pop: PopMessage, wants: MessageFilter, now_ms: int, *, may_wait: bool) -> Plan:
+    def plan(
+        self, pop: PopMessage, wants: MessageFilter, now_ms: int, *, may_wait: bool
+    ) -> PopPlan:
         """Return what a pop would take, and change nothing.
 
         Raises:
             ColdRead: it is not in the page cache.
         """
         size_max = self._config.store.max_transfer_bytes_on_message_in_memory
-        plan = Plan(min(pop.max_msg_nums, COUNT_MAX), size_max)
+        plan = PopPlan(min(pop.max_msg_nums, COUNT_MAX), size_max)
         chance = random.randrange(100)
         topic = self._topics.get(pop.topic)
         retry = self._topics.get(retry_topic_of(pop.topic, pop.consumer_group))
@@ -122,7 +121,7 @@ class Planner:
 
     def _plan_queue(
         self,
-        plan: Plan,
+        plan: PopPlan,
         pop: PopMessage,
         wants: MessageFilter,
         now_ms: int,
@@ -134,12 +133,8 @@ class Planner:
         if not self._store.max_offset(topic, queue_id):
             return
         place = topic, pop.consumer_group, queue_id
-        if pop.order:
-            self._settle(place)
-            until_ms = self._order.blocked_until(place, pop.attempt_id, now_ms=now_ms)
-            if until_ms is not None:
-                plan.blocked_until_ms = min(until_ms, plan.blocked_until_ms or until_ms)
-                return
+        if pop.order and self._is_blocked(place, pop.attempt_id, plan, now_ms):
+            return
         start = self._start(place, pop.init_mode, plan)
         if plan.count_left <= 0 or plan.size_left <= 0:
             plan.rest += max(0, self._store.max_offset(topic, queue_id) - start)
@@ -167,7 +162,7 @@ class Planner:
 
     def _get(
         self,
-        plan: Plan,
+        plan: PopPlan,
         wants: MessageFilter,
         may_wait: bool,
         topic: str,
@@ -185,7 +180,7 @@ class Planner:
             may_wait=may_wait,
         )
 
-    def _start(self, place: Place, init_mode: int, plan: Plan | None = None) -> int:
+    def _start(self, place: Place, init_mode: int, plan: PopPlan | None = None) -> int:
         """Return where a group reads next in a queue; a group without an offset gets one."""
         topic, group, queue_id = place
         known = self._offsets.get(group, topic, queue_id=queue_id)
@@ -209,21 +204,23 @@ class Planner:
         first = self._store.reader.get_message(topic, queue_id, 0, count_max=1)
         return first.status is GetStatus.FOUND and not first.suggest_slave
 
-    def _settle(self, place: Place) -> None:
+    def _is_blocked(self, place: Place, attempt_id: str | None, plan: PopPlan, now_ms: int) -> bool:
+        """Tell whether a queue is blocked for a pop in order; note in ``plan`` until when."""
         topic, group, queue_id = place
         self._order.settle(place, self._offsets.get(group, topic, queue_id=queue_id))
+        until_ms = self._order.blocked_until(place, attempt_id, now_ms=now_ms)
+        if until_ms is None:
+            return False
+        plan.blocked_until_ms = min(until_ms, plan.blocked_until_ms or until_ms)
+        return True
 
-    def has_message(self, header: Notification, plan: Plan, now_ms: int) -> bool:
+    def has_message(self, header: Notification, plan: PopPlan, now_ms: int) -> bool:
         """Tell whether a group has a message to pop; note in ``plan`` what is blocked."""
         group = header.consumer_group
         for topic, queue_id in self._queues_of(header.topic, group, header.queue_id):
             place = topic, group, queue_id
-            if header.order:
-                self._settle(place)
-                until_ms = self._order.blocked_until(place, header.attempt_id, now_ms=now_ms)
-                if until_ms is not None:
-                    plan.blocked_until_ms = min(until_ms, plan.blocked_until_ms or until_ms)
-                    continue
+            if header.order and self._is_blocked(place, header.attempt_id, plan, now_ms):
+                continue
             if self._store.max_offset(topic, queue_id) > self._start(place, FROM_MIN):
                 return True
         return False

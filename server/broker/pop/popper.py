@@ -13,7 +13,7 @@ NotificationProcessor.java (5.4.0).
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final
 
 from remoting.codes import LaterResponseCode, ResponseCode
@@ -38,12 +38,12 @@ from remoting.receipt import (
 from server.broker.clients.offsets import Offsets
 from server.broker.config import BrokerConfig
 from server.broker.filters.messagefilter import EVERYTHING, MessageFilter
-from server.broker.pop.checkpoints import Checkpoint, PopKey
+from server.broker.pop.checkpoints import PopCheckpoint, PopKey
 from server.broker.pop.open_pops import OPEN_COUNT_MAX
 from server.broker.pop.order import OrderedQueues
-from server.broker.pop.planning import Plan, Planner, Taken, records_of
+from server.broker.pop.planning import Planner, PopPlan, Taken, records_of
 from server.broker.pop.revive import ReviveLog
-from server.broker.pop.waiting import Held, Waiting
+from server.broker.pop.waiting import HeldPop, HeldPops, HeldState
 from server.broker.serving.cold_reads import ColdReads
 from server.broker.serving.group_commit import Done
 from server.broker.stats.counters import GROUP_GET_NUMS, GROUP_GET_SIZE, Statistics
@@ -61,21 +61,6 @@ LOOK_AGAIN_MS: Final = 60_000
 """Longest wait of one look; a request that waits longer is looked at in between."""
 _NO_MESSAGE: Final = GetStatus.NO_MESSAGE_IN_QUEUE
 _ANSWERED: Final = frozenset({ResponseCode.SUCCESS, ResponseCode.FLUSH_DISK_TIMEOUT})
-
-Place = tuple[str, str, int]
-"""Topic, group, queue id."""
-
-
-@dataclass(slots=True, eq=False)
-class Waiter:
-    """A request to pop or to be notified, until it is answered."""
-
-    request: Request
-    header: PopMessage | Notification
-    wants: MessageFilter
-    deadline_ms: int
-    size: int
-    """Bytes that count as in flight for its connection while it waits."""
 
 
 class Popper:
@@ -106,7 +91,7 @@ class Popper:
         when_safe: Callable[[Done], None],
         on_hold: Callable[[int], None],
     ) -> None:
-        self.waiting = Waiting[Waiter]()
+        self.waiting = HeldPops()
         """The requests that wait for messages."""
         self._config = config
         self._offsets = offsets
@@ -147,49 +132,49 @@ class Popper:
         # The clock of the client may be wrong; it never waits longer than it asked for.
         deadline_ms = min(born_ms or now_ms, now_ms) + header.poll_time
         size = request.held_size + wants.size
-        self._try(Waiter(request, header, wants, deadline_ms, size), now_ms)
+        self._try(HeldPop(request, header, wants, deadline_ms, size), now_ms)
 
-    def _try(self, waiter: Waiter, now_ms: int, tries: int = 0) -> None:
+    def _try(self, held: HeldPop, now_ms: int, tries: int = 0) -> None:
         """Answer or hold a request, or try it again when its bytes are in the page cache."""
         try:
-            if isinstance(waiter.header, PopMessage):
-                self._pop(waiter, waiter.header, now_ms, may_wait=tries >= self._cold.tries_max)
+            if isinstance(held.header, PopMessage):
+                self._pop(held, held.header, now_ms, may_wait=tries >= self._cold.tries_max)
             else:
-                self._tell(waiter, waiter.header, now_ms)
+                self._answer_notification(held, held.header, now_ms)
         except ColdRead as cold:
-            waiter.request.conn.keep(waiter.size)
-            self._cold.warm(cold, lambda at_ms: self._again(waiter, at_ms, tries + 1))
+            held.request.conn.keep(held.size)
+            self._cold.warm(cold, lambda at_ms: self._again(held, at_ms, tries + 1))
         except RequestRefused as refused:
-            answer = waiter.request.command.response(refused.code, remark=refused.remark)
-            waiter.request.reply(answer)
+            answer = held.request.command.response(refused.code, remark=refused.remark)
+            held.request.reply(answer)
 
-    def _again(self, waiter: Waiter, now_ms: int, tries: int) -> None:
-        request = waiter.request
-        request.conn.keep(-waiter.size)
+    def _again(self, held: HeldPop, now_ms: int, tries: int) -> None:
+        request = held.request
+        request.conn.keep(-held.size)
         if request.conn.is_closing:
             return
         try:
-            self._try(waiter, now_ms, tries)
+            self._try(held, now_ms, tries)
         except OSError as error:
             remark = f"the messages cannot be read: {error}"
             request.reply(request.command.response(ResponseCode.SYSTEM_ERROR, remark=remark))
 
-    def _pop(self, waiter: Waiter, pop: PopMessage, now_ms: int, *, may_wait: bool) -> None:
+    def _pop(self, held: HeldPop, pop: PopMessage, now_ms: int, *, may_wait: bool) -> None:
         if not self._is_ready(now_ms):
-            self._hold_or_answer(waiter, Plan(0, 0), now_ms)
+            self._hold_or_answer(held, PopPlan(0, 0), now_ms)
             return
         if self._revive.open_count >= OPEN_COUNT_MAX:
-            self._answer_empty(waiter, LaterResponseCode.POLLING_FULL, 0, now_ms)
+            self._answer_empty(held, LaterResponseCode.POLLING_FULL, 0, now_ms)
             return
-        plan = self._planner.plan(pop, waiter.wants, now_ms, may_wait=may_wait)
+        plan = self._planner.plan(pop, held.wants, now_ms, may_wait=may_wait)
         for (topic, group, queue_id), queue_offset in plan.moves.items():
             self._offsets.commit(group, topic, queue_id=queue_id, queue_offset=queue_offset)
         if not plan.taken:
-            self._hold_or_answer(waiter, plan, now_ms)
+            self._hold_or_answer(held, plan, now_ms)
         elif pop.order:
-            self._answer_ordered(waiter, pop, plan, now_ms)
+            self._answer_ordered(held, pop, plan, now_ms)
         else:
-            self._answer_popped(waiter, pop, plan, now_ms)
+            self._answer_popped(held, pop, plan, now_ms)
 
     def _is_ready(self, now_ms: int) -> bool:
         """Tell whether the revive log was read, so that it is known what is out already."""
@@ -200,7 +185,7 @@ class Popper:
 
     # Answers.
 
-    def _answer_popped(self, waiter: Waiter, pop: PopMessage, plan: Plan, now_ms: int) -> None:
+    def _answer_popped(self, held: HeldPop, pop: PopMessage, plan: PopPlan, now_ms: int) -> None:
         """Put a checkpoint for each queue, move the offsets, and answer when that is safe."""
         revive_queue = self._revive.choose_queue()
         group = pop.consumer_group
@@ -208,9 +193,9 @@ class Popper:
         for taken in plan.taken:
             key = PopKey(taken.topic, group, taken.queue_id, taken.start_offset, now_ms)
             distances = tuple(at - taken.start_offset for at in taken.queue_offsets)
-            checkpoint = Checkpoint(key, pop.invisible_time, distances)
+            checkpoint = PopCheckpoint(key, pop.invisible_time, distances)
             try:
-                put = self._revive.check_in(checkpoint, revive_queue, now_ms=now_ms)
+                put = self._revive.put_checkpoint(checkpoint, revive_queue, now_ms=now_ms)
             except RequestRefused:
                 if not given:
                     raise
@@ -221,29 +206,29 @@ class Popper:
                 group, taken.topic, queue_id=taken.queue_id, queue_offset=taken.found.next_offset
             )
             given.append(taken)
-        answer = self._answer(waiter, pop, given, plan.rest, now_ms, revive_queue)
-        self._when_safe(lambda code: self._safe(waiter, group, given, answer, code))
-        self._given(pop, given, plan.rest)
+        answer = self._answer(held, pop, given, plan.rest, now_ms, revive_queue)
+        self._when_safe(lambda code: self._answer_safe(held, group, given, answer, code))
+        self._count_given(pop, given, plan.rest)
 
-    def _safe(
+    def _answer_safe(
         self,
-        waiter: Waiter,
+        held: HeldPop,
         group: str,
         given: list[Taken],
         answer: Command,
         code: ResponseCode,
     ) -> None:
         if code in _ANSWERED:
-            waiter.request.reply(answer)
+            held.request.reply(answer)
             return
         for taken in given:
             place = {"queue_id": taken.queue_id}
             if self._offsets.get(group, taken.topic, **place) == taken.found.next_offset:
                 self._offsets.commit(group, taken.topic, **place, queue_offset=taken.start_offset)
         remark = "the checkpoint of the pop could not be stored; see the log of the broker"
-        waiter.request.reply(waiter.request.command.response(code, remark=remark))
+        held.request.reply(held.request.command.response(code, remark=remark))
 
-    def _answer_ordered(self, waiter: Waiter, pop: PopMessage, plan: Plan, now_ms: int) -> None:
+    def _answer_ordered(self, held: HeldPop, pop: PopMessage, plan: PopPlan, now_ms: int) -> None:
         """Block the queues of a pop in order, and answer."""
         counts: dict[OrderKey, int] = {}
         for taken in plan.taken:
@@ -269,12 +254,12 @@ class Popper:
                 queue_offset=taken.queue_offsets[0],
             )
         answer = self._answer(
-            waiter, pop, plan.taken, plan.rest, now_ms, ORDERED_REVIVE_QUEUE, counts
+            held, pop, plan.taken, plan.rest, now_ms, ORDERED_REVIVE_QUEUE, counts
         )
-        waiter.request.reply(answer)
-        self._given(pop, plan.taken, plan.rest)
+        held.request.reply(answer)
+        self._count_given(pop, plan.taken, plan.rest)
 
-    def _given(self, pop: PopMessage, given: list[Taken], rest: int) -> None:
+    def _count_given(self, pop: PopMessage, given: list[Taken], rest: int) -> None:
         """Count what was given out, and wake the next pop if the queues have more."""
         for taken in given:
             self._count(pop.consumer_group, taken)
@@ -297,7 +282,7 @@ class Popper:
 
     def _answer(
         self,
-        waiter: Waiter,
+        held: HeldPop,
         pop: PopMessage,
         given: list[Taken],
         rest: int,
@@ -332,39 +317,34 @@ class Popper:
                 _with_handle(record, handle, pop.topic)
                 for _, record in records_of(taken.found.chunks)
             ]
-        command = waiter.request.command
+        command = held.request.command
         return command.response(remark=GetStatus.FOUND, header=header, body=b"".join(chunks))
 
-    def _hold_or_answer(self, waiter: Waiter, plan: Plan, now_ms: int) -> None:
-        header = waiter.header
-        topic, group, queue_id = header.topic, header.consumer_group, header.queue_id
-        if header.poll_time <= 0 or now_ms >= waiter.deadline_ms:
-            self._answer_empty(waiter, LaterResponseCode.POLLING_TIMEOUT, plan.rest, now_ms)
+    def _hold_or_answer(self, held: HeldPop, plan: PopPlan, now_ms: int) -> None:
+        header = held.header
+        if header.poll_time <= 0 or now_ms >= held.deadline_ms:
+            self._answer_empty(held, LaterResponseCode.POLLING_TIMEOUT, plan.rest, now_ms)
             return
-        if self.waiting.is_full(topic, group, queue_id):
-            self._answer_empty(waiter, LaterResponseCode.POLLING_FULL, plan.rest, now_ms)
+        if self.waiting.is_full(held.place):
+            self._answer_empty(held, LaterResponseCode.POLLING_FULL, plan.rest, now_ms)
             return
-        look_ms = min(waiter.deadline_ms, now_ms + LOOK_AGAIN_MS)
+        look_ms = min(held.deadline_ms, now_ms + LOOK_AGAIN_MS)
         if plan.blocked_until_ms is not None:
             look_ms = min(look_ms, max(plan.blocked_until_ms, now_ms + 1))
         if plan.is_cut:
             # The filter has more messages to look at.
             look_ms = now_ms
-        is_pop = isinstance(header, PopMessage)
-        conn = waiter.request.conn
-        self.waiting.hold(Held(topic, group, queue_id, look_ms, conn, waiter, is_pop))
+        self.waiting.hold(replace(held, look_ms=look_ms, state=HeldState.WAITING))
         # This may close the connection, which then takes the request along.
-        conn.keep(waiter.size)
+        held.request.conn.keep(held.size)
         self._on_hold(look_ms)
 
-    def _answer_empty(
-        self, waiter: Waiter, code: LaterResponseCode, rest: int, now_ms: int
-    ) -> None:
-        command, header = waiter.request.command, waiter.header
+    def _answer_empty(self, held: HeldPop, code: LaterResponseCode, rest: int, now_ms: int) -> None:
+        command, header = held.request.command, held.header
         if isinstance(header, Notification):
             is_full = code is LaterResponseCode.POLLING_FULL
             told = NotificationResponse(has_msg=False, polling_full=is_full)
-            waiter.request.reply(command.response(header=told))
+            held.request.reply(command.response(header=told))
             return
         self._stats.get_missed.count += 1
         empty = PopMessageResponse(
@@ -376,17 +356,17 @@ class Popper:
             msg_offset_info="",
             order_count_info="" if header.order else None,
         )
-        waiter.request.reply(command.response(code, remark=_NO_MESSAGE, header=empty))
+        held.request.reply(command.response(code, remark=_NO_MESSAGE, header=empty))
 
     # Notifications.
 
-    def _tell(self, waiter: Waiter, header: Notification, now_ms: int) -> None:
-        plan = Plan(0, 0)
+    def _answer_notification(self, held: HeldPop, header: Notification, now_ms: int) -> None:
+        plan = PopPlan(0, 0)
         if self._is_ready(now_ms) and self._planner.has_message(header, plan, now_ms):
             told = NotificationResponse(has_msg=True, polling_full=False)
-            waiter.request.reply(waiter.request.command.response(header=told))
+            held.request.reply(held.request.command.response(header=told))
         else:
-            self._hold_or_answer(waiter, plan, now_ms)
+            self._hold_or_answer(held, plan, now_ms)
 
     # What wakes requests.
 
@@ -427,7 +407,7 @@ class Popper:
     def _try_woken(self, now_ms: int) -> None:
         self._is_waking = False
         for held in self.waiting.woken(ATTEMPTS_PER_SLICE):
-            self._again(held.request, now_ms, 0)
+            self._again(held, now_ms, 0)
         self.answer_woken()
 
 
@@ -435,10 +415,7 @@ def _with_handle(data: bytes, handle: ReceiptHandle, topic: str) -> bytes:
     """Return a record of a retry topic as consumers get it: under their topic, with its handle."""
     record: Record = decode_record(data, check_crc=False)
     named = parse_properties(record.properties_raw)
-    own = ReceiptHandle(
-        handle.start_offset, handle.pop_time_ms, handle.invisible_ms, handle.revive_queue_id,
-        handle.topic_kind, handle.broker_name, handle.queue_id, record.queue_offset,
-    )  # fmt: skip
+    own = replace(handle, queue_offset=record.queue_offset)
     named.setdefault(POP_CK, own.encode())
     properties = in_java_order(named).encode()
     return record._replace(topic=topic, properties_raw=properties).encode()

@@ -31,17 +31,15 @@ from typing import Final, NamedTuple
 from remoting.receipt import FIRST_POP_TIME
 from server.broker import names
 from server.broker.clients.groups import Groups
-from server.broker.clients.offsets import NO_OFFSET, Offsets
+from server.broker.clients.offsets import NO_OFFSET, Offsets, Place
 from server.broker.config import BrokerConfig
 from server.broker.pop.checkpoints import (
     COUNTED_GROUP,
     REVIVE_GROUP,
     REVIVE_QUEUE_COUNT,
     Acknowledged,
-    Checkpoint,
-    Place,
-    acknowledgement_message,
-    checkpoint_message,
+    PopCheckpoint,
+    ReviveRecords,
     read_record,
     revive_topic,
 )
@@ -74,6 +72,7 @@ READ_COUNT: Final = 32
 STEP_COUNT_MAX: Final = 256
 """Records that one step reads, and messages that it revives, before requests can run."""
 ORIGIN_GROUP: Final = "ORIGIN_GROUP"
+_QUEUE_IDS: Final = range(REVIVE_QUEUE_COUNT)
 _END: Final = frozenset({
     GetStatus.NO_MESSAGE_IN_QUEUE, GetStatus.NO_MATCHED_LOGIC_QUEUE, GetStatus.OFFSET_OVERFLOW_ONE,
 })  # fmt: skip
@@ -147,6 +146,9 @@ class ReviveLog:
         self._deliver = deliver
         self._schedule = schedule
         self._store_host = store_host
+        self._records = ReviveRecords(
+            cluster=config.broker_cluster_name, broker=config.broker_name, host=store_host
+        )
         self._cold = cold
         self._uncounted: deque[_Uncounted] = deque()
         self._next_queue = 0
@@ -158,18 +160,13 @@ class ReviveLog:
         """Build the table anew, because this broker serves pops from now on."""
         self.is_caught_up = False
         """Whether the table has everything, so that this broker may give out messages."""
-        self._queues = [OpenPops() for _ in range(REVIVE_QUEUE_COUNT)]
-        self._read_at = [self._saved(REVIVE_GROUP, number) + 1 for number in self._numbers]
+        self._queues = [OpenPops() for _ in _QUEUE_IDS]
+        self._read_at = [self._saved(REVIVE_GROUP, number) + 1 for number in _QUEUE_IDS]
         self._counted = [
-            max(self._saved(COUNTED_GROUP, number), self._read_at[number])
-            for number in self._numbers
+            max(self._saved(COUNTED_GROUP, number), self._read_at[number]) for number in _QUEUE_IDS
         ]
         self._warming = False
         self._tries = 0
-
-    @property
-    def _numbers(self) -> range:
-        return range(REVIVE_QUEUE_COUNT)
 
     def _saved(self, group: str, queue_id: int) -> int:
         assert NO_OFFSET == -1
@@ -191,31 +188,20 @@ class ReviveLog:
         self._next_queue = (self._next_queue + 1) % REVIVE_QUEUE_COUNT
         return self._next_queue
 
-    def check_in(self, checkpoint: Checkpoint, queue_id: int, *, now_ms: int) -> PutResult:
+    def put_checkpoint(self, checkpoint: PopCheckpoint, queue_id: int, *, now_ms: int) -> PutResult:
         """Put a checkpoint; it counts when the log has it.
 
         Raises:
             RequestRefused: the store does not accept it.
         """
-        self._make_topic(now_ms)
-        message = checkpoint_message(
-            checkpoint,
-            cluster=self._config.broker_cluster_name,
-            broker=self._config.broker_name,
-            queue_id=queue_id,
-            host=self._store_host,
-            now_ms=now_ms,
-        )
-        result = self._put(message, now_ms)
-        self._schedule()
-        return result
+        record = self._records.checkpoint(checkpoint, queue_id=queue_id, now_ms=now_ms)
+        return self._put_record(record, now_ms)
 
-    def count_pop(self, put: PutResult, queue_id: int, checkpoint: Checkpoint) -> None:
+    def count_pop(self, put: PutResult, queue_id: int, checkpoint: PopCheckpoint) -> None:
         """Let the saved offsets count a pop only when its checkpoint is on the disk."""
         key = checkpoint.key
-        place = key.topic, key.group, key.queue_id
         self._uncounted.append(
-            _Uncounted(put.log_offset, queue_id, put.queue_offset, place, key.start_offset)
+            _Uncounted(put.log_offset, queue_id, put.queue_offset, key.place, key.start_offset)
         )
 
     def acknowledge(
@@ -232,22 +218,18 @@ class ReviveLog:
         Raises:
             RequestRefused: the store does not accept it.
         """
-        self._make_topic(now_ms)
-        message = acknowledgement_message(
-            acknowledged,
-            cluster=self._config.broker_cluster_name,
-            broker=self._config.broker_name,
-            queue_id=queue_id,
-            deliver_ms=deliver_ms,
-            host=self._store_host,
-            now_ms=now_ms,
+        record = self._records.acknowledgement(
+            acknowledged, queue_id=queue_id, deliver_ms=deliver_ms, now_ms=now_ms
         )
-        self._put(message, now_ms)
-        self._schedule()
+        self._put_record(record, now_ms)
 
-    def _make_topic(self, now_ms: int) -> None:
+    def _put_record(self, record: PutMessage, now_ms: int) -> PutResult:
+        """Put a record of the revive log, whose topic the first one creates."""
         count = REVIVE_QUEUE_COUNT
         self._topics.create_for_group(self.topic, queue_count=count, now_ms=now_ms)
+        result = self._put(record, now_ms)
+        self._schedule()
+        return result
 
     # What is saved.
 
@@ -267,13 +249,13 @@ class ReviveLog:
             queues = table.offsets.get(one.place[:2], {})
             if queues.get(one.place[2], -1) > one.start_offset:
                 queues[one.place[2]] = one.start_offset
-        done = {}
+        done: dict[int, int] = {}
         for number, queue in enumerate(self._queues):
             oldest = queue.oldest()
-            done[number] = (self._read_at[number] if oldest is None else oldest.at) - 1
-        table.offsets[self.topic, REVIVE_GROUP] = {
-            number: done_at for number, done_at in done.items() if done_at >= 0
-        }
+            next_at = self._read_at[number] if oldest is None else oldest.at
+            if next_at > 0:
+                done[number] = next_at - 1
+        table.offsets[self.topic, REVIVE_GROUP] = done
         table.offsets[self.topic, COUNTED_GROUP] = dict(enumerate(counted))
         return table
 
@@ -311,7 +293,7 @@ class ReviveLog:
         if not self._store.has(self.topic):
             return True
         left = STEP_COUNT_MAX
-        for number in self._numbers:
+        for number in _QUEUE_IDS:
             while self._store.has(self.topic, number):
                 if left <= 0:
                     return False
@@ -328,7 +310,7 @@ class ReviveLog:
             self.topic, number, start, count_max=READ_COUNT, may_wait=self._may_wait
         )
         if found.status is GetStatus.FOUND:
-            for record in self._records(number, start, b"".join(found.chunks)):
+            for record in self._whole(number, start, b"".join(found.chunks)):
                 self._take(number, record)
             self._read_at[number] = found.next_offset
             return found.next_offset - start
@@ -345,7 +327,7 @@ class ReviveLog:
         self._read_at[number] = next_offset
         return 1
 
-    def _records(self, number: int, start: int, data: bytes) -> list[Record]:
+    def _whole(self, number: int, start: int, data: bytes) -> list[Record]:
         try:
             return decode_records(data)
         except RecordDamaged as error:
@@ -354,14 +336,14 @@ class ReviveLog:
 
     def _take(self, number: int, record: Record) -> None:
         told = read_record(record)
-        if isinstance(told, Checkpoint):
+        if isinstance(told, PopCheckpoint):
             self._queues[number].open(told, at=record.queue_offset, store_ms=record.store_ms)
             if not self.is_caught_up and record.queue_offset >= self._counted[number]:
                 self._move(told)
         elif told is not None:
             self._queues[number].acknowledge(told.key, told.queue_offsets)
 
-    def _move(self, checkpoint: Checkpoint) -> None:
+    def _move(self, checkpoint: PopCheckpoint) -> None:
         """Move a group's offset over what it popped shortly before the broker stopped."""
         key = checkpoint.key
         end = key.start_offset + checkpoint.distances[-1] + 1
@@ -388,7 +370,7 @@ class ReviveLog:
 
     def _renew(self, number: int, pop: OpenPop, now_ms: int) -> None:
         try:
-            self.check_in(pop.checkpoint._replace(done=pop.done), number, now_ms=now_ms)
+            self.put_checkpoint(pop.checkpoint._replace(done=pop.done), number, now_ms=now_ms)
         except RequestRefused as refused:
             LOG.warning("a checkpoint of the revive log is written again later: %s", refused)
         else:
@@ -442,7 +424,7 @@ class ReviveLog:
         return records[0]
 
     def _again(
-        self, record: Record, checkpoint: Checkpoint, group: SubscriptionGroup, now_ms: int
+        self, record: Record, checkpoint: PopCheckpoint, group: SubscriptionGroup, now_ms: int
     ) -> PutMessage:
         """Return a message for the retry topic, or for the dead letter topic."""
         name = group.group_name

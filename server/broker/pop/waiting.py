@@ -15,22 +15,23 @@ Source: broker/longpolling/PopLongPollingService.java, broker/processor/Notifica
 
 import heapq
 from collections import deque
-from collections.abc import Hashable
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import count
-from typing import Final, Generic, TypeVar
+from typing import Final
 
+from remoting.aio.server import ServerConn
+from remoting.headers import Notification, PopMessage
+from server.broker.clients.offsets import Place
+from server.broker.filters.messagefilter import MessageFilter
 from server.broker.pop.revive import retry_topic_of
+from server.runtime.request import Request
 
 COUNT_MAX: Final = 100_000
 """Requests that wait on one broker (maxPopPollingSize of 5.4.0)."""
 PLACE_COUNT_MAX: Final = 1_025
 """Requests that wait for one queue id of a topic and a group (popPollingSize of 5.4.0, and one)."""
 ANY_QUEUE: Final = -1
-
-T = TypeVar("T")
-_Place = tuple[str, str, int]
 
 
 class HeldState(Enum):
@@ -44,36 +45,45 @@ class HeldState(Enum):
 
 
 @dataclass(slots=True, eq=False)
-class Held(Generic[T]):
-    """One request that waits; ``request`` is whatever the caller needs to try it again."""
+class HeldPop:
+    """A request to pop, or to be notified, which takes no message."""
 
-    topic: str
-    group: str
-    queue_id: int
-    """The queue that it pops, or a negative number for any."""
-    look_ms: int
+    request: Request
+    header: PopMessage | Notification
+    wants: MessageFilter
+    deadline_ms: int
+    size: int
+    """Bytes that count as in flight for its connection while it waits."""
+    look_ms: int = 0
     """When it is tried again although no message came."""
-    owner: Hashable
-    request: T
-    is_pop: bool = True
-    """False for a notification, which takes no message."""
     state: HeldState = HeldState.WAITING
 
+    @property
+    def place(self) -> Place:
+        """What it waits for; the queue id is ``ANY_QUEUE`` for any."""
+        header = self.header
+        return header.topic, header.consumer_group, max(header.queue_id, ANY_QUEUE)
 
-class Waiting(Generic[T]):
+    @property
+    def is_pop(self) -> bool:
+        """Tell whether it takes a message."""
+        return isinstance(self.header, PopMessage)
+
+
+class HeldPops:
     """Every pop and every notification of one broker that waits."""
 
     def __init__(self) -> None:
-        self._places: dict[_Place, dict[Held[T], None]] = {}
+        self._places: dict[Place, dict[HeldPop, None]] = {}
         self._queues: dict[tuple[str, str], dict[int, None]] = {}
         """The queue ids that requests of a topic and a group wait for."""
         self._groups: dict[str, dict[str, None]] = {}
         """The groups that wait, by topic."""
         self._retries: dict[str, tuple[str, str]] = {}
-        self._owners: dict[Hashable, dict[Held[T], None]] = {}
-        self._looks: list[tuple[int, int, Held[T]]] = []
+        self._owners: dict[ServerConn, dict[HeldPop, None]] = {}
+        self._looks: list[tuple[int, int, HeldPop]] = []
         self._numbers = count()
-        self._woken: deque[Held[T]] = deque()
+        self._woken: deque[HeldPop] = deque()
         self._count = 0
         self._clock_step_ms = 0
 
@@ -85,25 +95,22 @@ class Waiting(Generic[T]):
         """Tell whether ``woken`` has something to return."""
         return bool(self._woken)
 
-    def is_full(self, topic: str, group: str, queue_id: int) -> bool:
+    def is_full(self, place: Place) -> bool:
         """Tell whether one more request may not wait there."""
-        place = self._places.get((topic, group, max(queue_id, ANY_QUEUE)), ())
-        return self._count >= COUNT_MAX or len(place) >= PLACE_COUNT_MAX
+        return self._count >= COUNT_MAX or len(self._places.get(place, ())) >= PLACE_COUNT_MAX
 
     def count(self, topic: str, group: str, queue_id: int) -> int:
         """Return how many requests wait for a queue id."""
         return len(self._places.get((topic, group, queue_id), ()))
 
-    def hold(self, held: Held[T]) -> None:
-        """Add a request to those that wait."""
-        held.state = HeldState.WAITING
-        held.queue_id = max(held.queue_id, ANY_QUEUE)
-        topic, group = held.topic, held.group
-        self._places.setdefault((topic, group, held.queue_id), {})[held] = None
-        self._queues.setdefault((topic, group), {})[held.queue_id] = None
+    def hold(self, held: HeldPop) -> None:
+        """Add a request, which was not here before, to those that wait."""
+        topic, group, queue_id = held.place
+        self._places.setdefault(held.place, {})[held] = None
+        self._queues.setdefault((topic, group), {})[queue_id] = None
         self._groups.setdefault(topic, {})[group] = None
         self._retries[retry_topic_of(topic, group)] = topic, group
-        self._owners.setdefault(held.owner, {})[held] = None
+        self._owners.setdefault(held.request.conn, {})[held] = None
         heapq.heappush(self._looks, (held.look_ms - self._clock_step_ms, next(self._numbers), held))
         self._count += 1
 
@@ -146,9 +153,9 @@ class Waiting(Generic[T]):
                 for held in list(waiting):
                     self._wake(held)
 
-    def woken(self, count_max: int) -> list[Held[T]]:
+    def woken(self, count_max: int) -> list[HeldPop]:
         """Remove and return the next requests that are to be tried again."""
-        found: list[Held[T]] = []
+        found: list[HeldPop] = []
         while self._woken and len(found) < count_max:
             held = self._woken.popleft()
             if held.state is HeldState.WOKEN:
@@ -173,27 +180,27 @@ class Waiting(Generic[T]):
         """Shift all times by ``step_ms``, by which the clock was changed."""
         self._clock_step_ms += step_ms
 
-    def drop_owner(self, owner: Hashable) -> None:
+    def drop_owner(self, owner: ServerConn) -> None:
         """Forget the requests of a connection that closed."""
         for held in list(self._owners.get(owner, ())):
             self._forget(held)
             held.state = HeldState.GONE
 
-    def _wake(self, held: Held[T]) -> None:
+    def _wake(self, held: HeldPop) -> None:
         self._forget(held)
         held.state = HeldState.WOKEN
         self._woken.append(held)
 
-    def _forget(self, held: Held[T]) -> None:
+    def _forget(self, held: HeldPop) -> None:
         """Remove a request from everything but the heap, which drops it later."""
         self._count -= 1
-        topic, group = held.topic, held.group
-        place = self._places[topic, group, held.queue_id]
+        topic, group, queue_id = held.place
+        place = self._places[held.place]
         del place[held]
         if not place:
-            del self._places[topic, group, held.queue_id]
+            del self._places[held.place]
             ids = self._queues[topic, group]
-            del ids[held.queue_id]
+            del ids[queue_id]
             if not ids:
                 del self._queues[topic, group]
                 del self._retries[retry_topic_of(topic, group)]
@@ -201,7 +208,7 @@ class Waiting(Generic[T]):
                 del groups[group]
                 if not groups:
                     del self._groups[topic]
-        owned = self._owners[held.owner]
+        owned = self._owners[held.request.conn]
         del owned[held]
         if not owned:
-            del self._owners[held.owner]
+            del self._owners[held.request.conn]

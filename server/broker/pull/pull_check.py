@@ -15,11 +15,12 @@ broker/processor/PullMessageProcessor.java#processRequest, common/filter/FilterA
 
 import logging
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final
 
 from remoting.aio.server import ServerConn
 from remoting.bodies import MessageModel, SubscriptionData
 from remoting.codes import ResponseCode
+from remoting.headers import PullMessage
 from server.broker import names
 from server.broker.clients.groups import Groups
 from server.broker.clients.members import Consumers
@@ -33,7 +34,7 @@ from server.broker.filters.messagefilter import (
     registered_filter,
     with_retry,
 )
-from server.broker.filters.table import FilterTable, compiled
+from server.broker.filters.table import FilterTable, compile_filter
 from server.broker.filters.tags import (
     ALL,
     TAG,
@@ -43,6 +44,7 @@ from server.broker.filters.tags import (
     is_tag_type,
 )
 from server.broker.names import is_readable
+from server.broker.pull.pull_header import Pull
 from server.broker.topics import Topics
 from server.runtime.request import RequestRefused
 from storefmt.config.tables import SubscriptionGroup
@@ -50,33 +52,8 @@ from storefmt.config.tables import SubscriptionGroup
 LOG = logging.getLogger(__name__)
 
 
-class PullFields(Protocol):
-    """The fields of a pull header, whether the kernel or the typed header decoded it."""
-
-    @property
-    def consumer_group(self) -> str: ...
-    @property
-    def topic(self) -> str: ...
-    @property
-    def queue_id(self) -> int: ...
-    @property
-    def queue_offset(self) -> int: ...
-    @property
-    def max_msg_nums(self) -> int: ...
-    @property
-    def sys_flag(self) -> int: ...
-    @property
-    def commit_offset(self) -> int: ...
-    @property
-    def suspend_timeout_millis(self) -> int: ...
-    @property
-    def subscription(self) -> str | None: ...
-    @property
-    def sub_version(self) -> int: ...
-    @property
-    def expression_type(self) -> str | None: ...
-
-
+PullFields = Pull | PullMessage
+"""The header of a pull, as the kernel or the typed header decoded it."""
 SUBSCRIPTION: Final = 4
 TAGS_SIZE_MAX: Final = 65_536
 """Characters of the tags that a pull carries, since each pull splits them anew."""
@@ -116,7 +93,7 @@ class PullChecks:
         self._tests: dict[tuple[str, str], tuple[SubscriptionData, MessageFilter]] = {}
         self._warned: set[tuple[str, str]] = set()
 
-    def suggested(self, group: str, *, is_slow: bool) -> int:
+    def suggested_broker(self, group: str, *, is_slow: bool) -> int:
         """Return the id of the broker that a group should read from next.
 
         Args:
@@ -182,7 +159,7 @@ class PullChecks:
             return EVERYTHING if text == ALL else MessageFilter(frozenset())
         self._check_enabled(kind)
         try:
-            expression = compiled(text, kind, strict=self._config.strict_filters)
+            expression = compile_filter(text, kind, strict=self._config.strict_filters)
         except BadExpression as error:
             if self._config.strict_filters or isinstance(error, TooLong):
                 raise RequestRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, str(error)) from None
@@ -249,7 +226,7 @@ class PullChecks:
     def _why_too_long(self, subscription: SubscriptionData) -> str:
         """Return which limit an expression exceeds; empty if Java would refuse it, too."""
         try:
-            compiled(
+            compile_filter(
                 subscription.sub_string,
                 subscription.expression_type,
                 strict=self._config.strict_filters,

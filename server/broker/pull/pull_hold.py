@@ -18,7 +18,6 @@ import heapq
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum, auto
 from typing import Final, Generic, TypeVar
 
 from server.broker.clients.offsets import LONG_MAX
@@ -41,36 +40,6 @@ LOOKS_MAX: Final = 1_000
 T = TypeVar("T")
 
 
-class PullState(Enum):
-    """The state of a held pull."""
-
-    WAITING = auto()
-    ANSWERED = auto()
-    FORGOTTEN = auto()
-    """Its connection closed, so it gets no answer."""
-
-
-class PullEvent(Enum):
-    """What can happen while a pull waits."""
-
-    SUITED = auto()
-    """A message came that its filter accepts."""
-    NOT_SUITED = auto()
-    TIME_OVER = auto()
-    TOPIC_DELETED = auto()
-    CONNECTION_CLOSED = auto()
-
-
-NEXT: Final = {
-    (PullState.WAITING, PullEvent.SUITED): PullState.ANSWERED,
-    (PullState.WAITING, PullEvent.NOT_SUITED): PullState.WAITING,
-    (PullState.WAITING, PullEvent.TIME_OVER): PullState.ANSWERED,
-    (PullState.WAITING, PullEvent.TOPIC_DELETED): PullState.ANSWERED,
-    (PullState.WAITING, PullEvent.CONNECTION_CLOSED): PullState.FORGOTTEN,
-}
-"""A pull that does not wait any more is in no list, so no event reaches it."""
-
-
 @dataclass(slots=True, eq=False)
 class HeldPull(Generic[T]):
     """One held pull; ``pull`` is whatever the caller needs to answer it."""
@@ -91,14 +60,14 @@ class HeldPull(Generic[T]):
     """Cost of calling ``wants``, in units of about a microsecond."""
     answer_work: int = ANSWER_WORK
     """Cost of answering it, in the same units."""
-    state: PullState = PullState.WAITING
+    is_waiting: bool = True
+    """False when it is answered, or its connection has closed."""
 
 
 @dataclass(slots=True)
 class _News(Generic[T]):
     """An event in one queue, and the held pulls that were not tested against it yet."""
 
-    event: PullEvent
     topic: str
     queue_id: int
     queue_offset: int
@@ -124,7 +93,7 @@ class _News(Generic[T]):
         return held.wants(self.known)
 
 
-class Hold(Generic[T]):
+class HeldPulls(Generic[T]):
     """Every held pull of one broker.
 
     Args:
@@ -196,21 +165,21 @@ class Hold(Generic[T]):
             return
         news: _News[T]
         if len(self._news) < NEWS_COUNT_MAX:
-            news = _News(PullEvent.SUITED, topic, queue_id, queue_offset, tags_code, properties)
+            news = _News(topic, queue_id, queue_offset, tags_code, properties)
             self._news.append(news)
             return
         merged = self._merged.get((topic, queue_id))
         if merged is not None:
             merged.queue_offset = queue_offset
             return
-        news = _News(PullEvent.SUITED, topic, queue_id, queue_offset, None, properties)
+        news = _News(topic, queue_id, queue_offset, None, properties)
         self._merged[topic, queue_id] = news
         self._news.append(news)
 
     def drop_topic(self, topic: str) -> None:
         """Note that a topic was deleted, so that ``wake`` returns all of its pulls."""
         for queue_id in self._topics.get(topic, ()):
-            self._news.append(_News(PullEvent.TOPIC_DELETED, topic, queue_id, LONG_MAX, None, dict))
+            self._news.append(_News(topic, queue_id, LONG_MAX, None, dict))
 
     @property
     def has_news(self) -> bool:
@@ -233,11 +202,11 @@ class Hold(Generic[T]):
                 news.unaware = iter(list(waiters))
             for held in news.unaware:
                 work_max -= 1
-                if held.state is PullState.WAITING:
+                if held.is_waiting:
                     if news.tags_code is not None:
                         work_max -= held.wants_work
                     if news.suits(held):
-                        self._let_go(held, news.event)
+                        self._let_go(held)
                         woken.append(held)
                         work_max -= held.answer_work
                 if work_max <= 0:
@@ -261,8 +230,8 @@ class Hold(Generic[T]):
             if self._over:
                 held = self._over.popleft()
                 work_max -= 1
-                if held.state is PullState.WAITING:
-                    self._let_go(held, PullEvent.TIME_OVER)
+                if held.is_waiting:
+                    self._let_go(held)
                     over.append(held)
                     work_max -= held.answer_work
                 continue
@@ -293,10 +262,10 @@ class Hold(Generic[T]):
     def drop_owner(self, owner: Hashable) -> None:
         """Forget the pulls of a connection that closed."""
         for held in self._owners.pop(owner, ()):
-            self._let_go(held, PullEvent.CONNECTION_CLOSED)
+            self._let_go(held)
 
-    def _let_go(self, held: HeldPull[T], event: PullEvent) -> None:
-        held.state = NEXT[held.state, event]
+    def _let_go(self, held: HeldPull[T]) -> None:
+        held.is_waiting = False
         self._waiting_count -= 1
         queues = self._topics[held.topic]
         waiters = queues[held.queue_id]

@@ -27,8 +27,8 @@ from server.broker.clients.offsets import Offsets
 from server.broker.config import BrokerConfig
 from server.broker.filters.messagefilter import OPERAND_WORK, MessageFilter, raw_properties
 from server.broker.pull.pull_check import PullChecks, PullFields
-from server.broker.pull.pull_hold import ANSWER_WORK, WAIT_MS_MAX, HeldPull, Hold
-from server.broker.serving.answers import pull_refused, pulled
+from server.broker.pull.pull_hold import ANSWER_WORK, WAIT_MS_MAX, HeldPull, HeldPulls
+from server.broker.serving.answers import encode_pull_answer, encode_pull_refusal
 from server.broker.serving.cold_reads import ColdReads
 from server.broker.stats.counters import GROUP_GET_NUMS, GROUP_GET_SIZE, Counter, Statistics
 from server.runtime.request import RequestRefused
@@ -62,7 +62,7 @@ _NO_MESSAGE: Final = GetStatus.NO_MESSAGE_IN_QUEUE
 _EMPTY: Final = frozenset({_NO_MESSAGE, GetStatus.NO_MATCHED_LOGIC_QUEUE})
 
 
-class Waiting(NamedTuple):
+class PendingPull(NamedTuple):
     """Everything that is needed to answer a pull."""
 
     conn: ServerConn
@@ -80,7 +80,7 @@ queue does not have."""
 
 
 def _refuse(conn: ServerConn, serialize: int, opaque: int, refused: RequestRefused) -> None:
-    conn.send(pull_refused(serialize, opaque, code=refused.code, remark=refused.remark))
+    conn.send(encode_pull_refusal(serialize, opaque, code=refused.code, remark=refused.remark))
 
 
 class Puller:
@@ -106,7 +106,7 @@ class Puller:
         config: BrokerConfig,
         checks: PullChecks,
         offsets: Offsets,
-        hold: Hold[Waiting],
+        hold: HeldPulls[PendingPull],
         stats: Statistics,
         store_host: bytes,
         put_event: MovedEvents,
@@ -144,7 +144,7 @@ class Puller:
             _refuse(conn, serialize, opaque, refused)
             return
         size = len(pull.subscription or "") + wants.size
-        waiting = Waiting(conn, opaque, serialize, pull, wants, size)
+        waiting = PendingPull(conn, opaque, serialize, pull, wants, size)
         self._serve(
             waiting, pull.suspend_timeout_millis if pull.sys_flag & SUSPEND else None, now_ms
         )
@@ -158,7 +158,12 @@ class Puller:
             )
 
     def _serve(
-        self, waiting: Waiting, wait_ms: int | None, now_ms: int, tries: int = 0, began_ms: int = 0
+        self,
+        waiting: PendingPull,
+        wait_ms: int | None,
+        now_ms: int,
+        tries: int = 0,
+        began_ms: int = 0,
     ) -> None:
         """Answer a pull, hold it, or try it again when its bytes are in the page cache.
 
@@ -192,7 +197,7 @@ class Puller:
             self._answer(waiting, result, code, now_ms)
 
     def _again(
-        self, waiting: Waiting, wait_ms: int | None, now_ms: int, tries: int, began_ms: int
+        self, waiting: PendingPull, wait_ms: int | None, now_ms: int, tries: int, began_ms: int
     ) -> None:
         conn, serialize, opaque = waiting.conn, waiting.serialize, waiting.opaque
         conn.keep(-waiting.size)
@@ -202,7 +207,7 @@ class Puller:
             self._serve(waiting, wait_ms, now_ms, tries, began_ms)
         except OSError as error:
             remark = f"the messages cannot be read: {error}"
-            conn.send(pull_refused(serialize, opaque, code=_ERROR, remark=remark))
+            conn.send(encode_pull_refusal(serialize, opaque, code=_ERROR, remark=remark))
 
     def dispatched(self, entries: Iterable[DispatchEntry]) -> None:
         """Note the messages that became visible, for the pulls that wait for them."""
@@ -249,7 +254,7 @@ class Puller:
         self._hold.drop_topic(topic)
         self.answer_woken(now_ms)
 
-    def _answer_held(self, pulls: Iterable[HeldPull[Waiting]], now_ms: int) -> None:
+    def _answer_held(self, pulls: Iterable[HeldPull[PendingPull]], now_ms: int) -> None:
         for held in pulls:
             waiting = held.pull
             try:
@@ -260,7 +265,7 @@ class Puller:
             else:
                 self._again(waiting._replace(wants=wants), None, now_ms, 0, 0)
 
-    def _suspend(self, waiting: Waiting, wait_ms: int, now_ms: int) -> None:
+    def _suspend(self, waiting: PendingPull, wait_ms: int, now_ms: int) -> None:
         codes, wants = waiting.wants.codes, waiting.wants.by_properties
         if not self._config.long_polling_enable:
             wait_ms, codes = self._config.short_polling_time_ms, frozenset()
@@ -284,7 +289,7 @@ class Puller:
         waiting.conn.keep(waiting.size)
         self._on_hold(deadline_ms)
 
-    def _read(self, waiting: Waiting, *, may_wait: bool) -> GetResult:
+    def _read(self, waiting: PendingPull, *, may_wait: bool) -> GetResult:
         with self._cold.slices:
             return self._store.reader.get_message(
                 waiting.pull.topic,
@@ -297,13 +302,13 @@ class Puller:
             )
 
     @staticmethod
-    def _code_of(waiting: Waiting, result: GetResult) -> ResponseCode:
+    def _code_of(waiting: PendingPull, result: GetResult) -> ResponseCode:
         if result.status in _EMPTY and waiting.pull.queue_offset != 0:
             return ResponseCode.PULL_OFFSET_MOVED
         return _CODES[result.status]
 
     def _as_slave(
-        self, waiting: Waiting, result: GetResult, code: ResponseCode
+        self, waiting: PendingPull, result: GetResult, code: ResponseCode
     ) -> tuple[GetResult, ResponseCode]:
         """Return a slave's answer: "pull again" if it may not serve reads or lacks the offset.
 
@@ -316,10 +321,12 @@ class Puller:
         empty = replace(result, chunks=[], next_offset=next_offset)
         return empty, ResponseCode.PULL_RETRY_IMMEDIATELY
 
-    def _answer(self, waiting: Waiting, result: GetResult, code: ResponseCode, now_ms: int) -> None:
+    def _answer(
+        self, waiting: PendingPull, result: GetResult, code: ResponseCode, now_ms: int
+    ) -> None:
         if self._config.is_slave:
             result, code = self._as_slave(waiting, result, code)
-        frame = pulled(
+        frame = encode_pull_answer(
             waiting.serialize,
             waiting.opaque,
             code=code,
@@ -329,7 +336,7 @@ class Puller:
             min_offset=result.min_offset,
             max_offset=result.max_offset,
             chunks=result.chunks,
-            suggested_broker_id=self._checks.suggested(
+            suggested_broker_id=self._checks.suggested_broker(
                 waiting.pull.consumer_group, is_slow=result.suggest_slave
             ),
         )
@@ -341,7 +348,7 @@ class Puller:
         if code is ResponseCode.PULL_OFFSET_MOVED and not self._config.is_slave:
             self._tell_moved(waiting, result.next_offset, now_ms)
 
-    def _count(self, waiting: Waiting, result: GetResult) -> None:
+    def _count(self, waiting: PendingPull, result: GetResult) -> None:
         stats = self._stats
         key = (waiting.pull.topic, waiting.pull.consumer_group)
         got = self._got.get(key)
@@ -362,7 +369,7 @@ class Puller:
         """Drop the cached counters, because a topic or group was deleted."""
         self._got.clear()
 
-    def _tell_moved(self, waiting: Waiting, queue_offset: int, now_ms: int) -> None:
+    def _tell_moved(self, waiting: PendingPull, queue_offset: int, now_ms: int) -> None:
         event = OffsetMovedEvent(
             consumer_group=waiting.pull.consumer_group,
             message_queue=MessageQueue(

@@ -40,7 +40,7 @@ from server.broker.send.topic_rules import (
 )
 from server.broker.serving.answers import SendAnswers
 from server.broker.serving.group_commit import Sink, Turn
-from server.broker.serving.overload import store_refuses
+from server.broker.serving.overload import store_refusal
 from server.broker.stats.counters import Statistics
 from server.broker.stored_properties import Recoder
 from server.broker.timer.messages import TimerRules, recall_handle
@@ -165,7 +165,7 @@ class Sender:
     def _role_refusal(self) -> str:
         """Return why a broker of this role stores no messages; empty when it stores them."""
         if self._config.is_slave:
-            return store_refuses(self._store, IS_SLAVE)
+            return store_refusal(self._store, IS_SLAVE)
         return self.refusal
 
     def forget_routes(self) -> None:
@@ -190,7 +190,7 @@ class Sender:
             route = self._routes.get(send.topic)
             queue_id = send.queue_id
             if route is None or not 0 <= queue_id < route.queue_limit:
-                route, queue_id = self.aim(request.conn, send, now_ms)
+                route, queue_id = self.route_of(request.conn, send, now_ms)
             if send.batch:
                 self._take_batch(request, replace(send, queue_id=queue_id))
                 return
@@ -272,7 +272,7 @@ class Sender:
             return None
         return self._body_size_max, self._store.appender.size_max
 
-    def aim(self, conn: ServerConn, send: SendFields, now_ms: int) -> tuple[Route, int]:
+    def route_of(self, conn: ServerConn, send: SendFields, now_ms: int) -> tuple[Route, int]:
         """Return the route of a send and the id of the queue that it goes to.
 
         Raises:
@@ -399,7 +399,7 @@ class Sender:
                 if ResponseCode.SERVICE_NOT_AVAILABLE in codes:
                     self._check(PutStatus.SERVICE_NOT_AVAILABLE)
                 now_ms = self._clock.now_ms()
-                route, queue_id = self.aim(request.conn, send, now_ms)
+                route, queue_id = self.route_of(request.conn, send, now_ms)
                 put = self._put_run(request.conn, send, route, queue_id, run, now_ms)
                 queue_offset = put.queue_offset if queue_offset < 0 else queue_offset
                 put_size += put.size
@@ -519,7 +519,7 @@ class Sender:
             case PutStatus.SERVICE_NOT_AVAILABLE:
                 # Java does not count these as failed puts, because nothing was tried.
                 why = self._store.failure or "shut down"
-                text = self._role_refusal() or store_refuses(self._store, why)
+                text = self._role_refusal() or store_refusal(self._store, why)
                 raise RequestRefused(ResponseCode.SERVICE_NOT_AVAILABLE, text)
             case _:
                 self._stats.put_failed_count += 1

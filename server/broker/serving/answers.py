@@ -164,7 +164,7 @@ def _with_code(stored: bytes, code: int) -> bytes:
     return _HEAD.pack(4 + size, mark & ~_HEADER_SIZE_MASK | size) + header
 
 
-def pulled(
+def encode_pull_answer(
     serialize: int,
     opaque: int,
     *,
@@ -209,7 +209,7 @@ def pulled(
     return b"".join((_HEAD.pack(length, size), header, *chunks))
 
 
-def pull_refused(serialize: int, opaque: int, *, code: int, remark: str) -> bytes:
+def encode_pull_refusal(serialize: int, opaque: int, *, code: int, remark: str) -> bytes:
     """Return the frame that refuses a pull before its queue was read.
 
     Args:

@@ -1,4 +1,4 @@
-"""Runs the syncs of SYNC_FLUSH beside the event loop, so that a slow disk delays only sends.
+"""Run the syncs of SYNC_FLUSH beside the event loop, so that a slow disk delays only sends.
 
     begin(job) ─ one open file, kernel built ── its descriptor ── pipe ── C thread ── pipe ─┐
                └ else ── job.run in a thread of an executor ────────────────────────────────┴─ ended
@@ -25,7 +25,7 @@ Ended = Callable[[FlushJob, BaseException | None], None]
 _INT: Final = struct.Struct("=i")
 
 
-def ways() -> dict[str, SyncEach | None]:
+def sync_threads() -> dict[str, SyncEach | None]:
     """Return the threads for single files by name: ``pure`` is none, ``compiled`` if built."""
     try:
         from server.broker.serving.flusher_kernel import sync_each
@@ -34,7 +34,7 @@ def ways() -> dict[str, SyncEach | None]:
     return {"pure": None, "compiled": sync_each}
 
 
-sync_each: SyncEach | None = chosen(ways())
+sync_each: SyncEach | None = chosen(sync_threads())
 """The thread in use."""
 
 

@@ -28,7 +28,7 @@ from remoting.aio.link import Outbox
 from remoting.codes import ResponseCode
 from server.broker.serving.answers import SendAnswers, with_code
 from server.broker.serving.flusher import Flusher
-from server.broker.serving.overload import STALE_FOR_S, Overload, store_refuses
+from server.broker.serving.overload import STALE_FOR_S, Overload, store_refusal
 from server.broker.stats.counters import PutTimes
 from server.runtime.clock import Clock
 from server.runtime.observers import Observers
@@ -173,7 +173,7 @@ class Turn:
             self._store.write(now_ms)
         except StoreFailed as error:
             LOG.error("messages of one turn were not stored: %s", error)
-            self._refuse(self._hasty_acks + acks, done, store_refuses(self._store, str(error)))
+            self._refuse(self._hasty_acks + acks, done, store_refusal(self._store, str(error)))
             self._hasty_acks = []
             return
         elapsed_ms = self._clock.now_ms() - now_ms
@@ -210,7 +210,7 @@ class Turn:
                 self._unsafe_acks = []
             if acks:
                 LOG.warning("the disk did not sync %d messages in %d ms", _count(acks), timeout_ms)
-                self._doubt(acks, [])
+                self._answer_timeout(acks, [])
                 self._sends.flush()
 
     def _judge(self, now_ms: int) -> None:
@@ -254,7 +254,7 @@ class Turn:
         job = self._store.begin_flush()
         if job is None:
             if self._store.is_read_only:
-                self._doubt(acks, done)
+                self._answer_timeout(acks, done)
             else:
                 self._release(acks, done)
             self._sends.flush()
@@ -275,14 +275,14 @@ class Turn:
             self._store.end_flush(job)
         except (StoreFailed, OSError) as error:
             LOG.error("messages are written and not known to be on disk: %s", error)
-            self._doubt(acks, done)
+            self._answer_timeout(acks, done)
             unsafe_acks, self._unsafe_acks = self._unsafe_acks, []
             unsafe_done, self._unsafe_done = self._unsafe_done, []
             if isinstance(error, StoreFull):
-                self._doubt(unsafe_acks, unsafe_done)
+                self._answer_timeout(unsafe_acks, unsafe_done)
                 self._flush_later()
             else:
-                remark = store_refuses(self._store, str(error))
+                remark = store_refusal(self._store, str(error))
                 self._refuse(unsafe_acks, unsafe_done, remark)
             self._sends.flush()
             return
@@ -318,7 +318,7 @@ class Turn:
             call(ResponseCode.SUCCESS)
 
     @staticmethod
-    def _doubt(acks: list[Ack], done: list[Done]) -> None:
+    def _answer_timeout(acks: list[Ack], done: list[Done]) -> None:
         """Answer 10: the messages are written, but perhaps not on disk."""
         code = ResponseCode.FLUSH_DISK_TIMEOUT
         for conn, answers, _, _ in acks:

@@ -76,7 +76,7 @@ class Overload:
         return True
 
 
-def store_refuses(store: MessageStore, why: str) -> str:
+def store_refusal(store: MessageStore, why: str) -> str:
     """Return the remark of code 14: the real reason, then Java's text with the disk's ratios.
 
     Java's text only lists possible reasons, and names a full disk first in every case.

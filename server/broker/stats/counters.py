@@ -103,7 +103,7 @@ DAY_SAMPLE_MS: Final = 3_600_000
 TPS_SECONDS: Final = (10, 60, 600)
 
 
-class Snapshot(NamedTuple):
+class StatsSnapshot(NamedTuple):
     """One statistic over one period: Java's sum, tps (per second) and avgpt (per call)."""
 
     sum: int
@@ -117,15 +117,15 @@ class _Sample(NamedTuple):
     times: int
 
 
-def _compute(samples: Iterable[_Sample]) -> Snapshot:
+def _compute(samples: Iterable[_Sample]) -> StatsSnapshot:
     known = list(samples)
     if len(known) < 2:
-        return Snapshot(0, 0.0, 0.0)
+        return StatsSnapshot(0, 0.0, 0.0)
     first, last = known[0], known[-1]
     total = last.sum - first.sum
     span_ms = last.at_ms - first.at_ms
     times = last.times - first.times
-    return Snapshot(
+    return StatsSnapshot(
         total,
         total * 1000 / span_ms if span_ms > 0 else 0.0,
         total / times if times > 0 else 0.0,
@@ -147,15 +147,15 @@ class Counter:
         self.sum += value
         self.times += 1
 
-    def minute(self) -> Snapshot:
+    def minute(self) -> StatsSnapshot:
         """Return the statistic of the last minute."""
         return _compute(self._minute)
 
-    def hour(self) -> Snapshot:
+    def hour(self) -> StatsSnapshot:
         """Return the statistic of the last hour."""
         return _compute(self._hour)
 
-    def day(self) -> Snapshot:
+    def day(self) -> StatsSnapshot:
         """Return the statistic of the last day."""
         return _compute(self._day)
 
@@ -261,7 +261,7 @@ class Statistics:
         """Count a message that a consumer sent back."""
         self.counter(SEND_BACK_PUT_NUMS, f"{topic}@{group}").add(1)
 
-    def second(self, now_ms: int, *, put_count: int) -> None:
+    def sample(self, now_ms: int, *, put_count: int) -> None:
         """Take samples; call it about once a second.
 
         Args:

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Final
 
-from server.broker.timer.messages import Waiting, waiting
+from server.broker.timer.messages import TimerMessage, timer_message
 from server.store.commitlog.log_scan import ScannedRecord
 from server.store.store import MessageStore
 from storefmt.errors import RecordDamaged
@@ -45,7 +45,7 @@ _DIGEST_SIZE: Final = 16
 STORE_MS_MARGIN: Final = 60_000
 
 
-def identity(found: Waiting) -> bytes:
+def identity(found: TimerMessage) -> bytes:
     """Return what is equal in a waiting message and in its delivery."""
     named = found.named
     return _digest(
@@ -110,7 +110,7 @@ class Delivered:
         if record is None:
             return
         if record.topic == TIMER_TOPIC:
-            copy = waiting(record)
+            copy = timer_message(record)
             if copy is not None and copy.roll_count:
                 named = {**copy.named, TIMER_ROLL_TIMES: str(copy.roll_count - 1)}
                 self._note(identity(copy._replace(named=named)))
@@ -132,7 +132,7 @@ class Delivered:
         self._done[key] += 1
         self.count += 1
 
-    def takes(self, found: Waiting) -> bool:
+    def takes(self, found: TimerMessage) -> bool:
         """Tell whether a waiting message is done with; a delivery counts for one record."""
         log_offset = found.record.log_offset
         if log_offset in self._taken:

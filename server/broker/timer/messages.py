@@ -15,6 +15,7 @@ Source: broker/util/HookUtils.java#checkIfTimerMessage, #transformTimerMessage,
 store/timer/TimerMessageStore.java#convert, broker/processor/RecallMessageProcessor.java (5.4.0).
 """
 
+import logging
 import re
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
@@ -47,9 +48,14 @@ from storefmt.formats.properties import (
     index_keys,
     parse_properties,
 )
+from storefmt.formats.timer import SLOT_COUNT
 from storefmt.names import HALF_TOPIC, OP_HALF_TOPIC, RETRY_PREFIX, SCHEDULE_TOPIC, TIMER_TOPIC
 from storefmt.paths import GROUP_SIZE_MAX, check_topic_name
 
+LOG = logging.getLogger(__name__)
+
+SPARE_SLOTS: Final = 60
+"""Slots of a round that are never used, so that two rounds do not meet."""
 AT_ONCE_MS: Final = (1 << 63) - 1
 """TIMER_ENQUEUE_MS of a message that was due before it could enter the wheel."""
 RECALL_TAG: Final = "_RECALL_TAG_"
@@ -61,10 +67,11 @@ _ADDED_SIZE: Final = 128
 """Bytes that delivery and rolling may add to the properties."""
 _LONG: Final = re.compile(r"[+-]?[0-9]{1,19}")
 _NEVER_REAL: Final = frozenset({HALF_TOPIC, OP_HALF_TOPIC, SCHEDULE_TOPIC, TIMER_TOPIC})
+_HOUR_MS: Final = 3_600_000
 _BODY_OF_RECALL: Final = b"0"
 
 
-class Waiting(NamedTuple):
+class TimerMessage(NamedTuple):
     """A record of rmq_sys_wheel_timer, read."""
 
     record: Record
@@ -87,7 +94,7 @@ class Waiting(NamedTuple):
         return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
-def waiting(record: Record) -> Waiting | None:
+def timer_message(record: Record) -> TimerMessage | None:
     """Return what a waiting record says; None if it names no time, topic or queue."""
     named = parse_properties(record.properties_raw)
     out_ms = _long(named.get(TIMER_OUT_MS, ""))
@@ -98,7 +105,18 @@ def waiting(record: Record) -> Waiting | None:
         check_topic_name(topic, size_max=GROUP_SIZE_MAX)
     except BadCall:
         return None
-    return Waiting(record, named, out_ms, topic, int(queue_id))
+    return TimerMessage(record, named, out_ms, topic, int(queue_id))
+
+
+def read_timer_message(record: Record) -> TimerMessage | None:
+    """Return what a record of the queue says; log an error if it names no time or destination."""
+    found = timer_message(record)
+    if found is None:
+        LOG.error(
+            "timer message at log offset %d names no time, topic or queue; left out",
+            record.log_offset,
+        )
+    return found
 
 
 class TimerRules:
@@ -148,7 +166,7 @@ class TimerRules:
             REAL_TOPIC: message.topic,
             REAL_QUEUE_ID: str(message.queue_id),
         }
-        message.properties = written(changed)
+        message.properties = encode_properties(changed)
         if len(message.properties) > PROPERTIES_SIZE_MAX - _ADDED_SIZE:
             # It could not be delivered later, when more properties are added.
             text = f"the properties of a timer message have more than {PROPERTIES_SIZE_MAX} bytes"
@@ -213,7 +231,7 @@ class TimerRules:
         # Unlike that of a client's message, this map of Java has 16 buckets.
         out_ms = parse_properties(message.properties)[TIMER_OUT_MS]
         named |= {TIMER_OUT_MS: out_ms, REAL_TOPIC: handle.topic, REAL_QUEUE_ID: "0"}
-        message.properties = written(named, peak_count=0)
+        message.properties = encode_properties(named, peak_count=0)
         return message
 
 
@@ -222,7 +240,33 @@ def slot_ms(due_ms: int, *, precision_ms: int) -> int:
     return (due_ms - 1) // precision_ms * precision_ms
 
 
-def written(named: Mapping[str, str], *, peak_count: int = _JAVA_PEAK) -> bytes:
+def roll(out_ms: int, write_ms: int, *, config: StoreConfig) -> tuple[int, bool]:
+    """Return the slot for a message, and whether it is stored again then, as in 5.4.0.
+
+    Args:
+        out_ms: the slot that it asks for, as epoch ms.
+        write_ms: the present tick, as epoch ms.
+        config: the settings of the store.
+    """
+    window, tick_ms = _window_slots(config), config.timer_precision_ms
+    ahead_ms, window_ms = out_ms - write_ms, window * tick_ms
+    if ahead_ms < window_ms:
+        return out_ms, False
+    if ahead_ms - window_ms < window // 3 * tick_ms:
+        # The last part would be short: cut the way in two halves.
+        return write_ms + window // 2 * tick_ms, True
+    return write_ms + window_ms, True
+
+
+def _window_slots(config: StoreConfig) -> int:
+    window, most = config.timer_roll_window_slot, SLOT_COUNT - SPARE_SLOTS
+    if not 2 <= window <= most:
+        window = most
+    kept_ms = config.file_reserved_time_h * _HOUR_MS
+    return min(window, max(2, kept_ms * 2 // 3 // config.timer_precision_ms))
+
+
+def encode_properties(named: Mapping[str, str], *, peak_count: int = _JAVA_PEAK) -> bytes:
     """Return properties as 5.4.0 stores them.
 
     Args:
@@ -232,7 +276,7 @@ def written(named: Mapping[str, str], *, peak_count: int = _JAVA_PEAK) -> bytes:
     return (in_java_order(named, peak_count=peak_count) + PROPERTY_SEPARATOR).encode()
 
 
-def delivery(found: Waiting, *, enqueue_ms: int, now_ms: int) -> PutMessage:
+def delivery(found: TimerMessage, *, enqueue_ms: int, now_ms: int) -> PutMessage:
     """Return a message whose time has come, under its real topic.
 
     Args:
@@ -248,7 +292,7 @@ def delivery(found: Waiting, *, enqueue_ms: int, now_ms: int) -> PutMessage:
     return _waited(found.record, named, topic=found.topic, queue_id=found.queue_id)
 
 
-def rolled(found: Waiting, *, enqueue_ms: int, now_ms: int) -> PutMessage:
+def roll_message(found: TimerMessage, *, enqueue_ms: int, now_ms: int) -> PutMessage:
     """Return the same message as it waits on; the arguments are those of ``delivery``."""
     named = {
         **found.named,
@@ -260,7 +304,7 @@ def rolled(found: Waiting, *, enqueue_ms: int, now_ms: int) -> PutMessage:
 
 
 def _waited(record: Record, named: dict[str, str], *, topic: str, queue_id: int) -> PutMessage:
-    properties = written(named)
+    properties = encode_properties(named)
     return put_again(record, named, topic=topic, queue_id=queue_id, properties=properties)
 
 

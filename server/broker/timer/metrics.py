@@ -20,7 +20,7 @@ LOG = logging.getLogger(__name__)
 FILE_NAME: Final = "timermetrics"
 
 
-class TimerMetrics:
+class TimingCounts:
     """The number of waiting messages of each topic, and when it changed last (ms)."""
 
     def __init__(self) -> None:

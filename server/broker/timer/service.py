@@ -28,11 +28,19 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from remoting.codes import ResponseCode
+from server.broker.queue_records import QueueRecords
 from server.broker.serving.cold_reads import ColdReads
 from server.broker.timer.delivered import Delivered, start_by_time
-from server.broker.timer.messages import AT_ONCE_MS, Waiting, delivery, rolled
-from server.broker.timer.metrics import TimerMetrics
-from server.broker.timer.waiting_queue import SPARE_SLOTS, WaitingQueue, read_waiting, roll
+from server.broker.timer.messages import (
+    AT_ONCE_MS,
+    SPARE_SLOTS,
+    TimerMessage,
+    delivery,
+    read_timer_message,
+    roll,
+    roll_message,
+)
+from server.broker.timer.metrics import TimingCounts
 from server.runtime.observers import Observers
 from server.runtime.request import RequestRefused
 from server.store.config import StoreConfig
@@ -42,7 +50,7 @@ from server.store.store import MessageStore
 from server.store.timer.files import TimerFiles, TimerFlush
 from storefmt.errors import RecordDamaged
 from storefmt.formats.javahash import string_hash
-from storefmt.formats.message import Record, decode_record
+from storefmt.formats.message import decode_record
 from storefmt.formats.properties import UNIQUE_KEY
 from storefmt.formats.timer import NO_POS, SLOT_COUNT, TimerCheckpoint, TimerUnit
 from storefmt.names import TIMER_TOPIC
@@ -101,25 +109,31 @@ class TimerService:
         config: the settings of the store.
         put: puts a message under its real topic.
         when_safe: calls back when everything that was put up to now is safe, or has failed.
+        cold: reads what is not in the page cache.
     """
 
     def __init__(
-        self, store: MessageStore, config: StoreConfig, *, put: Put, when_safe: WhenSafe
+        self,
+        store: MessageStore,
+        config: StoreConfig,
+        *,
+        put: Put,
+        when_safe: WhenSafe,
+        cold: ColdReads,
     ) -> None:
-        self.cold: ColdReads | None = None
-        """Brings old messages into the page cache; None to wait for the disk."""
         self.may_continue: Observers[[]] = Observers()
         """Called when ``step`` may go on."""
-        self.metrics = TimerMetrics()
+        self.metrics = TimingCounts()
         """How many messages of each topic wait."""
         self.delivered_count = 0
         """Messages that this broker has put under their real topic, or stored again."""
         self._store = store
         self._config = config
         self._precision_ms = config.timer_precision_ms
-        self._queue = WaitingQueue(store)
+        self._queue = QueueRecords(store, TIMER_TOPIC, 0, name="the timer")
         self._put = put
         self._when_safe = when_safe
+        self._cold = cold
         self._has_removed = False
         self._forget()
 
@@ -128,8 +142,11 @@ class TimerService:
         self._tail: Delivered | None = None
         self._is_caught_up = False
         self._done_until = (0, 0)
-        self._queue_offset = 0
-        self._read_ms = self._write_ms = 0
+        self.queue_offset = 0
+        """Queue offset of the next message that enters the wheel."""
+        self.read_ms = 0
+        """The slot that is delivered next, as epoch ms."""
+        self._write_ms = 0
         self._slot: _Draining | None = None
         self._group_log_offset: int | None = None
         """Log offset before the group that waits until it is safe; None without such a group."""
@@ -142,28 +159,13 @@ class TimerService:
 
     # State.
 
-    @property
-    def is_open(self) -> bool:
-        """Whether this broker has, or had, any timer message."""
-        return self._files is not None
-
-    @property
-    def queue_offset(self) -> int:
-        """Queue offset of the next message that enters the wheel."""
-        return self._queue_offset
-
-    @property
-    def read_ms(self) -> int:
-        """The slot that is delivered next, as epoch ms."""
-        return self._read_ms
-
     def checkpoint(self) -> TimerCheckpoint:
         """Return the progress as the file has it."""
         return TimerCheckpoint(
-            last_read_ms=self._read_ms,
+            last_read_ms=self.read_ms,
             log_flush_pos=0 if self._files is None else self._files.log.end,
-            queue_offset=self._queue_offset,
-            master_queue_offset=self._queue_offset,
+            queue_offset=self.queue_offset,
+            master_queue_offset=self.queue_offset,
             state_version=self._version.state_version,
             version_ms=self._version.version_ms,
             version_counter=self._version.version_counter,
@@ -218,7 +220,7 @@ class TimerService:
         more = self._enter(now_ms)
         if self._group_log_offset is not None:
             return False
-        backlog = self._store.max_offset(TIMER_TOPIC, 0) - self._queue_offset
+        backlog = self._store.max_offset(TIMER_TOPIC, 0) - self.queue_offset
         if more and backlog < BACKLOG_MAX:
             return True
         return self._deliver(now_ms) or more
@@ -251,8 +253,8 @@ class TimerService:
             LOG.warning("the files of the timer are built again: %s", files.lost)
             self.metrics.reset()
         self._version = known
-        self._queue_offset = known.queue_offset
-        self._read_ms = self._floor(known.last_read_ms) or self._write_ms
+        self.queue_offset = known.queue_offset
+        self.read_ms = self._floor(known.last_read_ms) or self._write_ms
         start = self._tail_start(files, known)
         self._tail = Delivered(self._store, start)
         self._done_until = self._write_ms, self._store.max_offset(TIMER_TOPIC, 0)
@@ -286,21 +288,21 @@ class TimerService:
         assert files is not None
         count = 0
         while count < ENTER_COUNT:
-            records = self._queue.next(self._queue_offset, may_wait=self._may_wait())
+            records = self._queue.next(self.queue_offset, may_wait=self._may_wait())
             self._cold_count = 0
-            self._queue_offset = self._queue.next_offset
+            self.queue_offset = self._queue.next_offset
             if not records:
                 break
             late: list[_Leaving] = []
             for record in records:
-                found = read_waiting(record)
-                is_over = found is None or self._is_done(record, found)
+                found = read_timer_message(record)
+                is_over = found is None or self._is_done(found)
                 if found is None or is_over or found.out_ms >= self._write_ms:
                     if late:
                         break
                     if found is not None and not is_over:
-                        self._enter_one(files, record, found)
-                    self._queue_offset = record.queue_offset + 1
+                        self._enter_one(files, found)
+                    self.queue_offset = record.queue_offset + 1
                 else:
                     late.append(self._late(found, now_ms))
                 count += 1
@@ -310,7 +312,7 @@ class TimerService:
         files.log.write()
         return count >= ENTER_COUNT
 
-    def _late(self, found: Waiting, now_ms: int) -> _Leaving:
+    def _late(self, found: TimerMessage, now_ms: int) -> _Leaving:
         """Return a message that is due before it entered the wheel."""
         recalled = self._tail and self._tail.was_recalled(found.named.get(UNIQUE_KEY))
         if recalled or found.deletes is not None:
@@ -319,17 +321,18 @@ class TimerService:
         return _Leaving(found.record.queue_offset, "", message)
 
     def _entered_late(self, group: list[_Leaving]) -> None:
-        self._queue_offset = group[-1].place + 1
+        self.queue_offset = group[-1].place + 1
 
-    def _is_done(self, record: Record, found: Waiting) -> bool:
+    def _is_done(self, found: TimerMessage) -> bool:
         """Tell whether a message entered the wheel or was delivered before a crash."""
         files, tail = self._files, self._tail
         assert files is not None
-        if record.log_offset in files.replayed:
+        if found.record.log_offset in files.replayed:
             return True
         return tail is not None and tail.takes(found)
 
-    def _enter_one(self, files: TimerFiles, record: Record, found: Waiting) -> None:
+    def _enter_one(self, files: TimerFiles, found: TimerMessage) -> None:
+        record = found.record
         due_ms, is_roll = roll(found.out_ms, self._write_ms, config=self._config)
         is_deletion = found.deletes is not None
         files.enter(
@@ -358,12 +361,12 @@ class TimerService:
 
     def _next_slot(self, files: TimerFiles) -> bool:
         """Begin with the next slot, or pass an empty one; return False if none has ended."""
-        if self._read_ms >= self._write_ms:
+        if self.read_ms >= self._write_ms:
             self._drop_tail(files)
             return False
-        slot = files.wheel.get(self._read_ms // self._precision_ms)
+        slot = files.wheel.get(self.read_ms // self._precision_ms)
         if slot is None or slot.last_pos == NO_POS:
-            self._read_ms += self._precision_ms
+            self.read_ms += self._precision_ms
         else:
             self._slot = _Draining(slot.last_pos, log_offset=self._store.written_offset)
         return True
@@ -371,7 +374,7 @@ class TimerService:
     def _drop_tail(self, files: TimerFiles) -> None:
         """Forget earlier deliveries when everything that they may be about has been read."""
         read_ms, queue_offset = self._done_until
-        if self._tail and self._read_ms >= read_ms and self._queue_offset >= queue_offset:
+        if self._tail and self.read_ms >= read_ms and self.queue_offset >= queue_offset:
             self._tail = None
             files.replayed.clear()
 
@@ -381,7 +384,7 @@ class TimerService:
             return True
         if not slot.positions:
             self._slot = None
-            self._read_ms += self._precision_ms
+            self.read_ms += self._precision_ms
             return True
         group = [
             self._leaving(files, slot, pos, now_ms)
@@ -432,12 +435,12 @@ class TimerService:
         if self._tail is not None and self._tail.takes(found):
             pass
         elif unit.is_roll:
-            message = rolled(found, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
+            message = roll_message(found, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
         elif not is_recalled:
             message = delivery(found, enqueue_ms=unit.enqueue_ms, now_ms=now_ms)
         return _Leaving(pos, found.topic, message)
 
-    def _waiting_at(self, unit: TimerUnit, slot: _Draining) -> Waiting | None:
+    def _waiting_at(self, unit: TimerUnit, slot: _Draining) -> TimerMessage | None:
         """Return the message of a unit; None if the log no longer has it.
 
         Raises:
@@ -461,7 +464,7 @@ class TimerService:
                 "not have it", unit.log_offset, self._store.min_log_offset,
             )  # fmt: skip
             return None
-        return read_waiting(record)
+        return read_timer_message(record)
 
     def _put_group(
         self, group: list[_Leaving], safe: Callable[[list[_Leaving]], None], now_ms: int
@@ -511,7 +514,7 @@ class TimerService:
     # Cold reads.
 
     def _may_wait(self) -> bool:
-        return self.cold is None or self._cold_count >= self.cold.tries_max
+        return self._cold_count >= self._cold.tries_max
 
     def _warm(self, cold: ColdRead, now_ms: int) -> None:
         """Go on when a thread has brought the bytes into the page cache."""
@@ -522,10 +525,7 @@ class TimerService:
 
         self._cold_count += 1
         self._look_ms = now_ms + RETRY_MS
-        if self.cold is None:
-            cold.drop()
-        else:
-            self.cold.warm(cold, again)
+        self._cold.warm(cold, again)
 
     def _warm_next(self, slot: _Draining) -> Callable[[bytes], None]:
         """Return what reads the messages of the next group into the page cache, in a thread."""
@@ -565,9 +565,9 @@ class TimerService:
             return True
         queue_offset, delivered_count, read_ms = self._flushed
         return (queue_offset, delivered_count) != (
-            self._queue_offset,
+            self.queue_offset,
             self.delivered_count,
-        ) or self._read_ms - read_ms >= SAVE_READ_MS
+        ) or self.read_ms - read_ms >= SAVE_READ_MS
 
     def _begin_flush(self, files: TimerFiles, now_ms: int) -> None:
         self._flushed_ms = now_ms
@@ -587,7 +587,7 @@ class TimerService:
             self._flushing.error = OSError("replaced by a newer one")
             files.end_flush(self._flushing)
         self._flushing = files.flush(self.checkpoint(), delivered=min(known), log_offset=written)
-        self._flushed = self._queue_offset, self.delivered_count, self._read_ms
+        self._flushed = self.queue_offset, self.delivered_count, self.read_ms
 
     def end_flush(self, job: TimerFlush) -> None:
         """Note how a job ended; if it failed, the next one does its work."""

@@ -32,6 +32,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Final, NamedTuple
 
 from remoting.codes import ResponseCode
@@ -43,20 +44,17 @@ from server.broker.topics import Topics
 from server.broker.transaction.half_messages import (
     GROUP,
     QUEUE_ID,
-    Half,
-    HalfEvent,
+    check_request,
     check_times,
-    counted,
-    decided,
-    decided_offset,
+    copy_half_message,
+    count_check,
+    discard_message,
     first_offset,
-    given_up,
+    is_half_message,
+    keep_first_offset,
+    op_half_offset,
+    op_message,
     producer_group,
-    question,
-    renewed,
-    spared,
-    state_of,
-    step,
 )
 from server.runtime.clock import Clock
 from server.runtime.request import RequestRefused
@@ -92,7 +90,24 @@ class CheckRules(NamedTuple):
     """The present time of the clock that the log uses for that; this clock does not jump."""
 
 
-def judge(record: Record, named: Mapping[str, str], *, rules: CheckRules, now_ms: int) -> HalfEvent:
+class CheckResult(Enum):
+    """What a round does with a half message without a decision."""
+
+    TOO_YOUNG = auto()
+    """The round ends before it."""
+    ASK = auto()
+    """It is written again, and a producer is asked."""
+    SPARE = auto()
+    """It is within its immunity time: it is written again, and no producer is asked."""
+    GIVE_UP = auto()
+    """Its producers were asked too often, or it is older than the log keeps messages."""
+    SKIP = auto()
+    """It is passed: it was decided by its copy, or it is not valid."""
+
+
+def judge(
+    record: Record, named: Mapping[str, str], *, rules: CheckRules, now_ms: int
+) -> CheckResult:
     """Return what a round does with a half message without a decision.
 
     Args:
@@ -102,18 +117,18 @@ def judge(record: Record, named: Mapping[str, str], *, rules: CheckRules, now_ms
         now_ms: its age counts up to here.
 
     Returns:
-        GIVE_UP, SPARE or ASK; NOT_KNOWN if it is too young to ask.
+        GIVE_UP, SPARE, ASK or TOO_YOUNG.
     """
     if is_asked_enough(named, rules):
-        return HalfEvent.GIVE_UP
+        return CheckResult.GIVE_UP
     age_ms = now_ms - record.born_ms
     if min(now_ms, rules.retention_ms) - record.born_ms > rules.reserved_ms:
-        return HalfEvent.GIVE_UP
+        return CheckResult.GIVE_UP
     immunity = named.get(CHECK_IMMUNITY_TIME_IN_SECONDS)
     if immunity is not None:
-        return HalfEvent.SPARE if age_ms < _immunity_ms(immunity, rules) else HalfEvent.ASK
+        return CheckResult.SPARE if age_ms < _immunity_ms(immunity, rules) else CheckResult.ASK
     # If it was born in the future, a clock is wrong and the age is of no use, so ask.
-    return HalfEvent.NOT_KNOWN if 0 <= age_ms < rules.timeout_ms else HalfEvent.ASK
+    return CheckResult.TOO_YOUNG if 0 <= age_ms < rules.timeout_ms else CheckResult.ASK
 
 
 def is_asked_enough(named: Mapping[str, str], rules: CheckRules) -> bool:
@@ -139,7 +154,7 @@ Ask = Callable[[str, Command], None]
 
 
 @dataclass(slots=True)
-class _Round:
+class _CheckRound:
     """The state of one round over the half topic; all offsets are queue offsets."""
 
     half_offset: int
@@ -197,7 +212,7 @@ class TransactionChecks:
         self._when_safe = when_safe
         self._ask = ask
         self._store_host = store_host
-        self._round: _Round | None = None
+        self._round: _CheckRound | None = None
         self._progress: deque[_Progress] = deque()
         self._unsafe_count = 0
         self._spared: set[int] = set()
@@ -212,7 +227,7 @@ class TransactionChecks:
         self._topics.create_for_group(HALF_TOPIC, queue_count=1, now_ms=now_ms)
         half_offset, half_end = self._bounds(HALF_TOPIC)
         op_offset, op_end = self._bounds(OP_HALF_TOPIC)
-        self._round = _Round(half_offset, half_end, op_offset, op_offset, op_end)
+        self._round = _CheckRound(half_offset, half_end, op_offset, op_offset, op_end)
         return True
 
     def step(self, now_ms: int, *, may_wait: bool = True) -> bool:
@@ -247,7 +262,7 @@ class TransactionChecks:
                 LOG.warning("half messages are checked again later: %s", refused)
                 more = False
                 break
-            if event is HalfEvent.NOT_KNOWN:
+            if event is CheckResult.TOO_YOUNG:
                 more = False
                 break
             walk.ahead.popleft()
@@ -279,11 +294,11 @@ class TransactionChecks:
     # A round.
 
     @staticmethod
-    def _has_more(walk: _Round) -> bool:
+    def _has_more(walk: _CheckRound) -> bool:
         # Ops for half messages that were passed are read, too, so that ``op_offset`` advances.
         return walk.half_offset < walk.half_end or walk.op_read < walk.op_end
 
-    def _undecided(self, walk: _Round) -> Record | None:
+    def _undecided(self, walk: _CheckRound) -> Record | None:
         """Return the next half message without a decision, or None after reading or skipping."""
         op = walk.resolved.pop(walk.half_offset, None)
         if op is not None:
@@ -304,47 +319,47 @@ class TransactionChecks:
         return walk.ahead[0]
 
     def _take(
-        self, walk: _Round, record: Record, questions: list[tuple[str, Command]], now_ms: int
-    ) -> tuple[HalfEvent, int]:
+        self, walk: _CheckRound, record: Record, questions: list[tuple[str, Command]], now_ms: int
+    ) -> tuple[CheckResult, int]:
         """Handle a half message without a decision.
 
         Returns:
             What was done, and the log offset at which the record that was put ends; 0 for none.
         """
         named = parse_properties(record.properties_raw)
-        state = state_of(record)
-        if state is None:
+        if not is_half_message(record):
             LOG.error(
                 "half message at log offset %d names no topic or queue to go to; left out",
                 record.log_offset,
             )
-            return HalfEvent.ROLL_BACK, 0
+            return CheckResult.SKIP, 0
         first = first_offset(named, record.queue_offset)
         event = judge(record, named, rules=self._rules(), now_ms=now_ms)
-        if event is HalfEvent.SPARE and first in walk.resolved:
+        if event is CheckResult.SPARE and first in walk.resolved:
             walk.done.add(walk.resolved.pop(first))
             self._spared.discard(first)
-            return HalfEvent.ROLL_BACK, 0
-        after = step(state, event)
-        if event is HalfEvent.NOT_KNOWN:
+            return CheckResult.SKIP, 0
+        if event is CheckResult.TOO_YOUNG:
             return event, 0
-        if after is Half.GIVEN_UP:
+        if event is CheckResult.GIVE_UP:
             self._spared.discard(first)
             return event, self._give_up(record, named, now_ms)
-        named = counted(named)
-        if event is HalfEvent.SPARE:
-            named = spared(named, queue_offset=record.queue_offset)
+        named = count_check(named)
+        if event is CheckResult.SPARE:
+            named = keep_first_offset(named, queue_offset=record.queue_offset)
             self._spared.add(first)
         else:
             self._spared.discard(first)
-        put = last = self._put(renewed(record, named, store_host=self._store_host), now_ms)
+        put = last = self._put(
+            copy_half_message(record, named, store_host=self._store_host), now_ms
+        )
         group = producer_group(named)
-        if event is HalfEvent.ASK:
+        if event is CheckResult.ASK:
             if group is not None:
-                questions.append((group, question(record, named, put, host=self._store_host)))
+                questions.append((group, check_request(record, named, put, host=self._store_host)))
             # An op message for a spared one would be taken for its producer's decision.
             with suppress(RequestRefused):
-                done = decided(record, store_host=self._store_host, now_ms=now_ms)
+                done = op_message(record, store_host=self._store_host, now_ms=now_ms)
                 last = self._put(done, now_ms)
         return event, last.log_offset + last.size
 
@@ -355,13 +370,13 @@ class TransactionChecks:
         )  # fmt: skip
         self._topics.create_for_group(CHECK_MAX_TIME_TOPIC, queue_count=1, now_ms=now_ms)
         if not is_asked_enough(named, self._rules()):
-            named = counted(named)
-        put = self._put(given_up(record, named), now_ms)
+            named = count_check(named)
+        put = self._put(discard_message(record, named), now_ms)
         return put.log_offset + put.size
 
     def _stepped(
         self,
-        walk: _Round,
+        walk: _CheckRound,
         progress: _Progress,
         questions: list[tuple[str, Command]],
         code: ResponseCode,
@@ -391,10 +406,10 @@ class TransactionChecks:
             self._commit(topic, end)
         return (first if known == NO_OFFSET else max(known, first)), end
 
-    def _read_ops(self, walk: _Round) -> None:
+    def _read_ops(self, walk: _CheckRound) -> None:
         records, next_offset = self._read(OP_HALF_TOPIC, walk.op_read, OP_READ_COUNT)
         for record in records:
-            half_offset = decided_offset(record)
+            half_offset = op_half_offset(record)
             if half_offset is None:
                 LOG.error("op message at log offset %d is none; left out", record.log_offset)
                 walk.done.add(record.queue_offset)
@@ -410,7 +425,7 @@ class TransactionChecks:
         walk.op_read = next_offset
         self._drop_done(walk)
 
-    def _read_halves(self, walk: _Round) -> None:
+    def _read_halves(self, walk: _CheckRound) -> None:
         records, next_offset = self._read(HALF_TOPIC, walk.half_offset, READ_COUNT)
         walk.ahead.extend(record for record in records if record.queue_offset < walk.half_end)
         if not walk.ahead:
@@ -442,7 +457,7 @@ class TransactionChecks:
             return [], next_offset
 
     @staticmethod
-    def _drop_done(walk: _Round) -> None:
+    def _drop_done(walk: _CheckRound) -> None:
         while walk.op_offset in walk.done:
             walk.done.remove(walk.op_offset)
             walk.op_offset += 1

@@ -1,14 +1,11 @@
-r"""The states of a half message, and the records for each step of a transaction.
+r"""The records for each step of a transaction.
 
     send      -> RMQ_SYS_TRANS_HALF_TOPIC, queue 0     + REAL_TOPIC, REAL_QID
     commit    -> the real topic and queue              sys flag 8, prepared offset
     decided   -> RMQ_SYS_TRANS_OP_HALF_TOPIC, queue 0  TAGS=d, body = its half queue offset
     asked     -> the half topic once more              TRANSACTION_CHECK_TIMES + 1
     given up  -> TRANS_CHECK_MAX_TIME_TOPIC, queue 0
-
-    PREPARED ── ask, spare ──> RENEWED ── ask, spare ──> RENEWED
-        └──── commit, roll back, give up ────┘
-    GIVEN_UP ── resume ──> PREPARED
+    resumed   -> the half topic once more              TRANSACTION_CHECK_TIMES 0
 
 Rule: the state of a half message is read from its record; nothing is kept in memory for an open
 transaction. The op topic tells whether it was decided. As in Java, committed records keep
@@ -20,7 +17,6 @@ broker/transaction/queue/DefaultTransactionalMessageCheckListener.java (4.9.7).
 """
 
 from collections.abc import Mapping
-from enum import Enum, auto
 from typing import Final
 
 from remoting.codes import RequestCode
@@ -29,7 +25,6 @@ from remoting.headers import CheckTransactionState
 from server.broker.names import topic_fault
 from server.broker.stored_properties import put_again
 from server.store.results import PutMessage, PutResult
-from storefmt.errors import BadCall
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.message import Record
 from storefmt.formats.msgid import offset_id
@@ -58,80 +53,20 @@ _OP_PROPERTIES: Final = b"WAIT\x01true\x02TAGS\x01d"
 _OP_TAGS_CODE: Final = tags_code(_REMOVED_TAG)
 
 
-class Half(Enum):
-    """The state of a half message."""
-
-    PREPARED = auto()
-    """It is stored, and no check has written it again."""
-    RENEWED = auto()
-    """A check has written it again, once or more."""
-    COMMITTED = auto()
-    """Its message is in the real topic."""
-    ROLLED_BACK = auto()
-    GIVEN_UP = auto()
-    """It is in TRANS_CHECK_MAX_TIME_TOPIC, because no decision came in time."""
+def is_half_message(record: Record) -> bool:
+    """Tell whether a record waits in the half topic, and names a valid topic and queue."""
+    return record.topic == HALF_TOPIC and _has_destination(record)
 
 
-class HalfEvent(Enum):
-    """What can happen to a half message."""
-
-    COMMIT = auto()
-    ROLL_BACK = auto()
-    NOT_KNOWN = auto()
-    """The producer cannot decide yet, or the message is too young to ask."""
-    ASK = auto()
-    """It is old enough: it is written again, and a producer is asked."""
-    SPARE = auto()
-    """It is within its immunity time: it is written again, and no producer is asked."""
-    GIVE_UP = auto()
-    """Its producers were asked too often, or it is older than the log keeps messages."""
-    RESUME = auto()
-    """An administrator wants it to be checked again."""
+def is_discarded(record: Record) -> bool:
+    """Tell whether a record is a half message in TRANS_CHECK_MAX_TIME_TOPIC."""
+    return record.topic == CHECK_MAX_TIME_TOPIC and _has_destination(record)
 
 
-NEXT: Final[Mapping[tuple[Half, HalfEvent], Half]] = {
-    (Half.PREPARED, HalfEvent.COMMIT): Half.COMMITTED,
-    (Half.PREPARED, HalfEvent.ROLL_BACK): Half.ROLLED_BACK,
-    (Half.PREPARED, HalfEvent.NOT_KNOWN): Half.PREPARED,
-    (Half.PREPARED, HalfEvent.ASK): Half.RENEWED,
-    (Half.PREPARED, HalfEvent.SPARE): Half.RENEWED,
-    (Half.PREPARED, HalfEvent.GIVE_UP): Half.GIVEN_UP,
-    (Half.PREPARED, HalfEvent.RESUME): Half.PREPARED,
-    (Half.RENEWED, HalfEvent.COMMIT): Half.COMMITTED,
-    (Half.RENEWED, HalfEvent.ROLL_BACK): Half.ROLLED_BACK,
-    (Half.RENEWED, HalfEvent.NOT_KNOWN): Half.RENEWED,
-    (Half.RENEWED, HalfEvent.ASK): Half.RENEWED,
-    (Half.RENEWED, HalfEvent.SPARE): Half.RENEWED,
-    (Half.RENEWED, HalfEvent.GIVE_UP): Half.GIVEN_UP,
-    (Half.RENEWED, HalfEvent.RESUME): Half.PREPARED,
-    (Half.GIVEN_UP, HalfEvent.RESUME): Half.PREPARED,
-}
-
-
-def step(state: Half, event: HalfEvent) -> Half:
-    """Return the state after ``event``.
-
-    Raises:
-        BadCall: the event cannot happen in this state.
-    """
-    try:
-        return NEXT[state, event]
-    except KeyError:
-        raise BadCall(f"half message in {state.name} cannot take {event.name}") from None
-
-
-def state_of(record: Record) -> Half | None:
-    """Return the state of a half message by its record, or None if it is not a half message."""
+def _has_destination(record: Record) -> bool:
     named = record.properties
-    if REAL_TOPIC not in named or not named.get(REAL_QUEUE_ID, "").isdecimal():
-        return None
-    if topic_fault(named[REAL_TOPIC]) is not None:
-        return None
-    if record.topic == CHECK_MAX_TIME_TOPIC:
-        return Half.GIVEN_UP
-    if record.topic != HALF_TOPIC:
-        return None
-    return Half.RENEWED if check_times(named) > 0 else Half.PREPARED
+    queue_id = named.get(REAL_QUEUE_ID, "")
+    return topic_fault(named.get(REAL_TOPIC)) is None and queue_id.isdecimal()
 
 
 def check_times(named: Mapping[str, str]) -> int:
@@ -160,7 +95,7 @@ def prepare(message: PutMessage, named: Mapping[str, str]) -> None:
     message.sys_flag &= ~TRANSACTION_MASK
 
 
-def committed(half: Record) -> PutMessage:
+def commit_message(half: Record) -> PutMessage:
     """Return the real message of a half message that is committed."""
     named = parse_properties(half.properties_raw)
     topic = named[REAL_TOPIC]
@@ -170,7 +105,7 @@ def committed(half: Record) -> PutMessage:
     return message
 
 
-def decided(half: Record, *, store_host: bytes, now_ms: int) -> PutMessage:
+def op_message(half: Record, *, store_host: bytes, now_ms: int) -> PutMessage:
     """Return the op message, which says that this half message needs no check any more."""
     return PutMessage(
         OP_HALF_TOPIC, _OP_BYTES, half.queue_id, b"%d" % half.queue_offset, _OP_PROPERTIES,
@@ -178,7 +113,7 @@ def decided(half: Record, *, store_host: bytes, now_ms: int) -> PutMessage:
     )  # fmt: skip
 
 
-def decided_offset(op: Record) -> int | None:
+def op_half_offset(op: Record) -> int | None:
     """Return the half queue offset in an op message, or None if it is not valid."""
     body = op.body
     if op.tags != _REMOVED_TAG or len(body) > 19 or not body.isdigit():
@@ -186,7 +121,7 @@ def decided_offset(op: Record) -> int | None:
     return int(body)
 
 
-def renewed(half: Record, named: Mapping[str, str], *, store_host: bytes) -> PutMessage:
+def copy_half_message(half: Record, named: Mapping[str, str], *, store_host: bytes) -> PutMessage:
     """Return the copy that a check writes; as in Java, without flag and reconsume times."""
     message = put_again(half, named, topic=HALF_TOPIC, queue_id=half.queue_id)
     message.store_host = store_host
@@ -194,12 +129,12 @@ def renewed(half: Record, named: Mapping[str, str], *, store_host: bytes) -> Put
     return message
 
 
-def counted(named: Mapping[str, str]) -> dict[str, str]:
+def count_check(named: Mapping[str, str]) -> dict[str, str]:
     """Return the properties of a half message after one more check."""
     return {**named, TRANSACTION_CHECK_TIMES: str(check_times(named) + 1)}
 
 
-def spared(named: Mapping[str, str], *, queue_offset: int) -> dict[str, str]:
+def keep_first_offset(named: Mapping[str, str], *, queue_offset: int) -> dict[str, str]:
     """Return the properties of a copy that keeps the queue offset that its producer knows."""
     return {**named, TRANSACTION_PREPARED_QUEUE_OFFSET: str(first_offset(named, queue_offset))}
 
@@ -215,18 +150,20 @@ def first_offset(named: Mapping[str, str], queue_offset: int) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else queue_offset
 
 
-def given_up(half: Record, named: Mapping[str, str]) -> PutMessage:
+def discard_message(half: Record, named: Mapping[str, str]) -> PutMessage:
     """Return the message for TRANS_CHECK_MAX_TIME_TOPIC."""
     return put_again(half, named, topic=CHECK_MAX_TIME_TOPIC, queue_id=QUEUE_ID)
 
 
-def resumed(half: Record) -> PutMessage:
+def resume_message(half: Record) -> PutMessage:
     """Return a half message with its check count reset to 0."""
     named = {**parse_properties(half.properties_raw), TRANSACTION_CHECK_TIMES: "0"}
     return put_again(half, named, topic=HALF_TOPIC, queue_id=QUEUE_ID)
 
 
-def question(half: Record, named: Mapping[str, str], copy: PutResult, *, host: bytes) -> Command:
+def check_request(
+    half: Record, named: Mapping[str, str], copy: PutResult, *, host: bytes
+) -> Command:
     """Return the check request for a producer (39).
 
     Args:

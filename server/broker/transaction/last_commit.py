@@ -17,7 +17,7 @@ Source: none, Java asks the producer again.
 
 import logging
 
-from server.broker.transaction.half_messages import Half, decided, state_of
+from server.broker.transaction.half_messages import is_half_message, op_message
 from server.store.results import PutMessage
 from server.store.store import MessageStore
 from storefmt.errors import RecordDamaged
@@ -40,12 +40,12 @@ def missing_decision(store: MessageStore, *, store_host: bytes, now_ms: int) -> 
     if last is None or last.sys_flag & TRANSACTION_MASK != TRANSACTION_COMMIT:
         return None
     half = record_at(store, last.prepared_transaction_offset)
-    if half is None or state_of(half) not in (Half.PREPARED, Half.RENEWED):
+    if half is None or not is_half_message(half):
         return None
     if _identity(half) != _identity(last):
         return None
     LOG.info("the commit at log offset %d gets its op message now", last.log_offset)
-    return decided(half, store_host=store_host, now_ms=now_ms)
+    return op_message(half, store_host=store_host, now_ms=now_ms)
 
 
 def _identity(record: Record) -> tuple[bytes, int, bytes, str | None]:

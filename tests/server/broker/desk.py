@@ -26,6 +26,7 @@ from remoting.header import Header
 from remoting.headers import CreateTopic, PullMessage, SendMessageV2, UpdateConsumerOffset
 from server.broker.app import BrokerApp
 from server.broker.config import BrokerConfig
+from server.broker.serving.cold_reads import ColdReads
 from server.runtime.clock import Clock, SystemClock
 from server.store.commitlog.flush import FlushJob
 from server.store.config import FlushDiskType, StoreConfig
@@ -37,6 +38,8 @@ from tests.waiting import until
 
 GROUP = "G"
 TOPIC = "T"
+NO_THREADS = ColdReads(SystemClock())
+"""Whoever reads with these waits for the disk."""
 
 
 def store_config(root: Path, *, sync: bool = False) -> StoreConfig:

@@ -18,7 +18,7 @@ from remoting.headers import (
     SearchOffsetResponse,
     ViewMessage,
 )
-from server.broker.cold_handler import READS_PER_SLICE, each, together
+from server.broker.cold_handler import READS_PER_SLICE, read_all, read_each
 from server.runtime.slices import Wait
 from server.store.disk import nowait
 from tests.descriptors import descriptor_count
@@ -146,7 +146,7 @@ async def test_reads_that_do_not_need_each_other_are_warmed_together(tmp_path: P
         return 2
 
     async with running(tmp_path / "store") as desk:
-        steps = each(desk.app.broker, [lambda: 1, read, read, read])
+        steps = read_each(desk.app.broker, [lambda: 1, read, read, read])
         wait = next(steps)
         assert isinstance(wait, Wait)
         warmed: list[int] = []
@@ -164,7 +164,7 @@ async def test_reads_that_do_not_need_each_other_are_warmed_together(tmp_path: P
 
 async def test_many_reads_let_others_go_first(desk: Desk) -> None:
     reads = [lambda: 1] * (2 * READS_PER_SLICE + 1)
-    assert list(each(desk.app.broker, reads)) == [None, None]
+    assert list(read_each(desk.app.broker, reads)) == [None, None]
 
 
 def test_a_read_that_fails_behind_a_cold_one_leaves_no_descriptor(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_a_read_that_fails_behind_a_cold_one_leaves_no_descriptor(tmp_path: Path
         raise OSError(errno.EIO, "broken")
 
     with pytest.raises(OSError, match="broken"):
-        together([cold, cold, broken])
+        read_all([cold, cold, broken])
 
     assert descriptor_count() == before
     os.close(fd)

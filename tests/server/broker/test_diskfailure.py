@@ -85,18 +85,17 @@ def test_failed_sync_ends_all_acknowledgements_and_reads_go_on(
 
 
 async def test_failed_sync_with_async_flush_refuses_from_then_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = BreakingDisk(monkeypatch)
 
-    async with running(tmp_path) as desk:
-        desk.app.broker.config.store.flush_interval_commit_log_ms = 1
-        codes = [(await desk.send(b"before")).code]
-        disk.is_broken = True
-        await desk.app._flush(desk.app.broker.clock.now_ms())
-        codes.append((await desk.send(b"after")).code)
-        disk.is_broken = False
-        found = codes, [record.body for record in await desk.messages()]
+    desk.app.broker.config.store.flush_interval_commit_log_ms = 1
+    codes = [(await desk.send(b"before")).code]
+    disk.is_broken = True
+    await desk.app._flush(desk.app.broker.clock.now_ms())
+    codes.append((await desk.send(b"after")).code)
+    disk.is_broken = False
+    found = codes, [record.body for record in await desk.messages()]
 
     assert found == ([0, ResponseCode.SERVICE_NOT_AVAILABLE], [b"before"])
 

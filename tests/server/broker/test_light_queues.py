@@ -1,6 +1,7 @@
 """Light queues (LMQ) over the wire: one send, read from every queue it names."""
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
@@ -25,16 +26,21 @@ def with_light(root: Path) -> BrokerConfig:
     return config
 
 
+@pytest.fixture
+def desk(tmp_path: Path) -> AbstractAsyncContextManager[Desk]:
+    """Run a broker with light queues on ``tmp_path``."""
+    return running(tmp_path, config=with_light(tmp_path))
+
+
 def copied(names: str, *, extra: str = "") -> str:
     return f"INNER_MULTI_DISPATCH\1{names}\2WAIT\1true\2TAGS\1A{extra}"
 
 
-async def test_message_is_read_from_its_topic_and_from_every_queue_it_names(tmp_path: Path) -> None:
-    async with running(tmp_path, config=with_light(tmp_path)) as desk:
-        answer = await desk.send(b"x", queue_id=1, properties=copied(f"{LIGHT},%LMQ%pad"))
-        light = await desk.messages(topic=LIGHT)
-        own = await desk.messages(queue_id=1)
-        topics = desk.app.broker.topics.names()
+async def test_message_is_read_from_its_topic_and_from_every_queue_it_names(desk: Desk) -> None:
+    answer = await desk.send(b"x", queue_id=1, properties=copied(f"{LIGHT},%LMQ%pad"))
+    light = await desk.messages(topic=LIGHT)
+    own = await desk.messages(queue_id=1)
+    topics = desk.app.broker.topics.names()
 
     assert (answer.code, answer.ext["queueId"], answer.ext["queueOffset"]) == (0, "1", "0")
     assert [record.body for record in light] == [b"x"]
@@ -45,54 +51,44 @@ async def test_message_is_read_from_its_topic_and_from_every_queue_it_names(tmp_
     assert not any(name.startswith("%LMQ%") for name in topics)
 
 
-async def test_held_pull_of_a_light_queue_is_woken_by_a_copy(tmp_path: Path) -> None:
-    async with running(tmp_path, config=with_light(tmp_path)) as desk:
-        held = asyncio.ensure_future(
-            desk.pull(topic=LIGHT, sys_flag=6, suspend_timeout_millis=20_000)
-        )
-        while not len(desk.app.broker.hold):
-            await asyncio.sleep(0)
-        await desk.send(b"x", properties=copied(LIGHT))
-        answer = await held
+async def test_held_pull_of_a_light_queue_is_woken_by_a_copy(desk: Desk) -> None:
+    held = asyncio.ensure_future(desk.pull(topic=LIGHT, sys_flag=6, suspend_timeout_millis=20_000))
+    while not len(desk.app.broker.hold):
+        await asyncio.sleep(0)
+    await desk.send(b"x", properties=copied(LIGHT))
+    answer = await held
 
     assert isinstance(answer, Command)
     assert answer.code == ResponseCode.SUCCESS
 
 
-async def test_delayed_message_comes_to_its_light_queue_when_it_is_due(tmp_path: Path) -> None:
-    async with running(tmp_path, config=with_light(tmp_path)) as desk:
-        await desk.send(b"later", properties=copied(LIGHT, extra="\2DELAY\0011"))
-        store = desk.app.broker.store
-        early = store.max_offset(LIGHT, 0)
-        now_ms, steady_ms = read_together(desk.app.broker.clock)
-        desk.app.broker.delay.deliver(Times(now_ms + 60_000, steady_ms + 60_000))
-        desk.app.broker.turn.commit()
-        found = await desk.messages(topic=LIGHT)
+async def test_delayed_message_comes_to_its_light_queue_when_it_is_due(desk: Desk) -> None:
+    await desk.send(b"later", properties=copied(LIGHT, extra="\2DELAY\0011"))
+    store = desk.app.broker.store
+    early = store.max_offset(LIGHT, 0)
+    now_ms, steady_ms = read_together(desk.app.broker.clock)
+    desk.app.broker.delay.deliver(Times(now_ms + 60_000, steady_ms + 60_000))
+    desk.app.broker.turn.commit()
+    found = await desk.messages(topic=LIGHT)
 
     assert early == 0
     assert [record.body for record in found] == [b"later"]
 
 
-async def test_message_sent_to_a_light_topic_itself_has_one_queue(tmp_path: Path) -> None:
-    async with running(tmp_path, config=with_light(tmp_path)) as desk:
-        stored, refused = await desk.send(topic=LIGHT), await desk.send(topic=LIGHT, queue_id=1)
+async def test_message_sent_to_a_light_topic_itself_has_one_queue(desk: Desk) -> None:
+    stored, refused = await desk.send(topic=LIGHT), await desk.send(topic=LIGHT, queue_id=1)
 
     assert (stored.code, refused.code) == (0, 1)
     assert "request queueId[1] is illegal" in refused.remark
 
 
 async def test_one_light_queue_too_many_is_refused_in_javas_words(tmp_path: Path) -> None:
-    async def scene(desk: Desk) -> tuple[Command, Command]:
-        await desk.send(properties=copied(LIGHT))
-        return (
-            await desk.send(properties=copied("%LMQ%more")),
-            await desk.send(properties=copied("../x")),
-        )
-
     config = with_light(tmp_path)
     config.store.max_lmq_consume_queue_num = 1
     async with running(tmp_path, config=config) as desk:
-        (exceeded, illegal) = await scene(desk)
+        await desk.send(properties=copied(LIGHT))
+        exceeded = await desk.send(properties=copied("%LMQ%more"))
+        illegal = await desk.send(properties=copied("../x"))
 
     assert exceeded.code == ResponseCode.SYSTEM_ERROR
     assert (exceeded.remark or "").startswith("[LMQ_CONSUME_QUEUE_NUM_EXCEEDED]broker config")
@@ -153,10 +149,8 @@ def test_settings_of_light_queues_are_served(key: str) -> None:
     assert config.store.enable_multi_dispatch is (key == "enableMultiDispatch")
 
 
-async def test_light_topics_cannot_be_made(tmp_path: Path) -> None:
-    async with running(tmp_path, config=with_light(tmp_path)) as desk:
-        await desk.create_topic(LIGHT, queues=8)
-        answer = await desk.ask(RequestCode.SEND_MESSAGE_V2, send(topic=LIGHT, queue_id=7))
-        found = answer.code
+async def test_light_topics_cannot_be_made(desk: Desk) -> None:
+    await desk.create_topic(LIGHT, queues=8)
+    answer = await desk.ask(RequestCode.SEND_MESSAGE_V2, send(topic=LIGHT, queue_id=7))
 
-    assert found == 1
+    assert answer.code == 1

@@ -19,7 +19,7 @@ from remoting.codes import RequestCode
 from remoting.headers import DeleteTopic
 from server.runtime.jsonfile import write_atomic
 from tests import soak
-from tests.server.broker.desk import Desk, running
+from tests.server.broker.desk import Desk
 from tests.waiting import until
 
 SOAK_TOPICS: Final = round(20_000 * min(1, soak.MINUTES / 60))
@@ -89,7 +89,7 @@ async def test_the_text_of_a_topic_is_made_once_however_often_the_file_is_writte
 
 
 async def test_broker_without_name_servers_encodes_no_topics_for_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoded: list[RegisterBrokerBody] = []
 
@@ -100,13 +100,12 @@ async def test_broker_without_name_servers_encodes_no_topics_for_them(
     encode = RegisterBrokerBody.encode
     monkeypatch.setattr(RegisterBrokerBody, "encode", counted)
 
-    async with running(tmp_path) as desk:
-        await desk.create_topic("first")
+    await desk.create_topic("first")
 
     assert encoded == []
 
 
-async def test_creations_that_wait_for_the_disk_share_one_write(tmp_path: Path) -> None:
+async def test_creations_that_wait_for_the_disk_share_one_write(desk: Desk) -> None:
     count, may, writes = 200, Event(), []
 
     def gated(path: Path, text: str) -> None:
@@ -115,15 +114,14 @@ async def test_creations_that_wait_for_the_disk_share_one_write(tmp_path: Path) 
         write_atomic(path, text)
 
     # One that had begun, and one for all others.
-    async with running(tmp_path) as desk:
-        broker, files = desk.app.broker, desk.app._files
-        await files.settle()
-        known = len(broker.topics.names())
-        files._write = gated
-        creations = [
-            asyncio.ensure_future(desk.create_topic(f"topic-{number}")) for number in range(count)
-        ]
-        await until(lambda: len(broker.topics.names()) == known + count)
-        may.set()
-        await asyncio.gather(*creations)
-        assert writes.count("topics.json") <= 2
+    broker, files = desk.app.broker, desk.app._files
+    await files.settle()
+    known = len(broker.topics.names())
+    files._write = gated
+    creations = [
+        asyncio.ensure_future(desk.create_topic(f"topic-{number}")) for number in range(count)
+    ]
+    await until(lambda: len(broker.topics.names()) == known + count)
+    may.set()
+    await asyncio.gather(*creations)
+    assert writes.count("topics.json") <= 2

@@ -1,6 +1,8 @@
 """Registration with name servers, ours as the other side."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from remoting.bodies import ClusterInfo, RegisterBrokerBody, TopicRouteData
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import GetRouteInfo, PutKVConfig, UnRegisterBroker
+from server.broker.registration import Registration
 from tests.server.broker.desk import Desk, name_server, running
 from tests.waiting import until
 
@@ -16,6 +19,28 @@ from tests.waiting import until
 async def route(desk: Desk, namesrv: str, topic: str) -> Command:
     command = Command.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, GetRouteInfo(topic=topic))
     return await desk.client.invoke(namesrv, command)
+
+
+async def broker_count(desk: Desk, namesrv: str) -> int:
+    command = Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
+    answer = await desk.client.invoke(namesrv, command)
+    return len(ClusterInfo.decode(answer.body).broker_addr_table)
+
+
+@asynccontextmanager
+async def registered(root: Path, **settings: object) -> AsyncIterator[tuple[str, Desk]]:
+    """Run a name server, and a broker that is registered there."""
+    async with (
+        name_server(root) as namesrv,
+        running(root / "store", namesrv_addr=namesrv, **settings) as desk,
+    ):
+        yield namesrv, desk
+
+
+def registration_of(desk: Desk) -> Registration:
+    found = desk.app._registration
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -47,17 +72,14 @@ async def test_started_broker_is_known_to_every_name_server(
 async def test_auto_created_topic_is_told_without_waiting_for_the_next_round(
     tmp_path: Path,
 ) -> None:
-    async with (
-        name_server(tmp_path) as namesrv,
-        running(tmp_path / "store", namesrv_addr=namesrv) as desk,
-    ):
+    async with registered(tmp_path) as (namesrv, desk):
         await desk.send(topic="Fresh")
         while (answer := await route(desk, namesrv, "Fresh")).code != 0:
             await asyncio.sleep(0)
         assert TopicRouteData.decode(answer.body).queue_datas[0].write_queue_nums == 4
 
 
-def registered(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, set[str]]]:
+def registrations(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, set[str]]]:
     """Return a list that grows with each registration: the name server, and the topics."""
     told: list[tuple[str, set[str]]] = []
     client = desk.app._client
@@ -76,21 +98,17 @@ def registered(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, s
 async def test_creation_registers_the_new_topic_alone_and_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with (
-        name_server(tmp_path) as namesrv,
-        running(tmp_path / "store", namesrv_addr=namesrv) as desk,
-    ):
-        told = registered(desk, monkeypatch)
+    async with registered(tmp_path) as (namesrv, desk):
+        told = registrations(desk, monkeypatch)
         await desk.create_topic("First")
         await desk.create_topic("Second")
         assert (await route(desk, namesrv, "Second")).code == 0
         assert (await route(desk, namesrv, "TBW102")).code == 0
-        broker, registration = desk.app.broker, desk.app._registration
-        assert registration is not None
+        broker = desk.app.broker
         broker.delete_topic("First", now_ms=0, done=lambda why: None)
         broker.topics.touch(0)
         await until(lambda: len(told) == 3)
-        await registration.round(0)
+        await registration_of(desk).round(0)
 
     assert told[:3] == [(namesrv, {"First"}), (namesrv, {"Second"}), (namesrv, set())]
     assert {"Second", "TBW102"} <= told[3][1]
@@ -108,7 +126,7 @@ async def test_name_server_that_forgot_the_broker_is_told_all_topics(
         name_server(tmp_path / "b") as second,
         running(tmp_path / "store", namesrv_addr=f"{first};{second}") as desk,
     ):
-        told = registered(desk, monkeypatch)
+        told = registrations(desk, monkeypatch)
         config = desk.app._config
         forget = UnRegisterBroker(
             broker_name=config.broker_name,
@@ -130,11 +148,8 @@ async def test_name_server_that_forgot_the_broker_is_told_all_topics(
 async def test_change_of_the_permission_registers_all_topics(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with (
-        name_server(tmp_path) as namesrv,
-        running(tmp_path / "store", namesrv_addr=namesrv) as desk,
-    ):
-        told = registered(desk, monkeypatch)
+    async with registered(tmp_path) as (namesrv, desk):
+        told = registrations(desk, monkeypatch)
         answer = await desk.ask(RequestCode.UPDATE_BROKER_CONFIG, body=b"brokerPermission=4")
         assert answer.code == 0
         await until(lambda: told)
@@ -147,28 +162,17 @@ async def test_change_of_the_permission_registers_all_topics(
 async def test_stopped_broker_is_gone_at_once(tmp_path: Path) -> None:
     async with name_server(tmp_path) as namesrv:
         async with running(tmp_path / "store", namesrv_addr=namesrv) as desk:
-            info = await desk.client.invoke(
-                namesrv, Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
-            )
-            before = len(ClusterInfo.decode(info.body).broker_addr_table)
+            before = await broker_count(desk, namesrv)
         async with running(tmp_path / "other") as desk:
-            info = await desk.client.invoke(
-                namesrv, Command.request(RequestCode.GET_BROKER_CLUSTER_INFO)
-            )
-            assert (before, len(ClusterInfo.decode(info.body).broker_addr_table)) == (1, 0)
+            assert (before, await broker_count(desk, namesrv)) == (1, 0)
 
 
 async def test_name_servers_say_which_topics_are_ordered(tmp_path: Path) -> None:
-    async with (
-        name_server(tmp_path) as namesrv,
-        running(tmp_path / "store", namesrv_addr=namesrv) as desk,
-    ):
+    async with registered(tmp_path) as (namesrv, desk):
         await desk.create_topic("Orders")
         put = PutKVConfig(namespace="ORDER_TOPIC_CONFIG", key="Orders", value="broker-a:1")
         await desk.client.invoke(namesrv, Command.request(RequestCode.PUT_KV_CONFIG, put))
-        registration = desk.app._registration
-        assert registration is not None
-        await registration.round(0)
+        await registration_of(desk).round(0)
         topic = desk.app.broker.topics.get("Orders")
         found = topic is not None and topic.order
 
@@ -176,12 +180,8 @@ async def test_name_servers_say_which_topics_are_ordered(tmp_path: Path) -> None
 
 
 async def test_round_without_force_tells_only_what_changed(tmp_path: Path) -> None:
-    async with (
-        name_server(tmp_path) as namesrv,
-        running(tmp_path / "store", namesrv_addr=namesrv, force_register=False) as desk,
-    ):
-        registration = desk.app._registration
-        assert registration is not None
+    async with registered(tmp_path, force_register=False) as (_, desk):
+        registration = registration_of(desk)
         unchanged = await registration._is_needed()
         desk.app.broker.topics._on_change = lambda: None
         desk.app.broker.topics.touch(5)

@@ -4,25 +4,18 @@ import dataclasses
 
 import pytest
 
-from server.broker.topics import BuiltIn, Topics, topic_config
+from server.broker.config import BrokerConfig
+from server.broker.topics import Topics, topic_config
 from storefmt.config.tables import DataVersion, TopicTable
 from tests.golden import Golden
 
-BUILT_IN = BuiltIn(
-    broker_name="golden-a",
-    cluster_name="GoldenCluster",
-    queue_count=8,
-    auto_create=True,
-    broker_topic=True,
-    cluster_topic=True,
-    trace_topic=None,
-)
+CONFIG = BrokerConfig(broker_name="golden-a", broker_cluster_name="GoldenCluster")
 MADE_LATER = {"RMQ_SYS_TRANS_HALF_TOPIC"}
 """Topics the Java broker makes when its transaction service starts."""
 
 
-def table(**changes: object) -> Topics:
-    return Topics(dataclasses.replace(BUILT_IN, **changes), now_ms=5)  # type: ignore[arg-type]
+def table(config: BrokerConfig = CONFIG) -> Topics:
+    return Topics(config, now_ms=5)
 
 
 def test_built_in_topics_are_those_of_a_real_broker(golden: Golden) -> None:
@@ -49,7 +42,7 @@ def test_stored_topics_replace_built_in_ones_and_bring_their_version() -> None:
         data_version=DataVersion(timestamp_ms=7, counter=3),
     )
 
-    topics = Topics(BUILT_IN, stored, now_ms=9)
+    topics = Topics(CONFIG, stored, now_ms=9)
 
     assert topics.get("TBW102") == topic_config("TBW102", queue_count=2)
     assert topics.get("T") is not None
@@ -74,18 +67,19 @@ def test_template_must_exist_and_be_inherited(template: str) -> None:
 
 
 def test_without_auto_create_the_default_template_makes_nothing() -> None:
-    topics = table()
-    topics.auto_create = False
+    config = dataclasses.replace(CONFIG)
+    topics = table(config)
+    config.auto_create_topic_enable = False
 
     made = topics.create_by_template("T", "TBW102", queue_count=4, sys_flag=0, now_ms=6)
 
     assert made is None
-    assert table(auto_create=False).get("TBW102") is None
+    assert table(config).get("TBW102") is None
 
 
 def test_every_change_moves_the_version_and_is_told() -> None:
     told: list[int] = []
-    topics = Topics(BUILT_IN, now_ms=5, on_change=lambda: told.append(1))
+    topics = Topics(CONFIG, now_ms=5, on_change=lambda: told.append(1))
 
     topics.put(topic_config("T", queue_count=1), now_ms=6)
     topics.create_for_group("%RETRY%G", queue_count=2, now_ms=7)

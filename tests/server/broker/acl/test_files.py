@@ -1,4 +1,4 @@
-"""Files of accounts: found, read, replaced, watched."""
+"""The account files: how they are found, read, replaced and watched."""
 
 import stat
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Records of topics that an account may not read, asked for by every way that there is."""
+"""An account cannot get records of topics that it may not read, whatever request it sends."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

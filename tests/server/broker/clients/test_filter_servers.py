@@ -1,4 +1,4 @@
-"""Filter servers of a broker: listed while their connection lives and speaks."""
+"""Filter servers are listed while their connection is open and not silent."""
 
 from typing import cast
 

@@ -1,6 +1,7 @@
 """The group table."""
 
 from server.broker.clients.groups import Groups
+from server.broker.config import BrokerConfig
 from storefmt.config.tables import DataVersion, GroupTable, SubscriptionGroup
 from tests.golden import Golden
 
@@ -8,7 +9,7 @@ from tests.golden import Golden
 def test_built_in_groups_are_those_of_a_real_broker(golden: Golden) -> None:
     expected = golden.expected("basic")["configManagers"]
     key = "groups_enable_fromMin_broadcast_retryQueues_retryMax_brokerId_slow"
-    groups = Groups(auto_create=True, now_ms=5)
+    groups = Groups(BrokerConfig(), now_ms=5)
 
     ours = {
         name: [
@@ -28,7 +29,7 @@ def test_built_in_groups_are_those_of_a_real_broker(golden: Golden) -> None:
 
 def test_group_is_made_when_it_is_asked_for_and_may_be() -> None:
     told: list[int] = []
-    groups = Groups(auto_create=True, now_ms=5, on_change=lambda: told.append(1))
+    groups = Groups(BrokerConfig(), now_ms=5, on_change=lambda: told.append(1))
 
     made = groups.find("G", now_ms=6)
     again = groups.find("G", now_ms=7)
@@ -40,7 +41,7 @@ def test_group_is_made_when_it_is_asked_for_and_may_be() -> None:
 
 
 def test_without_auto_create_only_rocketmqs_own_groups_are_made() -> None:
-    groups = Groups(auto_create=False, now_ms=5)
+    groups = Groups(BrokerConfig(auto_create_subscription_group=False), now_ms=5)
 
     assert groups.find("G", now_ms=6) is None
     assert groups.find("CID_RMQ_SYS_TRANS", now_ms=6) is not None
@@ -49,7 +50,7 @@ def test_without_auto_create_only_rocketmqs_own_groups_are_made() -> None:
 
 def test_stored_groups_win_and_deleted_ones_are_gone() -> None:
     kept = SubscriptionGroup(group_name="G", retry_max_times=2)
-    groups = Groups(GroupTable({"G": kept}, DataVersion(3, 4)), auto_create=True, now_ms=5)
+    groups = Groups(BrokerConfig(), GroupTable({"G": kept}, DataVersion(3, 4)), now_ms=5)
 
     found = groups.get("G")
     deleted = [groups.delete("G", now_ms=9), groups.delete("G", now_ms=9)]

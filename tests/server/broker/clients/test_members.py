@@ -1,12 +1,12 @@
 """Group members with a clock moved by hand."""
 
 from remoting.bodies import ConsumerData, SubscriptionData
-from server.broker.clients.members import SILENCE_MS_MAX, Consumers, Member, Producers
+from server.broker.clients.members import SILENCE_MS_MAX, Consumers, GroupMember, Producers
 from tests.server.doubles import FakeConn
 
 
-def member(conn: FakeConn, client_id: str = "c1", *, seen_ms: int = 0) -> Member:
-    return Member(conn, client_id, 0, 407, seen_ms)  # type: ignore[arg-type]
+def member(conn: FakeConn, client_id: str = "c1", *, seen_ms: int = 0) -> GroupMember:
+    return GroupMember(conn, client_id, 0, 407, seen_ms)  # type: ignore[arg-type]
 
 
 def data(*topics: str, version: int = 1, expression: str = "*") -> ConsumerData:

@@ -1,11 +1,9 @@
 """Queue locks with a clock moved by hand."""
 
-import itertools
-
 import pytest
 
 from remoting.bodies import MessageQueue
-from server.broker.clients.queue_locks import LOCK_LIFE_MS, NEXT, HeldLock, LockTable, Seen, Wish
+from server.broker.clients.queue_locks import LOCK_LIFE_MS, HeldLock, LockTable
 
 A = MessageQueue(topic="T", broker_name="b", queue_id=0)
 B = MessageQueue(topic="T", broker_name="b", queue_id=1)
@@ -41,9 +39,9 @@ def test_only_the_holder_unlocks() -> None:
     locks = LockTable()
     locks.lock("G", "c1", queues=[A, B], now_ms=0)
 
-    locks.unlock("G", "c2", queues=[A, B], now_ms=0)
-    locks.unlock("G", "c1", queues=[A], now_ms=0)
-    locks.unlock("X", "c1", queues=[A], now_ms=0)
+    locks.unlock("G", "c2", queues=[A, B])
+    locks.unlock("G", "c1", queues=[A])
+    locks.unlock("X", "c1", queues=[A])
 
     assert locks.lock("G", "c2", queues=[A, B], now_ms=1) == [A]
 
@@ -66,20 +64,20 @@ def test_table_lists_what_is_held_and_forgets_what_is_long_over() -> None:
     assert locks._groups == {}
 
 
-@pytest.mark.parametrize(("seen", "wish"), list(itertools.product(Seen, Wish)))
-def test_every_wish_does_what_the_table_says(seen: Seen, wish: Wish) -> None:
-    locks, now_ms = LockTable(), 2 * LOCK_LIFE_MS
-    if seen is not Seen.FREE:
-        renewed_ms = 0 if seen is Seen.OVER else now_ms - 1
-        locks.lock("G", "me" if seen is Seen.OWN else "other", queues=[A], now_ms=renewed_ms)
+@pytest.mark.parametrize("is_expired", [False, True])
+@pytest.mark.parametrize("holder", [None, "me", "other"])
+def test_a_lock_is_taken_or_given_up_by_its_state(holder: str | None, *, is_expired: bool) -> None:
+    now_ms = 2 * LOCK_LIFE_MS
+    renewed_ms = 0 if is_expired else now_ms - 1
+    locks, unlocked = LockTable(), LockTable()
+    if holder is not None:
+        for table in (locks, unlocked):
+            table.lock("G", holder, queues=[A], now_ms=renewed_ms)
 
-    if wish is Wish.LOCK:
-        got = locks.lock("G", "me", queues=[A], now_ms=now_ms)
-    else:
-        locks.unlock("G", "me", queues=[A], now_ms=now_ms)
-        got = []
+    got = locks.lock("G", "me", queues=[A], now_ms=now_ms)
+    unlocked.unlock("G", "me", queues=[A])
 
-    after = NEXT[seen, wish]
-    holders = [lock.client_id for lock in locks.held(0)]
-    assert holders == {Seen.FREE: [], Seen.OWN: ["me"]}.get(after, ["other"])
-    assert got == ([A] if after is Seen.OWN else [])
+    is_denied = holder == "other" and not is_expired
+    assert got == ([] if is_denied else [A])
+    assert [lock.client_id for lock in locks.held(0)] == ["other" if is_denied else "me"]
+    assert [lock.client_id for lock in unlocked.held(0)] == (["other"] if holder == "other" else [])

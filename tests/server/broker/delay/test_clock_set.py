@@ -1,4 +1,4 @@
-"""Somebody sets the clock of a running broker: clients wait, hold and live as long as before."""
+"""When the clock of a running broker is set, pulls, locks and clients last as long as before."""
 
 import asyncio
 from pathlib import Path
@@ -21,7 +21,7 @@ JUMPS_MS = [3_600_000, -3_600_000, 30 * 86_400_000, -30 * 86_400_000]
 def jump(desk: Desk, clock: FakeClock, ms: int) -> None:
     """Set the clock; the broker looks at it twenty times a second."""
     clock.jump(ms)
-    desk.app.broker.delay.observe(read_together(clock))
+    desk.app.broker.delay.skew.observe(read_together(clock))
 
 
 @pytest.mark.parametrize("jump_ms", JUMPS_MS)

@@ -23,7 +23,7 @@ from server.store.results import DispatchEntry, PutMessage, PutResult, PutStatus
 from server.store.store import MessageStore
 from storefmt.config.tables import DelayOffsets
 from storefmt.names import SCHEDULE_TOPIC
-from tests.server.broker.desk import TOPIC, running
+from tests.server.broker.desk import NO_THREADS, TOPIC, Desk
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import START_MS, abandon, bodies, flush, message, small_config
 
@@ -69,7 +69,7 @@ class Machine:
         self.unsafe: list[Callable[[ResponseCode], None]] = []
         self.service = DelayService(
             self.store, LEVELS, times=self.times, stored=self.saved, put=self._put,
-            when_safe=self.unsafe.append,
+            when_safe=self.unsafe.append, cold=NO_THREADS,
         )  # fmt: skip
         self.store.dispatched.add(self._dispatched)
         # A running broker makes the file when there is none, and saves it in its first round.
@@ -170,14 +170,14 @@ def test_levels_that_went_away_keep_their_messages_and_deliver_them_when_they_ar
 
     fewer = DelayService(
         machine.store, DelayLevels([1_000]), times=machine.times, stored=None, put=machine._put,
-        when_safe=machine.unsafe.append,
+        when_safe=machine.unsafe.append, cold=NO_THREADS,
     )  # fmt: skip
     machine.true_ms = START_MS + 60_000
     fewer.deliver(machine.times)
     again = [one.body for one in machine.delivered]
     more = DelayService(
         machine.store, LEVELS, times=Times(machine.now_ms, 60_000), stored=DelayOffsets({1: 1}),
-        put=machine._put, when_safe=machine.unsafe.append,
+        put=machine._put, when_safe=machine.unsafe.append, cold=NO_THREADS,
     )  # fmt: skip
     more.deliver(Times(machine.now_ms, 60_000))
 
@@ -189,28 +189,27 @@ def test_levels_that_went_away_keep_their_messages_and_deliver_them_when_they_ar
 
 
 async def test_backlog_is_delivered_at_once_and_clients_are_answered_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     count = 20 * TURN_COUNT_MAX
     # Only the first look is the timer's.
     monkeypatch.setattr(app, "DELAY_MS", 1 << 40)
 
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        broker = desk.app.broker
-        put_ms = broker.clock.now_ms() - 60_000
-        for number in range(count):
-            one = message(number, topic=TOPIC, queue_id=0)
-            redirect(one, {"DELAY": "1"}, level=1, delay_ms=1_000, now_ms=put_ms)
-            broker.store.put(one, put_ms)
-        broker.turn.commit()
-        desk.app._deliver_delayed(broker.clock.now_ms())
-        await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
-        meanwhile = broker.store.max_offset(TOPIC, 0)
-        async with asyncio.timeout(60):
-            while broker.store.max_offset(TOPIC, 0) < count:
-                await asyncio.sleep(0)
-        delivered = len(await desk.messages())
+    await desk.create_topic()
+    broker = desk.app.broker
+    put_ms = broker.clock.now_ms() - 60_000
+    for number in range(count):
+        one = message(number, topic=TOPIC, queue_id=0)
+        redirect(one, {"DELAY": "1"}, level=1, delay_ms=1_000, now_ms=put_ms)
+        broker.store.put(one, put_ms)
+    broker.turn.commit()
+    desk.app._deliver_delayed(broker.clock.now_ms())
+    await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
+    meanwhile = broker.store.max_offset(TOPIC, 0)
+    async with asyncio.timeout(60):
+        while broker.store.max_offset(TOPIC, 0) < count:
+            await asyncio.sleep(0)
+    delivered = len(await desk.messages())
 
     assert 0 < meanwhile < count
     assert delivered == count

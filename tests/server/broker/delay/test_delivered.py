@@ -17,6 +17,7 @@ from server.store.results import DispatchEntry, PutMessage, PutResult, PutStatus
 from server.store.store import MessageStore
 from storefmt.config.tables import DelayOffsets
 from storefmt.names import SCHEDULE_TOPIC
+from tests.server.broker.desk import NO_THREADS
 from tests.server.store.simdisk import PowerCut, SimDisk
 from tests.server.store.stores import START_MS, abandon, bodies, flush, message, small_config
 
@@ -37,7 +38,7 @@ class Life:
         self.unsafe: list[Callable[[ResponseCode], None]] = []
         self.service = DelayService(
             self.store, LEVELS, times=Times(START_MS, START_MS), stored=saved, put=self._put,
-            when_safe=self.unsafe.append,
+            when_safe=self.unsafe.append, cold=NO_THREADS,
         )  # fmt: skip
         self.saved = saved or self.service.durable_offsets()
         self.store.dispatched.add(self._dispatched)

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from remoting.codes import ResponseCode
-from server.broker.delay.delivered import restored
+from server.broker.delay.delivered import restore_message
 from server.broker.delay.schedule import RETRY_MS, DelayLevels, DelayService, redirect
 from server.broker.serving.cold_reads import ColdReads
 from server.runtime.clock import Times
@@ -20,6 +20,7 @@ from server.store.store import MessageStore
 from storefmt.config.tables import DelayOffsets
 from storefmt.formats.message import Record, decode_record
 from tests.records import record_bytes
+from tests.server.broker.desk import NO_THREADS
 
 HOST = b"\x7f\0\0\x01\0\0\0\1"
 LEVELS = DelayLevels([1_000, 5_000])
@@ -91,6 +92,7 @@ class Desk:
             stored=stored,
             put=self._put,
             when_safe=self.unsafe.append,
+            cold=NO_THREADS,
         )
 
     def _put(self, message: PutMessage, now_ms: int) -> PutResult:
@@ -290,7 +292,7 @@ def test_redirected_message_and_back() -> None:
     assert message.keys == ("k",)
     data = waiting(b"x", store_ms=0, queue_offset=0, properties=message.properties)
     record: Record = decode_record(data)
-    back = restored(record)
+    back = restore_message(record)
     assert back is not None
     assert (back.topic, back.queue_id, back.properties) == ("T", 3, message.properties)
     assert record.properties == {
@@ -346,7 +348,7 @@ def test_delivery_of_cold_messages_waits_for_a_thread(tmp_path: Path, *, is_warm
     fd = os.open(tmp_path / "file", os.O_RDONLY)
     store = ColdStore(waiting(b"a", store_ms=0, queue_offset=0), fd=fd)
     desk, threads = Desk(store), Threads(tries_max=3)
-    desk.service.cold = cast(ColdReads, threads)
+    desk.service._cold = cast(ColdReads, threads)
 
     assert desk.deliver(1_000) == 0
     assert len(threads.waiting) == 1

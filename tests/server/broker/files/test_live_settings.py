@@ -1,4 +1,4 @@
-"""Settings that are changed while a broker runs: which, how far they reach, how long they last."""
+"""Settings that are changed while a broker runs: which may be, what they change, what is kept."""
 
 import asyncio
 import json
@@ -148,7 +148,9 @@ def test_a_kept_setting_that_is_none_stops_the_start(tmp_path: Path, text: str, 
 
 SEEN: dict[str, Callable[[Broker], object]] = {
     "accessMessageInMemoryMaxRatio=1": lambda b: b.store.reader._memory_size < 1 << 34,
-    "autoCreateSubscriptionGroup=false": lambda b: not b.groups.auto_create,
+    "autoCreateSubscriptionGroup=false": lambda b: (
+        not b.groups._config.auto_create_subscription_group
+    ),
     "brokerFastFailureEnable=true": lambda b: b.turn.overload.stale_ms == 1_000,
     "brokerFastFailureEnable=true\nwaitTimeMillsInSendQueue=7": (
         lambda b: b.turn.overload.stale_ms == 7
@@ -157,7 +159,7 @@ SEEN: dict[str, Callable[[Broker], object]] = {
     "diskMaxUsedSpaceRatio=60": lambda b: b.store.cleaner._config.disk_max_used_space_ratio == 60,
     "enableCalcFilterBitMap=true": lambda b: b.store.exts.bit_map is not no_bits,
     "fileReservedTime=1": lambda b: b.store.cleaner._config.file_reserved_time_h == 1,
-    "filterDataCleanTimeSpan=9": lambda b: b.filters.keep_ms == 9,
+    "filterDataCleanTimeSpan=9": lambda b: b.filters._config.filter_data_clean_time_span_ms == 9,
     "flushConsumeQueueThoroughInterval=8": lambda b: b.store._upkeep._thorough_interval_ms == 8,
     "flushIntervalConsumeQueue=8": lambda b: b.store._upkeep._interval_ms == 8,
     "maxMsgsNumBatch=5": lambda b: b.store.reader._query_count_max == 5,
@@ -186,16 +188,15 @@ async def test_replication_goes_by_what_was_changed(desk: Desk) -> None:
     replication = desk.app._replication
     assert replication is not None
     assert replication._server is not None
-    sending, links = replication._server.settings, replication.links
-    found = (
-        sending.heartbeat_ms,
-        sending.batch_size,
-        sending.housekeeping_ms,
-        links.behind_max,
-        links.timeout_ms,
-    )
-
-    assert found == (1, 2, 3, 4, 5)
+    for config in (replication._server._config, replication.links._config):
+        found = (
+            config.ha_send_heartbeat_interval_ms,
+            config.ha_transfer_batch_size,
+            config.ha_housekeeping_interval_ms,
+            config.ha_slave_fallbehind_max,
+            config.slave_timeout_ms,
+        )
+        assert found == (1, 2, 3, 4, 5)
 
 
 async def test_larger_and_smaller_messages_are_taken_at_once(desk: Desk) -> None:
@@ -277,23 +278,23 @@ def test_paths_addresses_and_what_is_set_once_are_refused_by_name(
     tmp_path: Path, text: str
 ) -> None:
     settings = LiveSettings(broker_settings(tmp_path))
-    before = settings.told()
+    before = settings.as_dict()
     key, _, value = text.partition("=")
 
     with pytest.raises(SettingsError, match=f"{key} cannot be changed while the broker runs"):
         settings.change([Value("transactionCheckMax", "3", "line 1"), Value(key, value, "line 2")])
 
-    assert settings.told() == before
+    assert settings.as_dict() == before
     assert settings.changed == {}
 
 
 def test_the_value_that_is_there_may_be_said_again(tmp_path: Path) -> None:
     settings = LiveSettings(broker_settings(tmp_path))
-    before = settings.told()
+    before = settings.as_dict()
 
     settings.change(Value(key, text, "a test") for key, text in before.items())
 
-    assert settings.told() == before
+    assert settings.as_dict() == before
     assert settings.changed.keys() == CHANGEABLE | without_meaning()
 
 
@@ -332,7 +333,7 @@ def test_keys_and_values_are_checked_as_at_the_start(tmp_path: Path, text: str, 
 
 def test_every_key_of_java_is_told_with_its_default(tmp_path: Path, shared: Path) -> None:
     java = java_defaults(shared)
-    found = LiveSettings(BrokerConfig()).told()
+    found = LiveSettings(BrokerConfig()).as_dict()
     cpu_dependent = broker_defaults(1).items() - broker_defaults(64).items()
 
     # The name of a field; its setter makes it enableBatchPush.
@@ -370,7 +371,7 @@ def test_what_the_configuration_said_of_a_key_without_a_meaning_is_told(tmp_path
         ]
     )
 
-    found = LiveSettings(config).told()
+    found = LiveSettings(config).as_dict()
 
     assert found["pullMessageThreadPoolNums"] == "77"
     assert found["storePathCommitLog"] == str(tmp_path / "commitlog")

@@ -18,7 +18,7 @@ from server.runtime.jsonfile import write_atomic
 from storefmt.config.tables import DataVersion, TopicTable
 from storefmt.offline import StoreDir
 from storefmt.paths import StorePaths
-from tests.server.broker.desk import running, store_config
+from tests.server.broker.desk import Desk, running, store_config
 from tests.server.broker.files.test_state_files import SimulatedFiles
 from tests.server.store.simdisk import PowerCut, SimDisk
 
@@ -182,14 +182,13 @@ async def test_each_of_many_creations_writes_what_changed(
     assert [name for name, _ in completions] == ["topics.json"]
 
 
-async def test_nothing_is_written_for_topics_that_did_not_change(tmp_path: Path) -> None:
+async def test_nothing_is_written_for_topics_that_did_not_change(desk: Desk) -> None:
     written: list[str] = []
-    async with running(tmp_path) as desk:
-        await desk.create_topic()
-        files = desk.app._files
-        await files.settle()
-        files._write = lambda path, text: written.append(path.name)
-        files.mark("topics")
-        await files.settle()
-        assert "topics.json" not in written
-        files._write = write_atomic
+    await desk.create_topic()
+    files = desk.app._files
+    await files.settle()
+    files._write = lambda path, text: written.append(path.name)
+    files.mark("topics")
+    await files.settle()
+    assert "topics.json" not in written
+    files._write = write_atomic

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from server.broker.config import BrokerConfig
 from server.broker.filters.bitmaps import BIT_MAP_OPERANDS_MAX, BitMaps
-from server.broker.filters.bloom import BloomFilter, bit_map
+from server.broker.filters.bloom import bit_map
 from server.broker.filters.sql import OPERANDS_MAX
 from server.broker.filters.table import FilterTable
 from server.store.results import DispatchEntry
@@ -35,7 +36,7 @@ async def test_messages_get_the_bits_of_the_filters_they_match(tmp_path: Path) -
 
 
 def test_a_topic_whose_filters_have_too_many_operands_has_no_bit_maps() -> None:
-    table = FilterTable(BloomFilter(20, 32), keep_ms=1, strict=False)
+    table = FilterTable(BrokerConfig())
     maps = BitMaps(table, read_record=lambda log_offset: record_of())
     entry = DispatchEntry("T", 1, 2, 3, 4, 5, 6, 0, ())
     text = " OR ".join(["a = 2"] * (OPERANDS_MAX // 2))

@@ -1,20 +1,20 @@
-"""The scanner: words, comments, and the texts of its errors, all taken from the real one."""
+"""The scanner: tokens, comments, and the texts of its errors, all taken from the real one."""
 
 import pytest
 
-from server.broker.filters.lexer import BadExpression, Kind, Lexer
+from server.broker.filters.lexer import BadExpression, Lexer, TokenKind
 
 
-def words(text: str, *, strict: bool = False) -> list[str]:
+def tokens(text: str, *, strict: bool = False) -> list[str]:
     lexer = Lexer(text, strict=strict)
     found = []
-    while (word := lexer.take()).kind is not Kind.END:
-        found.append(f"{word.kind.name}:{word.text}")
+    while (token := lexer.take()).kind is not TokenKind.END:
+        found.append(f"{token.kind.name}:{token.text}")
     return found
 
 
 def test_the_longest_word_wins() -> None:
-    assert words("a>=1.5e3 notx NoT<>") == [
+    assert tokens("a>=1.5e3 notx NoT<>") == [
         "NAME:a", "GREATER_EQUAL:>=", "FLOAT:1.5e3", "NAME:notx", "NOT:NoT", "NOT_EQUAL:<>",
     ]  # fmt: skip
 
@@ -31,21 +31,21 @@ def test_the_longest_word_wins() -> None:
     ],
 )
 def test_numbers_are_decimal_only(text: str, found: list[str]) -> None:
-    assert words(text) == found
+    assert tokens(text) == found
 
 
 def test_texts_hold_doubled_quotes() -> None:
-    assert words("'it''s' ''") == ["STRING:'it''s'", "STRING:''"]
+    assert tokens("'it''s' ''") == ["STRING:'it''s'", "STRING:''"]
 
 
 def test_comments_are_skipped_when_they_end() -> None:
-    assert words("a -- b\n c /* d ** */ e") == ["NAME:a", "NAME:c", "NAME:e"]
-    assert words("a -- b") == ["NAME:a", "MINUS:-", "MINUS:-", "NAME:b"]
+    assert tokens("a -- b\n c /* d ** */ e") == ["NAME:a", "NAME:c", "NAME:e"]
+    assert tokens("a -- b") == ["NAME:a", "MINUS:-", "MINUS:-", "NAME:b"]
 
 
 def test_like_is_a_word_in_strict_expressions_only() -> None:
-    assert words("like") == ["NAME:like"]
-    assert words("like", strict=True) == ["LIKE:like"]
+    assert tokens("like") == ["NAME:like"]
+    assert tokens("like", strict=True) == ["LIKE:like"]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_like_is_a_word_in_strict_expressions_only() -> None:
 )
 def test_errors_read_as_those_of_java(text: str, error: str) -> None:
     with pytest.raises(BadExpression) as caught:
-        words(text)
+        tokens(text)
 
     prefix = "org.apache.rocketmq.filter.parser.TokenMgrError: Lexical error at "
     assert str(caught.value) == prefix + error

@@ -3,7 +3,8 @@
 import pytest
 
 from remoting.bodies import SubscriptionData
-from server.broker.filters.bloom import BloomFilter, bit_map
+from server.broker.config import BrokerConfig
+from server.broker.filters.bloom import bit_map
 from server.broker.filters.messagefilter import (
     EVERYTHING,
     MessageFilter,
@@ -11,14 +12,14 @@ from server.broker.filters.messagefilter import (
     registered_filter,
     with_retry,
 )
-from server.broker.filters.table import Filter, FilterTable
+from server.broker.filters.table import ConsumerFilter, FilterTable
 from storefmt.formats.consumequeue_ext import ExtUnit
 from storefmt.formats.hosts import pack_host
 from tests.records import record_bytes
 
 
-def registered(text: str = "a = 1", topic: str = "T") -> tuple[FilterTable, Filter]:
-    table = FilterTable(BloomFilter(20, 32), keep_ms=1, strict=False)
+def registered(text: str = "a = 1", topic: str = "T") -> tuple[FilterTable, ConsumerFilter]:
+    table = FilterTable(BrokerConfig())
     said = SubscriptionData(topic=topic, sub_string=text, sub_version=1, expression_type="SQL92")
     table.register("G", [said], now_ms=100)
     found = table.get(topic, "G")

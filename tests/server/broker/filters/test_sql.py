@@ -10,7 +10,7 @@ from server.broker.filters import sql
 from server.broker.filters.lexer import BadExpression, TooLong
 from server.broker.filters.sql import EXPRESSION_SIZE_MAX, NESTED_MAX, OPERANDS_MAX, compile_sql
 from server.broker.filters.terms import LIKE_TEXT_SIZE_MAX
-from server.broker.filters.values import NUMBER_SIZE_MAX, Fault
+from server.broker.filters.values import NUMBER_SIZE_MAX, EvaluationError
 
 # The reference: trees of tuples, evaluated by a table of three values as in a textbook.
 Tree = tuple[object, ...]
@@ -75,11 +75,11 @@ def number_like(text: str, number: object) -> float:
 
 
 def _fault() -> float:
-    raise Fault("no number")
+    raise EvaluationError("no number")
 
 
 def reference(tree: Tree, message: Message) -> bool | None:
-    """Evaluate a tree; raises Fault where a text is no number, from left to right."""
+    """Evaluate a tree; raises EvaluationError where a text is no number, from left to right."""
     match tree:
         case ("order", str(name), str(symbol), number):
             if name not in message:
@@ -144,7 +144,7 @@ def test_expressions_are_what_the_reference_says(
     for message in messages:
         try:
             wanted = reference(tree, message)
-        except Fault:
+        except EvaluationError:
             assert not expression.matches(message)
             continue
         assert expression.evaluate(message) is wanted

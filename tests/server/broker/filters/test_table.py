@@ -1,14 +1,14 @@
-"""The table of filters: who lives, who is dead, and the bytes of consumerFilter.json."""
+"""The table of filters: which are alive or dead, and the bytes of consumerFilter.json."""
 
 from pathlib import Path
 
 import pytest
 
 from remoting.bodies import SubscriptionData
-from server.broker.filters.bloom import BloomFilter
+from server.broker.config import BrokerConfig
 from server.broker.filters.lexer import BadExpression
 from server.broker.filters.sql import EXPRESSION_SIZE_MAX
-from server.broker.filters.table import OPERANDS_IN_ALL_MAX, FilterTable, compiled
+from server.broker.filters.table import OPERANDS_IN_ALL_MAX, FilterTable, compile_filter
 
 DAY_MS = 24 * 3_600_000
 
@@ -16,8 +16,8 @@ DAY_MS = 24 * 3_600_000
 def table(
     *, strict: bool = False, groups: int = 32, operands_max: int = OPERANDS_IN_ALL_MAX
 ) -> FilterTable:
-    bloom = BloomFilter(20, groups)
-    return FilterTable(bloom, keep_ms=DAY_MS, strict=strict, operands_max=operands_max)
+    config = BrokerConfig(strict_filters=strict, expect_consumer_num_use_filter=groups)
+    return FilterTable(config, operands_max=operands_max)
 
 
 def sql(topic: str, text: str, version: int = 1) -> SubscriptionData:
@@ -189,7 +189,7 @@ def test_a_tail_is_dropped_or_refused() -> None:
 @pytest.mark.parametrize(("text", "kind"), [("a = 1", "SQL93"), ("", "SQL92"), (None, "SQL92")])
 def test_other_types_and_no_text_cannot_be_compiled(text: str | None, kind: str) -> None:
     with pytest.raises(BadExpression):
-        compiled(text, kind, strict=False)
+        compile_filter(text, kind, strict=False)
 
 
 def test_a_stored_expression_that_is_too_long_is_not_used() -> None:

@@ -26,7 +26,7 @@ from storefmt.errors import BadCall, ConfigDamaged
 def test_standing_at_the_start_follows_from_role_and_epochs(
     tmp_path: Path, is_master: bool, epoch: int, heard: int, standing: Standing
 ) -> None:
-    EpochFile(tmp_path / FILE_NAME).saying(epoch=epoch, heard=heard)
+    EpochFile(tmp_path / FILE_NAME).replace(epoch=epoch, heard=heard)
 
     file = EpochFile.read(tmp_path)
 
@@ -60,9 +60,9 @@ def test_next_epoch_is_higher_than_all_that_is_known_whatever_the_clock_says() -
 
 def test_file_keeps_what_it_is_told_and_hears_no_lower_epoch(tmp_path: Path) -> None:
     file = EpochFile.read(tmp_path)
-    file = file.saying(epoch=4, master_role="SYNC_MASTER", former_master="a:1")
+    file = file.replace(epoch=4, master_role="SYNC_MASTER", former_master="a:1")
 
-    file.saying(heard=2)
+    file.replace(heard=2)
 
     found = EpochFile.read(tmp_path)
     assert (found.epoch, found.heard) == (4, 4)
@@ -70,7 +70,7 @@ def test_file_keeps_what_it_is_told_and_hears_no_lower_epoch(tmp_path: Path) -> 
 
 
 def test_nothing_new_writes_nothing(tmp_path: Path) -> None:
-    EpochFile.read(tmp_path).saying(heard=0, epoch=0)
+    EpochFile.read(tmp_path).replace(heard=0, epoch=0)
 
     assert list(tmp_path.iterdir()) == []
 
@@ -82,17 +82,17 @@ def test_failure_while_it_is_written_leaves_what_it_said(
     def fail(*words: object) -> None:
         raise OSError(5, "told to fail")
 
-    file = EpochFile.read(tmp_path).saying(epoch=4)
+    file = EpochFile.read(tmp_path).replace(epoch=4)
     with monkeypatch.context() as patched:
         patched.setattr(os if step_that_fails == "fsync" else Path, step_that_fails, fail)
         with pytest.raises(OSError, match="told to fail"):
-            file.saying(epoch=9)
+            file.replace(epoch=9)
 
     assert EpochFile.read(tmp_path).epoch == 4
 
 
 def test_damaged_file_is_read_from_its_copy(tmp_path: Path) -> None:
-    EpochFile.read(tmp_path).saying(epoch=4).saying(epoch=9)
+    EpochFile.read(tmp_path).replace(epoch=4).replace(epoch=9)
     (tmp_path / FILE_NAME).write_text("{")
 
     assert EpochFile.read(tmp_path).epoch == 4

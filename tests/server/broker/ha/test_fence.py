@@ -1,4 +1,4 @@
-"""Two masters of one name: who hears of the other, from whom, and what it does then."""
+"""Two masters of one name: how one hears of the other, and what it does then."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -169,7 +169,7 @@ async def test_old_master_learns_from_the_promoted_broker_which_remembers_it(
 async def test_old_master_learns_from_a_slave_that_connects(pair: Pair, tmp_path: Path) -> None:
     old = await pair.start("m", ASYNC, register_name_server_period_ms=NEVER_MS)
     (tmp_path / "t").mkdir()
-    EpochFile.read(tmp_path / "t").saying(epoch=FUTURE)
+    EpochFile.read(tmp_path / "t").replace(epoch=FUTURE)
     await old.send(b"0")
 
     slave = await pair.start("t", SLAVE)
@@ -217,7 +217,7 @@ async def test_fenced_master_ends_no_transaction_and_delivers_nothing(pair: Pair
     half = await master.send(b"half", properties="TRAN_MSG\x01true\x02PGROUP\x01PG")
     await master.send(b"late", properties="DELAY\x011")
     end = master.app.broker.store.written_offset
-    replication_of(master).fence.heard(FUTURE, "a test")
+    replication_of(master).fence.hear(FUTURE, "a test")
     header = EndTransaction(
         producer_group="PG",
         tran_state_table_offset=0,

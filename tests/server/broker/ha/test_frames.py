@@ -12,7 +12,7 @@ from server.broker.ha.frames import (
     Reports,
     Transfer,
     Transfers,
-    framed,
+    transfer_frames,
 )
 
 SENT = [Transfer(0, b""), Transfer(0, b"abc"), Transfer(3, b"d" * 70_000), Transfer(70_003, b"")]
@@ -62,7 +62,7 @@ def test_reports_cut_anywhere_come_out_whole(size: int) -> None:
 def test_bytes_are_sent_in_frames_of_the_batch_size() -> None:
     data = random.Random(1).randbytes(100_000)
 
-    parts = framed(500, data, batch_size=32_768)
+    parts = transfer_frames(500, data, batch_size=32_768)
 
     frames = Transfers().feed(b"".join(parts))
     assert [(start, len(part)) for start, part in frames] == [
@@ -75,4 +75,4 @@ def test_bytes_are_sent_in_frames_of_the_batch_size() -> None:
 
 
 def test_sign_of_life_is_a_header_alone() -> None:
-    assert b"".join(framed(77, b"", batch_size=10)) == HEADER.pack(77, 0)
+    assert b"".join(transfer_frames(77, b"", batch_size=10)) == HEADER.pack(77, 0)

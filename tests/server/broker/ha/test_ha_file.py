@@ -1,4 +1,4 @@
-"""What ha.json says, and a log that is cut where it parted."""
+"""The content of ha.json, and a log that is cut where it diverges."""
 
 import os
 from pathlib import Path
@@ -18,11 +18,11 @@ from tests.server.store.stores import START_MS, bodies, open_store, put_all, sma
 def test_file_says_what_was_written_and_goes_with_nothing_to_say(tmp_path: Path) -> None:
     file = HaFile.read(tmp_path)
     assert (file.parts_at, file.promoted) == (None, None)
-    file.saying(parts_at=77)
+    file.replace(parts_at=77)
     assert HaFile.read(tmp_path).parts_at == 77
-    HaFile.read(tmp_path).saying(promoted=BrokerRole.SYNC_MASTER)
+    HaFile.read(tmp_path).replace(promoted=BrokerRole.SYNC_MASTER)
     assert HaFile.read(tmp_path).promoted is BrokerRole.SYNC_MASTER
-    HaFile.read(tmp_path).saying()
+    HaFile.read(tmp_path).replace()
     assert not (tmp_path / FILE_NAME).exists()
 
 
@@ -33,14 +33,14 @@ def test_failure_while_it_is_written_leaves_what_it_said(
     def fail(*words: object) -> None:
         raise OSError(5, "told to fail")
 
-    HaFile.read(tmp_path).saying(parts_at=77)
+    HaFile.read(tmp_path).replace(parts_at=77)
     with monkeypatch.context() as patched:
         patched.setattr(os if step == "fsync" else Path, step, fail)
         with pytest.raises(OSError, match="told to fail"):
-            HaFile.read(tmp_path).saying(promoted=BrokerRole.SYNC_MASTER)
+            HaFile.read(tmp_path).replace(promoted=BrokerRole.SYNC_MASTER)
 
     assert HaFile.read(tmp_path).parts_at == 77
-    HaFile.read(tmp_path).saying(promoted=BrokerRole.SYNC_MASTER)
+    HaFile.read(tmp_path).replace(promoted=BrokerRole.SYNC_MASTER)
     assert {path.name for path in tmp_path.iterdir()} == {FILE_NAME}
 
 
@@ -52,7 +52,7 @@ def test_file_that_cannot_be_read_ends_the_start(tmp_path: Path, text: str) -> N
 
 
 def test_promotion_is_forgotten_once_the_configuration_says_it(tmp_path: Path) -> None:
-    HaFile.read(tmp_path).saying(promoted=BrokerRole.ASYNC_MASTER)
+    HaFile.read(tmp_path).replace(promoted=BrokerRole.ASYNC_MASTER)
     slave = broker_settings(tmp_path, broker_role=BrokerRole.SLAVE, broker_id=1)
     before_start(slave)
     assert (slave.broker_role, slave.broker_id) == (BrokerRole.ASYNC_MASTER, 0)
@@ -61,7 +61,7 @@ def test_promotion_is_forgotten_once_the_configuration_says_it(tmp_path: Path) -
 
 
 def test_demotion_is_forgotten_once_the_configuration_says_it(tmp_path: Path) -> None:
-    HaFile.read(tmp_path).saying(demoted=3)
+    HaFile.read(tmp_path).replace(demoted=3)
     master = broker_settings(tmp_path)
     before_start(master)
     assert (master.broker_role, master.broker_id) == (BrokerRole.SLAVE, 3)
@@ -77,7 +77,7 @@ def test_tail_is_cut_by_an_order_and_the_demotion_holds(tmp_path: Path) -> None:
     store = open_store(small_config(tmp_path))
     places = put_all(store, range(10))
     store.close(START_MS)
-    HaFile.read(tmp_path).saying(parts_at=places[4].log_offset, demoted=1, cut_tail=True)
+    HaFile.read(tmp_path).replace(parts_at=places[4].log_offset, demoted=1, cut_tail=True)
 
     file = before_start(broker_settings(tmp_path))
 
@@ -118,7 +118,7 @@ def test_nothing_is_cut_where_the_copy_cannot_be_made(
     store = open_store(small_config(tmp_path))
     places = [place.log_offset for place in put_all(store, range(10))]
     store.close(START_MS)
-    HaFile.read(tmp_path).saying(parts_at=places[4], cut_tail=True)
+    HaFile.read(tmp_path).replace(parts_at=places[4], cut_tail=True)
     slave = broker_settings(tmp_path, broker_role=BrokerRole.SLAVE, broker_id=1)
 
     with monkeypatch.context() as patched:

@@ -1,13 +1,16 @@
-"""What counts as an acknowledgement, and when who waits is released."""
+"""What counts as an acknowledgement of a slave, and when the waiting messages are answered."""
 
 import random
 
 import pytest
 
+from remoting.codes import ResponseCode
+from server.broker.config import BrokerConfig
 from server.broker.ha.frames import BadStream
-from server.broker.ha.links import Links, LinkState, Outcome, SlaveLink
+from server.broker.ha.links import Links, LinkState, SlaveLink
 
 END, LAST_FILE = 10_000, 8_192
+CONFIG = BrokerConfig(ha_slave_fallbehind_max=1_000, slave_timeout_ms=3_000)
 
 
 def report(link: SlaveLink, log_offset: int, *, log_min: int = 0, log_end: int = END) -> None:
@@ -15,7 +18,7 @@ def report(link: SlaveLink, log_offset: int, *, log_min: int = 0, log_end: int =
 
 
 def connected(*, at: int = 0) -> tuple[Links, SlaveLink]:
-    links = Links(behind_max=1_000, timeout_ms=3_000)
+    links = Links(CONFIG)
     link = SlaveLink("10.0.0.1:5", now_ms=0)
     links.links.append(link)
     report(link, at)
@@ -66,7 +69,7 @@ def test_random_streams_acknowledge_nothing() -> None:
 
 def test_who_waits_is_released_in_order_by_the_best_slave() -> None:
     links, link = connected(at=9_000)
-    told: list[tuple[int, Outcome]] = []
+    told: list[tuple[int, ResponseCode]] = []
     for offset in (9_100, 9_200, 9_300):
         links.wait(
             offset,
@@ -79,9 +82,9 @@ def test_who_waits_is_released_in_order_by_the_best_slave() -> None:
     report(link, 9_250)
 
     assert links.settle() == 2
-    assert told == [(9_100, Outcome.REPLICATED), (9_200, Outcome.REPLICATED)]
+    assert told == [(9_100, ResponseCode.SUCCESS), (9_200, ResponseCode.SUCCESS)]
     links.wait(9_150, lambda how: told.append((9_150, how)), begin=9_100, now_ms=0)
-    assert told[-1] == (9_150, Outcome.REPLICATED)
+    assert told[-1] == (9_150, ResponseCode.SUCCESS)
     assert links.waiting_count == 1
 
 
@@ -102,20 +105,20 @@ def test_what_nobody_was_told_of_begins_with_the_oldest_message_that_waits() -> 
 
 def test_who_waits_too_long_is_told_so() -> None:
     links, _ = connected(at=9_000)
-    told: list[Outcome] = []
+    told: list[ResponseCode] = []
     links.wait(9_100, told.append, begin=9_000, now_ms=100)
     assert links.expire(3_099) == 0
     assert links.expire(3_100) == 1
-    assert told == [Outcome.TIMED_OUT]
+    assert told == [ResponseCode.FLUSH_SLAVE_TIMEOUT]
 
 
 def test_nobody_waits_for_a_slave_that_is_not_there_or_far_behind() -> None:
-    told: list[Outcome] = []
-    Links(behind_max=1_000, timeout_ms=1).wait(5, told.append, begin=0, now_ms=0)
+    told: list[ResponseCode] = []
+    Links(CONFIG).wait(5, told.append, begin=0, now_ms=0)
     links, _ = connected(at=9_000)
     links.wait(10_000, told.append, begin=9_000, now_ms=0)
-    assert told == [Outcome.NO_SLAVE, Outcome.NO_SLAVE]
+    assert told == [ResponseCode.SLAVE_NOT_AVAILABLE, ResponseCode.SLAVE_NOT_AVAILABLE]
     links.wait(9_999, told.append, begin=9_000, now_ms=0)
     assert links.waiting_count == 1
     links.close()
-    assert told[-1] is Outcome.TIMED_OUT
+    assert told[-1] is ResponseCode.FLUSH_SLAVE_TIMEOUT

@@ -1,11 +1,11 @@
-"""Two logs, and where they part."""
+"""The comparison of two logs finds where they diverge."""
 
 import asyncio
 from pathlib import Path
 
 import pytest
 
-from server.broker.ha.log_compare import Parting, compare, record_starts
+from server.broker.ha.log_compare import LogsDiverged, compare, record_starts
 from server.store.store import MessageStore
 from tests.server.store.stores import (
     LOG_FILE_SIZE,
@@ -54,7 +54,7 @@ def test_place_where_logs_part_is_the_end_of_the_last_common_record(
     master = made(tmp_path / "m")
     slave = made(tmp_path / "s", differs_from=first)
 
-    with pytest.raises(Parting, match="the logs part at") as parting:
+    with pytest.raises(LogsDiverged, match="the logs part at") as parting:
         asyncio.run(held_against(slave, master))
 
     starts: list[int] = []
@@ -68,7 +68,7 @@ def test_place_where_logs_part_is_the_end_of_the_last_common_record(
 async def test_longer_log_parts_where_the_master_ends(tmp_path: Path) -> None:
     master = made(tmp_path / "m", count=100)
     slave = made(tmp_path / "s", count=110)
-    with pytest.raises(Parting) as parting:
+    with pytest.raises(LogsDiverged) as parting:
         await held_against(slave, master)
     assert parting.value.log_offset == master.written_offset
 
@@ -81,5 +81,5 @@ async def test_log_that_ends_before_the_masters_begins_is_told_so(tmp_path: Path
     async def none(log_offset: int) -> bytes | None:
         return master.reader.read_record(log_offset)
 
-    with pytest.raises(Parting, match="what is between is gone"):
+    with pytest.raises(LogsDiverged, match="what is between is gone"):
         await compare(slave.raw, log_min=0, master_min=1 << 20, record_at=none)

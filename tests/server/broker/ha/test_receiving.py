@@ -8,16 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from server.broker.config import BrokerConfig
 from server.broker.ha import receiving
 from server.broker.ha.frames import HEADER, REPORT
-from server.broker.ha.receiving import (
-    MOVES,
-    Compare,
-    Receiver,
-    ReceivingSettings,
-    SlaveEvent,
-    SlaveState,
-)
+from server.broker.ha.receiving import MOVES, Compare, Receiver, SlaveEvent, SlaveState
 from server.runtime.clock import SystemClock
 from server.store.commitlog.flush import FlushJob
 from server.store.store import MessageStore
@@ -100,7 +94,9 @@ async def played(
 
     receiver = Receiver(
         slave,
-        settings=ReceivingSettings(heartbeat_ms=600_000, housekeeping_ms=housekeeping_ms),
+        config=BrokerConfig(
+            ha_send_heartbeat_interval_ms=600_000, ha_housekeeping_interval_ms=housekeeping_ms
+        ),
         clock=SystemClock(),
         compare=compare,
         written=lambda: None,

@@ -1,4 +1,4 @@
-"""Masters and slaves of ours: what is acknowledged, served, refused, and who becomes what."""
+"""Masters and slaves of ours: what they acknowledge, serve and refuse, and how roles change."""
 
 import asyncio
 from pathlib import Path

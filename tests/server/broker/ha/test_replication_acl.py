@@ -1,4 +1,4 @@
-"""A slave beside a master with accounts: it signs what it asks, or says that it has to."""
+"""A slave of a master with accounts signs its requests, or says that it has to."""
 
 from pathlib import Path
 

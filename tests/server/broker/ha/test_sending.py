@@ -1,21 +1,22 @@
-"""The port where slaves connect: who is let in, and who is thrown out."""
+"""The port where slaves connect: which connections are accepted, and which are closed."""
 
 import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from remoting.aio.resources import Places
+from server.broker.config import BrokerConfig
 from server.broker.ha import sending
 from server.broker.ha.frames import HEADER, REPORT
 from server.broker.ha.links import Links, SlaveLink
 from server.broker.ha.receiving import tell_epoch
-from server.broker.ha.sending import SendingSettings, SlaveServer
+from server.broker.ha.sending import SlaveServer
 from server.runtime.clock import SystemClock
 from server.store.disk.nowait import ColdRead
 from server.store.store import MessageStore
@@ -31,6 +32,7 @@ def port_of(
     links: Links,
     *,
     allowed: bool = True,
+    heard_epoch: Callable[[int, str], None] = lambda epoch, address: None,
     places: Places | None = None,
     housekeeping_ms: int = 60_000,
     heartbeat_ms: int = 50,
@@ -38,13 +40,15 @@ def port_of(
     return SlaveServer(
         store,
         links,
-        settings=SendingSettings(
-            batch_size=1_000, heartbeat_ms=heartbeat_ms, housekeeping_ms=housekeeping_ms
+        config=BrokerConfig(
+            ha_transfer_batch_size=1_000,
+            ha_send_heartbeat_interval_ms=heartbeat_ms,
+            ha_housekeeping_interval_ms=housekeeping_ms,
         ),
         clock=SystemClock(),
         may_connect=lambda ip, local_ip: allowed,
-        refused_hint="slaveAddresses",
-        places=places,
+        heard_epoch=heard_epoch,
+        places=places or Places(),
     )
 
 
@@ -55,7 +59,7 @@ async def following(
     """Yield a master without heartbeats, and a slave that has read all that the master has."""
     store = open_store(small_config(root, log_file_size=LOG_SIZE))
     put_all(store, range(count))
-    links = Links(behind_max=1 << 30, timeout_ms=60_000)
+    links = Links(BrokerConfig())
     server = port_of(store, links, heartbeat_ms=600_000, housekeeping_ms=600_000)
     port = await server.start("127.0.0.1", 0)
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -112,7 +116,7 @@ async def test_stranger_gets_nothing_and_the_log_says_which_setting_lets_him_in(
 ) -> None:
     store = open_store(small_config(tmp_path))
     put_all(store, range(5))
-    links = Links(behind_max=1, timeout_ms=1)
+    links = Links(BrokerConfig())
 
     with caplog.at_level(logging.WARNING):
         came = await asked(store, links, 0, allowed=False)
@@ -127,7 +131,7 @@ async def test_slaves_take_the_descriptors_that_other_connections_leave(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = open_store(small_config(tmp_path))
-    links, places = Links(behind_max=1, timeout_ms=1), Places(1)
+    links, places = Links(BrokerConfig()), Places(1)
 
     server = port_of(store, links, places=places)
     port = await server.start("127.0.0.1", 0)
@@ -152,7 +156,7 @@ async def test_slave_that_acknowledges_more_than_it_was_sent_is_thrown_out(
     store = open_store(small_config(tmp_path))
     put_all(store, range(5))
     store.write(START_MS)
-    links = Links(behind_max=1, timeout_ms=1)
+    links = Links(BrokerConfig())
 
     with caplog.at_level(logging.WARNING):
         came = await asked(store, links, 0, store.written_offset + 1)
@@ -166,22 +170,13 @@ async def test_slave_that_acknowledges_more_than_it_was_sent_is_thrown_out(
 
 async def test_slave_of_a_newer_promotion_tells_its_epoch_and_is_let_go(tmp_path: Path) -> None:
     store = open_store(small_config(tmp_path))
-    links = Links(behind_max=1, timeout_ms=1)
+    links = Links(BrokerConfig())
 
     heard: list[int] = []
-    server = SlaveServer(
-        store,
-        links,
-        settings=SendingSettings(batch_size=1_000, heartbeat_ms=50, housekeeping_ms=60_000),
-        clock=SystemClock(),
-        may_connect=lambda ip, local_ip: True,
-        refused_hint="slaveAddresses",
-        heard_epoch=lambda epoch, address: heard.append(epoch),
-    )
+    server = port_of(store, links, heard_epoch=lambda epoch, address: heard.append(epoch))
     port = await server.start("127.0.0.1", 0)
     await tell_epoch(f"127.0.0.1:{port}", 1_795_000_000_000)
     await server.stop()
-    heard = heard
     store.close(START_MS)
 
     assert heard == [1_795_000_000_000]
@@ -281,7 +276,7 @@ async def test_slave_that_is_silent_is_disconnected(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = open_store(small_config(tmp_path))
-    links = Links(behind_max=1, timeout_ms=1)
+    links = Links(BrokerConfig())
     server = port_of(store, links, housekeeping_ms=20)
     port = await server.start("127.0.0.1", 0)
     reader, writer = await asyncio.open_connection("127.0.0.1", port)

@@ -1,4 +1,4 @@
-"""What a slave takes of its master's tables and positions, and when."""
+"""What a slave adopts of its master's tables and offsets, and when."""
 
 import asyncio
 
@@ -7,7 +7,13 @@ import pytest
 from remoting.aio.client import RemotingClient
 from remoting.command import Command
 from server.broker.clients.offsets import NO_OFFSET
-from server.broker.ha.slave_synchronize import MasterCalls, SlaveSync, Told, delays_in, newest
+from server.broker.ha.slave_synchronize import (
+    MasterCalls,
+    MasterProgress,
+    SlaveSync,
+    adopted_offset,
+    delays_in,
+)
 from server.broker.state import Broker
 from storefmt.config.tables import (
     ConsumerOffsets,
@@ -50,7 +56,7 @@ from tests.waiting import until
 def test_older_position_never_replaces_a_newer_one_but_a_reset_does(
     known: int, told: int, seen: int | None, wanted: int
 ) -> None:
-    assert newest(known, told=told, seen=seen) == wanted
+    assert adopted_offset(known, reported=told, seen=seen) == wanted
 
 
 class Master(MasterCalls):
@@ -69,10 +75,10 @@ class Master(MasterCalls):
         group = SubscriptionGroup("G", retry_max_times=3)
         return GroupTable(groups={"G": group}, data_version=self._version)
 
-    async def progress(self) -> Told:
+    async def progress(self) -> MasterProgress:
         offsets = ConsumerOffsets(offsets={("T", "G"): {0: self._position}})
         delays = DelayOffsets(offsets={1: self._position})
-        return Told(offsets, delays, self._log_end, self._log_end)
+        return MasterProgress(offsets, delays, self._log_end, self._log_end)
 
 
 def sync_of(broker: Broker) -> SlaveSync:

@@ -4,6 +4,7 @@ import pytest
 
 from remoting.codes import ResponseCode
 from remoting.frame import FrameReader, decode_frame
+from server.broker.config import BrokerConfig
 from server.broker.ha.links import Links, SlaveLink
 from server.broker.ha.sync_master_wait import hold
 from server.broker.serving.answers import SendAnswers, with_code
@@ -14,6 +15,7 @@ STORED = ANSWERS.stored(0, 1, queue_id=0, queue_offset=0, message_id="x")
 REFUSED = ANSWERS.refused(0, 1, code=ResponseCode.SERVICE_NOT_AVAILABLE, remark="disk")
 LATE = with_code(STORED, ResponseCode.FLUSH_DISK_TIMEOUT)
 BEGIN, END = 1_000, 2_000
+CONFIG = BrokerConfig(ha_slave_fallbehind_max=10_000, slave_timeout_ms=3_000)
 
 
 class Client:
@@ -34,7 +36,7 @@ def waiting(links: Links) -> tuple[Client, Ack]:
 
 
 def with_slave() -> tuple[Links, SlaveLink]:
-    links, link = Links(behind_max=10_000, timeout_ms=3_000), SlaveLink("s", now_ms=0)
+    links, link = Links(CONFIG), SlaveLink("s", now_ms=0)
     links.links.append(link)
     link.reported(BEGIN, log_min=0, log_end=END, last_file=0)
     link.sent_offset = END
@@ -82,7 +84,7 @@ def test_answer_waits_for_disk_and_slave_and_says_what_java_would(
 
 
 def test_without_a_slave_the_disk_is_waited_for_alone() -> None:
-    links = Links(behind_max=10_000, timeout_ms=3_000)
+    links = Links(CONFIG)
     client, (sink, _, _, _) = waiting(links)
     assert client.codes == []
     sink.send(STORED)

@@ -1,9 +1,6 @@
 """Accounts over the wire: request codes 50 to 54."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
@@ -19,27 +16,15 @@ from remoting.headers import (
 )
 from server.broker.acl.control import AccessControl
 from server.broker.handlers import pull as handlers_pull
-from tests.server.broker.acl.homes import ADMIN, SECRETS, USER, signed, write_home
-from tests.server.broker.desk import Desk, create, pull, running, send
+from tests.server.broker.acl.homes import ADMIN, SECRETS, USER, signed
+from tests.server.broker.desk import Desk, create, pull, send
 
-T = TypeVar("T")
 NEW = CreateAccessConfig(
     access_key="brandNew",
     secret_key="newSecret",
     topic_perms="A=PUB,B=SUB",
     default_group_perm="SUB",
 )
-
-
-def run(tmp_path: Path, scene: Callable[[Desk], Awaitable[T]], **settings: object) -> T:
-    home = write_home(tmp_path / "home")
-    options = {"acl_enable": True, "rocketmq_home": home, **settings}
-
-    async def go() -> T:
-        async with running(tmp_path / "store", **options) as desk:
-            return await scene(desk)
-
-    return asyncio.run(go())
 
 
 PULLS = {
@@ -55,11 +40,6 @@ PULLS = {
 async def pulls(desk: Desk) -> dict[str, tuple[int, str | None, bytes]]:
     """Return code, remark and body of the answers to all kinds of pulls."""
     found = {}
-    stored = signed(RequestCode.SEND_MESSAGE_V2, send(topic="T"), by=ADMIN, body=b"x")
-    await desk.client.invoke(
-        desk.address, signed(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T"), by=ADMIN)
-    )
-    await desk.client.invoke(desk.address, stored)
     for serialize in SerializeType:
         for name, changes in PULLS.items():
             keys = {key: changes[key] for key in ("by", "secret") if key in changes}
@@ -72,8 +52,8 @@ async def pulls(desk: Desk) -> dict[str, tuple[int, str | None, bytes]]:
     return found
 
 
-def test_pulls_are_checked_alike_with_the_kernel_and_without(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_pulls_are_checked_alike_with_the_kernel_and_without(
+    guarded: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checked: list[int] = []
     check = AccessControl.check
@@ -83,11 +63,14 @@ def test_pulls_are_checked_alike_with_the_kernel_and_without(
         check(self, ip, command)
 
     monkeypatch.setattr(AccessControl, "check", noted)
-    fast = run(tmp_path / "fast", pulls)
+    await ask(guarded, RequestCode.UPDATE_AND_CREATE_TOPIC, create("T"))
+    stored = signed(RequestCode.SEND_MESSAGE_V2, send(topic="T"), by=ADMIN, body=b"x")
+    await guarded.client.invoke(guarded.address, stored)
+    fast = await pulls(guarded)
     checked_fast = checked.count(RequestCode.PULL_MESSAGE)
     checked.clear()
     monkeypatch.setattr(handlers_pull, "parse_pull", lambda serialize, header: None)
-    plain = run(tmp_path / "plain", pulls)
+    plain = await pulls(guarded)
 
     assert fast == plain
     assert fast["allowed JSON"][:2] == fast["allowed ROCKETMQ"][:2] == (0, "FOUND")
@@ -104,37 +87,28 @@ async def ask(desk: Desk, code: int, header=None) -> Command:
     return await desk.client.invoke(desk.address, command)
 
 
-def test_an_account_is_created_listed_and_deleted(tmp_path: Path) -> None:
-    async def scene(desk: Desk) -> tuple[list[int], list[list[str | None]]]:
-        listed, codes = [], []
-        gone = DeleteAccessConfig(access_key=USER)
-        for code, header in (
-            (RequestCode.UPDATE_AND_CREATE_ACL_CONFIG, NEW),
-            (RequestCode.DELETE_ACL_CONFIG, gone),
-        ):
-            codes.append((await ask(desk, code, header)).code)
-            answer = await ask(desk, RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG)
-            body = GetBrokerClusterAclConfigResponseBody.decode(answer.body)
-            listed.append([one.access_key for one in body.plain_access_configs or []])
-        return codes, listed
-
-    codes, (first, second) = run(tmp_path, scene)
-
-    assert codes == [0, 0]
-    assert first == [USER, "otherKey", ADMIN, "brandNew"]
-    assert second == ["otherKey", ADMIN, "brandNew"]
+async def test_an_account_is_created_listed_and_deleted(guarded: Desk) -> None:
+    for code, header, accounts in (
+        (RequestCode.UPDATE_AND_CREATE_ACL_CONFIG, NEW, [USER, "otherKey", ADMIN, "brandNew"]),
+        (
+            RequestCode.DELETE_ACL_CONFIG,
+            DeleteAccessConfig(access_key=USER),
+            ["otherKey", ADMIN, "brandNew"],
+        ),
+    ):
+        assert (await ask(guarded, code, header)).code == 0
+        answer = await ask(guarded, RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG)
+        body = GetBrokerClusterAclConfigResponseBody.decode(answer.body)
+        assert [one.access_key for one in body.plain_access_configs or []] == accounts
 
 
-def test_versions_of_the_files_count_up(tmp_path: Path) -> None:
-    async def scene(desk: Desk) -> list[GetBrokerAclConfigResponse]:
-        found = []
-        for _ in range(2):
-            await ask(desk, RequestCode.UPDATE_AND_CREATE_ACL_CONFIG, NEW)
-            answer = await ask(desk, RequestCode.GET_BROKER_CLUSTER_ACL_INFO)
-            found.append(answer.header(GetBrokerAclConfigResponse))
-        return found
-
-    first, second = run(tmp_path, scene)
+async def test_versions_of_the_files_count_up(tmp_path: Path, guarded: Desk) -> None:
+    found = []
+    for _ in range(2):
+        await ask(guarded, RequestCode.UPDATE_AND_CREATE_ACL_CONFIG, NEW)
+        answer = await ask(guarded, RequestCode.GET_BROKER_CLUSTER_ACL_INFO)
+        found.append(answer.header(GetBrokerAclConfigResponse))
+    first, second = found
 
     assert first.version.startswith('{"counter":1,"timestamp":')
     assert second.version.startswith('{"counter":2,"timestamp":')
@@ -174,41 +148,33 @@ def test_versions_of_the_files_count_up(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_has_its_own_code_and_javas_text(
-    tmp_path: Path, code: int, header, expected: int, text: str
+async def test_what_cannot_be_has_its_own_code_and_javas_text(
+    guarded: Desk, code: int, header, expected: int, text: str
 ) -> None:
-    async def scene(desk: Desk) -> Command:
-        return await ask(desk, code, header)
-
-    answer = run(tmp_path, scene)
+    answer = await ask(guarded, code, header)
 
     assert (answer.code, answer.remark) == (expected, text)
 
 
-def test_the_white_list_is_replaced(tmp_path: Path) -> None:
+async def test_the_white_list_is_replaced(guarded: Desk) -> None:
     header = UpdateGlobalWhiteAddrsConfig(global_white_addrs="10.0.0.*,::1", acl_file_full_path="")
 
-    async def scene(desk: Desk) -> tuple[int, list[str] | None]:
-        code = (await ask(desk, RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG, header)).code
-        answer = await ask(desk, RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG)
-        body = GetBrokerClusterAclConfigResponseBody.decode(answer.body)
-        return code, body.global_white_addrs
+    code = (await ask(guarded, RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG, header)).code
+    answer = await ask(guarded, RequestCode.GET_BROKER_CLUSTER_ACL_CONFIG)
 
-    assert run(tmp_path, scene) == (0, ["10.0.0.*", "::1"])
+    body = GetBrokerClusterAclConfigResponseBody.decode(answer.body)
+    assert (code, body.global_white_addrs) == (0, ["10.0.0.*", "::1"])
 
 
 @pytest.mark.parametrize(("code", "expected"), [(50, 209), (51, 210), (53, 211), (52, 1), (54, 1)])
-def test_a_broker_without_accounts_says_so(tmp_path: Path, code: int, expected: int) -> None:
+async def test_a_broker_without_accounts_says_so(desk: Desk, code: int, expected: int) -> None:
     header = {
         50: NEW,
         51: DeleteAccessConfig(access_key=USER),
         53: UpdateGlobalWhiteAddrsConfig(global_white_addrs="", acl_file_full_path=""),
     }.get(code)
 
-    async def scene(desk: Desk) -> Command:
-        return await ask(desk, code, header)
-
-    answer = run(tmp_path, scene, acl_enable=False)
+    answer = await ask(desk, code, header)
 
     assert (answer.code, answer.remark) == (
         expected,

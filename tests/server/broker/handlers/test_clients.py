@@ -1,4 +1,4 @@
-"""Members of groups over the wire: heartbeats, lists, goodbyes."""
+"""Members of groups over the wire: heartbeats, lists and unregistering."""
 
 import asyncio
 from pathlib import Path
@@ -145,17 +145,16 @@ async def test_a_group_may_subscribe_to_as_many_topics_as_the_limit_says(desk: D
     assert (0 if group is None else len(group.subscriptions)) == SUBSCRIPTIONS_MAX
 
 
-async def test_only_tag_expressions_are_understood(tmp_path: Path) -> None:
+async def test_only_tag_expressions_are_understood(desk: Desk) -> None:
     def body(kind: str) -> bytes:
         subscription = SubscriptionData(topic=TOPIC, sub_string="a > 1", expression_type=kind)
         return CheckClientRequestBody(
             client_id="c1", group=GROUP, subscription_data=subscription
         ).encode()
 
-    async with running(tmp_path) as desk:
-        code = RequestCode.CHECK_CLIENT_CONFIG
-        tags = await desk.ask(code, body=body("TAG"))
-        sql = await desk.ask(code, body=body("SQL92"))
+    code = RequestCode.CHECK_CLIENT_CONFIG
+    tags = await desk.ask(code, body=body("TAG"))
+    sql = await desk.ask(code, body=body("SQL92"))
 
     assert tags.code == 0
     assert sql.code == 1

@@ -1,6 +1,8 @@
 """SQL92 through a running broker: heartbeats, checks, pulls, long polls, the state file."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,19 @@ from tests.server.broker import desk
 from tests.server.broker.desk import GROUP, TOPIC, Desk
 
 OPEN = {"enable_property_filter": True}
+
+
+@pytest.fixture
+def one(tmp_path: Path) -> AbstractAsyncContextManager[Desk]:
+    """Run a broker that filters by SQL92, with a topic."""
+    return with_topic(tmp_path)
+
+
+@asynccontextmanager
+async def with_topic(root: Path) -> AsyncIterator[Desk]:
+    async with desk.running(root, **OPEN) as one:
+        await one.create_topic()
+        yield one
 
 
 def sql_heartbeat(
@@ -51,69 +66,61 @@ async def check(one: Desk, text: str | None, kind: str | None = "SQL92") -> Comm
     return await one.ask(RequestCode.CHECK_CLIENT_CONFIG, body=body.encode())
 
 
-async def test_pulls_that_carry_an_expression_get_what_matches(tmp_path: Path) -> None:
-    async with desk.running(tmp_path, **OPEN) as one:
-        await one.create_topic()
-        for n in range(40):
-            await put(one, n=str(n), odd=str(n % 2))
+async def test_pulls_that_carry_an_expression_get_what_matches(one: Desk) -> None:
+    for n in range(40):
+        await put(one, n=str(n), odd=str(n % 2))
 
-        assert await numbers(one, subscription="n > 30 AND odd = 1") == [
-            "31", "33", "35", "37", "39",
-        ]  # fmt: skip
-        assert await numbers(one, subscription="n > 39") == []
-        # A bad one filters nothing, and what follows a good one is dropped.
-        assert len(await numbers(one, subscription="n !")) == 40
-        assert len(await numbers(one, subscription="n = 1 LIKE 'x%'")) == 1
-        nothing = await one.pull(subscription="", expression_type="SQL92")
-        assert (nothing.code, nothing.remark) == (
-            23, "parse the consumer's subscription failed",
-        )  # fmt: skip
-        assert await numbers(one, subscription="A", expression_type="") == []
+    assert await numbers(one, subscription="n > 30 AND odd = 1") == [
+        "31", "33", "35", "37", "39",
+    ]  # fmt: skip
+    assert await numbers(one, subscription="n > 39") == []
+    # A bad one filters nothing, and what follows a good one is dropped.
+    assert len(await numbers(one, subscription="n !")) == 40
+    assert len(await numbers(one, subscription="n = 1 LIKE 'x%'")) == 1
+    nothing = await one.pull(subscription="", expression_type="SQL92")
+    assert (nothing.code, nothing.remark) == (
+        23, "parse the consumer's subscription failed",
+    )  # fmt: skip
+    assert await numbers(one, subscription="A", expression_type="") == []
 
 
-async def test_a_pull_without_a_match_says_how_far_it_looked(tmp_path: Path) -> None:
-    async with desk.running(tmp_path, **OPEN) as one:
-        await one.create_topic()
-        for _ in range(3):
-            await put(one, n="1")
+async def test_a_pull_without_a_match_says_how_far_it_looked(one: Desk) -> None:
+    for _ in range(3):
+        await put(one, n="1")
 
-        answer = await one.pull(subscription="n = 2", expression_type="SQL92")
+    answer = await one.pull(subscription="n = 2", expression_type="SQL92")
 
-        assert (answer.code, answer.remark) == (20, "NO_MATCHED_MESSAGE")
-        assert answer.ext["nextBeginOffset"] == "3"
+    assert (answer.code, answer.remark) == (20, "NO_MATCHED_MESSAGE")
+    assert answer.ext["nextBeginOffset"] == "3"
 
 
-async def test_registered_filters_are_used_and_checked(tmp_path: Path) -> None:
-    async with desk.running(tmp_path, **OPEN) as one:
-        await one.create_topic()
-        for n in range(5):
-            await put(one, n=str(n))
-        await said(one, "n BETWEEN 1 AND 3", version=7)
+async def test_registered_filters_are_used_and_checked(one: Desk) -> None:
+    for n in range(5):
+        await put(one, n=str(n))
+    await said(one, "n BETWEEN 1 AND 3", version=7)
 
-        assert await numbers(one, sys_flag=0, sub_version=7) == ["1", "2", "3"]
-        late = await one.pull(sys_flag=0, sub_version=8)
-        assert (late.code, late.remark) == (25, "the consumer's subscription not latest")
-        await said(one, "n BETWEEN", version=8)
-        gone = await one.pull(sys_flag=0, sub_version=8)
-        assert (gone.code, gone.remark) == (
-            27,
-            "The broker's consumer filter data is not exist!Your expression may be wrong!",
-        )
+    assert await numbers(one, sys_flag=0, sub_version=7) == ["1", "2", "3"]
+    late = await one.pull(sys_flag=0, sub_version=8)
+    assert (late.code, late.remark) == (25, "the consumer's subscription not latest")
+    await said(one, "n BETWEEN", version=8)
+    gone = await one.pull(sys_flag=0, sub_version=8)
+    assert (gone.code, gone.remark) == (
+        27,
+        "The broker's consumer filter data is not exist!Your expression may be wrong!",
+    )
 
 
-async def test_an_older_filter_than_the_subscription_is_not_latest(tmp_path: Path) -> None:
-    async with desk.running(tmp_path, **OPEN) as one:
-        await one.create_topic()
-        await said(one, "n = 1", version=7)
-        found = one.app.broker.filters.get(TOPIC, GROUP)
-        assert found is not None
-        found.data.client_version = 6
+async def test_an_older_filter_than_the_subscription_is_not_latest(one: Desk) -> None:
+    await said(one, "n = 1", version=7)
+    found = one.app.broker.filters.get(TOPIC, GROUP)
+    assert found is not None
+    found.data.client_version = 6
 
-        answer = await one.pull(sys_flag=0, sub_version=7)
+    answer = await one.pull(sys_flag=0, sub_version=7)
 
-        assert (answer.code, answer.remark) == (
-            28, "the consumer's consumer filter data not latest",
-        )  # fmt: skip
+    assert (answer.code, answer.remark) == (
+        28, "the consumer's consumer filter data not latest",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("flag", [0, 4])
@@ -129,27 +136,25 @@ async def test_a_stock_broker_refuses_filters(tmp_path: Path, flag: int) -> None
         assert (answer.code, answer.remark) == (checked.code, checked.remark) == (1, text)
 
 
-async def test_a_waiting_pull_is_woken_by_what_it_wants(tmp_path: Path) -> None:
-    async with desk.running(tmp_path, **OPEN) as one:
-        await one.create_topic()
-        waiting = asyncio.ensure_future(
-            one.pull(
-                sys_flag=6,
-                subscription="n = 2",
-                expression_type="SQL92",
-                suspend_timeout_millis=60_000,
-            )
+async def test_a_waiting_pull_is_woken_by_what_it_wants(one: Desk) -> None:
+    waiting = asyncio.ensure_future(
+        one.pull(
+            sys_flag=6,
+            subscription="n = 2",
+            expression_type="SQL92",
+            suspend_timeout_millis=60_000,
         )
-        while not len(one.app.broker.hold):
-            await asyncio.sleep(0)
-        await put(one, n="1")
-        assert len(one.app.broker.hold) == 1
-        await put(one, n="2")
+    )
+    while not len(one.app.broker.hold):
+        await asyncio.sleep(0)
+    await put(one, n="1")
+    assert len(one.app.broker.hold) == 1
+    await put(one, n="2")
 
-        answer = await waiting
+    answer = await waiting
 
-        assert [record.properties["n"] for record in decode_records(answer.body)] == ["2"]
-        assert answer.ext["nextBeginOffset"] == "2"
+    assert [record.properties["n"] for record in decode_records(answer.body)] == ["2"]
+    assert answer.ext["nextBeginOffset"] == "2"
 
 
 async def test_check_client_config_tells_what_is_wrong(tmp_path: Path) -> None:
@@ -222,21 +227,19 @@ COSTLY = " OR ".join(["n = 'no'"] * (OPERANDS_MAX // 2 - 1)) + " OR n = '{n}'"
 """As many operands as there may be, all of which are looked at."""
 
 
-async def test_a_costly_expression_is_evaluated_for_some_messages_a_pull(tmp_path: Path) -> None:
-    async with desk.running(tmp_path, **OPEN) as one:
-        await one.create_topic()
-        for n in range(60):
-            await put(one, n=str(n))
-        wanted = COSTLY.format(n=50)
-        first = await one.pull(subscription=wanted, expression_type="SQL92")
+async def test_a_costly_expression_is_evaluated_for_some_messages_a_pull(one: Desk) -> None:
+    for n in range(60):
+        await put(one, n=str(n))
+    wanted = COSTLY.format(n=50)
+    first = await one.pull(subscription=wanted, expression_type="SQL92")
 
-        answer, queue_offset = first, 0
-        while answer.code == 20:
-            queue_offset = int(answer.ext["nextBeginOffset"])
-            answer = await one.pull(
-                subscription=wanted, expression_type="SQL92", queue_offset=queue_offset
-            )
-        found = [record.properties["n"] for record in decode_records(answer.body)]
+    answer, queue_offset = first, 0
+    while answer.code == 20:
+        queue_offset = int(answer.ext["nextBeginOffset"])
+        answer = await one.pull(
+            subscription=wanted, expression_type="SQL92", queue_offset=queue_offset
+        )
+    found = [record.properties["n"] for record in decode_records(answer.body)]
 
     assert (first.code, first.remark) == (20, "NO_MATCHED_MESSAGE")
     assert 0 < int(first.ext["nextBeginOffset"]) <= WORK_MAX // OPERANDS_MAX
@@ -248,17 +251,15 @@ TOO_LONG = ["n = 1".ljust(EXPRESSION_SIZE_MAX + 1), "n = 1" + " AND n = 1" * (OP
 
 @pytest.mark.parametrize("text", TOO_LONG)
 async def test_an_expression_beyond_the_limits_is_refused_and_says_which(
-    tmp_path: Path, text: str
+    one: Desk, text: str
 ) -> None:
-    async with desk.running(tmp_path, **OPEN) as one:
-        await one.create_topic()
-        await put(one, n="1")
+    await put(one, n="1")
 
-        checked = await check(one, text)
-        carried = await one.pull(subscription=text, expression_type="SQL92")
-        await said(one, text)
-        registered = await one.pull(sys_flag=0, sub_version=1)
+    checked = await check(one, text)
+    carried = await one.pull(subscription=text, expression_type="SQL92")
+    await said(one, text)
+    registered = await one.pull(sys_flag=0, sub_version=1)
 
-        assert (checked.code, carried.code, registered.code) == (23, 23, 27)
-        for answer in (checked, carried, registered):
-            assert "limit" in (answer.remark or "")
+    assert (checked.code, carried.code, registered.code) == (23, 23, 27)
+    for answer in (checked, carried, registered):
+        assert "limit" in (answer.remark or "")

@@ -1,4 +1,4 @@
-"""Positions over the wire: queues' ends and times, groups' offsets."""
+"""Offsets over the wire: ends and times of queues, and offsets of groups."""
 
 import json
 from pathlib import Path

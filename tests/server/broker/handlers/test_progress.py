@@ -1,4 +1,4 @@
-"""How far groups are, over the wire."""
+"""The consume progress of groups over the wire."""
 
 import pytest
 
@@ -101,9 +101,9 @@ async def test_statistic_is_there_once_something_was_counted(desk: Desk) -> None
     await behind(desk)
     stats = desk.app.broker.stats
     now_ms = stats.boot_ms + 20_000
-    stats.second(now_ms, put_count=0)
+    stats.sample(now_ms, put_count=0)
     await desk.send()
-    stats.second(now_ms + 20_000, put_count=0)
+    stats.sample(now_ms + 20_000, put_count=0)
     code = RequestCode.VIEW_BROKER_STATS_DATA
     known = await desk.ask(code, ViewBrokerStatsData(stats_name="TOPIC_PUT_NUMS", stats_key=TOPIC))
     unknown = await desk.ask(

@@ -1,4 +1,4 @@
-"""Reading over the wire: statuses, filters, waiting and waking."""
+"""Pulls over the wire: statuses, filters, and pulls that are held and woken."""
 
 import asyncio
 from pathlib import Path
@@ -8,13 +8,15 @@ import pytest
 from remoting.aio.client import RemotingClient
 from remoting.codes import LaterCode, RequestCode, ResponseCode, SerializeType
 from remoting.command import Command
-from remoting.headers import DeleteTopic, GetMaxOffset, PullMessage, PullMessageResponse
+from remoting.headers import DeleteTopic, GetMaxOffset, PullMessageResponse
 from server.broker.pull.pull_check import TAGS_SIZE_MAX
 from storefmt.config.tables import SubscriptionGroup
 from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat, pull, running
 
 WAIT = 2
 COMMIT = 1
+HELD = {"sys_flag": 4 | WAIT, "queue_offset": 4, "suspend_timeout_millis": 60_000}
+"""A pull behind what ``filled`` sends, which therefore waits."""
 
 
 async def filled(desk: Desk, tags: str = "ABAB") -> None:
@@ -23,13 +25,15 @@ async def filled(desk: Desk, tags: str = "ABAB") -> None:
         await desk.send(b"m%d" % at, properties=f"TAGS\1{tag}")
 
 
-def pulled(root: Path, **changes: object) -> Command:
-    async def run() -> Command:
-        async with running(root) as desk:
-            await filled(desk)
-            return await desk.pull(**changes)
-
-    return asyncio.run(run())
+async def held(desk: Desk, **changes: object) -> asyncio.Task[Command]:
+    """Send a pull behind what ``filled`` sent; return when the broker holds it."""
+    header = pull(**{**HELD, **changes})
+    waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
+    # The task sends its pull first, so that the pull is held when the other request is answered.
+    await asyncio.sleep(0)
+    queue = GetMaxOffset(topic=header.topic, queue_id=header.queue_id)
+    await desk.ask(RequestCode.GET_MAX_OFFSET, queue)
+    return waiting
 
 
 @pytest.mark.parametrize("serialize", list(SerializeType))
@@ -56,10 +60,11 @@ STATUSES = [
 
 
 @pytest.mark.parametrize(("changes", "code", "remark", "next_offset"), STATUSES)
-def test_status_and_next_offset_are_javas(
-    tmp_path: Path, changes: dict[str, object], code: int, remark: str, next_offset: int
+async def test_status_and_next_offset_are_javas(
+    desk: Desk, changes: dict[str, object], code: int, remark: str, next_offset: int
 ) -> None:
-    answer = pulled(tmp_path, **changes)
+    await filled(desk)
+    answer = await desk.pull(**changes)
 
     assert (answer.code, answer.remark) == (code, remark)
     assert answer.ext["nextBeginOffset"] == str(next_offset)
@@ -87,21 +92,23 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("changes", "code", "text"), REFUSED)
-def test_bad_pulls_are_refused_in_javas_words(
-    tmp_path: Path, changes: dict[str, object], code: int, text: str
+async def test_bad_pulls_are_refused_in_javas_words(
+    desk: Desk, changes: dict[str, object], code: int, text: str
 ) -> None:
-    answer = pulled(tmp_path, **changes)
+    await filled(desk)
+    answer = await desk.pull(**changes)
 
     assert answer.code == code
     assert text in (answer.remark or "")
     assert answer.body == b""
 
 
-def test_more_tags_than_a_pull_may_carry_are_refused(tmp_path: Path) -> None:
+async def test_more_tags_than_a_pull_may_carry_are_refused(desk: Desk) -> None:
+    await filled(desk)
     most = "A || B".ljust(TAGS_SIZE_MAX)
 
-    assert pulled(tmp_path / "most", subscription=most).code == ResponseCode.SUCCESS
-    answer = pulled(tmp_path / "more", subscription=most + " ")
+    assert (await desk.pull(subscription=most)).code == ResponseCode.SUCCESS
+    answer = await desk.pull(subscription=most + " ")
 
     assert (answer.code, answer.remark) == (
         ResponseCode.SUBSCRIPTION_PARSE_FAILED,
@@ -137,39 +144,32 @@ async def test_pull_commits_the_offset_it_carries(desk: Desk) -> None:
 
 async def test_held_pull_is_woken_by_a_message_that_suits_it(desk: Desk) -> None:
     await filled(desk)
-    header = pull(
-        sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000, subscription="B"
-    )
-    waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
-    await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
+    waiting = await held(desk, subscription="B")
     await desk.send(b"other", properties="TAGS\1A")
-    held = not waiting.done()
+    is_held = not waiting.done()
     await desk.send(b"wanted", properties="TAGS\1B")
     answer = await waiting
 
-    assert held
+    assert is_held
     assert (answer.code, answer.ext["nextBeginOffset"]) == (0, "6")
     assert b"wanted" in answer.body
     assert b"other" not in answer.body
 
 
-async def test_waking_a_held_pull_needs_no_timer(tmp_path: Path) -> None:
+async def test_waking_a_held_pull_needs_no_timer(desk: Desk) -> None:
     turns_max = 5
 
     # With the producer's answer, or some turns of the loop later: far less than 10 ms.
-    async with running(tmp_path) as desk:
-        await filled(desk)
-        found = []
-        for at in range(20):
-            header = pull(sys_flag=4 | WAIT, queue_offset=4 + at, suspend_timeout_millis=60_000)
-            waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
-            await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
-            await desk.send(b"wanted")
-            for _ in range(turns_max):
-                await asyncio.sleep(0)
-            found.append(waiting.done())
-            await waiting
-        assert found == [True] * 20
+    await filled(desk)
+    found = []
+    for at in range(20):
+        waiting = await held(desk, queue_offset=4 + at)
+        await desk.send(b"wanted")
+        for _ in range(turns_max):
+            await asyncio.sleep(0)
+        found.append(waiting.done())
+        await waiting
+    assert found == [True] * 20
 
 
 async def test_held_pull_is_answered_at_its_deadline(desk: Desk) -> None:
@@ -183,11 +183,7 @@ async def test_held_pull_is_answered_at_its_deadline(desk: Desk) -> None:
 
 async def test_held_pull_of_a_closed_connection_is_forgotten(desk: Desk) -> None:
     await filled(desk)
-    header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000)
-    waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
-    # The task sends its pull first, so that the pull is held when the other one is answered.
-    await asyncio.sleep(0)
-    await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
+    waiting = await held(desk)
     assert len(desk.app.broker.hold) == 1
     await desk.client.close()
     await asyncio.gather(waiting, return_exceptions=True)
@@ -209,16 +205,7 @@ async def test_expression_of_a_held_pull_counts_as_in_flight_until_it_is_answere
 ) -> None:
     async with running(tmp_path, enable_property_filter=True) as desk:
         await filled(desk)
-        header = pull(
-            sys_flag=4 | WAIT,
-            queue_offset=4,
-            suspend_timeout_millis=60_000,
-            subscription=expression,
-            expression_type=kind,
-        )
-        waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
-        await asyncio.sleep(0)
-        await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
+        waiting = await held(desk, subscription=expression, expression_type=kind)
         (conn,) = desk.app._server.connections
         held_size = conn.held_size
         if is_deleted:
@@ -251,24 +238,16 @@ async def test_offset_that_is_not_there_leaves_an_event(desk: Desk) -> None:
     )
 
 
-def queue_of(header: PullMessage) -> GetMaxOffset:
-    """Return a request whose answer shows that what was sent before it was handled."""
-    return GetMaxOffset(topic=header.topic, queue_id=header.queue_id)
-
-
 async def test_connection_may_hold_only_so_many_pulls(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("server.broker.pull.pull_hold.OWNED_COUNT_MAX", 1)
 
-    async with running(tmp_path) as desk:
-        await filled(desk)
-        header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000)
-        first = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
-        await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
-        answer = await desk.ask(RequestCode.PULL_MESSAGE, header)
-        await desk.send()
-        await first
+    await filled(desk)
+    first = await held(desk)
+    answer = await desk.pull(**HELD)
+    await desk.send()
+    await first
 
     assert answer.code == 19
 
@@ -276,11 +255,9 @@ async def test_connection_may_hold_only_so_many_pulls(
 async def test_pulls_that_wait_are_bounded_over_all_connections(tmp_path: Path) -> None:
     async with running(tmp_path, held_pull_count_max=1) as desk:
         await filled(desk)
-        header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000)
-        first = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
-        await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
+        first = await held(desk)
         other = RemotingClient()
-        request = Command.request(RequestCode.PULL_MESSAGE, header)
+        request = Command.request(RequestCode.PULL_MESSAGE, pull(**HELD))
         answer = await other.invoke(desk.address, request, timeout_s=60)
         await other.close()
         await desk.send()
@@ -289,20 +266,16 @@ async def test_pulls_that_wait_are_bounded_over_all_connections(tmp_path: Path) 
     assert answer.code == 19
 
 
-async def test_others_are_served_while_many_pulls_are_woken(tmp_path: Path) -> None:
+async def test_others_are_served_while_many_pulls_are_woken(desk: Desk) -> None:
     count = 1_000
 
-    async with running(tmp_path) as desk:
-        await filled(desk)
-        header = pull(sys_flag=4 | WAIT, queue_offset=4, suspend_timeout_millis=60_000)
-        waiting = [
-            asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header)) for _ in range(count)
-        ]
-        while len(desk.app.broker.hold) < count:
-            await asyncio.sleep(0)
-        await desk.send()
-        left_count = len(desk.app.broker.hold)
-        answers = await asyncio.gather(*waiting)
+    await filled(desk)
+    waiting = [asyncio.create_task(desk.pull(**HELD)) for _ in range(count)]
+    while len(desk.app.broker.hold) < count:
+        await asyncio.sleep(0)
+    await desk.send()
+    left_count = len(desk.app.broker.hold)
+    answers = await asyncio.gather(*waiting)
 
     assert left_count > 0
     assert {answer.code for answer in answers} == {0}
@@ -316,9 +289,7 @@ async def test_held_pull_is_answered_by_the_subscription_of_now(
 ) -> None:
     await filled(desk)
     await desk.ask(RequestCode.HEART_BEAT, body=heartbeat(expression="A", version=1))
-    header = pull(sys_flag=WAIT, queue_offset=4, suspend_timeout_millis=60_000, sub_version=1)
-    waiting = asyncio.create_task(desk.ask(RequestCode.PULL_MESSAGE, header))
-    await desk.ask(RequestCode.GET_MAX_OFFSET, queue_of(header))
+    waiting = await held(desk, sys_flag=WAIT, sub_version=1)
     topics = () if now is None else (TOPIC,)
     changed = heartbeat(topics=topics, expression=now or "", version=2)
     await desk.ask(RequestCode.HEART_BEAT, body=changed)

@@ -1,4 +1,4 @@
-"""Single messages over the wire: by id, by key, and as queue entries."""
+"""Queries over the wire: messages by id and by key, and queue entries."""
 
 import json
 from pathlib import Path

@@ -1,8 +1,7 @@
-"""Questions that a live consumer answers, over the wire."""
+"""Requests that the broker relays to a live consumer, over the wire."""
 
 import asyncio
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from remoting.aio.client import RemotingClient
 from remoting.codes import RequestCode
@@ -11,7 +10,7 @@ from remoting.header import Header, key
 from remoting.headers import ConsumeMessageDirectly, GetConsumerRunningInfo
 from server.broker.handlers.relay import ANSWER_WAIT_MS
 from storefmt.formats.message import decode_record
-from tests.server.broker.desk import GROUP, Desk, heartbeat, running
+from tests.server.broker.desk import GROUP, Desk, heartbeat
 
 
 async def relayed(desk: Desk, header: Header, code: int) -> tuple[Command, list[Command]]:
@@ -29,11 +28,10 @@ async def relayed(desk: Desk, header: Header, code: int) -> tuple[Command, list[
     return response, [one for one in asked if one.code == code]
 
 
-async def test_running_info_goes_to_the_client_and_back_unchanged(tmp_path: Path) -> None:
+async def test_running_info_goes_to_the_client_and_back_unchanged(desk: Desk) -> None:
     header = GetConsumerRunningInfo(consumer_group=GROUP, client_id="c2", jstack_enable=True)
 
-    async with running(tmp_path) as desk:
-        (response, (asked,)) = await relayed(desk, header, RequestCode.GET_CONSUMER_RUNNING_INFO)
+    (response, (asked,)) = await relayed(desk, header, RequestCode.GET_CONSUMER_RUNNING_INFO)
 
     assert asked.ext == header.to_ext()
     assert (response.code, response.remark, response.body) == (0, "mine", b"{}")
@@ -48,12 +46,11 @@ class Signed(GetConsumerRunningInfo):
     signature: str = field(default="proof", metadata=key("Signature"))
 
 
-async def test_a_client_is_not_handed_the_signature_of_who_asks(tmp_path: Path) -> None:
+async def test_a_client_is_not_handed_the_signature_of_who_asks(desk: Desk) -> None:
     header = GetConsumerRunningInfo(consumer_group=GROUP, client_id="c2")
     signed = Signed(consumer_group=GROUP, client_id="c2")
 
-    async with running(tmp_path) as desk:
-        (response, (asked,)) = await relayed(desk, signed, RequestCode.GET_CONSUMER_RUNNING_INFO)
+    (response, (asked,)) = await relayed(desk, signed, RequestCode.GET_CONSUMER_RUNNING_INFO)
 
     assert signed.to_ext().keys() >= {"AccessKey", "SecurityToken", "Signature"}
     assert asked.ext == header.to_ext()

@@ -61,7 +61,7 @@ async def test_reply_goes_to_the_requester_and_is_stored_when_wished(
     assert stored == ([header.properties] if is_stored else [])
 
 
-async def test_long_field_names_are_taken_too(tmp_path: Path) -> None:
+async def test_long_field_names_are_taken_too(desk: Desk) -> None:
     header = SendMessage(
         producer_group="PG",
         topic=TOPIC,
@@ -74,11 +74,10 @@ async def test_long_field_names_are_taken_too(tmp_path: Path) -> None:
         properties=PROPERTIES,
     )
 
-    async with running(tmp_path) as desk:
-        client, asked = await requester(desk)
-        answer = await desk.ask(RequestCode.SEND_REPLY_MESSAGE, header, body=b"pong")
-        await client.close()
-        count = [one.code for one in asked].count(326)
+    client, asked = await requester(desk)
+    answer = await desk.ask(RequestCode.SEND_REPLY_MESSAGE, header, body=b"pong")
+    await client.close()
+    count = [one.code for one in asked].count(326)
 
     assert (answer.code, answer.ext["queueId"], count) == (0, "0", 1)
 

@@ -1,6 +1,4 @@
-"""Moving a group to a time, over the wire."""
-
-from pathlib import Path
+"""Reset the offsets of a group to a time, over the wire."""
 
 import pytest
 
@@ -9,10 +7,10 @@ from remoting.bodies import GetConsumerStatusBody, MessageQueue, ResetOffsetBody
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.headers import GetConsumerStatus, ResetOffset
-from server.broker.clients.client_requests import notice
-from server.broker.clients.members import Member
+from server.broker.clients.client_requests import encode_notice
+from server.broker.clients.members import GroupMember
 from server.broker.handlers import reset as reset_handler
-from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat, running
+from tests.server.broker.desk import GROUP, TOPIC, Desk, heartbeat
 from tests.server.doubles import FakeConn
 
 QUEUE = MessageQueue(topic=TOPIC, broker_name="broker-a", queue_id=0)
@@ -49,25 +47,24 @@ async def test_online_group_is_pushed_its_new_offsets_and_the_table_is_left_to_i
 
 
 async def test_the_offsets_for_many_members_are_one_frame(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[bytes] = []
 
     def counted(command: Command) -> bytes:
-        made.append(notice(command))
+        made.append(encode_notice(command))
         return made[-1]
 
-    async with running(tmp_path) as desk:
-        await group_at(desk, 4)
-        await desk.heartbeat()
-        group = desk.app.broker.consumers.group(GROUP)
-        assert group is not None
-        others = [FakeConn(number) for number in range(300)]
-        for conn in others:
-            group.members[conn] = Member(conn, "c", 0, 407, 2**62)  # type: ignore[arg-type, index]
-        monkeypatch.setattr(reset_handler, "notice", counted)
-        await reset(desk, to_ms=0)
-        assert sum(len(conn.sent) for conn in others) == 300
+    await group_at(desk, 4)
+    await desk.heartbeat()
+    group = desk.app.broker.consumers.group(GROUP)
+    assert group is not None
+    others = [FakeConn(number) for number in range(300)]
+    for conn in others:
+        group.members[conn] = GroupMember(conn, "c", 0, 407, 2**62)  # type: ignore[arg-type, index]
+    monkeypatch.setattr(reset_handler, "encode_notice", counted)
+    await reset(desk, to_ms=0)
+    assert sum(len(conn.sent) for conn in others) == 300
     assert len(made) == 1
 
 

@@ -1,4 +1,4 @@
-"""Messages given back and delayed messages, over the wire and with a clock moved by hand."""
+"""Messages sent back and delayed messages, over the wire and with a clock moved by hand."""
 
 import asyncio
 from pathlib import Path

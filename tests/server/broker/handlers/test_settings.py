@@ -12,7 +12,7 @@ from server.runtime.program.event_loop import loop_name
 from server.runtime.program.kernels import kernels_in_use
 from server.runtime.settings import Value
 from tests.golden import Golden
-from tests.server.broker.desk import Desk, running
+from tests.server.broker.desk import Desk
 
 
 async def test_settings_come_as_lines_under_javas_keys(desk: Desk) -> None:
@@ -29,15 +29,14 @@ async def test_settings_come_as_lines_under_javas_keys(desk: Desk) -> None:
 
 
 async def test_runtime_numbers_have_every_key_of_the_java_broker(
-    tmp_path: Path, golden: Golden
+    desk: Desk, golden: Golden
 ) -> None:
     java = golden.expected("basic")["live"]["runtime"].keys()
 
-    async with running(tmp_path) as desk:
-        await desk.send()
-        await desk.pull()
-        answer = await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
-        table = KVTable.decode(answer.body).table
+    await desk.send()
+    await desk.pull()
+    answer = await desk.ask(RequestCode.GET_BROKER_RUNTIME_INFO)
+    table = KVTable.decode(answer.body).table
 
     assert {key for key in java if not key.startswith("commitLogDiskRatio_")} <= table.keys()
     assert table["brokerVersionDesc"] == "V4_9_7"
@@ -85,7 +84,7 @@ def test_no_setting_that_is_told_is_a_secret(tmp_path: Path) -> None:
     tls = {"tls.test.mode.enable": "true", "tls.server.keyPassword": "a secret"}
     config = broker_config(Value(key, text, "a test") for key, text in tls.items())
 
-    told = LiveSettings(config).told()
+    told = LiveSettings(config).as_dict()
 
     assert not any("secret" in text or key.startswith("tls") for key, text in told.items())
 

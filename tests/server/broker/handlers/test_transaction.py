@@ -1,4 +1,4 @@
-"""Transactions over the wire: half, commit, roll back, questions, and the list of open ones."""
+"""Transactions over the wire: half messages, decisions, checks, and the list of open ones."""
 
 import asyncio
 import json

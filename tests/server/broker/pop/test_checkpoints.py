@@ -6,10 +6,9 @@ import pytest
 
 from server.broker.pop.checkpoints import (
     Acknowledged,
-    Checkpoint,
+    PopCheckpoint,
     PopKey,
-    acknowledgement_message,
-    checkpoint_message,
+    ReviveRecords,
     read_record,
 )
 from server.store.results import PutMessage
@@ -36,18 +35,19 @@ def record_of(body: bytes, tag: str) -> Record:
     )
 
 
+def records(broker: str = "broker-a") -> ReviveRecords:
+    return ReviveRecords(cluster="TestCluster", broker=broker, host=HOST)
+
+
 def ack_message(acknowledged: Acknowledged, broker: str = "broker-a") -> PutMessage:
-    return acknowledgement_message(
-        acknowledged, cluster="TestCluster", broker=broker, queue_id=0,
-        deliver_ms=1795476742034, host=HOST, now_ms=1,
-    )  # fmt: skip
+    return records(broker).acknowledgement(
+        acknowledged, queue_id=0, deliver_ms=1795476742034, now_ms=1
+    )
 
 
 def test_checkpoint_has_the_body_and_the_properties_of_5_4_0() -> None:
-    found = Checkpoint(KEY, 6_000, (0, 1, 2))
-    message = checkpoint_message(
-        found, cluster="TestCluster", broker="broker-a", queue_id=5, host=HOST, now_ms=1
-    )
+    found = PopCheckpoint(KEY, 6_000, (0, 1, 2))
+    message = records().checkpoint(found, queue_id=5, now_ms=1)
 
     assert message.body == CK.encode()
     assert (message.topic, message.queue_id) == ("rmq_sys_REVIVE_LOG_TestCluster", 5)
@@ -76,8 +76,8 @@ def test_acknowledgements_have_the_body_and_the_properties_of_5_4_0() -> None:
 
 
 def test_bits_of_all_messages_are_javas_int_both_ways() -> None:
-    full = Checkpoint(KEY, 6_000, tuple(range(32)), done=(1 << 32) - 1)
-    message = checkpoint_message(full, cluster="C", broker="b", queue_id=0, host=HOST, now_ms=1)
+    full = PopCheckpoint(KEY, 6_000, tuple(range(32)), done=(1 << 32) - 1)
+    message = records().checkpoint(full, queue_id=0, now_ms=1)
 
     assert json.loads(bytes(message.body))["bm"] == -1
     assert read_record(record_of(bytes(message.body), "ck")) == full

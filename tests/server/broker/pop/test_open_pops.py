@@ -5,15 +5,15 @@ import tracemalloc
 
 import pytest
 
-from server.broker.pop.checkpoints import Checkpoint, PopKey
+from server.broker.pop.checkpoints import PopCheckpoint, PopKey
 from server.broker.pop.open_pops import OpenPops
 
 SAMPLE = 100_000
 
 
-def checkpoint(number: int, *, count: int = 1, pop_ms: int = 1_000_000) -> Checkpoint:
+def checkpoint(number: int, *, count: int = 1, pop_ms: int = 1_000_000) -> PopCheckpoint:
     key = PopKey("T", "G", number % 8, 1_000_000 + number * count, pop_ms + number // 100)
-    return Checkpoint(key, 60_000, tuple(range(count)))
+    return PopCheckpoint(key, 60_000, tuple(range(count)))
 
 
 def offsets(*distances: int) -> tuple[int, ...]:

@@ -164,20 +164,19 @@ def _notification() -> Notification:
 
 
 async def test_pop_of_much_is_answered_although_others_wait(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As if the messages were not in the mapped part of the log.
     monkeypatch.setattr(mapped, "_join", lambda view, parts, base: None)
-    async with running(tmp_path) as desk:
-        await desk.create_topic(queues=2)
-        await desk.heartbeat()
-        for number in range(10):
-            # So far apart that each is a read of its own.
-            await desk.send(body=b"%d " % number * 2_500)
-            await desk.send(body=bytes(12_000), queue_id=1)
-        desk.app.broker.cold.slices.is_waited_for = lambda: True
+    await desk.create_topic(queues=2)
+    await desk.heartbeat()
+    for number in range(10):
+        # So far apart that each is a read of its own.
+        await desk.send(body=b"%d " % number * 2_500)
+        await desk.send(body=bytes(12_000), queue_id=1)
+    desk.app.broker.cold.slices.is_waited_for = lambda: True
 
-        found = await pop(desk, queue_id=0)
+    found = await pop(desk, queue_id=0)
 
     assert [one.body[:1] for one in found] == [b"%d" % number for number in range(10)]
 

@@ -1,18 +1,15 @@
 """Waiting pulls with a clock moved by hand."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 
 from server.broker.pull.pull_hold import (
     ANSWER_WORK,
     NEWS_COUNT_MAX,
-    NEXT,
     OWNED_COUNT_MAX,
     HeldPull,
-    Hold,
-    PullEvent,
-    PullState,
+    HeldPulls,
 )
 
 
@@ -41,13 +38,13 @@ def names(pulls: list[HeldPull[str]]) -> list[str]:
     return [one.pull for one in pulls]
 
 
-def arrived(hold: Hold[str], queue_offset: int, *, tags_code: int = 0) -> list[str]:
+def arrived(hold: HeldPulls[str], queue_offset: int, *, tags_code: int = 0) -> list[str]:
     hold.arrived("T", 0, queue_offset=queue_offset, tags_code=tags_code)
     return names(hold.wake())
 
 
 def test_message_wakes_those_it_suits_and_leaves_the_others() -> None:
-    hold: Hold[str] = Hold()
+    hold: HeldPulls[str] = HeldPulls()
     hold.hold(held("all"))
     hold.hold(held("tag 7", codes=frozenset({7})))
     hold.hold(held("later", queue_offset=5))
@@ -63,7 +60,7 @@ def test_message_wakes_those_it_suits_and_leaves_the_others() -> None:
 
 
 def test_deadline_answers_what_still_waits_exactly_then() -> None:
-    hold: Hold[str] = Hold()
+    hold: HeldPulls[str] = HeldPulls()
     hold.hold(held("late", deadline_ms=200))
     hold.hold(held("woken", deadline_ms=50, queue_id=1))
     hold.hold(held("early", deadline_ms=100))
@@ -78,7 +75,7 @@ def test_deadline_answers_what_still_waits_exactly_then() -> None:
 
 
 def test_closed_connection_takes_its_pulls_along() -> None:
-    hold: Hold[str] = Hold()
+    hold: HeldPulls[str] = HeldPulls()
     hold.hold(held("mine", owner="a"))
     hold.hold(held("mine too", owner="a", queue_id=1))
     hold.hold(held("other", owner="b"))
@@ -93,7 +90,7 @@ def test_closed_connection_takes_its_pulls_along() -> None:
 
 
 def test_deleted_topic_lets_its_pulls_go() -> None:
-    hold: Hold[str] = Hold()
+    hold: HeldPulls[str] = HeldPulls()
     hold.hold(held("a"))
     hold.hold(held("b", queue_id=3))
     hold.hold(held("c", topic="U"))
@@ -106,7 +103,7 @@ def test_deleted_topic_lets_its_pulls_go() -> None:
 
 
 def test_answered_pulls_do_not_pile_up_behind_far_deadlines() -> None:
-    hold: Hold[str] = Hold()
+    hold: HeldPulls[str] = HeldPulls()
     for number in range(5_000):
         hold.hold(held(str(number), deadline_ms=10_000_000))
         arrived(hold, 0)
@@ -114,48 +111,46 @@ def test_answered_pulls_do_not_pile_up_behind_far_deadlines() -> None:
     assert len(hold._deadlines) == 1
 
 
-def happen(hold: Hold[str], event: PullEvent) -> list[str]:
-    """Let something happen to the pulls of topic T; return who is answered."""
-    match event:
-        case PullEvent.SUITED:
-            return arrived(hold, 0, tags_code=7)
-        case PullEvent.NOT_SUITED:
-            return arrived(hold, 0, tags_code=8)
-        case PullEvent.TIME_OVER:
-            return names(hold.expired(100))
-        case PullEvent.TOPIC_DELETED:
-            hold.drop_topic("T")
-            return names(hold.wake())
-        case PullEvent.CONNECTION_CLOSED:
-            hold.drop_owner("conn")
-            return []
+def topic_deleted(hold: HeldPulls[str]) -> list[str]:
+    hold.drop_topic("T")
+    return names(hold.wake())
 
 
-@pytest.mark.parametrize("second", list(PullEvent))
-@pytest.mark.parametrize("first", list(PullEvent))
-def test_waiting_pull_goes_where_the_table_says_and_is_answered_once(
-    first: PullEvent, second: PullEvent
-) -> None:
-    hold: Hold[str] = Hold()
+def connection_closed(hold: HeldPulls[str]) -> list[str]:
+    hold.drop_owner("conn")
+    return []
+
+
+EVENTS: dict[str, tuple[Callable[[HeldPulls[str]], list[str]], bool]] = {
+    "suited": (lambda hold: arrived(hold, 0, tags_code=7), False),
+    "not suited": (lambda hold: arrived(hold, 0, tags_code=8), True),
+    "time over": (lambda hold: names(hold.expired(100)), False),
+    "topic deleted": (topic_deleted, False),
+    "connection closed": (connection_closed, False),
+}
+"""What can happen while a pull waits, and whether it still waits after that."""
+
+
+@pytest.mark.parametrize("second", EVENTS)
+@pytest.mark.parametrize("first", EVENTS)
+def test_waiting_pull_is_answered_once(first: str, second: str) -> None:
+    hold: HeldPulls[str] = HeldPulls()
     pull = held("it", codes=frozenset({7}))
     hold.hold(pull)
 
-    answered = happen(hold, first)
-    state = NEXT[PullState.WAITING, first]
-    assert pull.state is state
-    assert answered == (["it"] if state is PullState.ANSWERED else [])
+    for event in (first, second):
+        was_waiting = pull.is_waiting
+        happen, still_waits = EVENTS[event]
 
-    again = happen(hold, second)
-    state = NEXT.get((state, second), state)
-    assert pull.state is state
-    assert again == (
-        ["it"] if first is PullEvent.NOT_SUITED and state is PullState.ANSWERED else []
-    )
-    assert len(hold) == (state is PullState.WAITING)
+        answered = happen(hold)
+
+        assert pull.is_waiting == len(hold) == (was_waiting and still_waits)
+        is_answered = was_waiting and not still_waits and event != "connection closed"
+        assert answered == (["it"] if is_answered else [])
 
 
 def test_many_pulls_are_woken_in_slices_and_in_order() -> None:
-    hold: Hold[str] = Hold()
+    hold: HeldPulls[str] = HeldPulls()
     for number in range(25):
         hold.hold(held(str(number)))
 
@@ -171,7 +166,7 @@ def test_many_pulls_are_woken_in_slices_and_in_order() -> None:
 
 
 def test_pulls_that_a_message_does_not_suit_cost_work_too() -> None:
-    hold: Hold[str] = Hold()
+    hold: HeldPulls[str] = HeldPulls()
     asked = []
 
     def refuses(properties: Mapping[str, str]) -> bool:
@@ -190,7 +185,7 @@ def test_pulls_that_a_message_does_not_suit_cost_work_too() -> None:
 
 
 def test_pull_that_is_gone_before_its_slice_is_not_answered() -> None:
-    hold: Hold[str] = Hold()
+    hold: HeldPulls[str] = HeldPulls()
     for number in range(3):
         hold.hold(held(str(number), owner=str(number)))
     hold.arrived("T", 0, queue_offset=0, tags_code=0)
@@ -202,7 +197,7 @@ def test_pull_that_is_gone_before_its_slice_is_not_answered() -> None:
 
 
 def test_more_messages_than_can_be_looked_at_wake_everybody_once() -> None:
-    hold: Hold[str] = Hold()
+    hold: HeldPulls[str] = HeldPulls()
     hold.hold(held("tag 7", codes=frozenset({7})))
     hold.hold(held("behind", codes=frozenset({7}), queue_offset=NEWS_COUNT_MAX + 10))
 
@@ -218,7 +213,7 @@ def test_more_messages_than_can_be_looked_at_wake_everybody_once() -> None:
 
 
 def test_deadlines_of_many_pulls_are_answered_in_slices() -> None:
-    hold: Hold[str] = Hold()
+    hold: HeldPulls[str] = HeldPulls()
     for number in range(25):
         hold.hold(held(str(number), deadline_ms=100 + number % 2))
 
@@ -233,7 +228,7 @@ def test_deadlines_of_many_pulls_are_answered_in_slices() -> None:
 
 
 def test_pulls_are_bounded_in_all() -> None:
-    hold: Hold[str] = Hold(count_max=4)
+    hold: HeldPulls[str] = HeldPulls(count_max=4)
     for owner in "abcd":
         assert hold.has_room(owner)
         hold.hold(held(owner, owner=owner))
@@ -244,7 +239,7 @@ def test_pulls_are_bounded_in_all() -> None:
 
 
 def test_one_connection_leaves_as_much_room_as_it_takes() -> None:
-    hold: Hold[str] = Hold(count_max=100)
+    hold: HeldPulls[str] = HeldPulls(count_max=100)
     counts = dict.fromkeys("abc", 0)
 
     for owner in counts:

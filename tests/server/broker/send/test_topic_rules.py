@@ -8,7 +8,7 @@ from remoting.aio.server import ServerConn
 from server.broker.config import BrokerConfig
 from server.broker.send.topic_rules import Routes, choose_queue, topic_text
 from server.broker.stats.counters import Statistics
-from server.broker.topics import BuiltIn, Topics, topic_config
+from server.broker.topics import Topics, topic_config
 from server.runtime.request import RequestRefused
 from tests.server.broker.desk import send
 from tests.server.doubles import FakeConn
@@ -17,17 +17,13 @@ CONN = cast(ServerConn, FakeConn())
 
 
 def routes(permission: int = 6) -> tuple[Routes, Topics]:
-    config = BrokerConfig(broker_ip1="127.0.0.1", broker_permission=permission)
-    built_in = BuiltIn(
+    config = BrokerConfig(
         broker_name="b",
-        cluster_name="C",
-        queue_count=8,
-        auto_create=True,
-        broker_topic=True,
-        cluster_topic=True,
-        trace_topic=None,
+        broker_cluster_name="C",
+        broker_ip1="127.0.0.1",
+        broker_permission=permission,
     )
-    topics = Topics(built_in, now_ms=1)
+    topics = Topics(config, now_ms=1)
     stats = Statistics(now_ms=1, cluster="C")
     return Routes(
         config=config,

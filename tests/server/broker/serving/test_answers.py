@@ -7,7 +7,12 @@ import pytest
 from remoting.codes import FLAG_RESPONSE, ResponseCode, SerializeType
 from remoting.command import Command
 from remoting.frame import FrameReader, decode_frame, encode_frame
-from server.broker.serving.answers import SendAnswers, pull_refused, pulled, with_code
+from server.broker.serving.answers import (
+    SendAnswers,
+    encode_pull_answer,
+    encode_pull_refusal,
+    with_code,
+)
 from server.store.results import GetStatus
 
 HOST = b"\x7f\0\0\x01\0\0\x2a\x9f"
@@ -109,7 +114,7 @@ def test_refused_send_has_code_remark_and_the_common_fields() -> None:
 
 @pytest.mark.parametrize("serialize", list(SerializeType))
 def test_pull_answer_equals_the_general_codec(serialize: SerializeType) -> None:
-    frame = pulled(
+    frame = encode_pull_answer(
         serialize,
         8,
         code=ResponseCode.SUCCESS,
@@ -129,4 +134,4 @@ def test_pull_answer_equals_the_general_codec(serialize: SerializeType) -> None:
         "minOffset": "1",
     }
     assert encode_frame(answer) == frame
-    assert decoded(pull_refused(serialize, 8, code=17, remark="no")).code == 17
+    assert decoded(encode_pull_refusal(serialize, 8, code=17, remark="no")).code == 17

@@ -120,21 +120,20 @@ async def fill_apart(desk: Desk) -> None:
 
 
 async def test_sends_are_answered_before_the_rest_of_a_pull_of_much(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mapped, "_join", lambda view, parts, base: None)
     monkeypatch.setattr(log_read, "PAUSES_MAX", 10**9)
 
-    async with running(tmp_path) as desk:
-        await fill_apart(desk)
-        at_once = await desk.pull()
-        waiting = [True]
-        desk.app.broker.cold.slices.is_waited_for = lambda: waiting[0]
-        pull = asyncio.ensure_future(desk.pull())
-        sent = await desk.send(body=b"meanwhile", queue_id=1)
-        was_waiting = not pull.done()
-        waiting[0] = False
-        in_pieces = await pull
+    await fill_apart(desk)
+    at_once = await desk.pull()
+    waiting = [True]
+    desk.app.broker.cold.slices.is_waited_for = lambda: waiting[0]
+    pull = asyncio.ensure_future(desk.pull())
+    sent = await desk.send(body=b"meanwhile", queue_id=1)
+    was_waiting = not pull.done()
+    waiting[0] = False
+    in_pieces = await pull
 
     assert was_waiting
     assert sent.code == at_once.code == in_pieces.code == ResponseCode.SUCCESS
@@ -144,22 +143,21 @@ async def test_sends_are_answered_before_the_rest_of_a_pull_of_much(
 
 
 async def test_a_pull_of_much_whose_connection_closes_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mapped, "_join", lambda view, parts, base: None)
     monkeypatch.setattr(log_read, "PAUSES_MAX", 10**9)
 
-    async with running(tmp_path) as desk:
-        await fill_apart(desk)
-        waiting, reading = [True], desk.app.broker.cold.slices
-        reading.is_waited_for = lambda: waiting[0]
-        pull = asyncio.ensure_future(desk.pull())
-        await until(lambda: reading._begun_count == 1)
-        await desk.client.close()
-        await asyncio.gather(pull, return_exceptions=True)
-        waiting[0] = False
-        await until(lambda: reading._begun_count == 0)
-        assert desk.app.broker.stats.get_found.count == 0
+    await fill_apart(desk)
+    waiting, reading = [True], desk.app.broker.cold.slices
+    reading.is_waited_for = lambda: waiting[0]
+    pull = asyncio.ensure_future(desk.pull())
+    await until(lambda: reading._begun_count == 1)
+    await desk.client.close()
+    await asyncio.gather(pull, return_exceptions=True)
+    waiting[0] = False
+    await until(lambda: reading._begun_count == 0)
+    assert desk.app.broker.stats.get_found.count == 0
 
 
 @pytest.mark.parametrize("is_cold_again", [True, False])

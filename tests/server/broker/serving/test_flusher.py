@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from server.broker.serving import flusher
-from server.broker.serving.flusher import Flusher, ways
+from server.broker.serving.flusher import Flusher, sync_threads
 from server.store.commitlog.flush import FlushJob
 from server.store.disk.disk import DiskFile, RealDisk, RealFile
 
@@ -18,9 +18,9 @@ from server.store.disk.disk import DiskFile, RealDisk, RealFile
 @pytest.fixture(params=["pure", "compiled"], autouse=True)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Choose each way."""
-    if request.param not in ways():
+    if request.param not in sync_threads():
         pytest.skip("the kernel is not built here")
-    monkeypatch.setattr(flusher, "sync_each", ways()[request.param])
+    monkeypatch.setattr(flusher, "sync_each", sync_threads()[request.param])
     return cast(str, request.param)
 
 

@@ -1,6 +1,6 @@
 """Counters and rates with a clock moved by hand."""
 
-from server.broker.stats.counters import Snapshot, Statistics
+from server.broker.stats.counters import Statistics, StatsSnapshot
 
 DAY_MS = 86_400_000
 START_MS = 100 * DAY_MS + 1_000
@@ -13,11 +13,11 @@ def test_minute_is_the_difference_of_its_samples() -> None:
         counter.add(value)
     one_sample = counter.minute()
 
-    stats.second(START_MS + 5_000, put_count=0)
-    stats.second(START_MS + 10_000, put_count=0)
+    stats.sample(START_MS + 5_000, put_count=0)
+    stats.sample(START_MS + 10_000, put_count=0)
 
-    assert one_sample == Snapshot(0, 0.0, 0.0)
-    assert counter.minute() == Snapshot(6, 0.6, 2.0)
+    assert one_sample == StatsSnapshot(0, 0.0, 0.0)
+    assert counter.minute() == StatsSnapshot(6, 0.6, 2.0)
 
 
 def test_minute_forgets_and_hour_and_day_remember() -> None:
@@ -26,7 +26,7 @@ def test_minute_forgets_and_hour_and_day_remember() -> None:
     counter.add(10)
 
     for at_ms in range(START_MS + 10_000, START_MS + 4_300_001, 10_000):
-        stats.second(at_ms, put_count=0)
+        stats.sample(at_ms, put_count=0)
 
     assert counter.minute().sum == 0
     assert counter.hour().sum == 0
@@ -36,7 +36,7 @@ def test_minute_forgets_and_hour_and_day_remember() -> None:
 def test_group_rate_and_unknown_keys() -> None:
     stats = Statistics(now_ms=START_MS, cluster="C")
     stats.counter("GROUP_GET_NUMS", "T@G").add(50)
-    stats.second(START_MS + 10_000, put_count=0)
+    stats.sample(START_MS + 10_000, put_count=0)
 
     assert stats.group_get_tps("T", "G") == 5.0
     assert stats.group_get_tps("T", "H") == 0.0
@@ -50,7 +50,7 @@ def test_rates_are_printed_as_java_prints_them() -> None:
     empty = stats.put.text()
     for second in range(61):
         stats.get_found.count = stats.get_missed.count = second
-        stats.second(START_MS + 1_000 * second, put_count=30 * second)
+        stats.sample(START_MS + 1_000 * second, put_count=30 * second)
 
     assert empty == "0.0  "
     assert stats.put.text() == "30.0 30.0 "
@@ -60,8 +60,8 @@ def test_rates_are_printed_as_java_prints_them() -> None:
 def test_midnight_moves_the_daily_totals() -> None:
     stats = Statistics(now_ms=START_MS, cluster="C")
     stats.transferred.count = 3
-    stats.second(START_MS + DAY_MS, put_count=5)
-    stats.second(START_MS + 2 * DAY_MS, put_count=12)
+    stats.sample(START_MS + DAY_MS, put_count=5)
+    stats.sample(START_MS + 2 * DAY_MS, put_count=12)
 
     assert tuple(stats.get_day) == (3, 3)
     assert tuple(stats.put_day) == (5, 12)

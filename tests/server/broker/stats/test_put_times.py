@@ -1,4 +1,4 @@
-"""Bands and percentiles, as Java counts them."""
+"""The bands and percentiles of put times are those that Java computes."""
 
 import pytest
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from remoting.codes import ResponseCode
-from server.broker.timer import service, waiting_queue
+from server.broker.timer import messages, service
 from server.broker.timer.messages import TimerRules
 from server.broker.timer.service import TimerService
 from server.store.config import StoreConfig
@@ -21,6 +21,7 @@ from server.store.store import MessageStore
 from server.store.timer import files, wheel
 from storefmt.formats.properties import parse_properties
 from storefmt.formats.timer import SLOT_SIZE
+from tests.server.broker.desk import NO_THREADS
 from tests.server.store.simdisk import SimDisk
 from tests.server.store.stores import START_MS, abandon, bodies, flush, message, small_config
 
@@ -36,7 +37,7 @@ def shrink_wheel(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(wheel, "_ALL_SLOTS", 2 * SMALL_SLOT_COUNT)
     patch.setattr(files, "WHEEL_SIZE", size)
     patch.setattr(service, "SLOT_COUNT", SMALL_SLOT_COUNT)
-    patch.setattr(waiting_queue, "SLOT_COUNT", SMALL_SLOT_COUNT)
+    patch.setattr(messages, "SLOT_COUNT", SMALL_SLOT_COUNT)
 
 
 class Machine:
@@ -62,7 +63,7 @@ class Machine:
         self.store = MessageStore.open(self.config, now_ms=self.now_ms, disk=self.disk)
         self.unsafe: list[Callable[[ResponseCode], None]] = []
         self.timer = TimerService(
-            self.store, self.config, put=self._put, when_safe=self.unsafe.append
+            self.store, self.config, put=self._put, when_safe=self.unsafe.append, cold=NO_THREADS
         )
 
     def _put(self, one: PutMessage, now_ms: int) -> PutResult:

@@ -13,6 +13,7 @@ from server.store.timer.files import TimerFiles
 from storefmt.formats.timer import SLOT, TimerCheckpoint, TimerUnit, delivered_log_offset
 from storefmt.paths import StorePaths
 from tests.golden import Golden
+from tests.server.broker.desk import NO_THREADS
 from tests.server.broker.timer.machine import START_MS, Machine, shrink_wheel
 from tests.server.store.stores import bodies, config_of, small_config
 
@@ -83,7 +84,7 @@ def test_store_of_java_goes_on_where_it_was(golden: Golden, tmp_path: Path) -> N
     store = MessageStore.open(config, now_ms=later_ms)
     before = bodies(store, "v5-timer", 0) + bodies(store, "v5-timer", 1)
     safe: list = []
-    timer = TimerService(store, config, put=store.put, when_safe=safe.append)
+    timer = TimerService(store, config, put=store.put, when_safe=safe.append, cold=NO_THREADS)
 
     for _ in range(3_000):
         if not timer.step(later_ms) and not safe:

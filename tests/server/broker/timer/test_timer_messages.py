@@ -9,11 +9,11 @@ from remoting.recall import RecallHandle, decode_recall
 from server.broker.timer.messages import (
     TimerRules,
     delivery,
+    encode_properties,
     recall_handle,
-    rolled,
+    roll_message,
     slot_ms,
-    waiting,
-    written,
+    timer_message,
 )
 from server.runtime.request import RequestRefused
 from server.store.config import StoreConfig
@@ -102,7 +102,7 @@ def test_delivered_properties_are_those_of_java(golden, units) -> None:
     for unit, record in units:
         if (java := delivered.get(record.unique_key)) is None:
             continue
-        found = waiting(record)
+        found = timer_message(record)
         assert found is not None
         dequeue_ms = int(parse_properties(java.properties_raw)["TIMER_DEQUEUE_MS"])
 
@@ -207,7 +207,7 @@ def test_properties_that_could_not_be_delivered_are_refused_when_sent(rules) -> 
 
 def test_handle_both_ways() -> None:
     one = message(1, topic="T")
-    one.properties = written({"REAL_TOPIC": "T", "UNIQ_KEY": "U"})
+    one.properties = encode_properties({"REAL_TOPIC": "T", "UNIQ_KEY": "U"})
 
     text = recall_handle(one, "5000", broker_name="broker-a")
 
@@ -219,7 +219,7 @@ def test_handle_both_ways() -> None:
 
 def test_retry_of_a_group_has_no_handle() -> None:
     one = message(1)
-    one.properties = written({"REAL_TOPIC": "%RETRY%G", "UNIQ_KEY": "U"})
+    one.properties = encode_properties({"REAL_TOPIC": "%RETRY%G", "UNIQ_KEY": "U"})
 
     assert recall_handle(one, "5000", broker_name="broker-a") is None
 
@@ -234,10 +234,10 @@ def test_recall_at_a_wrong_time_is_refused(rules, timestamp: str) -> None:
 
 def test_rolled_message_waits_on_and_counts(units) -> None:
     _, record = units[0]
-    found = waiting(record)
+    found = timer_message(record)
     assert found is not None
 
-    once = rolled(found, enqueue_ms=1_000, now_ms=2_000)
+    once = roll_message(found, enqueue_ms=1_000, now_ms=2_000)
     named = parse_properties(once.properties)
 
     assert (once.topic, once.queue_id) == (TIMER_TOPIC, 0)
@@ -259,7 +259,7 @@ def test_record_that_names_no_destination_is_not_delivered(units, changed) -> No
     _, record = units[0]
     named = {**parse_properties(record.properties_raw), **changed}
 
-    assert waiting(record._replace(properties_raw=written(named))) is None
+    assert timer_message(record._replace(properties_raw=encode_properties(named))) is None
 
 
 def test_slot_before_a_whole_tick() -> None:

@@ -1,31 +1,25 @@
-"""Half messages: every transition, and the bytes of a real broker's records."""
-
-import itertools
+"""Half messages: the bytes of a real broker's records."""
 
 import pytest
 
 from server.broker.transaction.half_messages import (
-    NEXT,
-    Half,
-    HalfEvent,
+    check_request,
     check_times,
-    committed,
-    counted,
-    decided,
-    decided_offset,
+    commit_message,
+    copy_half_message,
+    count_check,
+    discard_message,
     first_offset,
-    given_up,
+    is_discarded,
+    is_half_message,
     is_prepared,
+    keep_first_offset,
+    op_half_offset,
+    op_message,
     prepare,
-    question,
-    renewed,
-    resumed,
-    spared,
-    state_of,
-    step,
+    resume_message,
 )
 from server.store.results import PutMessage, PutResult, PutStatus
-from storefmt.errors import BadCall
 from storefmt.formats.hosts import pack_host
 from storefmt.formats.message import Record, decode_record
 from storefmt.offline.views.storedir import StoreDir
@@ -33,30 +27,6 @@ from tests.golden import Golden
 from tests.records import encoded
 
 HOST = pack_host("127.0.0.1", 21911)
-ENDED = {Half.COMMITTED, Half.ROLLED_BACK}
-
-
-@pytest.mark.parametrize(("state", "event"), list(itertools.product(Half, HalfEvent)))
-def test_every_pair_is_a_transition_or_refused(state: Half, event: HalfEvent) -> None:
-    if (state, event) in NEXT:
-        assert step(state, event) is NEXT[state, event]
-    else:
-        with pytest.raises(BadCall, match=f"{state.name} cannot take {event.name}"):
-            step(state, event)
-
-
-def test_open_states_take_every_event_and_decided_ones_none() -> None:
-    taken = {state: {event for at, event in NEXT if at is state} for state in Half}
-
-    assert taken[Half.PREPARED] == taken[Half.RENEWED] == set(HalfEvent)
-    assert taken[Half.GIVEN_UP] == {HalfEvent.RESUME}
-    assert all(not taken[state] for state in ENDED)
-
-
-def test_every_state_is_reached_and_every_open_one_can_end() -> None:
-    assert set(NEXT.values()) == set(Half)
-    for state in (Half.PREPARED, Half.RENEWED):
-        assert {NEXT[state, event] for event in HalfEvent} >= ENDED
 
 
 class Story:
@@ -123,7 +93,7 @@ def test_committed_messages_are_the_real_ones(story: Story) -> None:
     real = story.of("kd-trans")
 
     made = [
-        as_record(committed(by_log_offset[record.prepared_transaction_offset]), record)
+        as_record(commit_message(by_log_offset[record.prepared_transaction_offset]), record)
         for record in real
     ]
 
@@ -136,39 +106,40 @@ def test_op_messages_are_the_real_ones(story: Story) -> None:
     real = story.of("RMQ_SYS_TRANS_OP_HALF_TOPIC")
 
     for op in real:
-        decided_half = decided_offset(op)
+        decided_half = op_half_offset(op)
         assert decided_half is not None
         half = by_queue_offset[decided_half]
-        assert as_record(decided(half, store_host=HOST, now_ms=op.born_ms), op) == encoded(op)
+        assert as_record(op_message(half, store_host=HOST, now_ms=op.born_ms), op) == encoded(op)
 
 
 def test_copies_of_checks_are_the_real_ones(story: Story) -> None:
     for key, times in (("later-0", 0), ("never-0", 0), ("never-0", 1), ("never-1", 2)):
         half, copy = story.half(key, times=times), story.half(key, times=times + 1)
 
-        made = renewed(half, counted(half.properties), store_host=HOST)
+        made = copy_half_message(half, count_check(half.properties), store_host=HOST)
 
         assert as_record(made, copy) == encoded(copy)
-        assert state_of(copy) is Half.RENEWED
+        assert is_half_message(copy)
 
 
 def test_given_up_message_is_the_real_one(story: Story) -> None:
     half = story.half("never-1", times=3)
     real = next(end for end in story.of("TRANS_CHECK_MAX_TIME_TOPIC") if end.keys == half.keys)
 
-    made = given_up(half, half.properties)
+    made = discard_message(half, half.properties)
 
     assert as_record(made, real) == encoded(real)
-    assert state_of(real) is Half.GIVEN_UP
+    assert is_discarded(real)
+    assert not is_half_message(real)
 
 
 def test_resumed_message_is_unchecked_again(story: Story) -> None:
     half = story.half("never-1", times=3)
 
-    message = resumed(half)
+    message = resume_message(half)
     back = decode_record(as_record(message, half))
 
-    assert state_of(back) is Half.PREPARED
+    assert is_half_message(back)
     assert back.properties == {**half.properties, "TRANSACTION_CHECK_TIMES": "0"}
 
 
@@ -176,7 +147,7 @@ def test_question_shows_the_message_under_its_real_topic(story: Story) -> None:
     half, copy = story.half("later-1"), story.half("later-1", times=1)
     put = PutResult(PutStatus.PUT_OK, copy.queue_offset, copy.log_offset, copy.size)
 
-    command = question(half, copy.properties, put, host=HOST)
+    command = check_request(half, copy.properties, put, host=HOST)
 
     shown = decode_record(command.body)
     assert (shown.topic, shown.queue_id) == ("kd-trans", 1)
@@ -189,8 +160,8 @@ def test_question_shows_the_message_under_its_real_topic(story: Story) -> None:
 
 
 def test_spared_copy_keeps_the_first_offset() -> None:
-    first = spared({"A": "b"}, queue_offset=7)
-    second = spared(first, queue_offset=9)
+    first = keep_first_offset({"A": "b"}, queue_offset=7)
+    second = keep_first_offset(first, queue_offset=9)
 
     assert first == second
     assert (first_offset({}, 9), first_offset(second, 9)) == (9, 7)

@@ -6,7 +6,7 @@ import pytest
 
 from remoting.codes import RequestCode
 from remoting.headers import EndTransaction
-from server.broker.transaction.half_messages import committed
+from server.broker.transaction.half_messages import commit_message
 from server.broker.transaction.last_commit import missing_decision
 from storefmt.formats.message import Record, decode_record, decode_records
 from storefmt.names import HALF_TOPIC, OP_HALF_TOPIC
@@ -27,7 +27,7 @@ def test_commit_at_the_end_of_the_log_is_not_asked_about(sync: bool, checked: bo
         world.now_ms += TIMEOUT_MS
         at = world.round()["k"][0]
         world.save()
-    world._put(committed(world.half(at)), world.now_ms)
+    world._put(commit_message(world.half(at)), world.now_ms)
     world.flush()
 
     world.power_cut(7)
@@ -46,7 +46,7 @@ def test_only_a_commit_of_the_same_message_counts() -> None:
     at = world.send("k")
     other = world.send("other")
     world.settle()
-    whole = committed(world.half(at))
+    whole = commit_message(world.half(at))
     # 0 is where the half message lies, and what other messages have there.
     forged = [
         (whole.body + b"x", at, whole.sys_flag),

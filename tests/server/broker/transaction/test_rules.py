@@ -1,9 +1,8 @@
-"""What becomes of a half message, by its age and by what it says."""
+"""What a round does with a half message, by its age and its properties."""
 
 import pytest
 
-from server.broker.transaction.checks import HOUR_MS, CheckRules, judge
-from server.broker.transaction.half_messages import HalfEvent
+from server.broker.transaction.checks import HOUR_MS, CheckResult, CheckRules, judge
 from storefmt.formats.message import Record
 from tests.server.broker.transaction.transactions import START_MS, World
 
@@ -21,28 +20,28 @@ def record_of(world: World, key: str, **properties: str) -> Record:
 @pytest.mark.parametrize(
     ("age_ms", "properties", "event"),
     [
-        (0, {}, HalfEvent.NOT_KNOWN),
-        (5_999, {}, HalfEvent.NOT_KNOWN),
-        (6_000, {}, HalfEvent.ASK),
-        (-1, {}, HalfEvent.ASK),
-        (6_000, {TIMES: "2"}, HalfEvent.ASK),
-        (6_000, {TIMES: "3"}, HalfEvent.GIVE_UP),
-        (0, {TIMES: "3"}, HalfEvent.GIVE_UP),
-        (6_000, {TIMES: "nonsense"}, HalfEvent.ASK),
-        (72 * HOUR_MS, {}, HalfEvent.ASK),
-        (72 * HOUR_MS + 1, {}, HalfEvent.GIVE_UP),
-        (29_999, {IMMUNITY: "30"}, HalfEvent.SPARE),
-        (30_000, {IMMUNITY: "30"}, HalfEvent.ASK),
-        (-5, {IMMUNITY: "30"}, HalfEvent.SPARE),
-        (1, {IMMUNITY: "0"}, HalfEvent.ASK),
-        (5_999, {IMMUNITY: "nonsense"}, HalfEvent.SPARE),
-        (5_999, {IMMUNITY: "-1"}, HalfEvent.SPARE),
-        (6_000, {IMMUNITY: "nonsense"}, HalfEvent.ASK),
-        (1_000, {IMMUNITY: "30", TIMES: "3"}, HalfEvent.GIVE_UP),
+        (0, {}, CheckResult.TOO_YOUNG),
+        (5_999, {}, CheckResult.TOO_YOUNG),
+        (6_000, {}, CheckResult.ASK),
+        (-1, {}, CheckResult.ASK),
+        (6_000, {TIMES: "2"}, CheckResult.ASK),
+        (6_000, {TIMES: "3"}, CheckResult.GIVE_UP),
+        (0, {TIMES: "3"}, CheckResult.GIVE_UP),
+        (6_000, {TIMES: "nonsense"}, CheckResult.ASK),
+        (72 * HOUR_MS, {}, CheckResult.ASK),
+        (72 * HOUR_MS + 1, {}, CheckResult.GIVE_UP),
+        (29_999, {IMMUNITY: "30"}, CheckResult.SPARE),
+        (30_000, {IMMUNITY: "30"}, CheckResult.ASK),
+        (-5, {IMMUNITY: "30"}, CheckResult.SPARE),
+        (1, {IMMUNITY: "0"}, CheckResult.ASK),
+        (5_999, {IMMUNITY: "nonsense"}, CheckResult.SPARE),
+        (5_999, {IMMUNITY: "-1"}, CheckResult.SPARE),
+        (6_000, {IMMUNITY: "nonsense"}, CheckResult.ASK),
+        (1_000, {IMMUNITY: "30", TIMES: "3"}, CheckResult.GIVE_UP),
     ],
 )
 def test_what_a_round_does_with_a_half_message(
-    age_ms: int, properties: dict[str, str], event: HalfEvent
+    age_ms: int, properties: dict[str, str], event: CheckResult
 ) -> None:
     half = record_of(World(), "k", **properties)
 
@@ -60,4 +59,4 @@ def test_clock_that_was_set_a_month_ahead_gives_no_half_message_up() -> None:
         for clock_ms in (START_MS + HOUR_MS, later_ms)
     ]
 
-    assert judged == [HalfEvent.ASK, HalfEvent.GIVE_UP]
+    assert judged == [CheckResult.ASK, CheckResult.GIVE_UP]

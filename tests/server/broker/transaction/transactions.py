@@ -8,9 +8,10 @@ from remoting.codes import ResponseCode
 from remoting.command import Command
 from remoting.headers import CheckTransactionState
 from server.broker.clients.offsets import Offsets
-from server.broker.topics import BuiltIn, Topics
+from server.broker.config import BrokerConfig
+from server.broker.topics import Topics
 from server.broker.transaction.checks import HOUR_MS, CheckRules, TransactionChecks
-from server.broker.transaction.half_messages import GROUP, committed, decided, prepare
+from server.broker.transaction.half_messages import GROUP, commit_message, op_message, prepare
 from server.runtime.request import RequestRefused
 from server.store.config import StoreConfig
 from server.store.errors import StoreFailed
@@ -29,16 +30,7 @@ TOPIC = "T"
 PRODUCERS = "PG"
 START_MS = 1_700_000_000_000
 TIMEOUT_MS = 6_000
-BUILT_IN = BuiltIn(
-    broker_name="broker-a",
-    cluster_name="TestCluster",
-    queue_count=4,
-    auto_create=False,
-    broker_topic=True,
-    cluster_topic=True,
-    trace_topic=None,
-    schedule_queue_count=18,
-)
+CONFIG = BrokerConfig(broker_name="broker-a", broker_cluster_name="TestCluster")
 
 
 @dataclass
@@ -62,7 +54,7 @@ class World:
         self.store: MessageStore = open_store(self._config(), disk=self.disk)
         self.offsets = Offsets(self.saved)
         self._waiting: list[Callable[[ResponseCode], None]] = []
-        self.topics = Topics(BUILT_IN, None, now_ms=self.now_ms, on_change=lambda: None)
+        self.topics = Topics(CONFIG, now_ms=self.now_ms)
         self.checks = TransactionChecks(
             self.store,
             topics=self.topics,
@@ -98,8 +90,8 @@ class World:
         """Let a producer decide on the half message at a log offset."""
         half = self.half(log_offset)
         if commit:
-            self._put(committed(half), self.now_ms)
-        self._put(decided(half, store_host=HOST, now_ms=self.now_ms), self.now_ms)
+            self._put(commit_message(half), self.now_ms)
+        self._put(op_message(half, store_host=HOST, now_ms=self.now_ms), self.now_ms)
 
     def half(self, log_offset: int) -> Record:
         data = self.store.reader.read_record(log_offset)

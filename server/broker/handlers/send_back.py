@@ -1,4 +1,4 @@
-"""Make the new message for one that a consumer could not process and sent back.
+"""Send a message back that a consumer could not process (36).
 
     reconsume times below the maximum      -> %RETRY%group, through the schedule topic, with the
                                               delay level requested or 3 + reconsume times
@@ -14,18 +14,19 @@ Source: broker/processor/SendMessageProcessor.java#asyncConsumerSendMsgBack.
 import random
 from typing import Final
 
-from remoting.codes import ResponseCode
+from remoting.codes import RequestCode, ResponseCode
+from remoting.command import Command
 from remoting.headers import ConsumerSendMsgBack
 from server.broker import names
-from server.broker.clients.groups import Groups
-from server.broker.delay.schedule import DelayLevels, redirect
+from server.broker.cold_handler import reads_cold
+from server.broker.delay.schedule import redirect
 from server.broker.names import is_writable
 from server.broker.send.topic_rules import RETRY_TIMES_VERSION
+from server.broker.state import Broker
 from server.broker.stored_properties import put_again
-from server.broker.topics import Topics
-from server.runtime.request import RequestRefused
+from server.runtime.registry import handles
+from server.runtime.request import Request, RequestRefused
 from server.store.results import PutMessage
-from server.store.store import MessageStore
 from storefmt.config.tables import UNIT_SUB_FLAG, SubscriptionGroup
 from storefmt.errors import RecordDamaged
 from storefmt.formats.message import Record, decode_record
@@ -40,35 +41,36 @@ from storefmt.formats.properties import (
 FIRST_LEVEL: Final = 3
 
 
-def given_back(
-    fields: ConsumerSendMsgBack,
-    *,
-    client_version: int,
-    store: MessageStore,
-    topics: Topics,
-    groups: Groups,
-    levels: DelayLevels,
-    permission: int,
-    now_ms: int,
-) -> PutMessage | None:
-    """Return the message to store, or None when the group has no retry queues.
-
-    Args:
-        fields: the header of the request.
-        client_version: the MQVersion of the client.
-        store: has the message that is sent back.
-        topics: gets the retry or dead letter topic if it is missing.
-        groups: the settings of consumer groups.
-        levels: the delay of each level.
-        permission: the permission of the broker (``brokerPermission``).
-        now_ms: the delay counts from here.
+@handles(RequestCode.CONSUMER_SEND_MSG_BACK)
+@reads_cold
+def consumer_send_back(broker: Broker, request: Request) -> Command | None:
+    """Store the message for a retry or as a dead letter; answered when it is safe on disk.
 
     Raises:
         RequestRefused: the group or message does not exist, or writing is forbidden.
     """
-    group = _group(fields, groups, permission, now_ms)
+    fields = request.command.header(ConsumerSendMsgBack)
+    group = _group(broker, fields, request.now_ms)
     if group.retry_queue_nums <= 0:
-        return None
+        return request.command.response()
+    message = _message(broker, request, fields, group)
+    broker.sender.put(message, now_ms=request.now_ms)
+    broker.stats.count_given_back(fields.group, fields.origin_topic or message.topic)
+
+    def safe(code: ResponseCode) -> None:
+        remark = None if code is ResponseCode.SUCCESS else code.name
+        failed = ResponseCode.SUCCESS if remark is None else ResponseCode.SYSTEM_ERROR
+        request.reply(request.command.response(failed, remark=remark))
+
+    broker.when_safe(safe)
+    return None
+
+
+def _message(
+    broker: Broker, request: Request, fields: ConsumerSendMsgBack, group: SubscriptionGroup
+) -> PutMessage:
+    """Return the message for the retry topic, or for the dead letter topic."""
+    topics, levels, now_ms = broker.topics, broker.levels, request.now_ms
     retry = topics.create_for_group(
         names.retry_topic(fields.group),
         queue_count=group.retry_queue_nums,
@@ -78,46 +80,43 @@ def given_back(
     if not is_writable(retry.perm):
         text = f"the topic[{retry.topic_name}] sending message is forbidden"
         raise RequestRefused(ResponseCode.NO_PERMISSION, text)
-    record = _record(fields, store)
+    record = _record(broker, fields)
     named = parse_properties(record.properties_raw)
     named.setdefault(RETRY_TOPIC, record.topic)
     named[WAIT] = "false"
     most = group.retry_max_times
-    if client_version >= RETRY_TIMES_VERSION and fields.max_reconsume_times is not None:
+    if request.command.version >= RETRY_TIMES_VERSION and fields.max_reconsume_times is not None:
         most = fields.max_reconsume_times
-    if record.reconsume_times >= most or fields.delay_level < 0:
-        dead = topics.create_for_group(names.dlq_topic(fields.group), queue_count=1, now_ms=now_ms)
-        named[DELAY] = "0"
-        named.setdefault(ORIGIN_MESSAGE_ID, record.msg_id)
-        return _message(record, named, topic=dead.topic_name, queue_id=0)
-    level = fields.delay_level or FIRST_LEVEL + record.reconsume_times
-    level = min(level, levels.highest)
-    named[DELAY] = str(level)
+    is_dead = record.reconsume_times >= most or fields.delay_level < 0
+    level = min(fields.delay_level or FIRST_LEVEL + record.reconsume_times, levels.highest)
+    named[DELAY] = "0" if is_dead else str(level)
     named.setdefault(ORIGIN_MESSAGE_ID, record.msg_id)
-    queue_id = random.randrange(group.retry_queue_nums)
-    message = _message(record, named, topic=retry.topic_name, queue_id=queue_id)
-    redirect(message, named, level=level, delay_ms=levels.delay_ms(level), now_ms=now_ms)
+    if is_dead:
+        dead = topics.create_for_group(names.dlq_topic(fields.group), queue_count=1, now_ms=now_ms)
+        topic, queue_id = dead.topic_name, 0
+    else:
+        topic, queue_id = retry.topic_name, random.randrange(group.retry_queue_nums)
+    message = put_again(record, named, topic=topic, queue_id=queue_id)
+    message.reconsume_times += 1
+    if not is_dead:
+        redirect(message, named, level=level, delay_ms=levels.delay_ms(level), now_ms=now_ms)
     return message
 
 
-def _group(
-    fields: ConsumerSendMsgBack, groups: Groups, permission: int, now_ms: int
-) -> SubscriptionGroup:
-    group = groups.find(fields.group, now_ms=now_ms)
+def _group(broker: Broker, fields: ConsumerSendMsgBack, now_ms: int) -> SubscriptionGroup:
+    group = broker.groups.find(fields.group, now_ms=now_ms)
     if group is None:
         text = names.see_faq(f"subscription group not exist, {fields.group} ")
         raise RequestRefused(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, text)
     # The retry topic's name is longer than the group's, so it can be too long for a topic.
-    fault = names.topic_fault(names.retry_topic(fields.group))
-    if fault is not None:
-        raise RequestRefused(ResponseCode.SYSTEM_ERROR, fault)
-    if not is_writable(permission):
+    names.check_topic(names.retry_topic(fields.group))
+    if not is_writable(broker.config.broker_permission):
         raise RequestRefused(ResponseCode.NO_PERMISSION, "the broker sending message is forbidden")
     return group
 
 
-def _record(fields: ConsumerSendMsgBack, store: MessageStore) -> Record:
-    data = store.reader.read_record(fields.offset) if fields.offset >= 0 else None
+def _record(broker: Broker, fields: ConsumerSendMsgBack) -> Record:
+    data = broker.store.reader.read_record(fields.offset) if fields.offset >= 0 else None
     if data is not None:
         try:
             # A damaged body goes to the dead letter topic as it is. In the retry topic it would
@@ -127,9 +126,3 @@ def _record(fields: ConsumerSendMsgBack, store: MessageStore) -> Record:
             raise RequestRefused(ResponseCode.SYSTEM_ERROR, str(error)) from None
     text = f"look message by offset failed, {fields.offset}"
     raise RequestRefused(ResponseCode.SYSTEM_ERROR, text)
-
-
-def _message(record: Record, named: dict[str, str], *, topic: str, queue_id: int) -> PutMessage:
-    message = put_again(record, named, topic=topic, queue_id=queue_id)
-    message.reconsume_times += 1
-    return message
