@@ -13,7 +13,7 @@ from remoting.bodies.route import MASTER_ID
 from server.proxy.checks import group_of, topic_of
 from server.proxy.cluster import Cluster, TopicType
 from server.proxy.config import ProxyConfig
-from server.proxy.context import Call
+from server.proxy.context import ProxyContext
 from server.proxy.errors import ok
 from server.proxy.protocol.codes import AddressScheme, Code, MessageType, Permission
 from server.proxy.protocol.definitions import (
@@ -53,7 +53,7 @@ _TYPES: Final = {
 }  # fmt: skip
 
 
-class Routing:
+class RouteMethods:
     """The methods about routes.
 
     Args:
@@ -67,11 +67,11 @@ class Routing:
         self._cluster = cluster
         self._port = port
 
-    async def route(self, request: QueryRouteRequest, call: Call) -> QueryRouteResponse:
+    async def route(self, request: QueryRouteRequest, context: ProxyContext) -> QueryRouteResponse:
         """Return the queues of a topic."""
         topic = topic_of(request.topic)
         route = await self._cluster.route(topic)
-        kind = await self._cluster.topic_type(topic, call.account)
+        kind = await self._cluster.topic_type(topic, context.credentials)
         endpoints = self._endpoints(request.endpoints)
         found = [
             queue
@@ -82,12 +82,12 @@ class Routing:
         return QueryRouteResponse(status=ok(), message_queues=found)
 
     async def assignment(
-        self, request: QueryAssignmentRequest, call: Call
+        self, request: QueryAssignmentRequest, context: ProxyContext
     ) -> QueryAssignmentResponse:
         """Return what a consumer shall receive from: brokers, or for FIFO their queues."""
         topic, group = topic_of(request.topic), group_of(request.group)
         route = await self._cluster.route(topic)
-        settings = await self._cluster.group(group, call.account)
+        settings = await self._cluster.group(group, context.credentials)
         endpoints = self._endpoints(request.endpoints)
         found: list[Assignment] = []
         for data in route.queue_datas:

@@ -10,7 +10,7 @@ Source: proxy/grpc/v2/common/GrpcClientSettingsManager.java (5.4.0).
 
 from dataclasses import replace
 
-from server.proxy.cluster import PAUSES_MS, Group
+from server.proxy.cluster import PAUSES_MS, ConsumerGroupSettings
 from server.proxy.config import ProxyConfig
 from server.proxy.protocol.definitions import (
     CustomizedBackoff,
@@ -22,11 +22,13 @@ from server.proxy.protocol.definitions import (
     Subscription,
 )
 
-NEW_GROUP = Group(retry_max_times=16, is_fifo=False, exponential=None, pauses_ms=PAUSES_MS)
+NEW_GROUP = ConsumerGroupSettings(
+    retry_max_times=16, is_fifo=False, exponential=None, pauses_ms=PAUSES_MS
+)
 """The settings of a group that no broker knows yet."""
 
 
-def completed(told: Settings, config: ProxyConfig) -> Settings:
+def complete(told: Settings, config: ProxyConfig) -> Settings:
     """Return what a client told, with defaults for what a consumer left out."""
     subscription = told.subscription
     if subscription is None:
@@ -50,7 +52,9 @@ def completed(told: Settings, config: ProxyConfig) -> Settings:
     return replace(told, subscription=merged, backoff_policy=policy)
 
 
-def effective(known: Settings, group: Group | None, config: ProxyConfig) -> Settings:
+def effective_settings(
+    known: Settings, group: ConsumerGroupSettings | None, config: ProxyConfig
+) -> Settings:
     """Return the settings that count for a client.
 
     Args:
@@ -85,7 +89,7 @@ def _of_producer(known: Settings, publishing: Publishing, config: ProxyConfig) -
     )
 
 
-def _of_consumer(known: Settings, group: Group, config: ProxyConfig) -> Settings:
+def _of_consumer(known: Settings, group: ConsumerGroupSettings, config: ProxyConfig) -> Settings:
     assert known.subscription is not None
     policy = RetryPolicy(max_attempts=group.retry_max_times + 1)
     if group.exponential is not None:
