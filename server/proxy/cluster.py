@@ -92,7 +92,7 @@ _EXPONENTIAL: Final = (5_000, 7_200_000, 2)
 
 
 class _Cache(Generic[_V]):
-    """Values that are used for a while before they are asked for again."""
+    """Values that are used for a while before brokers are asked again."""
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms
@@ -147,7 +147,7 @@ class Cluster:
         return None if data is None else data.master()
 
     async def topic_type(self, topic: str, credentials: Credentials | None) -> TopicType:
-        """Return which messages a topic takes; UNSPECIFIED when that cannot be told."""
+        """Return which messages a topic takes; UNSPECIFIED when no broker answers."""
         try:
             found = await self._types.get(topic, lambda: self._ask_type(topic, credentials))
         except ClientError:
@@ -157,7 +157,7 @@ class Cluster:
     async def group(
         self, name: str, credentials: Credentials | None
     ) -> ConsumerGroupSettings | None:
-        """Return the settings of a consumer group; None when no broker can tell them."""
+        """Return the settings of a consumer group; None when no broker answers."""
         try:
             return await self._groups.get(name, lambda: self._ask_group(name, credentials))
         except ClientError:

@@ -46,11 +46,11 @@ class ProxyContext(NamedTuple):
 
     Attributes:
         client_id: the name that the client gave itself.
-        language: the language of the client, in upper case; "" when it told none.
-        version: the version of the client library; "" when it told none.
+        language: the language of the client, in upper case; "" when it sent none.
+        version: the version of the client library; "" when it sent none.
         address: the address of the client, ``host:port``.
         deadline_ms: when the client gives up, in ms since 1970; None when it waits for ever.
-        credentials: whose keys sign what is asked of brokers; None without accounts.
+        credentials: sign the requests to brokers; None without accounts.
     """
 
     client_id: str
@@ -68,7 +68,7 @@ def context_of(
     deadline_ms: int | None,
     secret_of: SecretOf | None,
 ) -> ProxyContext:
-    """Return what the metadata of a call tells.
+    """Return the context that the metadata of a call give.
 
     Args:
         metadata: names in lower case, and values.
@@ -105,7 +105,7 @@ def _credentials(metadata: Mapping[str, str], secret_of: SecretOf) -> Credential
     # Some clients add the region and the service behind the key.
     access_key = given.get("Credential", "").partition("/")[0]
     secret_key = secret_of(access_key)
-    # An unknown account takes as long as a wrong signature, and is told the same.
+    # An unknown account takes as long as a wrong signature, and gets the same answer.
     right = signature_of(secret_key or "", metadata.get(DATE_TIME, ""))
     is_right = hmac.compare_digest(right.encode(), given.get("Signature", "").lower().encode())
     if algorithm != ALGORITHM or secret_key is None or not is_right:

@@ -36,7 +36,7 @@ class Invoke(Protocol):
 
 
 class Receipt(NamedTuple):
-    """A handle as a client or a broker wrote it, and what it says."""
+    """A handle as a client or a broker wrote it, and its decoded parts."""
 
     text: str
     handle: ReceiptHandle
@@ -113,13 +113,13 @@ class Deliveries:
         answer = await self._invoke(address, Command.request(code, header))
         if answer.code != ResponseCode.SUCCESS:
             return None
-        told = responses.header(answer, ChangeInvisibleTimeResponse, address=address)
+        hidden = responses.header(answer, ChangeInvisibleTimeResponse, address=address)
         fresh = ReceiptHandle(
             # The new checkpoint has this message alone, so it begins at the message's own offset.
             start_offset=handle.queue_offset,
-            pop_time_ms=told.pop_time,
-            invisible_ms=told.invisible_time,
-            revive_queue_id=told.revive_queue_id,
+            pop_time_ms=hidden.pop_time,
+            invisible_ms=hidden.invisible_time,
+            revive_queue_id=hidden.revive_queue_id,
             topic_kind=handle.topic_kind,
             broker_name=handle.broker_name,
             queue_id=handle.queue_id,

@@ -1,4 +1,4 @@
-"""A message between the two protocols: what a client sends as properties, and what it receives.
+"""Convert messages between the protocols: to properties for a broker, and to gRPC for a client.
 
     grpc Message ── pack ──> body, sys flag, properties ──> SEND_MESSAGE_V2
     MessageExt ── to_grpc ──> grpc Message

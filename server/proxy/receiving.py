@@ -65,7 +65,7 @@ FROM_MAX: Final = 1
 ANY_QUEUE: Final = -1
 NACK_MS: Final = 1_000
 GRACE_S: Final = 5.0
-"""How much later than asked the answer to a held pop may come."""
+"""How much later than its polling time the answer to a held pop may come."""
 POLLING_TIME_VERSION: Final = "5.0.3"
 """Clients from this version on know the code ILLEGAL_POLLING_TIME."""
 
@@ -182,7 +182,7 @@ class ConsumerMethods:
         return Response(status=broker_status(answer.code, answer.remark))
 
     async def close(self) -> None:
-        """Wait until what was popped for nobody is given back."""
+        """Wait until messages that were popped for a lost client are given back."""
         await asyncio.gather(*self._returning, return_exceptions=True)
 
     # Receive.
@@ -281,13 +281,13 @@ class ConsumerMethods:
         if answer.code in (ResponseCode.PULL_NOT_FOUND, LaterResponseCode.POLLING_TIMEOUT):
             return _Popped([], Status(code=Code.MESSAGE_NOT_FOUND, message="no new message"))
         responses.check(answer, address=address, what=f"pop of topic {pop.topic}")
-        told = responses.header(answer, PopMessageResponse, address=address)
+        header = responses.header(answer, PopMessageResponse, address=address)
         broker_name = pop.broker_name or ""
         found, damage = read_pulled(answer.body, broker_name=broker_name)
         if damage is not None:
             LOG.error("broker %s sent what is no record of %s: %s", address, pop.topic, damage)
         try:
-            popped = stamped(found, told, broker_name=broker_name)
+            popped = stamped(found, header, broker_name=broker_name)
         except BadHeader as error:
             raise BadAnswer(f"{address} answered a pop without usable offsets: {error}") from error
         nothing = Status(code=Code.MESSAGE_NOT_FOUND, message="no match message")
@@ -318,7 +318,7 @@ class ConsumerMethods:
                 LOG.warning("%s of group %s is not put aside: %s", message, group, error)
         return accepted
 
-    # Messages that nobody gets.
+    # Messages of clients that are gone.
 
     def _keep(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

@@ -1,6 +1,6 @@
 """Routes: QueryRoute and QueryAssignment.
 
-A client sees the brokers of a topic by name, each at the address of the proxy that it asked.
+A client sees the brokers of a topic by name, each at the address of the proxy that it uses.
 
 Source: proxy/grpc/v2/route/RouteActivity.java (5.4.0).
 """
@@ -84,7 +84,7 @@ class RouteMethods:
     async def assignment(
         self, request: QueryAssignmentRequest, context: ProxyContext
     ) -> QueryAssignmentResponse:
-        """Return what a consumer shall receive from: brokers, or for FIFO their queues."""
+        """Return the brokers that a consumer shall receive from, and for FIFO their queues."""
         topic, group = topic_of(request.topic), group_of(request.group)
         route = await self._cluster.route(topic)
         settings = await self._cluster.group(group, context.credentials)
@@ -111,9 +111,9 @@ class RouteMethods:
             return QueryAssignmentResponse(status=status)
         return QueryAssignmentResponse(status=ok(), assignments=found)
 
-    def _endpoints(self, asked: Endpoints | None) -> Endpoints:
-        """Return the endpoints that a client asked at, as it shall go on using them."""
-        given = asked or Endpoints()
+    def _endpoints(self, connected_to: Endpoints | None) -> Endpoints:
+        """Return the endpoints that a client shall use for a topic, given those that it used."""
+        given = connected_to or Endpoints()
         addresses = [Address(host=each.host, port=self._port_for(each)) for each in given.addresses]
         scheme = given.scheme if addresses else AddressScheme.IPv4
         return Endpoints(scheme=scheme, addresses=addresses)

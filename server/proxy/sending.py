@@ -6,7 +6,7 @@
 Messages of one group go to one queue, which the same consistent hash finds as in the proxy of
 5.4.0: proxies of both kinds may serve the producers of one topic.
 
-Rule: a message is stored once or its error is told; the proxy itself never sends it again.
+Rule: a message is stored once, or the client gets the error; the proxy never sends it again.
 
 Source: proxy/grpc/v2/producer/SendMessageActivity.java, transaction/EndTransactionActivity.java,
 producer/RecallMessageActivity.java, proxy/processor/ProducerProcessor.java (5.4.0).
@@ -122,7 +122,7 @@ class ProducerMethods:
             born_ms=first.born_ms,
         )
         if first.sys_flag & sysflag.TRANSACTION_PREPARED and result.status is SendStatus.SEND_OK:
-            # A broker of 4.9 tells no transaction id; in 5.x it is the message's own.
+            # A broker of 4.9 sends no transaction id; in 5.x it is the id of the message.
             result = result._replace(transaction_id=result.transaction_id or result.unique_key)
             self._remember(topic, result)
         entry = _entry(result)
@@ -167,8 +167,8 @@ class ProducerMethods:
         command = Command.request(LaterCode.RECALL_MESSAGE, header)
         answer = await self._sessions.of(context).invoke(address, command)
         responses.check(answer, address=address, what=f"recall of a message of topic {topic}")
-        told = responses.header(answer, RecallMessageResponse, address=address)
-        return Recalled(status=ok(), message_id=told.msg_id)
+        recalled = responses.header(answer, RecallMessageResponse, address=address)
+        return Recalled(status=ok(), message_id=recalled.msg_id)
 
     def _pack(
         self, message: Message, topic: str, request: SendMessageRequest, context: ProxyContext

@@ -104,7 +104,7 @@ class Service:
             ),
             "Heartbeat": UnaryMethod(HeartbeatRequest, Response, self._heartbeat),
             "NotifyClientTermination": UnaryMethod(
-                NotifyClientTerminationRequest, Response, self._goodbye
+                NotifyClientTerminationRequest, Response, self._notify_termination
             ),
             "SendMessage": UnaryMethod(SendMessageRequest, SendMessageResponse, sending.send),
             "EndTransaction": UnaryMethod(EndTransactionRequest, Response, sending.end_transaction),
@@ -128,7 +128,7 @@ class Service:
         Args:
             name: one of ``methods``.
             data: the request.
-            context_of_call: tells who calls.
+            context_of_call: returns what is known about the call.
 
         Raises:
             CallFailed: the bytes are no request.
@@ -181,7 +181,7 @@ class Service:
         writing = asyncio.create_task(write_all(), name=f"telemetry of {context.client_id}")
         try:
             async for data in commands:
-                # The session may have ended with a goodbye, and begins again then.
+                # The session may have ended with NotifyClientTermination, and begins again then.
                 session = self.sessions.of(context)
                 command = await _decode(TelemetryCommand, data)
                 await self._take(command, session, send)
@@ -212,13 +212,13 @@ class Service:
         elif command.verify_message_result is not None:
             session.take_answer(command.verify_message_result.nonce, command)
 
-    async def _settings(self, told: Settings, session: ClientSession) -> Settings:
-        if told.publishing is not None:
-            for topic in told.publishing.topics:
+    async def _settings(self, sent: Settings, session: ClientSession) -> Settings:
+        if sent.publishing is not None:
+            for topic in sent.publishing.topics:
                 topic_of(topic)
-        elif told.subscription is not None:
-            group_of(told.subscription.group)
-            for entry in told.subscription.subscriptions:
+        elif sent.subscription is not None:
+            group_of(sent.subscription.group)
+            for entry in sent.subscription.subscriptions:
                 try:
                     subscription_of(entry.expression)
                 except ProxyRefused as error:
@@ -227,13 +227,13 @@ class Service:
         else:
             text = "there is no publishing or subscription data in settings"
             raise CallFailed(CallStatus.INVALID_ARGUMENT, text)
-        return await session.take_settings(told)
+        return await session.take_settings(sent)
 
     async def _heartbeat(self, request: HeartbeatRequest, context: ProxyContext) -> Response:
         _check_kind(self.sessions.settings_of(context), request)
         return Response(status=ok())
 
-    async def _goodbye(
+    async def _notify_termination(
         self, request: NotifyClientTerminationRequest, context: ProxyContext
     ) -> Response:
         settings = self.sessions.settings_of(context)

@@ -1,4 +1,4 @@
-"""Messages that a push consumer still works on are hidden longer, before others get them.
+"""Hide messages longer that a push consumer still works on, before others get them.
 
     received with auto_renew ──> watch ── every 5 s: shorter than 10 s left? ──> hidden longer
     acknowledged, hidden by the client, given up ──> taken off

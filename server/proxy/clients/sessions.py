@@ -1,4 +1,4 @@
-"""The clients of the proxy: what they told, their groups at the brokers, commands to them.
+"""The clients of the proxy: their settings, their groups at the brokers, commands to them.
 
     settings by Telemetry, heartbeats ──> ClientSession ── HEART_BEAT ──> brokers
     Telemetry stream <── commands ────────┘   └── requests of brokers: 39, 307, 309
@@ -101,10 +101,10 @@ class ClientSession:
         transactions: remembers what brokers ask about.
 
     Attributes:
-        settings: what the client told, completed; None before that.
+        settings: what the client sent, with defaults; None before that.
         send: sends a command to the client; None while it has no stream.
-        credentials: whose keys sign what is asked for this client.
-        language: the language of the client, as brokers are told.
+        credentials: sign the requests to brokers for this client.
+        language: the language of the client, in requests to brokers.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class ClientSession:
         self._nonces = itertools.count()
         self._waiting: dict[str, asyncio.Future[TelemetryCommand]] = {}
 
-    # What is asked of brokers for this client.
+    # Requests to brokers for this client.
 
     async def invoke(
         self, address: str, command: Command, *, timeout_s: float = TIMEOUT_S
@@ -196,14 +196,14 @@ class ClientSession:
         """Return the settings that count for this client.
 
         Raises:
-            ProxyRefused: it has told none.
+            ProxyRefused: it has sent none.
         """
         if self.settings is None:
             raise no_settings()
         return effective_settings(self.settings, await self._group_settings(), self._config)
 
     async def take_settings(self, settings: Settings) -> Settings:
-        """Take the settings that the client tells, and return those that count."""
+        """Take the settings that the client sends, and return those that count."""
         self.settings = complete(settings, self._config)
         await self.heartbeat()
         return await self.effective_settings()
@@ -295,7 +295,7 @@ class ClientSession:
                 waiting.cancel()
             await self._link.close()
 
-    # What brokers ask this client.
+    # Requests of brokers to this client.
 
     async def _on_request(self, address: str, request: Command) -> Command | None:
         if request.code == RequestCode.CHECK_TRANSACTION_STATE:
@@ -431,10 +431,10 @@ class Sessions:
         return session
 
     def settings_of(self, context: ProxyContext) -> Settings:
-        """Return what the client that calls has told, completed; its session goes on.
+        """Return the settings of the client that calls; its session goes on.
 
         Raises:
-            ProxyRefused: it has told nothing.
+            ProxyRefused: it has sent none.
         """
         session = self._known.get(_key_of(context))
         if session is None or session.settings is None:

@@ -1,4 +1,4 @@
-"""The settings of a client: what it tells, together with what the proxy and its group say.
+"""The settings of a client: its own, together with those of the proxy and of its group.
 
     producer    attempts and pauses of the proxy, largest body
     consumer    attempts and pauses of its group, whether it is consumed in order, long polling
@@ -28,11 +28,11 @@ NEW_GROUP = ConsumerGroupSettings(
 """The settings of a group that no broker knows yet."""
 
 
-def complete(told: Settings, config: ProxyConfig) -> Settings:
-    """Return what a client told, with defaults for what a consumer left out."""
-    subscription = told.subscription
+def complete(sent: Settings, config: ProxyConfig) -> Settings:
+    """Return the settings that a client sent, with defaults for what a consumer left out."""
+    subscription = sent.subscription
     if subscription is None:
-        return told
+        return sent
     usual = _of_consumer(Settings(subscription=Subscription()), NEW_GROUP, config)
     assert usual.subscription is not None
     own = {
@@ -48,8 +48,8 @@ def complete(told: Settings, config: ProxyConfig) -> Settings:
         max_lite_topic_size=subscription.max_lite_topic_size,
         **own,
     )
-    policy = usual.backoff_policy if told.backoff_policy is None else told.backoff_policy
-    return replace(told, subscription=merged, backoff_policy=policy)
+    policy = usual.backoff_policy if sent.backoff_policy is None else sent.backoff_policy
+    return replace(sent, subscription=merged, backoff_policy=policy)
 
 
 def effective_settings(
@@ -58,8 +58,8 @@ def effective_settings(
     """Return the settings that count for a client.
 
     Args:
-        known: what the client told, completed.
-        group: the settings of its consumer group; None when no broker can tell them.
+        known: what the client sent, with defaults.
+        group: the settings of its consumer group; None when no broker answers.
         config: the settings of the proxy.
     """
     found = known

@@ -10,7 +10,7 @@
                  ├─ its deadline passes ─────────── DEADLINE_EXCEEDED, the task is cancelled
                  └─ the client cancels or is gone ─ the task is cancelled
 
-Rule: a status is told once, and a method that was cancelled tells none.
+Rule: a status is sent once, and none for a method that was cancelled.
 
 Source: grpc/doc/PROTOCOL-HTTP2.md, statuscodes.md.
 """
@@ -348,7 +348,7 @@ class GrpcCall(StreamReceiver):
 
 
 def timeout_of(text: str | None) -> float | None:
-    """Return the seconds that a header ``grpc-timeout`` tells; None without a usable one."""
+    """Return the seconds of a header ``grpc-timeout``; None if it cannot be used."""
     digits, unit = (text[:-1], text[-1]) if text else ("", "")
     if len(digits) > _TIMEOUT_DIGITS_MAX or not digits.isdecimal() or unit not in _UNITS_S:
         return None

@@ -98,7 +98,7 @@ class Http2Connection(asyncio.Protocol):
         greeting_s: float,
     ) -> None:
         self.first_byte: FirstByte | None = None
-        """What opens the connection; set by who makes it."""
+        """What opens the connection; set by the port."""
         self.name = name
         self.ip = name.rpartition(":")[0]
         self.streams: dict[int, Stream] = {}
@@ -110,7 +110,7 @@ class Http2Connection(asyncio.Protocol):
         self._gone = gone
         self._budget = budget
         self._loop = asyncio.get_running_loop()
-        self._patience = self._loop.call_later(greeting_s, self.close)
+        self._greeting_timer = self._loop.call_later(greeting_s, self.close)
         self._transport: asyncio.Transport | None = None
         self._is_gone = False
         self._is_greeted = False
@@ -250,7 +250,7 @@ class Http2Connection(asyncio.Protocol):
         if self._is_gone:
             return
         self._is_gone = True
-        self._patience.cancel()
+        self._greeting_timer.cancel()
         for stream in list(self.streams.values()):
             self.close_stream(stream)
         self._charge()
@@ -310,7 +310,7 @@ class Http2Connection(asyncio.Protocol):
         stream.wake()
 
     def _finished(self, stream: Stream) -> None:
-        """Our side has ended; a peer that still sends is told that nobody listens."""
+        """End our side; a peer that still sends gets a reset, because nobody listens."""
         if not stream.is_ended:
             self.write(reset(stream.id, Error.NO_ERROR))
         self.close_stream(stream)
@@ -340,7 +340,7 @@ class Http2Connection(asyncio.Protocol):
                 return data, False
             at = len(PREFACE)
             self._is_greeted = True
-            self._patience.cancel()
+            self._greeting_timer.cancel()
         for _ in range(FRAMES_A_TURN):
             if end - at < _HEAD_SIZE:
                 break

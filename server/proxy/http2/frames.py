@@ -47,7 +47,7 @@ class FrameType(IntEnum):
 
 
 class Error(IntEnum):
-    """Why a stream or a connection ends; those that are told here."""
+    """Why a stream or a connection ends; only the codes that are sent here."""
 
     NO_ERROR = 0
     PROTOCOL_ERROR = 1

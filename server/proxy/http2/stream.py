@@ -119,7 +119,7 @@ class Stream:
             self._connection.close_stream(self)
 
     def wake(self) -> None:
-        """Let who waits in ``drain`` go on."""
+        """Let the method that waits in ``drain`` go on."""
         drained, self.drained = self.drained, None
         if drained is not None and not drained.done():
             drained.set_result(None)
