@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from benchmarks.curves import Line, picture
 from benchmarks.queues import message, put
-from benchmarks.telling import tell
+from benchmarks.telling import markdown, tell
 from server.store.config import StoreConfig
 from server.store.results import GetStatus
 from server.store.store import MessageStore
@@ -79,12 +79,18 @@ def grow(root: Path, most: int) -> list[Step]:
 
 def table(steps: Sequence[Step]) -> str:
     """Return the steps as Markdown."""
-    lines = ["| messages stored | puts a CPU s | pulled a CPU s | start, s |", "| --- " * 4 + "|"]
-    lines += [
-        f"| {one.stored:,} | {one.put_rate:,.0f} | {one.pull_rate:,.0f} | {one.open_s:.2f} |"
-        for one in steps
-    ]
-    return "\n".join(lines) + "\n"
+    return markdown(
+        ("messages stored", "puts a CPU s", "pulled a CPU s", "start, s"),
+        (
+            (
+                f"{one.stored:,}",
+                f"{one.put_rate:,.0f}",
+                f"{one.pull_rate:,.0f}",
+                f"{one.open_s:.2f}",
+            )
+            for one in steps
+        ),
+    )
 
 
 def main() -> None:

@@ -25,9 +25,17 @@ import venv
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from benchmarks.loads import TITLES, Result, compile_load, drive, java_command, words
+from benchmarks.loads import (
+    Result,
+    compared,
+    compared_titles,
+    compile_load,
+    drive,
+    java_command,
+    words,
+)
 from benchmarks.servers import Side, cpu_s, side
-from benchmarks.telling import tell
+from benchmarks.telling import markdown, tell
 from tests.interop.kit.java_build import class_path
 
 LOADS = ["sync:1", "async:256", "push", "listen:5"]
@@ -89,42 +97,17 @@ def table(
         other: the client that ours is compared with.
     """
     name = NAMES[other]
-    lines = [
-        f"| broker | load | {name} msg/s | ours msg/s | rate | {name} p50 / p99 us "
-        f"| ours p50 / p99 us | p50 | {name} CPU us/msg | ours CPU us/msg "
-        f"| broker CPU us/msg, {name} / ours |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    rows = []
     for broker, clients in rounds.items():
         for load in loads:
             if not all(load in results for results in clients[other]):
                 continue
-            theirs = [results[load] for results in clients[other]]
-            ours = [results[load] for results in clients["ours"]]
-            timed = load != "push"
-            rates = [a.rate / max(b.rate, 1e-9) for a, b in zip(ours, theirs, strict=True)]
-            p50s = [a.p50_us / max(b.p50_us, 1) for a, b in zip(ours, theirs, strict=True)]
-            cells = [
-                broker,
-                TITLES.get(load, load),
-                f"{statistics.median(each.rate for each in theirs):,.0f}",
-                f"{statistics.median(each.rate for each in ours):,.0f}",
-                f"**{statistics.median(rates):.2f}x**",
-                _times(theirs) if timed else "–",
-                _times(ours) if timed else "–",
-                f"{statistics.median(p50s):.2f}x" if timed else "–",
-                f"{statistics.median(each.cpu_us for each in theirs):.1f}",
-                f"{statistics.median(each.cpu_us for each in ours):.1f}",
-                f"{statistics.median(each.beside_cpu_us for each in theirs):.1f} / "
-                f"{statistics.median(each.beside_cpu_us for each in ours):.1f}",
-            ]
-            lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def _times(results: list[Result]) -> str:
-    p50, p99 = ([getattr(each, name) for each in results] for name in ("p50_us", "p99_us"))
-    return f"{statistics.median(p50):,.0f} / {statistics.median(p99):,.0f}"
+            both = [[results[load] for results in clients[each]] for each in (other, "ours")]
+            beside = (statistics.median(each.beside_cpu_us for each in its) for its in both)
+            cost = " / ".join(f"{median:.1f}" for median in beside)
+            rows.append([broker, *compared(load, *both), cost])
+    titles = [*compared_titles(name), f"broker CPU us/msg, {name} / ours"]
+    return markdown(["broker", *titles], rows)
 
 
 def main() -> int:

@@ -31,16 +31,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from benchmarks.logs import make_backlog, put_message
 from benchmarks.servers import Side, side
 from remoting.codes import RequestCode
 from remoting.command import Command
 from remoting.frame import encode_frame
 from remoting.headers import PullMessage, SendMessageV2
-from server.store.config import StoreConfig
-from server.store.results import PutMessage
-from server.store.store import MessageStore
-from storefmt.config.tables import TopicConfig, TopicTable
-from storefmt.formats.hosts import pack_host
 
 TOPIC: Final = "Cold"
 QUEUES: Final = 64
@@ -81,22 +77,9 @@ SECOND: Final = "second"
 
 def fill(root: Path) -> None:
     """Make the backlog, by the store itself."""
-    host, now_ms = pack_host("127.0.0.1", 10911), int(time.time() * 1000)
-    store = MessageStore.open(StoreConfig(store_path_root_dir=root), now_ms=now_ms)
-    for number in range(MESSAGES):
-        store.put(
-            PutMessage(
-                TOPIC, TOPIC.encode(), number % QUEUES, BODY, b"", 0, 0, now_ms, host, host, 0, 0,
-                0, (),
-            ),
-            now_ms,
-        )  # fmt: skip
-        if number % 64 == 63:
-            store.write(now_ms)
-    store.close(now_ms)
-    table = TopicTable({TOPIC: TopicConfig(TOPIC, QUEUES, QUEUES)})
-    (root / "config").mkdir(exist_ok=True)
-    (root / "config" / "topics.json").write_text(table.encode())
+    now_ms = int(time.time() * 1000)
+    messages = (put_message(TOPIC, n % QUEUES, BODY, now_ms=now_ms) for n in range(MESSAGES))
+    make_backlog(root, TOPIC, messages, queue_count=QUEUES, now_ms=now_ms)
 
 
 def forget(root: Path) -> None:

@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 
 from benchmarks.peers import SOURCE, Load, Peer, Result, rocketmq, run
 from benchmarks.replay import Frames
-from benchmarks.telling import tell
+from benchmarks.telling import markdown, tell
 
 WINDOWS: Final = (1, 4, 16, 64, 256, 1024)
 BODIES: Final = (100, 1 << 10, 16 << 10, 64 << 10)
@@ -145,7 +145,7 @@ def lines(
 
 def table(points: Points) -> str:
     """Return all points as a table."""
-    rows = ["| | | ours msg/s | java | ours p50 / p99 / p999 us | java |", "| --- " * 6 + "|"]
+    rows = []
     for (name, what, value), ours in points.items():
         if name == "ours":
             java = points["java", what, value]
@@ -153,9 +153,9 @@ def table(points: Points) -> str:
                 f"{one.p50_us:,.0f} / {one.p99_us:,.0f} / {one.p999_us:,.0f}"
                 for one in (ours, java)
             ]
-            rates = f"{ours.rate:,.0f} | {java.rate:,.0f}"
-            rows.append(f"| {what} | {value:,} | {rates} | {' | '.join(times)} |")
-    return "\n".join(rows) + "\n"
+            rates = (f"{one.rate:,.0f}" for one in (ours, java))
+            rows.append([what, f"{value:,}", *rates, *times])
+    return markdown(("", "", "ours msg/s", "java", "ours p50 / p99 / p999 us", "java"), rows)
 
 
 def main() -> int:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.servers import Side, side
-from benchmarks.telling import tell
+from benchmarks.telling import markdown, tell
 from mqclient.client.instance import MQClient
 from mqclient.consumer.pull.pull_request import PullStatus
 from mqclient.consumer.pull_consumer import PullConsumer
@@ -100,14 +100,13 @@ async def both(sides: Sequence[Side], given: argparse.Namespace) -> list[list[in
 
 def table(sides: Sequence[Side], found: list[list[int]]) -> str:
     """Return the table of the percentiles, and of the memory that the brokers use."""
-    lines = ["| side | messages | min ms | p50 ms | p99 ms | max ms | memory beyond mappings, MB |"]
-    lines.append("| --- " * 7 + "|")
+    rows = []
     for one, late in zip(sides, found, strict=True):
         cuts = statistics.quantiles(late, n=100)
-        cells = [one.name, len(late), min(late), f"{cuts[49]:.0f}", f"{cuts[98]:.0f}"]
-        cells += [max(late), f"{one.heap_mb():.0f}"]
-        lines.append(f"| {' | '.join(map(str, cells))} |")
-    return "\n".join(lines) + "\n"
+        middle = f"{cuts[49]:.0f}", f"{cuts[98]:.0f}"
+        rows.append([one.name, len(late), min(late), *middle, max(late), f"{one.heap_mb():.0f}"])
+    titles = ("side", "messages", "min ms", "p50 ms", "p99 ms", "max ms")
+    return markdown([*titles, "memory beyond mappings, MB"], rows)
 
 
 def main() -> int:

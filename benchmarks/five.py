@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +40,7 @@ from server.proxy.protocol.requests import QueryRouteRequest, QueryRouteResponse
 from tests.golden import REPOSITORY
 from tests.interop.kit.five_build import FIVE, program
 from tests.interop.kit.java_build import JAVA_FIVE, class_path
+from tests.interop.kit.servers import write_properties
 from tests.ports import free_ports
 from tests.server.proxy.client import Bench
 from tests.waiting import eventually
@@ -107,25 +108,23 @@ def start_ours(processes: Processes, at: EmbeddedAddresses) -> None:
 def start_java(processes: Processes, at: EmbeddedAddresses, *, mode: str) -> None:
     """Start the name server, the proxy and, unless it is in the proxy's JVM, the broker."""
     home, jars = processes.home, class_path(JAVA_FIVE)
-    namesrv = _properties(
-        home / "namesrv.conf",
-        {"listenPort": _port(at.namesrv), "kvConfigPath": home / "kv.json"},
-    )
-    broker = _properties(
-        home / "broker.conf",
+    namesrv, broker, proxy = (home / name for name in ("namesrv.conf", "broker.conf", "proxy.json"))
+    of_namesrv = {"listenPort": str(_port(at.namesrv)), "kvConfigPath": str(home / "kv.json")}
+    write_properties(namesrv, of_namesrv)
+    write_properties(
+        broker,
         {
             "brokerClusterName": CLUSTER,
             "brokerName": "broker-a",
             "brokerIP1": "127.0.0.1",
             "brokerIP2": "127.0.0.1",
-            "listenPort": _port(at.broker),
-            "haListenPort": _port(at.broker) + 1,
+            "listenPort": str(_port(at.broker)),
+            "haListenPort": str(_port(at.broker) + 1),
             "namesrvAddr": at.namesrv,
             "storePathRootDir": at.store,
             "storePathCommitLog": f"{at.store}/commitlog",
         },
     )
-    proxy = home / "rmq-proxy.json"
     of_proxy = {
         "rocketMQClusterName": CLUSTER,
         "namesrvAddr": at.namesrv,
@@ -137,12 +136,12 @@ def start_java(processes: Processes, at: EmbeddedAddresses, *, mode: str) -> Non
     def start(role: str, port: int, *words: str) -> None:
         processes.start(java_words(role, *words, home=home, class_path=jars), port=port)
 
-    start("namesrv", _port(at.namesrv), "-c", namesrv)
+    start("namesrv", _port(at.namesrv), "-c", str(namesrv))
     words = ("-n", at.namesrv, "-pc", str(proxy), "-pm", mode)
     if mode == "local":
-        start("proxy", _port(at.grpc), *words, "-bc", broker)
+        start("proxy", _port(at.grpc), *words, "-bc", str(broker))
     else:
-        start("broker", _port(at.broker), "-c", broker)
+        start("broker", _port(at.broker), "-c", str(broker))
         start("proxy", _port(at.grpc), *words)
 
 
@@ -188,11 +187,6 @@ async def make_topics(at: EmbeddedAddresses) -> None:
 
 def _port(address: str) -> int:
     return int(address.rpartition(":")[2])
-
-
-def _properties(path: Path, settings: Mapping[str, object]) -> str:
-    path.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
-    return str(path)
 
 
 def load_command(running: Endpoint, options: argparse.Namespace) -> list[str]:

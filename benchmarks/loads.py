@@ -11,9 +11,10 @@ messages to consume, then the loads.
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -52,6 +53,42 @@ class Result:
     """The same of the load program."""
     idle_cpus: float
     """Cores of the machine that had nothing to do meanwhile."""
+
+
+def compared_titles(name: str) -> list[str]:
+    """Return the titles of what ``compared`` returns; ``name`` is the other side."""
+    return [
+        *("load", f"{name} msg/s", "ours msg/s", "rate", f"{name} p50 / p99 us"),
+        *("ours p50 / p99 us", "p50", f"{name} CPU us/msg", "ours CPU us/msg"),
+    ]
+
+
+def compared(load: str, peer: Sequence[Result], ours: Sequence[Result]) -> list[str]:
+    """Return the medians of a load on another side and on ours, and ratios within the rounds."""
+
+    def median(results: Sequence[Result], field: str) -> float:
+        return float(statistics.median(getattr(result, field) for result in results))
+
+    times = ["–"] * 3
+    if load != "push":
+        times = [
+            f"{median(its, 'p50_us'):,.0f} / {median(its, 'p99_us'):,.0f}" for its in (peer, ours)
+        ]
+        times.append(ratio("p50_us", peer, ours))
+    return [
+        TITLES.get(load, load),
+        *(f"{median(its, 'rate'):,.0f}" for its in (peer, ours)),
+        f"**{ratio('rate', peer, ours)}**",
+        *times,
+        *(f"{median(its, 'cpu_us'):.1f}" for its in (peer, ours)),
+    ]
+
+
+def ratio(field: str, peer: Sequence[Result], ours: Sequence[Result]) -> str:
+    """Return the median over the rounds of a figure of ours to that of the other side."""
+    pairs = zip(ours, peer, strict=True)
+    middle = statistics.median(getattr(a, field) / max(getattr(b, field), 1e-9) for a, b in pairs)
+    return f"{middle:.2f}x"
 
 
 def compile_load(name: str = "Bench", jars: str = "") -> None:

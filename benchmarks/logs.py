@@ -1,15 +1,21 @@
 """Makes commit logs and stores that look as those of a broker, the same bytes in every run."""
 
 import random
+from collections.abc import Iterable
 from pathlib import Path
 
+from server.store.config import StoreConfig
+from server.store.results import PutMessage
+from server.store.store import MessageStore
+from storefmt.config.tables import TopicConfig, TopicTable
 from storefmt.formats.consumequeue import CQ_ENTRY
+from storefmt.formats.hosts import pack_host
 from storefmt.formats.javahash import tags_code
 from storefmt.formats.message import BLANK_SIZE_MIN, blank, encode_record
 from storefmt.paths import log_file_name
 
 FIRST_MS = 1_790_000_000_000
-LOCALHOST = bytes((127, 0, 0, 1))
+HOST = pack_host("127.0.0.1", 10911)
 BODIES_SIZE = 1 << 20
 QUEUE_COUNT = 8
 QUEUE_FILE_SIZE = 6_000_000
@@ -44,9 +50,9 @@ def make_log(
                 flag=0,
                 sys_flag=0,
                 born_ms=now_ms - 2,
-                born_host=LOCALHOST + (40_000).to_bytes(4, "big"),
+                born_host=pack_host("127.0.0.1", 40_000),
                 store_ms=now_ms,
-                store_host=LOCALHOST + (10_911).to_bytes(4, "big"),
+                store_host=HOST,
                 reconsume_times=0,
                 prepared_transaction_offset=0,
                 body=bodies[start : start + body_size],
@@ -59,6 +65,51 @@ def make_log(
             made.append((log_offset, len(record)))
             log_offset += len(record)
             number += 1
+
+
+def put_message(
+    topic: str,
+    queue_id: int,
+    body: bytes,
+    *,
+    now_ms: int,
+    properties: bytes = b"",
+    code: int = 0,
+    keys: tuple[str, ...] = (),
+) -> PutMessage:
+    """Return a message as a store takes it; ``code`` is that of its tag."""
+    return PutMessage(
+        topic,
+        topic.encode(),
+        queue_id,
+        body,
+        properties,
+        0,
+        0,
+        now_ms,
+        HOST,
+        HOST,
+        0,
+        0,
+        code,
+        keys,
+    )
+
+
+def make_backlog(
+    root: Path, topic: str, messages: Iterable[PutMessage], *, queue_count: int, now_ms: int
+) -> None:
+    """Make a store that has these messages of one topic, as after a stop in order."""
+    store = MessageStore.open(StoreConfig(store_path_root_dir=root), now_ms=now_ms)
+    for number, message in enumerate(messages):
+        store.put(message, now_ms)
+        if number % 64 == 63:
+            store.write(now_ms)
+    store.write(now_ms)
+    store.close(now_ms)
+    table = TopicTable({topic: TopicConfig(topic, queue_count, queue_count)})
+    (root / "config").mkdir(exist_ok=True)
+    (root / "config" / "topics.json").write_text(table.encode())
 
 
 def make_store(root: Path, *, file_count: int, file_size: int, body_size: int) -> None:

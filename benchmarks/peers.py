@@ -31,7 +31,7 @@ from typing import Final, NamedTuple
 
 from benchmarks.replay import BATCH, Frames
 from benchmarks.servers import cpu_s, side, wait_for
-from benchmarks.telling import tell
+from benchmarks.telling import markdown, tell
 from tests.ports import free_ports
 
 SOURCE: Final = Path(__file__).parent / "light" / "light.c"
@@ -167,8 +167,7 @@ def run(client: Path, peer: Peer, load: Load, request: Path, seconds: float) -> 
 
 def table(found: dict[tuple[str, str], list[Result]], names: list[str]) -> str:
     """Return the medians of all rounds, with the least and the largest rate."""
-    lines = ["| load | server | msg/s (least to most) | CPU us/msg | p50 us | p99 us |"]
-    lines.append("| --- | --- | --- | --- | --- | --- |")
+    rows = []
     for load in LOADS:
         for name in names:
             runs = found[load.name, name]
@@ -176,11 +175,11 @@ def table(found: dict[tuple[str, str], list[Result]], names: list[str]) -> str:
                 statistics.median(values) for values in zip(*runs, strict=True)
             )
             rates = [one.rate for one in runs]
-            lines.append(
-                f"| {load.name} | {name} | {rate:,.0f} ({min(rates):,.0f} to {max(rates):,.0f}) "
-                f"| {cpu_us:.1f} | {p50_us:,.0f} | {p99_us:,.0f} |"
-            )
-    return "\n".join(lines)
+            spread = f"{rate:,.0f} ({min(rates):,.0f} to {max(rates):,.0f})"
+            times = f"{p50_us:,.0f}", f"{p99_us:,.0f}"
+            rows.append([load.name, name, spread, f"{cpu_us:.1f}", *times])
+    titles = ("load", "server", "msg/s (least to most)", "CPU us/msg", "p50 us", "p99 us")
+    return markdown(titles, rows)
 
 
 def main() -> int:
@@ -222,7 +221,7 @@ def main() -> int:
                               f"{result.cpu_us:.1f} us", flush=True)  # fmt: skip
                 shutil.rmtree(place, ignore_errors=True)
             time.sleep(1)
-    tell(table(found, names) + "\n", options.write)
+    tell(table(found, names), options.write)
     return 0
 
 

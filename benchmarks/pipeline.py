@@ -32,7 +32,7 @@ from pyspark.sql.types import StructType
 
 from benchmarks.logs import make_store
 from benchmarks.scan import SIX
-from benchmarks.telling import tell
+from benchmarks.telling import markdown, tell
 from pipeline.frames import commitlog, table
 from pipeline.jobs.extract import extract
 from pipeline.jobs.rebuild import rebuild
@@ -266,19 +266,19 @@ GOALS: Final = (
 def tables_of(spent: dict[str, list[Spent]], count: int, head: str) -> str:
     """Return the tables as Markdown."""
     cpu = {name: statistics.median(each.cpu_s for each in runs) for name, runs in spent.items()}
-    lines = [head, "", "| way | CPU s | wall s | rows a CPU s |", "| --- | --- | --- | --- |"]
+    ways = []
     for name, runs in spent.items():
         wall_s = statistics.median(each.wall_s for each in runs)
         has_rows = not any(word in name for word in ("empty", "trivial"))
         rate = f"{count / cpu[name]:,.0f}" if has_rows and cpu[name] > 0 else "–"
-        lines.append(f"| {name} | {cpu[name]:.2f} | {wall_s:.2f} | {rate} |")
-    lines += ["", "| ratio of CPU time | goal | seen |", "| --- | --- | --- |"]
-    lines += [
-        f"| {what} | {goal} | {cpu[top] / max(cpu[under], 1e-9):.2f} |"
+        ways.append([name, f"{cpu[name]:.2f}", f"{wall_s:.2f}", rate])
+    ratios = [
+        [what, goal, f"{cpu[top] / max(cpu[under], 1e-9):.2f}"]
         for what, top, under, goal in GOALS
         if top in cpu and under in cpu
     ]
-    return "\n".join(lines) + "\n"
+    of_ways = markdown(("way", "CPU s", "wall s", "rows a CPU s"), ways)
+    return f"{head}\n\n{of_ways}\n{markdown(('ratio of CPU time', 'goal', 'seen'), ratios)}"
 
 
 def growth(sizes: list[float], directory: Path | None) -> str:
@@ -289,13 +289,7 @@ def growth(sizes: list[float], directory: Path | None) -> str:
     runs of a job are slow, since the JVM compiles it.
     """
     os.environ.update(environment())
-    lines = [
-        "CPU seconds, the least of eight runs:",
-        "",
-        "| GiB of log | job | decoder alone | local engine | Spark's driver | Spark's workers | "
-        "Spark, of the decoder |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    rows = []
     with (
         tempfile.TemporaryDirectory(prefix="mq-grow-", dir=directory) as scratch,
         running_cluster(Path(scratch)) as cluster,
@@ -317,15 +311,15 @@ def growth(sizes: list[float], directory: Path | None) -> str:
                 ("verify", partial(verify_local, [store]), partial(verify, spark, [store])),
             ):
                 here, far = least(local), least(lambda there=there: there().collect())
-                lines.append(
-                    f"| {count} | {name} | {decoder:.2f} | {here.cpu_s:.2f} | "
-                    f"{far.cpu_s - far.workers_s:.2f} | {far.workers_s:.2f} | "
-                    f"{far.cpu_s / decoder:.2f} |"
-                )
-                print(lines[-1], flush=True)
+                driver_s = far.cpu_s - far.workers_s
+                seconds = decoder, here.cpu_s, driver_s, far.workers_s, far.cpu_s / decoder
+                rows.append([count, name, *(f"{spent_s:.2f}" for spent_s in seconds)])
+                print(rows[-1], flush=True)
             shutil.rmtree(store)
         spark.stop()
-    return "\n".join(lines) + "\n"
+    titles = ("GiB of log", "job", "decoder alone", "local engine", "Spark's driver")
+    table = markdown([*titles, "Spark's workers", "Spark, of the decoder"], rows)
+    return f"CPU seconds, the least of eight runs:\n\n{table}"
 
 
 def main() -> int:

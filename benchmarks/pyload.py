@@ -7,12 +7,12 @@ standard input, so that whoever started this reads CPU times at both ends.
 """
 
 import asyncio
-import json
 import sys
 import time
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
+from benchmarks.bridgeload import report, say
 from mqclient import (
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
@@ -39,58 +39,25 @@ class Options(NamedTuple):
     count: int
 
 
-class Window:
-    """How long each of many things took, ns."""
-
-    def __init__(self) -> None:
-        self.took_ns: list[int] = []
-        self.failed = 0
-
-    def micros(self, quantile: float) -> float:
-        """Return a quantile in microseconds, 0 without any."""
-        took = sorted(self.took_ns)
-        return took[min(int(len(took) * quantile), len(took) - 1)] / 1000 if took else 0.0
-
-
-async def say(**line: object) -> None:
-    """Write a line, wait for the answer."""
-    print(json.dumps(line), flush=True)
-    await asyncio.to_thread(sys.stdin.readline)
-
-
-async def report(load: str, window: Window, *, count: int, seconds: float) -> None:
-    """Write what was measured."""
-    await say(
-        at="end",
-        load=load,
-        count=count,
-        failed=window.failed,
-        seconds=seconds,
-        p50_us=window.micros(0.5),
-        p99_us=window.micros(0.99),
-    )
-
-
 async def send(load: str, size: int, options: Options, producer: Producer) -> None:
     """Keep ``size`` sends on their way."""
-    window = Window()
+    took_ns: list[int] = []
     stop = False
 
     async def sender() -> None:
         while not stop:
             begin = time.perf_counter_ns()
             await producer.send(Message(options.topic, options.body))
-            window.took_ns.append(time.perf_counter_ns() - begin)
+            took_ns.append(time.perf_counter_ns() - begin)
 
     senders = [asyncio.create_task(sender()) for _ in range(size)]
     await asyncio.sleep(options.warm_s)
-    await say(at="begin", load=load)
-    window = Window()
+    await asyncio.to_thread(say, at="begin", load=load)
+    took_ns.clear()
     begin_s = time.perf_counter()
     await asyncio.sleep(options.run_s)
-    measured, seconds = window, time.perf_counter() - begin_s
-    window = Window()
-    await report(load, measured, count=len(measured.took_ns), seconds=seconds)
+    measured, seconds = list(took_ns), time.perf_counter() - begin_s
+    await asyncio.to_thread(report, load, measured, count=len(measured), seconds=seconds)
     stop = True
     await asyncio.gather(*senders)
 
@@ -120,17 +87,18 @@ async def push(load: str, options: Options) -> None:
                 enough.set()
             return OK
 
-        await say(at="begin", load=load)
+        await asyncio.to_thread(say, at="begin", load=load)
         await consumer.start()
         await enough.wait()
-        await report(load, Window(), count=seen, seconds=time.perf_counter() - first_s)
+        seconds = time.perf_counter() - first_s
+        await asyncio.to_thread(report, load, [], count=seen, seconds=seconds)
 
 
 async def listen(load: str, every_ms: int, options: Options, producer: Producer) -> None:
     """Send one message every so many ms, timed until the push listener has it."""
     topic = f"{options.topic}_py_listen"
     settings = PushSettings(consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET)
-    window = Window()
+    took_ns: list[int] = []
     first = asyncio.Event()
     await producer.send(Message(topic, bytes(8)))
 
@@ -152,21 +120,21 @@ async def listen(load: str, every_ms: int, options: Options, producer: Producer)
             messages: list[MessageExt], context: ConsumeConcurrentlyContext
         ) -> ConsumeConcurrentlyStatus:
             now_ns = time.perf_counter_ns()
-            for message in messages:
-                window.took_ns.append(now_ns - int.from_bytes(message.body[:8], "big"))
+            took_ns.extend(now_ns - int.from_bytes(one.body[:8], "big") for one in messages)
             first.set()
             return OK
 
         await consumer.start()
         await first.wait()
         await beat(options.warm_s)
-        window = Window()
-        await say(at="begin", load=load)
+        took_ns.clear()
+        await asyncio.to_thread(say, at="begin", load=load)
         begin_s = time.perf_counter()
         await beat(options.run_s)
         seconds = time.perf_counter() - begin_s
         await asyncio.sleep(0.2)
-        await report(load, window, count=len(window.took_ns), seconds=seconds)
+        measured = list(took_ns)
+        await asyncio.to_thread(report, load, measured, count=len(measured), seconds=seconds)
 
 
 async def main(options: Options, loads: list[str]) -> None:

@@ -25,12 +25,12 @@ import time
 from pathlib import Path
 
 from benchmarks.curves import Line, picture
+from benchmarks.logs import put_message
+from benchmarks.servers import heap_mb
 from server.store.config import StoreConfig
 from server.store.results import PutMessage
 from server.store.store import MessageStore
-from storefmt.formats.hosts import pack_host
 
-HOST = pack_host("127.0.0.1", 10911)
 QUEUES_A_TOPIC = 500
 START_MS = 1_700_000_000_000
 PUTS = 200_000
@@ -43,19 +43,10 @@ KILLED = ("kill", "all, kill")
 STEPS = ("make", "8 of n", "idle", "kill", "after a kill", "all", "all, kill", "after that")
 
 
-def anonymous_kib() -> int:
-    """Return the memory of this process beyond mapped files, in KiB."""
-    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("Anonymous:"))
-
-
 def message(number: int) -> PutMessage:
     """Return a message for queue ``number``."""
     topic = f"topic-{number // QUEUES_A_TOPIC}"
-    return PutMessage(
-        topic, topic.encode(), number % QUEUES_A_TOPIC, b"x" * 100, b"", 0, 0, START_MS, HOST, HOST,
-        0, 0, 0, (),
-    )  # fmt: skip
+    return put_message(topic, number % QUEUES_A_TOPIC, b"x" * 100, now_ms=START_MS)
 
 
 def upkeep(store: MessageStore, now_ms: int) -> None:
@@ -88,15 +79,15 @@ def step(root: Path, what: str, queues: int) -> None:
     config = StoreConfig(store_path_root_dir=root, mapped_file_size_commit_log=1 << 28)
     used = 8 if what == "8 of n" else queues if what in ("make", "all", "all, kill") else 0
     messages = [message(number) for number in range(used)]
-    before = anonymous_kib()
+    before = heap_mb(os.getpid())
     begin_s, cpu_s = time.perf_counter(), time.process_time()
     store = MessageStore.open(config, now_ms=int(time.time() * 1_000))
     opened_s, cpu_s = time.perf_counter() - begin_s, time.process_time() - cpu_s
     line = f"{what:14s} open {opened_s:6.2f} s ({cpu_s:5.2f} CPU), "
-    line += f"+{(anonymous_kib() - before) / 1024:5.1f} MB"
+    line += f"+{heap_mb(os.getpid()) - before:5.1f} MB"
     if messages:
         rate = put(store, queues if what == "make" else PUTS, messages)
-        line += f", {rate:9,.0f} puts a CPU s, +{(anonymous_kib() - before) / 1024:5.1f} MB"
+        line += f", {rate:9,.0f} puts a CPU s, +{heap_mb(os.getpid()) - before:5.1f} MB"
     if what in KILLED:
         print(line, flush=True)
         os.kill(os.getpid(), KILL)

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.logs import make_store
-from server.store.commitlog.log_scan import Found
+from server.store.commitlog.log_scan import ScannedRecord
 from server.store.config import StoreConfig
 from server.store.recovery.recover import Recovery
 from server.store.store import MessageStore
@@ -29,7 +29,7 @@ def kill_at(count: int) -> None:
     """Let this process die when its recovery has come to record ``count``."""
     take, left = Recovery._take, count
 
-    def take_or_die(self: Recovery, records: Sequence[Found]) -> None:
+    def take_or_die(self: Recovery, records: Sequence[ScannedRecord]) -> None:
         nonlocal left
         take(self, records[: left - 1])
         left -= len(records)

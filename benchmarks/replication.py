@@ -21,24 +21,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from benchmarks.logs import make_backlog, put_message
 from benchmarks.servers import cpu_s
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from mqclient.errors import ClientError
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
-from server.store.config import StoreConfig
 from server.store.results import PutMessage
-from server.store.store import MessageStore
-from storefmt.config.tables import TopicConfig, TopicTable
-from storefmt.formats.hosts import pack_host
 from tests.interop.kit.java_build import class_path
 from tests.interop.kit.servers import Broker, JavaSide, Namesrv, OurSide, Side
 
 TOPIC: Final = "Replicated"
 QUEUES: Final = 8
 BODY: Final = os.urandom(900)
-HOST: Final = pack_host("127.0.0.1", 10911)
 LIVE_S: Final = 5.0
 WAIT_S: Final = 300.0
 
@@ -55,23 +51,17 @@ class Run(NamedTuple):
 def build(root: Path, size: int) -> None:
     """Make a store of about ``size`` bytes, as after a stop in order."""
     now_ms = time.time_ns() // 1_000_000
-    store = MessageStore.open(StoreConfig(store_path_root_dir=root), now_ms=now_ms)
-    count = size // 1_050
-    for number in range(count):
+
+    def message(number: int) -> PutMessage:
         unique = f"AC110001234518B4AAC2{number:012X}"
         properties = f"KEYS\x01k{number}\x02TAGS\x01a\x02UNIQ_KEY\x01{unique}".encode()
-        message = PutMessage(
-            TOPIC, TOPIC.encode(), number % QUEUES, BODY, properties, 0, 0, now_ms, HOST, HOST,
-            0, 0, 97, (unique, f"k{number}"),
-        )  # fmt: skip
-        store.put(message, now_ms)
-        if number % 500 == 0:
-            store.write(now_ms)
-    store.write(now_ms)
-    store.close(now_ms)
-    table = TopicTable(topics={TOPIC: TopicConfig(TOPIC, QUEUES, QUEUES)})
-    (root / "config").mkdir(exist_ok=True)
-    (root / "config" / "topics.json").write_text(table.encode())
+        keys, queue_id = (unique, f"k{number}"), number % QUEUES
+        return put_message(
+            TOPIC, queue_id, BODY, now_ms=now_ms, properties=properties, code=97, keys=keys
+        )
+
+    messages = map(message, range(size // 1_050))
+    make_backlog(root, TOPIC, messages, queue_count=QUEUES, now_ms=now_ms)
 
 
 async def log_end(admin: Admin, address: str) -> int:

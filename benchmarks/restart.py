@@ -21,6 +21,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.logs import put_message
 from benchmarks.servers import cpu_s, start, wait_for
 from server.store.config import StoreConfig
 from server.store.disk.disk import RealDisk
@@ -29,8 +30,9 @@ from server.store.results import PutMessage
 from server.store.store import MessageStore
 from storefmt.formats.javahash import tags_code
 from storefmt.paths import StorePaths
+from tests.interop.kit.servers import write_properties
 from tests.ports import free_ports
-from tests.server.store.sparsestores import HOST, QUEUES, generate
+from tests.server.store.sparsestores import QUEUES, generate
 
 BODY = b"x" * 1024
 WRITE_EVERY = 64
@@ -53,10 +55,10 @@ def message(number: int, now_ms: int) -> PutMessage:
     """Return a message with a tag and two keys."""
     keys = f"7F000001{number:024X}", f"order_{number}"
     properties = f"KEYS\x01{keys[1]}\x02UNIQ_KEY\x01{keys[0]}\x02TAGS\x01even".encode()
-    return PutMessage(
-        "topic-a", b"topic-a", number % QUEUES, BODY, properties, 0, 0, now_ms, HOST, HOST, 0, 0,
-        tags_code("even"), keys,
-    )  # fmt: skip
+    queue_id, code = number % QUEUES, tags_code("even")
+    return put_message(
+        "topic-a", queue_id, BODY, now_ms=now_ms, properties=properties, code=code, keys=keys
+    )
 
 
 def put_tail(root: Path, size: int) -> None:
@@ -88,11 +90,11 @@ def measured_start(home: Path) -> Start:
     conf = home / "broker.conf"
     keys = {
         "brokerIP1": "127.0.0.1",
-        "listenPort": port,
-        "haListenPort": port + 1,
-        "storePathRootDir": home / "store",
+        "listenPort": str(port),
+        "haListenPort": str(port + 1),
+        "storePathRootDir": str(home / "store"),
     }
-    conf.write_text("".join(f"{key}={value}\n" for key, value in keys.items()))
+    write_properties(conf, keys)
     begin_s = time.perf_counter()
     process = start("ours", "broker", home, conf)
     try:

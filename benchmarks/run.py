@@ -24,9 +24,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from benchmarks.loads import TITLES, Result, compile_load, drive, java_command
+from benchmarks.loads import (
+    TITLES,
+    Result,
+    compared,
+    compared_titles,
+    compile_load,
+    drive,
+    java_command,
+    ratio,
+)
 from benchmarks.servers import SYNC_MASTER, machine_s, side
-from benchmarks.telling import tell
+from benchmarks.telling import markdown, tell
 
 LOADS = ["sync:1", "sync:16", "sync:64", "async:256", "batch:8", "push", "pull", "listen:5"]
 IDLE_S = 20.0
@@ -112,26 +121,21 @@ def head(rounds: dict[str, list[Round]], options: argparse.Namespace, *, what: s
 def table(rounds: dict[str, list[Round]], loads: Iterable[str]) -> str:
     """Return the rounds as Markdown tables of medians and ratios."""
     name, peer, ours = beside(rounds)
-    lines = [
-        f"| load | {name} msg/s | ours msg/s | rate | {name} p50 / p99 us "
-        f"| ours p50 / p99 us | p50 | {name} CPU us/msg | ours CPU us/msg | CPU |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    lines += [
+    rows = [
         _row(load, [r.results[load] for r in peer], [r.results[load] for r in ours])
         for load in loads
     ]
-    lines += ["", f"| broker | {name} | ours |", "| --- | --- | --- |"]
+    brokers = []
     for title, field in (
         ("start to serving, s", "started_s"),
         ("memory beyond mappings, idle, MB", "idle_mb"),
         ("CPU, idle, % of a core", "idle_percent"),
         ("memory beyond mappings, after the loads, MB", "heap_mb"),
     ):
-        of_peer = _median(getattr(r, field) for r in peer)
-        of_ours = _median(getattr(r, field) for r in ours)
-        lines.append(f"| {title} | {of_peer:,.2f} | {of_ours:,.2f} |")
-    return "\n".join(lines) + "\n"
+        medians = (_median(getattr(r, field) for r in its) for its in (peer, ours))
+        brokers.append([title, *(f"{median:,.2f}" for median in medians)])
+    titles = [*compared_titles(name), "CPU"]
+    return f"{markdown(titles, rows)}\n{markdown(['broker', name, 'ours'], brokers)}"
 
 
 def cost_table(rounds: dict[str, list[Round]], loads: Iterable[str]) -> str:
@@ -140,11 +144,7 @@ def cost_table(rounds: dict[str, list[Round]], loads: Iterable[str]) -> str:
     "All cores" is the rate at which client, broker and slave would keep every core busy, "free
     servers" the rate at which the client alone would.
     """
-    lines = [
-        "| load | broker | client CPU us/msg | broker | slave | idle cores | all cores, msg/s "
-        "| free servers, msg/s |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    rows = []
     cores = os.cpu_count() or 1
     for load in loads:
         for name, its in rounds.items():
@@ -156,8 +156,9 @@ def cost_table(rounds: dict[str, list[Round]], loads: Iterable[str]) -> str:
             cells = [TITLES.get(load, load), name]
             cells += [f"{cost:.1f}" for cost in (client_us, broker_us, slave_us)]
             cells += [f"{idle:.2f}", f"{cores * 1e6 / (client_us + broker_us + slave_us):,.0f}"]
-            lines.append("| " + " | ".join([*cells, f"{cores * 1e6 / client_us:,.0f}"]) + " |")
-    return "\n".join(lines) + "\n"
+            rows.append([*cells, f"{cores * 1e6 / client_us:,.0f}"])
+    titles = ["load", "broker", "client CPU us/msg", "broker", "slave", "idle cores"]
+    return markdown([*titles, "all cores, msg/s", "free servers, msg/s"], rows)
 
 
 def what_of(options: argparse.Namespace) -> str:
@@ -172,29 +173,10 @@ def beside(rounds: dict[str, list[Round]]) -> tuple[str, list[Round], list[Round
     return other.capitalize(), rounds[other], rounds["ours"]
 
 
-def _row(load: str, peer: Sequence[Result], ours: Sequence[Result]) -> str:
-    def ratio(field: str) -> str:
-        pairs = zip(ours, peer, strict=True)
-        return f"{_median(getattr(a, field) / max(getattr(b, field), 1e-9) for a, b in pairs):.2f}x"
-
-    def shown(results: Sequence[Result], field: str) -> str:
-        return f"{_median(getattr(r, field) for r in results):,.0f}"
-
-    timed = load != "push"
-    cells = [
-        TITLES.get(load, load),
-        shown(peer, "rate"),
-        shown(ours, "rate"),
-        f"**{ratio('rate')}**",
-        f"{shown(peer, 'p50_us')} / {shown(peer, 'p99_us')}" if timed else "–",
-        f"{shown(ours, 'p50_us')} / {shown(ours, 'p99_us')}" if timed else "–",
-        ratio("p50_us") if timed else "–",
-        f"{_median(r.cpu_us for r in peer):.1f}",
-        f"{_median(r.cpu_us for r in ours):.1f}",
-        f"**{ratio('cpu_us')}**",
-    ]
+def _row(load: str, peer: Sequence[Result], ours: Sequence[Result]) -> list[str]:
     failed = sum(r.failed for r in (*peer, *ours))
-    return "| " + " | ".join(cells) + " |" + (f" {failed} failed" if failed else "")
+    cpu = f"**{ratio('cpu_us', peer, ours)}**" + (f", {failed} failed" if failed else "")
+    return [*compared(load, peer, ours), cpu]
 
 
 def _median(values: Iterable[float]) -> float:

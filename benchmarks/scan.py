@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from benchmarks.logs import make_log
-from benchmarks.telling import tell
+from benchmarks.telling import markdown, tell
 from storefmt.arrow.columns import SCHEMA, iter_batches
 from storefmt.formats.message import Record, crc32
 from storefmt.formats.scan import WINDOW_SIZE, LogFile, Scan, scan_items, scan_pure, scans
@@ -217,23 +217,22 @@ def table(path: Path, spent: dict[str, list[Spent]]) -> str:
     """Return one line a way: GB/s, ns a record, ratios of the same round, as Markdown."""
     size = os.path.getsize(path)
     count = max(each[0].count for each in spent.values())
-    lines = [
+    head = (
         f"{time.strftime('%Y-%m-%d')}, {size / MIB:,.0f} MiB, {count:,} records of "
         f"{size / count:,.0f} bytes, medians of {len(spent[PLAIN])} rounds; "
-        f"Python {platform.python_version()}, {platform.machine()}",
-        "",
-        "| way | GB/s of CPU time | ns a record | against plain zlib | "
-        "against Java in memory | against Java, file |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
+        f"Python {platform.python_version()}, {platform.machine()}"
+    )
+    rows = []
     for name, each in spent.items():
         cpu_s = statistics.median(found.cpu_s for found in each)
         ns = f"{cpu_s / count * 1e9:,.0f}" if each[0].count else "–"
         decodes = PEER in spent and name.startswith(("Arrow", "walk", "Java"))
         ratios = [_ratio(spent[PLAIN], each)]
         ratios += [_ratio(spent[peer], each) if decodes else "–" for peer in (PEER, PEER_READING)]
-        lines.append(f"| {name} | {size / cpu_s / 1e9:.2f} | {ns} | {' | '.join(ratios)} |")
-    return "\n".join(lines) + "\n"
+        rows.append([name, f"{size / cpu_s / 1e9:.2f}", ns, *ratios])
+    titles = ["way", "GB/s of CPU time", "ns a record", "against plain zlib"]
+    table = markdown([*titles, "against Java in memory", "against Java, file"], rows)
+    return f"{head}\n\n{table}"
 
 
 def _ratio(base: list[Spent], other: list[Spent]) -> str:

@@ -20,6 +20,7 @@ from typing import Final
 
 from tests.golden import REPOSITORY
 from tests.interop.kit.java_build import class_path
+from tests.interop.kit.servers import write_properties
 from tests.ports import free_ports
 
 OPENED = [
@@ -111,7 +112,7 @@ def side(name: str, scratch: Path, *, settings: dict[str, str], jars: str = "") 
         "storePathCommitLog": str(home / "store" / "commitlog"),
         **settings,
     }
-    conf.write_text("".join(f"{key}={value}\n" for key, value in keys.items()))
+    write_properties(conf, keys)
     if name == "rust":
         conf = home / "broker.toml"
         conf.write_text(rust_settings(keys))
@@ -155,7 +156,7 @@ def start_slave(
         "storePathCommitLog": str(home / "store" / "commitlog"),
     }
     conf = home / "broker.conf"
-    conf.write_text("".join(f"{key}={value}\n" for key, value in (keys | own).items()))
+    write_properties(conf, keys | own)
     process = start(name, "broker", home, conf, jars)
     wait_for(port, process)
     return process

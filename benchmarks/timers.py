@@ -9,7 +9,7 @@ processor, so that other work of the machine does not count.
 """
 
 import json
-import re
+import os
 import shutil
 import sys
 import tempfile
@@ -18,30 +18,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from benchmarks.logs import put_message
+from benchmarks.servers import heap_mb
 from remoting.codes import ResponseCode
 from server.broker.timer.messages import TimerRules
 from server.broker.timer.service import TimerService
 from server.store.config import StoreConfig
-from server.store.results import PutMessage
 from server.store.store import MessageStore
-from storefmt.formats.hosts import pack_host
 from storefmt.names import TIMER_TOPIC
 
 COUNT: Final = 1_000_000
 DAY_MS: Final = 86_400_000
-HOST: Final = pack_host("127.0.0.1", 10911)
 TURN: Final = 1_000
 
 
 def now_ms() -> int:
     """Return the time in ms."""
     return time.time_ns() // 1_000_000
-
-
-def memory_size() -> int:
-    """Return the resident bytes of this process, without those of mapped files."""
-    (line,) = re.findall(r"RssAnon:\s*(\d+) kB", Path("/proc/self/status").read_text())
-    return int(line) << 10
 
 
 class Bench:
@@ -63,9 +56,7 @@ class Bench:
         rules = TimerRules(self.config)
         for number in range(count):
             at_ms = now_ms()
-            one = PutMessage(
-                "orders", b"orders", 0, b"x" * 100, b"", 0, 0, at_ms, HOST, HOST, 0, 0, 0, ()
-            )
+            one = put_message("orders", 0, b"x" * 100, now_ms=at_ms)
             due_ms = at_ms + 600_000 + number * 7919 * 1000 % (DAY_MS - 600_000)
             named = {"TIMER_DELIVER_MS": str(due_ms), "UNIQ_KEY": f"{number:032X}"}
             rules.apply(one, named, now_ms=at_ms)
@@ -121,10 +112,10 @@ def main() -> int:
         began = time.process_time()
         bench.fill(count)
         found["put_s"] = round(time.process_time() - began, 1)
-        before, began = memory_size(), time.process_time()
+        before, began = heap_mb(os.getpid()), time.process_time()
         bench.enter()
         found["enter_s"] = round(time.process_time() - began, 1)
-        found["memory_mb"] = (memory_size() - before) >> 20
+        found["memory_mb"] = int(heap_mb(os.getpid()) - before)
         bench.close()
         bench.open()
         found["start_after_stop_s"] = round(bench.ready(), 2)

@@ -23,7 +23,7 @@ from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from typing import Final, NamedTuple
 
 from benchmarks.logs import make_store
-from benchmarks.telling import tell
+from benchmarks.telling import markdown, tell
 from storefmt.offline import StoreDir, parallel
 from storefmt.offline.analyse.record_counts import By
 from storefmt.offline.analyse.stats import count_records
@@ -75,21 +75,19 @@ WAYS: Final = {"verify": _verify, "stats": _stats, "seal": _seal}
 
 def table(spent: dict[tuple[str, int], list[Spent]], options: argparse.Namespace) -> str:
     """Return the rounds as a Markdown table."""
-    lines = [
+    head = (
         f"{time.strftime('%Y-%m-%d')}, {options.files} log files of {options.size} MiB, "
         f"{options.body} byte bodies, {options.rounds} rounds; {os.cpu_count()} cores, "
-        f"Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}.",
-        "",
-        "| command | processes | wall s, median | wall s, least | CPU s, median |",
-        "| --- | --- | --- | --- | --- |",
-    ]
+        f"Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}."
+    )
+    rows = []
     for (name, jobs), runs in spent.items():
         walls = [run.wall_s for run in runs]
         cpu_s = statistics.median(run.cpu_s for run in runs)
-        lines.append(
-            f"| {name} | {jobs} | {statistics.median(walls):.2f} | {min(walls):.2f} | {cpu_s:.2f} |"
-        )
-    return "\n".join(lines) + "\n"
+        seconds = statistics.median(walls), min(walls), cpu_s
+        rows.append([name, jobs, *(f"{spent_s:.2f}" for spent_s in seconds)])
+    titles = ("command", "processes", "wall s, median", "wall s, least", "CPU s, median")
+    return f"{head}\n\n{markdown(titles, rows)}"
 
 
 def main() -> int:

@@ -8,9 +8,7 @@ are looked at, not compared: rates and times differ from run to run.
 """
 
 import asyncio
-import io
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -21,9 +19,9 @@ from pathlib import Path
 
 import pexpect
 import pyte
-from rich.console import Console
 from rich.text import Text
 
+from docs.screens import picture
 from mqadmin.shell.server import EmbeddedServer
 from mqclient import (
     ConsumeOrderlyContext,
@@ -43,7 +41,6 @@ PAUSE_S = 0.02
 """Between two messages."""
 WARM_COUNT = 500
 """Messages that are sent before anybody looks: about ten seconds."""
-FONT_FACE = re.compile(r"\s*@font-face \{[^}]*\}")
 
 
 def screen_of(namesrv: str, words: list[str]) -> list[str]:
@@ -69,17 +66,6 @@ def screen_of(namesrv: str, words: list[str]) -> list[str]:
     while lines and not lines[-1]:
         lines.pop()
     return lines
-
-
-def draw(name: str, words: list[str], lines: list[str]) -> None:
-    """Write one picture."""
-    console = Console(record=True, width=COLUMNS, file=io.StringIO())
-    console.print(Text(f"$ mqadmin {' '.join(words)}", style="bold green"))
-    for line in lines:
-        console.print(Text(line), overflow="crop", no_wrap=True)
-    svg = console.export_svg(title="mqadmin")
-    # A document fetches nothing from elsewhere: the reader's own fixed-width font will do.
-    (DIRECTORY / f"{name}.svg").write_text(FONT_FACE.sub("", svg))
 
 
 @contextmanager
@@ -145,7 +131,9 @@ def main() -> int:
             ("rebalance-plan", plan),
             ("top", ["top"]),
         ):
-            draw(name, words, screen_of(namesrv, words))
+            lines = map(Text, screen_of(namesrv, words))
+            svg = picture(" ".join(words), lines, width=COLUMNS, title="mqadmin")
+            (DIRECTORY / f"{name}.svg").write_text(svg)
     return 0
 
 

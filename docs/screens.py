@@ -6,7 +6,8 @@ test holds them against the code. ``docs.pictures`` draws the commands that need
 
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from rich.console import Console
@@ -81,12 +82,28 @@ def drawn(words: str, rows: Sequence[Row], *, width: int) -> str:
     for row in rows:
         printer.row(record_of(row, columns))
     printer.end()
+    lines = [Text.from_ansi(line) for line in out.getvalue().splitlines()]
+    name = f"{words.replace(' ', '-')}-{width}"
+    return picture(words, lines, width=width, title=f"mqadmin, {width} columns", name=name)
+
+
+def picture(
+    words: str, lines: Iterable[Text], *, width: int, title: str, name: str | None = None
+) -> str:
+    """Return the picture of a terminal with a command and what it shows.
+
+    Args:
+        words: the command.
+        lines: what stands below it.
+        width: of the terminal, in columns.
+        title: of its window.
+        name: what the parts of the picture are called by; None derives it from the content.
+    """
     console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True)
     console.print(Text(f"$ mqadmin {words}", style="bold green"))
-    for line in out.getvalue().splitlines():
-        console.print(Text.from_ansi(line), overflow="crop", no_wrap=True)
-    name = f"{words.replace(' ', '-')}-{width}"
-    svg = console.export_svg(title=f"mqadmin, {width} columns", unique_id=name)
+    for line in lines:
+        console.print(line, overflow="crop", no_wrap=True)
+    svg = console.export_svg(title=title, unique_id=name)
     # A document fetches nothing from elsewhere: the reader's own fixed-width font will do.
     return FONT_FACE.sub("", svg)
 
@@ -97,9 +114,5 @@ def screens() -> dict[str, Callable[[], str]]:
     for words, rows in (("group lag", lags()), ("lock list", locks())):
         for width in WIDTHS:
             name = f"screen-{words.replace(' ', '-')}-{width}.svg"
-            made[name] = _later(words, rows, width)
+            made[name] = partial(drawn, words, rows, width=width)
     return made
-
-
-def _later(words: str, rows: Sequence[Row], width: int) -> Callable[[], str]:
-    return lambda: drawn(words, rows, width=width)

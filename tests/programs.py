@@ -64,6 +64,16 @@ def python(
     return ran(sys.executable, *words, code=code, env=env, cwd=cwd, input=input)
 
 
+def installed(directory: Path, requirement: str) -> Path:
+    """Return where the programs of a new environment with one package are; skip without PyPI."""
+    subprocess.run([sys.executable, "-m", "venv", directory], check=True)
+    pip = (directory / "bin" / "python", "-m", "pip", "install", "-q")
+    done = ran(*pip, requirement, code=None)
+    if done.returncode:
+        pytest.skip(f"{requirement} cannot be installed: {done.stderr.strip().splitlines()[-1]}")
+    return directory / "bin"
+
+
 @contextmanager
 def serving(module: str, conf: Path, *flags: str) -> Iterator[subprocess.Popen[str]]:
     """Run a server of ours; it is killed at the end where it still runs."""

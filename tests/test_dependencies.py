@@ -1,15 +1,13 @@
 """What the project depends on may be used by it, and has no known vulnerability."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from docs.licences import EXCUSED, STATED, declared, fits, rows
 from tests.golden import REPOSITORY
-from tests.programs import ran
+from tests.programs import installed, ran
 
 VULNERABLE = "jinja2==2.4.1"
 """Advisories of years ago name it: whoever does not find them has not been able to ask."""
@@ -62,11 +60,7 @@ def audited(audit: Path, requirements: Path) -> dict[str, list[str]]:
 
 
 def test_no_locked_version_has_a_known_vulnerability(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
-    programs = tmp_path / "venv" / "bin"
-    done = ran(programs / "python", "-m", "pip", "install", "-q", "pip-audit>=2.7,<3", code=None)
-    if done.returncode:
-        pytest.skip(f"pip-audit cannot be installed: {done.stderr.strip().splitlines()[-1]}")
+    programs = installed(tmp_path / "venv", "pip-audit>=2.7,<3")
     (tmp_path / "known.txt").write_text(f"{VULNERABLE}\n")
     if not any(audited(programs / "pip-audit", tmp_path / "known.txt").values()):
         pytest.skip("the advisories of PyPI cannot be reached")

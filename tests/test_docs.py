@@ -12,8 +12,8 @@ from docs.generate import DIRECTORY, DOCUMENTS, printed_files
 from docs.site import pages
 from mqadmin.cli.parse import parse
 from mqadmin.errors import Usage
+from tests.golden import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGES = ("storefmt", "remoting", "mqclient", "server", "pipeline", "mqadmin")
 NAMED = re.compile(r"\[`(?:(\w+)\.)?(\w+)`\]\(([^)]+\.py)\)")
 """A link whose text is a name of the file that it leads to: ``[`Class.method`](path.py)``."""

@@ -19,10 +19,10 @@ from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from server.pytest_plugin import RocketMQ
 from storefmt.config.tables import TopicConfig
+from tests.golden import REPOSITORY
 from tests.programs import python
 from tests.waiting import eventually
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 

@@ -16,10 +16,9 @@ from pathlib import Path
 import pytest
 
 from server.pytest_plugin import RocketMQ
-from tests.golden import Golden
+from tests.golden import REPOSITORY, Golden
 from tests.mqadmin.test_tour import SAME
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 DIRECTORY = REPOSITORY / "docs" / "howto"
 BLOCK = re.compile(r"```sh\n(?P<code>.*?)```\n(?:\n```text\n(?P<said>.*?)```\n)?", re.DOTALL)
 VARIABLE = (

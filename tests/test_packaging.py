@@ -19,7 +19,7 @@ from mqclient import BlockingClient, Message
 from storefmt.formats.kernels import PURE
 from tests.golden import REPOSITORY
 from tests.ports import HOST, free_ports
-from tests.programs import ran
+from tests.programs import installed, ran
 
 PACKAGING = REPOSITORY / "packaging"
 UNITS = sorted((PACKAGING / "systemd").glob("*.service"))
@@ -181,11 +181,7 @@ def test_what_the_image_copies_is_enough_to_build(tmp_path: Path) -> None:
 
 
 def test_hadolint_finds_nothing_in_the_containerfile(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
-    programs = tmp_path / "venv" / "bin"
-    done = ran(programs / "python", "-m", "pip", "install", "-q", HADOLINT, code=None)
-    if done.returncode:
-        pytest.skip(f"hadolint cannot be installed: {done.stderr.strip().splitlines()[-1]}")
+    programs = installed(tmp_path / "venv", HADOLINT)
 
     linted = ran(programs / "hadolint", CONTAINERFILE)
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from server.pytest_plugin import RocketMQ
+from tests.golden import REPOSITORY
 from tests.programs import ran
 from tests.test_howtos import clean_environment
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 README = (REPOSITORY / "README.md").read_text()
 SHELL = re.compile(r"```sh\n(.*?)```", re.DOTALL)
 MEASURED = re.compile(r"^\| [^|]+ \| ([^|]+) \| ([^|]+) \| `([^`]+)` \|$", re.MULTILINE)

@@ -9,7 +9,6 @@ import pytest
 from tests.browser import drawn
 from tests.programs import ran
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 FETCHED = re.compile(
     r"""<(?:script|img|iframe|link\b(?![^>]*rel="?canonical))[^>]*\b(?:src|href)=["']?(?:https?:)?//[^>]*>
       | url\(["']?(?:https?:)?//[^)]*\)""",

@@ -14,7 +14,7 @@ from mqclient.consumer.subscription import SQL92, TAG, Subscription
 from mqclient.errors import BadRequest
 from server.proxy.cluster import TopicType
 from server.proxy.config import ProxyConfig
-from server.proxy.errors import Refused, refused_inside
+from server.proxy.errors import ProxyRefused, refused_inside
 from server.proxy.protocol.codes import Code, FilterType
 from server.proxy.protocol.definitions import FilterExpression, Resource
 from storefmt.formats.properties import DELAY, TIMER_NAMES, TRANSACTION_PREPARED
@@ -41,19 +41,19 @@ def topic_of(resource: Resource | None) -> str:
     """Return the name of a topic that a client may use.
 
     Raises:
-        Refused: there is none, or it is not allowed.
+        ProxyRefused: there is none, or it is not allowed.
     """
     name = "" if resource is None else resource.name
     if not name.strip():
-        raise Refused(Code.ILLEGAL_TOPIC, "The specified topic is blank")
+        raise ProxyRefused(Code.ILLEGAL_TOPIC, "The specified topic is blank")
     if len(name) > TOPIC_SIZE_MAX:
         text = f"The specified topic is longer than topic max length {TOPIC_SIZE_MAX}."
-        raise Refused(Code.ILLEGAL_TOPIC, text)
+        raise ProxyRefused(Code.ILLEGAL_TOPIC, text)
     if not _NAME.fullmatch(name):
         text = f"The specified topic[{name}] contains illegal characters, allowing only {_ALLOWED}"
-        raise Refused(Code.ILLEGAL_TOPIC, text)
+        raise ProxyRefused(Code.ILLEGAL_TOPIC, text)
     if name in _SYSTEM_TOPICS or name.startswith(_SYSTEM_PREFIX):
-        raise Refused(Code.ILLEGAL_TOPIC, "cannot access system topic")
+        raise ProxyRefused(Code.ILLEGAL_TOPIC, "cannot access system topic")
     return name
 
 
@@ -61,20 +61,20 @@ def group_of(resource: Resource | None) -> str:
     """Return the name of a consumer group that a client may use.
 
     Raises:
-        Refused: there is none, or it is not allowed.
+        ProxyRefused: there is none, or it is not allowed.
     """
     name = "" if resource is None else resource.name
     code = Code.ILLEGAL_CONSUMER_GROUP
     if not name.strip():
-        raise Refused(code, "the specified group is blank")
+        raise ProxyRefused(code, "the specified group is blank")
     if len(name) > GROUP_SIZE_MAX:
         most = f"group max length: {GROUP_SIZE_MAX}"
-        raise Refused(code, f"the specified group[{name}] is longer than {most}.")
+        raise ProxyRefused(code, f"the specified group[{name}] is longer than {most}.")
     if not _NAME.fullmatch(name):
         text = f"the specified group[{name}] contains illegal characters, allowing only {_ALLOWED}"
-        raise Refused(code, text)
+        raise ProxyRefused(code, text)
     if name.startswith(SYSTEM_GROUP_PREFIX):
-        raise Refused(code, "cannot use system consumer group")
+        raise ProxyRefused(code, "cannot use system consumer group")
     return name
 
 
@@ -82,14 +82,14 @@ def check_invisible_time(invisible_ms: int, config: ProxyConfig, *, low_ms: int 
     """Check how long a message shall be hidden.
 
     Raises:
-        Refused: the time is out of its limits.
+        ProxyRefused: the time is out of its limits.
     """
     if invisible_ms < low_ms:
         text = f"the invisibleTime is too small. min is {low_ms}"
-        raise Refused(Code.ILLEGAL_INVISIBLE_TIME, text)
+        raise ProxyRefused(Code.ILLEGAL_INVISIBLE_TIME, text)
     if 0 < config.max_invisible_time_ms < invisible_ms:
         text = f"the invisibleTime is too large. max is {config.max_invisible_time_ms}"
-        raise Refused(Code.ILLEGAL_INVISIBLE_TIME, text)
+        raise ProxyRefused(Code.ILLEGAL_INVISIBLE_TIME, text)
 
 
 def has_control_character(text: str) -> bool:
@@ -101,7 +101,7 @@ def subscription_of(filter_: FilterExpression | None) -> Subscription:
     """Return the subscription that a filter means; none means every message.
 
     Raises:
-        Refused: the expression cannot be used.
+        ProxyRefused: the expression cannot be used.
     """
     given = filter_ or FilterExpression()
     try:
@@ -111,7 +111,7 @@ def subscription_of(filter_: FilterExpression | None) -> Subscription:
             return Subscription.parse(given.expression, kind=SQL92)
         return Subscription.parse(given.expression, kind=TAG)
     except BadRequest as error:
-        raise Refused(Code.ILLEGAL_FILTER_EXPRESSION, str(error)) from error
+        raise ProxyRefused(Code.ILLEGAL_FILTER_EXPRESSION, str(error)) from error
 
 
 def message_type(properties: Mapping[str, str]) -> TopicType:
@@ -133,7 +133,7 @@ def check_type(wanted: TopicType, given: TopicType) -> None:
         given: what the message is.
 
     Raises:
-        Refused: the topic takes other messages.
+        ProxyRefused: the topic takes other messages.
     """
     if given is TopicType.UNSPECIFIED or wanted not in (given, TopicType.MIXED):
         raise refused_inside(

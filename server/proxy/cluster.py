@@ -13,7 +13,7 @@ Source: proxy/service/metadata/ClusterMetadataService.java,
 proxy/service/route/ClusterTopicRouteService.java, common/attribute/TopicMessageType.java (5.4.0).
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from enum import Enum
 from typing import Final, Generic, NamedTuple, TypeVar
 
@@ -35,7 +35,7 @@ from remoting.errors import BadBody
 from remoting.header import Header
 from remoting.headers.group import GetSubscriptionGroupConfig
 from remoting.headers.topic import GetTopicConfig
-from server.proxy.context import Account
+from server.proxy.context import Credentials
 from storefmt.config.tables import SubscriptionGroup, TopicConfig
 from storefmt.errors import StoreError
 
@@ -57,7 +57,7 @@ class TopicType(Enum):
     MIXED = "MIXED"
 
 
-class Group(NamedTuple):
+class ConsumerGroupSettings(NamedTuple):
     """The settings of a consumer group that matter to its clients.
 
     Attributes:
@@ -92,7 +92,7 @@ _EXPONENTIAL: Final = (5_000, 7_200_000, 2)
 
 
 class _Cache(Generic[_V]):
-    """Values that are used for a while before they are asked for again."""
+    """Values that are used for a while before brokers are asked again."""
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms
@@ -129,7 +129,7 @@ class Cluster:
         self.tls = tls
         self._link = MQClient(None, tls=tls)
         self._types: _Cache[TopicType] = _Cache(client.now_ms)
-        self._groups: _Cache[Group] = _Cache(client.now_ms)
+        self._groups: _Cache[ConsumerGroupSettings] = _Cache(client.now_ms)
         self._brokers: _Cache[ClusterInfo] = _Cache(client.now_ms)
 
     async def close(self) -> None:
@@ -146,29 +146,20 @@ class Cluster:
         data = found.broker_addr_table.get(broker_name)
         return None if data is None else data.master()
 
-    async def topic_type(self, topic: str, account: Account | None) -> TopicType:
-        """Return which messages a topic takes; UNSPECIFIED when that cannot be told."""
-
-        async def ask() -> TopicType | None:
-            data = await self._a_broker_of(topic)
-            return None if data is None else await self._ask_type(data, topic, account)
-
+    async def topic_type(self, topic: str, credentials: Credentials | None) -> TopicType:
+        """Return which messages a topic takes; UNSPECIFIED when no broker answers."""
         try:
-            return await self._types.get(topic, ask) or TopicType.UNSPECIFIED
+            found = await self._types.get(topic, lambda: self._ask_type(topic, credentials))
         except ClientError:
             return TopicType.UNSPECIFIED
+        return found or TopicType.UNSPECIFIED
 
-    async def group(self, name: str, account: Account | None) -> Group | None:
-        """Return the settings of a consumer group; None when no broker can tell them."""
-
-        async def ask() -> Group | None:
-            found = await self._cluster()
-            addresses = (data.any_address() for data in found.broker_addr_table.values())
-            address = next(filter(None, addresses), None)
-            return None if address is None else await self._ask_group(address, name, account)
-
+    async def group(
+        self, name: str, credentials: Credentials | None
+    ) -> ConsumerGroupSettings | None:
+        """Return the settings of a consumer group; None when no broker answers."""
         try:
-            return await self._groups.get(name, ask)
+            return await self._groups.get(name, lambda: self._ask_group(name, credentials))
         except ClientError:
             return None
 
@@ -182,51 +173,56 @@ class Cluster:
 
         return await self._brokers.get("", ask) or ClusterInfo()
 
-    async def _a_broker_of(self, topic: str) -> BrokerData | None:
-        route = await self.route(topic)
-        return next(iter(route.broker_datas), None)
-
-    async def _ask_type(
-        self, data: BrokerData, topic: str, account: Account | None
-    ) -> TopicType | None:
-        address = data.any_address()
+    async def _ask_type(self, topic: str, credentials: Credentials | None) -> TopicType | None:
+        address = _any_address((await self.route(topic)).broker_datas)
         if address is None:
             return None
-        answer = await self._ask(
-            address, LaterCode.GET_TOPIC_CONFIG, GetTopicConfig(topic=topic), account
-        )
+        header = GetTopicConfig(topic=topic)
+        answer = await self._ask(address, LaterCode.GET_TOPIC_CONFIG, header, credentials)
         if answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
             return TopicType.MIXED
         if answer.code != ResponseCode.SUCCESS:
             return None
-        config = _decoded(TopicConfig, answer)
+        config = _decode(TopicConfig, answer)
         return None if config is None else type_of(config)
 
-    async def _ask_group(self, address: str, name: str, account: Account | None) -> Group | None:
+    async def _ask_group(
+        self, name: str, credentials: Credentials | None
+    ) -> ConsumerGroupSettings | None:
+        address = _any_address((await self._cluster()).broker_addr_table.values())
+        if address is None:
+            return None
         header = GetSubscriptionGroupConfig(group=name)
-        answer = await self._ask(address, LaterCode.GET_SUBSCRIPTIONGROUP_CONFIG, header, account)
+        code: int = LaterCode.GET_SUBSCRIPTIONGROUP_CONFIG
+        answer = await self._ask(address, code, header, credentials)
         if answer.code == ResponseCode.SUCCESS:
-            config = _decoded(SubscriptionGroup, answer)
+            config = _decode(SubscriptionGroup, answer)
             return None if config is None else group_of(config)
         if answer.code != ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
             return None
         code = RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG
-        answer = await self._ask(address, code, None, account)
+        answer = await self._ask(address, code, None, credentials)
         responses.check(answer, address=address, what="the consumer groups")
         table = responses.body(answer, SubscriptionGroupWrapper, address=address)
         known = table.subscription_group_table.get(name)
         return group_of(known or SubscriptionGroup(group_name=name))
 
     async def _ask(
-        self, address: str, code: int, header: Header | None, account: Account | None
+        self, address: str, code: int, header: Header | None, credentials: Credentials | None
     ) -> Command:
-        return await self._link.invoke(address, signed(Command.request(code, header), account))
+        return await self._link.invoke(
+            address, sign_with(credentials, Command.request(code, header))
+        )
 
 
-def signed(command: Command, account: Account | None) -> Command:
-    """Return a request with the signature of an account, if there is one."""
-    if account is not None:
-        sign(command, account.access_key, account.secret_key)
+def _any_address(brokers: Iterable[BrokerData]) -> str | None:
+    return next(filter(None, (data.any_address() for data in brokers)), None)
+
+
+def sign_with(credentials: Credentials | None, command: Command) -> Command:
+    """Sign a request with the keys of an account, if there is one, and return it."""
+    if credentials is not None:
+        sign(command, credentials.access_key, credentials.secret_key)
     return command
 
 
@@ -235,7 +231,7 @@ def type_of(config: TopicConfig) -> TopicType:
     return TopicType.__members__.get(config.message_type, TopicType.UNSPECIFIED)
 
 
-def group_of(config: SubscriptionGroup) -> Group:
+def group_of(config: SubscriptionGroup) -> ConsumerGroupSettings:
     """Return the settings of a group that matter here."""
     exponential = None
     pauses_ms = PAUSES_MS
@@ -254,14 +250,14 @@ def group_of(config: SubscriptionGroup) -> Group:
             if isinstance(listed, list) and listed:
                 pauses_ms = tuple(_int(each, 0) for each in listed)
     is_fifo = config.extra.get("consumeMessageOrderly") is True
-    return Group(config.retry_max_times, is_fifo, exponential, pauses_ms)
+    return ConsumerGroupSettings(config.retry_max_times, is_fifo, exponential, pauses_ms)
 
 
 def _int(value: object, usual: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else usual
 
 
-def _decoded(kind: type[_C], answer: Command) -> _C | None:
+def _decode(kind: type[_C], answer: Command) -> _C | None:
     try:
         return decode_value(kind, answer.body)
     except (BadBody, StoreError):

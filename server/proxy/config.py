@@ -21,7 +21,7 @@ HOUR_MS: Final = 3_600_000
 
 @dataclass(slots=True)
 class ProxyConfig:
-    """What a gRPC endpoint is told; times are ms unless the key names another unit."""
+    """The settings of a gRPC endpoint; times are ms unless the key names another unit."""
 
     grpc_server_port: int = setting(8081, low=0, high=65535, important=True)
     bind_address: str = setting("0.0.0.0", important=True)

@@ -19,7 +19,7 @@ import hmac
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from server.proxy.errors import Refused
+from server.proxy.errors import ProxyRefused
 from server.proxy.protocol.codes import Code
 
 CLIENT_ID: Final = "x-mq-client-id"
@@ -34,23 +34,23 @@ SecretOf = Callable[[str], str | None]
 """Returns the secret key of an account by its access key; None when there is no such account."""
 
 
-class Account(NamedTuple):
+class Credentials(NamedTuple):
     """The keys that the proxy signs with for a client."""
 
     access_key: str
     secret_key: str
 
 
-class Call(NamedTuple):
-    """One call.
+class ProxyContext(NamedTuple):
+    """What is known about one call.
 
     Attributes:
         client_id: the name that the client gave itself.
-        language: the language of the client, in upper case; "" when it told none.
-        version: the version of the client library; "" when it told none.
+        language: the language of the client, in upper case; "" when it sent none.
+        version: the version of the client library; "" when it sent none.
         address: the address of the client, ``host:port``.
         deadline_ms: when the client gives up, in ms since 1970; None when it waits for ever.
-        account: whose keys sign what is asked of brokers; None without accounts.
+        credentials: sign the requests to brokers; None without accounts.
     """
 
     client_id: str
@@ -58,17 +58,17 @@ class Call(NamedTuple):
     version: str
     address: str
     deadline_ms: int | None
-    account: Account | None
+    credentials: Credentials | None
 
 
-def call_of(
+def context_of(
     metadata: Mapping[str, str],
     *,
     address: str,
     deadline_ms: int | None,
     secret_of: SecretOf | None,
-) -> Call:
-    """Return what the metadata of a call tells.
+) -> ProxyContext:
+    """Return the context that the metadata of a call give.
 
     Args:
         metadata: names in lower case, and values.
@@ -77,19 +77,19 @@ def call_of(
         secret_of: the accounts; None when nobody needs one.
 
     Raises:
-        Refused: the client id is missing, or the signature is missing or wrong.
+        ProxyRefused: the client id is missing, or the signature is missing or wrong.
     """
-    account = None if secret_of is None else _account(metadata, secret_of)
+    credentials = None if secret_of is None else _credentials(metadata, secret_of)
     client_id = metadata.get(CLIENT_ID, "")
     if not client_id.strip():
-        raise Refused(Code.CLIENT_ID_REQUIRED, "client id cannot be empty")
-    return Call(
+        raise ProxyRefused(Code.CLIENT_ID_REQUIRED, "client id cannot be empty")
+    return ProxyContext(
         client_id,
         metadata.get(LANGUAGE, "").upper(),
         metadata.get(CLIENT_VERSION, ""),
         address,
         deadline_ms,
-        account,
+        credentials,
     )
 
 
@@ -98,16 +98,16 @@ def signature_of(secret_key: str, date_time: str) -> str:
     return hmac.new(secret_key.encode(), date_time.encode(), hashlib.sha1).hexdigest()
 
 
-def _account(metadata: Mapping[str, str], secret_of: SecretOf) -> Account:
+def _credentials(metadata: Mapping[str, str], secret_of: SecretOf) -> Credentials:
     algorithm, _, fields = metadata.get(AUTHORIZATION, "").strip().partition(" ")
     pairs = (field.strip().partition("=") for field in fields.split(","))
     given = {name: value for name, _, value in pairs}
     # Some clients add the region and the service behind the key.
     access_key = given.get("Credential", "").partition("/")[0]
     secret_key = secret_of(access_key)
-    # An unknown account takes as long as a wrong signature, and is told the same.
+    # An unknown account takes as long as a wrong signature, and gets the same answer.
     right = signature_of(secret_key or "", metadata.get(DATE_TIME, ""))
     is_right = hmac.compare_digest(right.encode(), given.get("Signature", "").lower().encode())
     if algorithm != ALGORITHM or secret_key is None or not is_right:
-        raise Refused(Code.UNAUTHORIZED, FAILED)
-    return Account(access_key, secret_key)
+        raise ProxyRefused(Code.UNAUTHORIZED, FAILED)
+    return Credentials(access_key, secret_key)

@@ -15,9 +15,8 @@ from server.proxy.cluster import Cluster
 from server.proxy.config import ProxyConfig
 from server.proxy.context import SecretOf
 from server.proxy.http2.calls import Calls
-from server.proxy.methods import methods_of
 from server.proxy.port import GrpcPort
-from server.proxy.service import Service
+from server.proxy.service import Service, methods_of
 from server.runtime.clock import Clock
 from server.runtime.service import Services
 

@@ -1,7 +1,7 @@
 """Why a request of a gRPC client fails, as the status that it gets.
 
-    Refused                  the proxy itself says no         its code and text
-    an error of mqclient     a broker said no, or nothing     the code for it, the broker's text
+    ProxyRefused                  the proxy refuses                its code and text
+    an error of mqclient     a broker refused, or is silent   the code for it, the broker's text
 
 Rule: codes and texts are those of the proxy of 5.4.0, including the name of the Java class that
 some of its texts begin with, because clients look at both. What is not foreseen here is logged
@@ -35,7 +35,7 @@ _OF_BROKER: Final[dict[int, Code]] = {
 }
 
 
-class Refused(Exception):
+class ProxyRefused(Exception):
     """The proxy refuses a request."""
 
     def __init__(self, code: Code, text: str) -> None:
@@ -43,15 +43,15 @@ class Refused(Exception):
         self.code = code
 
 
-def refused_inside(code: Code, text: str) -> Refused:
+def refused_inside(code: Code, text: str) -> ProxyRefused:
     """Return a refusal that Java raises below its gRPC layer, with the text that it has there."""
-    return Refused(code, f"{_JAVA_NAME}: {text}")
+    return ProxyRefused(code, f"{_JAVA_NAME}: {text}")
 
 
-def no_settings() -> Refused:
-    """Return the refusal of a client that has not told its settings."""
+def no_settings() -> ProxyRefused:
+    """Return the refusal of a client that has not sent its settings."""
     text = "cannot find client settings for this client"
-    return Refused(Code.UNRECOGNIZED_CLIENT_TYPE, text)
+    return ProxyRefused(Code.UNRECOGNIZED_CLIENT_TYPE, text)
 
 
 def ok() -> Status:
@@ -61,12 +61,12 @@ def ok() -> Status:
 
 def status_of(error: Exception) -> Status:
     """Return the status for an error."""
-    if isinstance(error, Refused):
+    if isinstance(error, ProxyRefused):
         return Status(code=error.code, message=str(error))
     if isinstance(error, NoRoute):
         # A name server of ours or of Java ends its text with a hint, which Java's client replaces.
-        told = error.remark.partition("\n")[0]
-        text = f"CODE: {error.code}  DESC: {told}{_FAQ}"
+        remark = error.remark.partition("\n")[0]
+        text = f"CODE: {error.code}  DESC: {remark}{_FAQ}"
         return Status(code=Code.TOPIC_NOT_FOUND, message=text)
     if isinstance(error, TimedOut):
         return Status(code=Code.PROXY_TIMEOUT, message=str(error))

@@ -14,7 +14,6 @@ from collections.abc import Awaitable
 from typing import Final, NamedTuple, Protocol
 
 from mqclient.client import responses
-from mqclient.errors import refusal
 from remoting.codes import LaterCode, RequestCode, ResponseCode
 from remoting.command import Command
 from remoting.errors import BadHeader
@@ -22,7 +21,7 @@ from remoting.headers import ConsumerSendMsgBack
 from remoting.headers.pop import AckMessage, ChangeInvisibleTime, ChangeInvisibleTimeResponse
 from remoting.receipt import ReceiptHandle, decode_receipt
 from server.proxy.cluster import Cluster
-from server.proxy.errors import Refused, refused_inside
+from server.proxy.errors import ProxyRefused, refused_inside
 from server.proxy.protocol.codes import Code
 
 TIMEOUT_S: Final = 3.0
@@ -37,22 +36,22 @@ class Invoke(Protocol):
 
 
 class Receipt(NamedTuple):
-    """A handle as a client or a broker wrote it, and what it says."""
+    """A handle as a client or a broker wrote it, and its decoded parts."""
 
     text: str
     handle: ReceiptHandle
 
 
-def decoded(text: str) -> Receipt:
+def decode_handle(text: str) -> Receipt:
     """Return the handle that a client sends back.
 
     Raises:
-        Refused: it is no handle.
+        ProxyRefused: it is no handle.
     """
     try:
         return Receipt(text, decode_receipt(text))
     except BadHeader as error:
-        raise Refused(Code.INVALID_RECEIPT_HANDLE, str(error)) from error
+        raise ProxyRefused(Code.INVALID_RECEIPT_HANDLE, str(error)) from error
 
 
 class Deliveries:
@@ -71,7 +70,7 @@ class Deliveries:
         """Acknowledge a message; False when the broker does not know the delivery any more.
 
         Raises:
-            Refused: the handle cannot be used.
+            ProxyRefused: the handle cannot be used.
             ClientError: no answer came.
         """
         handle = receipt.handle
@@ -96,7 +95,7 @@ class Deliveries:
             None when the broker does not know the delivery any more.
 
         Raises:
-            Refused: the handle cannot be used.
+            ProxyRefused: the handle cannot be used.
             ClientError: the broker refused, or no answer came.
         """
         handle = receipt.handle
@@ -114,13 +113,13 @@ class Deliveries:
         answer = await self._invoke(address, Command.request(code, header))
         if answer.code != ResponseCode.SUCCESS:
             return None
-        told = responses.header(answer, ChangeInvisibleTimeResponse, address=address)
+        hidden = responses.header(answer, ChangeInvisibleTimeResponse, address=address)
         fresh = ReceiptHandle(
             # The new checkpoint has this message alone, so it begins at the message's own offset.
             start_offset=handle.queue_offset,
-            pop_time_ms=told.pop_time,
-            invisible_ms=told.invisible_time,
-            revive_queue_id=told.revive_queue_id,
+            pop_time_ms=hidden.pop_time,
+            invisible_ms=hidden.invisible_time,
+            revive_queue_id=hidden.revive_queue_id,
             topic_kind=handle.topic_kind,
             broker_name=handle.broker_name,
             queue_id=handle.queue_id,
@@ -135,7 +134,7 @@ class Deliveries:
         """Make a message a dead letter, acknowledge it, and return the broker's answer.
 
         Raises:
-            Refused: the handle cannot be used.
+            ProxyRefused: the handle cannot be used.
             ClientError: no answer came.
         """
         handle = receipt.handle
@@ -168,14 +167,3 @@ class Deliveries:
             text = f"cannot find broker {handle.broker_name}"
             raise refused_inside(Code.INVALID_RECEIPT_HANDLE, text)
         return address
-
-
-def checked(answer: Command, *, address: str, what: str) -> Command:
-    """Return an answer whose code is success.
-
-    Raises:
-        ClientError: the broker refused.
-    """
-    if answer.code != ResponseCode.SUCCESS:
-        raise refusal(answer.code, answer.remark, address=address, what=what)
-    return answer

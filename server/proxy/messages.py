@@ -1,6 +1,6 @@
-"""A message between the two protocols: what a client sends as properties, and what it receives.
+"""Convert messages between the protocols: to properties for a broker, and to gRPC for a client.
 
-    grpc Message ── packed ──> body, sys flag, properties ──> SEND_MESSAGE_V2
+    grpc Message ── pack ──> body, sys flag, properties ──> SEND_MESSAGE_V2
     MessageExt ── to_grpc ──> grpc Message
 
 Rule: a gRPC client's message has the properties that the proxy of 5.4.0 gives it, so consumers of
@@ -20,7 +20,7 @@ from mqclient.namespace import unwrap
 from remoting.receipt import FIRST_POP_TIME, POP_CK
 from server.proxy.checks import PRIORITY, SHARDING_KEY, has_control_character
 from server.proxy.config import ProxyConfig
-from server.proxy.errors import Refused
+from server.proxy.errors import ProxyRefused
 from server.proxy.protocol.codes import Code, DigestType, Encoding, MessageType
 from server.proxy.protocol.definitions import (
     DeadLetterQueue,
@@ -67,7 +67,7 @@ OWN_NAMES: Final = SYSTEM_NAMES | {
 _DELAYS: Final = frozenset({DELAY, TIMER_DELIVER_MS, TIMER_DELAY_SEC})
 
 
-class Packed(NamedTuple):
+class OutgoingMessage(NamedTuple):
     """A message as a broker gets it."""
 
     body: bytes
@@ -76,9 +76,9 @@ class Packed(NamedTuple):
     properties: dict[str, str]
 
 
-def packed(
+def pack(
     message: Message, *, topic: str, address: str, now_ms: int, config: ProxyConfig
-) -> Packed:
+) -> OutgoingMessage:
     """Return what a broker gets for a client's message.
 
     Args:
@@ -89,13 +89,13 @@ def packed(
         config: the limits.
 
     Raises:
-        Refused: something about the message is not allowed.
+        ProxyRefused: something about the message is not allowed.
     """
     _check_body(message.body, config)
     system = message.system_properties or SystemProperties()
     properties = _own_properties(message, system, config)
     if not system.message_id.strip():
-        raise Refused(Code.ILLEGAL_MESSAGE_ID, "message id cannot be empty")
+        raise ProxyRefused(Code.ILLEGAL_MESSAGE_ID, "message id cannot be empty")
     properties[UNIQUE_KEY] = system.message_id
     if system.message_type is MessageType.TRANSACTION:
         properties[TRANSACTION_PREPARED] = "true"
@@ -117,7 +117,7 @@ def packed(
     properties[BORN_HOST] = system.born_host if system.born_host.strip() else address
     born_ms = system.born_timestamp or 0
     properties[BORN_TIMESTAMP] = str(born_ms)
-    return Packed(message.body, _sys_flag(system), born_ms, properties)
+    return OutgoingMessage(message.body, _sys_flag(system), born_ms, properties)
 
 
 def to_grpc(message: MessageExt) -> Message:
@@ -195,7 +195,7 @@ def _own_properties(
     """Return the user's properties, the tag and the keys, checked."""
     given, tag = message.user_properties, system.tag or ""
     if len(given) > config.user_property_max_num:
-        raise Refused(
+        raise ProxyRefused(
             Code.MESSAGE_PROPERTIES_TOO_LARGE,
             f"too many user properties, max is {config.user_property_max_num}",
         )
@@ -206,7 +206,7 @@ def _own_properties(
         _check_key(key)
     texts = "".join((*given, *given.values(), tag, *system.keys))
     if len(texts.encode()) > config.max_user_property_size:
-        raise Refused(
+        raise ProxyRefused(
             Code.MESSAGE_PROPERTIES_TOO_LARGE,
             f"the total size of user property is too large, max is {config.max_user_property_size}",
         )
@@ -220,9 +220,9 @@ def _own_properties(
 
 def _check_body(body: bytes, config: ProxyConfig) -> None:
     if config.enable_message_body_empty_check and not body:
-        raise Refused(Code.MESSAGE_BODY_EMPTY, "message body cannot be empty")
+        raise ProxyRefused(Code.MESSAGE_BODY_EMPTY, "message body cannot be empty")
     if 0 < config.max_message_size < len(body):
-        raise Refused(
+        raise ProxyRefused(
             Code.MESSAGE_BODY_TOO_LARGE,
             f"message body cannot exceed the max {config.max_message_size}",
         )
@@ -231,44 +231,48 @@ def _check_body(body: bytes, config: ProxyConfig) -> None:
 def _check_property(name: str, value: str) -> None:
     code = Code.ILLEGAL_MESSAGE_PROPERTY_KEY
     if name in OWN_NAMES:
-        raise Refused(code, f"property is used by system: {name}")
+        raise ProxyRefused(code, f"property is used by system: {name}")
     if has_control_character(name):
-        raise Refused(code, "the key of property cannot contain control character")
+        raise ProxyRefused(code, "the key of property cannot contain control character")
     if has_control_character(value):
-        raise Refused(code, "the value of property cannot contain control character")
+        raise ProxyRefused(code, "the value of property cannot contain control character")
 
 
 def _check_tag(tag: str) -> None:
     if tag and not tag.strip():
-        raise Refused(Code.ILLEGAL_MESSAGE_TAG, "tag cannot be the char sequence of whitespace")
+        raise ProxyRefused(
+            Code.ILLEGAL_MESSAGE_TAG, "tag cannot be the char sequence of whitespace"
+        )
     if "|" in tag:
-        raise Refused(Code.ILLEGAL_MESSAGE_TAG, "tag cannot contain '|'")
+        raise ProxyRefused(Code.ILLEGAL_MESSAGE_TAG, "tag cannot contain '|'")
     if has_control_character(tag):
-        raise Refused(Code.ILLEGAL_MESSAGE_TAG, "tag cannot contain control character")
+        raise ProxyRefused(Code.ILLEGAL_MESSAGE_TAG, "tag cannot contain control character")
 
 
 def _check_key(key: str) -> None:
     if key and not key.strip():
-        raise Refused(Code.ILLEGAL_MESSAGE_KEY, "key cannot be the char sequence of whitespace")
+        raise ProxyRefused(
+            Code.ILLEGAL_MESSAGE_KEY, "key cannot be the char sequence of whitespace"
+        )
     if has_control_character(key):
-        raise Refused(Code.ILLEGAL_MESSAGE_KEY, "key cannot contain control character")
+        raise ProxyRefused(Code.ILLEGAL_MESSAGE_KEY, "key cannot contain control character")
 
 
 def _check_message_group(group: str, config: ProxyConfig) -> None:
     code, size_max = Code.ILLEGAL_MESSAGE_GROUP, config.max_message_group_size
     if not group.strip():
-        raise Refused(code, "message group cannot be the char sequence of whitespace")
+        raise ProxyRefused(code, "message group cannot be the char sequence of whitespace")
     if size_max <= 0:
         return
     if len(group.encode()) >= size_max:
-        raise Refused(code, f"message group exceed the max size {size_max}")
+        raise ProxyRefused(code, f"message group exceed the max size {size_max}")
     if has_control_character(group):
-        raise Refused(code, "message group cannot contain control character")
+        raise ProxyRefused(code, "message group cannot contain control character")
 
 
 def _check_delay(delay_ms: int, config: ProxyConfig) -> None:
     if 0 < config.max_delay_time_ms < delay_ms:
-        raise Refused(
+        raise ProxyRefused(
             Code.ILLEGAL_DELIVERY_TIME,
             f"the max delay time of message is too large, max is {config.max_delay_time_ms}",
         )
@@ -277,7 +281,7 @@ def _check_delay(delay_ms: int, config: ProxyConfig) -> None:
 def _recovery_s(recovery_ms: int, config: ProxyConfig) -> int:
     seconds = recovery_ms // 1000
     if 0 < config.max_transaction_recovery_s < seconds:
-        raise Refused(
+        raise ProxyRefused(
             Code.BAD_REQUEST,
             "the max transaction recovery time of message is too large, max is "
             f"{config.max_transaction_recovery_s}",

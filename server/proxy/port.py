@@ -1,6 +1,6 @@
 """The listening port of the gRPC endpoint: TLS and plain clients on one port.
 
-    accepted ── first byte ── TLS or plain ── Connection ── Calls ── the methods
+    accepted ── first byte ── TLS or plain ── Http2Connection ── Calls ── the methods
 
 5.4.0's proxy takes TLS and plain connections on one port, with a self-signed certificate unless it
 is given one; so does this one, as all our servers do.
@@ -19,7 +19,7 @@ from remoting.aio.listener import Listener
 from remoting.aio.resources import Resources
 from remoting.aio.tls import ServerContexts, ServerTls, TlsMode
 from server.proxy.http2.calls import Calls
-from server.proxy.http2.connection import Connection
+from server.proxy.http2.connection import Http2Connection
 from server.runtime.access.hostaddress import join_address
 
 LOG = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ class GrpcPort:
         self._contexts = None if tls.mode is TlsMode.DISABLED else _H2Contexts(tls)
         self._resources = resources
         self._listener = Listener(self._take, backlog=BACKLOG)
-        self._connections: set[Connection] = set()
+        self._connections: set[Http2Connection] = set()
         self._opening: set[asyncio.Task[None]] = set()
         self._empty = asyncio.Event()
 
@@ -108,7 +108,7 @@ class GrpcPort:
             return
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE_S)
-        connection = Connection(
+        connection = Http2Connection(
             name,
             lambda stream, fields: self._calls.open(stream, fields, name),
             self._gone,
@@ -125,7 +125,7 @@ class GrpcPort:
             handshake_s=GREETING_S,
         )
 
-    def _gone(self, connection: Connection) -> None:
+    def _gone(self, connection: Http2Connection) -> None:
         self._connections.discard(connection)
         self._resources.places.give_back()
         if not self._connections:

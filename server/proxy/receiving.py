@@ -30,19 +30,19 @@ from remoting.errors import BadHeader
 from remoting.headers.pop import PopMessage, PopMessageResponse
 from remoting.receipt import POP_CK
 from server.proxy.checks import check_invisible_time, group_of, subscription_of, topic_of
-from server.proxy.clients.sessions import Session, Sessions
+from server.proxy.clients.sessions import ClientSession, Sessions
 from server.proxy.cluster import Cluster
 from server.proxy.config import ProxyConfig
-from server.proxy.context import Call
+from server.proxy.context import ProxyContext
 from server.proxy.errors import (
-    Refused,
+    ProxyRefused,
     broker_status,
     no_settings,
     ok,
     refused_inside,
     status_of,
 )
-from server.proxy.handles import checked, decoded
+from server.proxy.handles import decode_handle
 from server.proxy.messages import to_grpc
 from server.proxy.protocol.codes import Code
 from server.proxy.protocol.definitions import Broker, MessageQueue, Status
@@ -65,23 +65,19 @@ FROM_MAX: Final = 1
 ANY_QUEUE: Final = -1
 NACK_MS: Final = 1_000
 GRACE_S: Final = 5.0
-"""How much later than asked the answer to a held pop may come."""
+"""How much later than its polling time the answer to a held pop may come."""
 POLLING_TIME_VERSION: Final = "5.0.3"
 """Clients from this version on know the code ILLEGAL_POLLING_TIME."""
 
 
-class _Asked(NamedTuple):
-    """A receive request, checked."""
+class _Receive(NamedTuple):
+    """A receive request that was checked: the pop that it becomes, and whose it is."""
 
-    topic: str
-    group: str
+    session: ClientSession
+    address: str
+    pop: PopMessage
     subscription: Subscription
-    count_max: int
-    invisible_ms: int
-    polling_ms: int
-    is_fifo: bool
     attempts_max: int
-    attempt_id: str | None
     renews: bool
 
 
@@ -92,7 +88,7 @@ class _Popped(NamedTuple):
     nothing: Status
 
 
-class Receiving:
+class ConsumerMethods:
     """The methods for consumers.
 
     Args:
@@ -109,34 +105,33 @@ class Receiving:
         self._returning: set[asyncio.Task[None]] = set()
 
     async def receive(
-        self, request: ReceiveMessageRequest, call: Call
+        self, request: ReceiveMessageRequest, context: ProxyContext
     ) -> AsyncGenerator[ReceiveMessageResponse, None]:
         """Yield a status, the messages if there are any, and the time of the delivery."""
-        session = self._sessions.of(call)
-        asked: _Asked | None = None
         try:
-            asked = await self._checked(request, session, call)
-            popped = await self._popped(asked, request.message_queue, session)
-        except (Refused, ClientError) as error:
-            popped = _Popped([], status_of(error))
+            receive = await self._checked(request, context)
+            popped = await self._popped(receive)
+        except (ProxyRefused, ClientError) as error:
+            yield ReceiveMessageResponse(status=status_of(error))
+            yield ReceiveMessageResponse(delivery_timestamp=self._cluster.client.now_ms())
+            return
         messages, written_count = popped.messages, 0
         try:
             yield ReceiveMessageResponse(status=ok() if messages else popped.nothing)
             for message in messages:
                 yield ReceiveMessageResponse(message=to_grpc(message))
                 written_count += 1
-                if asked is not None and asked.renews:
-                    _watch(session, asked, message)
+                if receive.renews:
+                    _watch(receive, message)
             yield ReceiveMessageResponse(delivery_timestamp=self._cluster.client.now_ms())
         finally:
-            left = messages[written_count:]
-            if left and asked is not None:
-                self._keep(self._return(left, asked, session))
+            if written_count < len(messages):
+                self._keep(self._return(messages[written_count:], receive))
 
-    async def ack(self, request: AckMessageRequest, call: Call) -> AckMessageResponse:
+    async def ack(self, request: AckMessageRequest, context: ProxyContext) -> AckMessageResponse:
         """Acknowledge messages; each has a status of its own."""
         topic, group = topic_of(request.topic), group_of(request.group)
-        session = self._sessions.of(call)
+        session = self._sessions.of(context)
         work = [
             self._ack(session, each.receipt_handle, each.message_id, topic, group)
             for each in request.entries
@@ -154,13 +149,13 @@ class Receiving:
         return AckMessageResponse(status=status, entries=entries)
 
     async def change_invisible(
-        self, request: ChangeInvisibleDurationRequest, call: Call
+        self, request: ChangeInvisibleDurationRequest, context: ProxyContext
     ) -> ChangeInvisibleDurationResponse:
         """Hide a message for another while from now on."""
         topic, group = topic_of(request.topic), group_of(request.group)
         invisible_ms = request.invisible_duration or 0
         check_invisible_time(invisible_ms, self._config)
-        renewals = self._sessions.of(call).renewals
+        renewals = self._sessions.of(context).renewals
         receipt = renewals.take(
             group=group, message_id=request.message_id, handle=request.receipt_handle
         )
@@ -169,13 +164,15 @@ class Receiving:
         )
         if fresh is None:
             text = "changeInvisibleDuration failed: status is abnormal"
-            raise Refused(Code.INTERNAL_SERVER_ERROR, text)
+            raise ProxyRefused(Code.INTERNAL_SERVER_ERROR, text)
         return ChangeInvisibleDurationResponse(status=ok(), receipt_handle=fresh.text)
 
-    async def forward(self, request: ForwardToDeadLetterQueueRequest, call: Call) -> Response:
+    async def forward(
+        self, request: ForwardToDeadLetterQueueRequest, context: ProxyContext
+    ) -> Response:
         """Make a message a dead letter."""
         topic, group = topic_of(request.topic), group_of(request.group)
-        renewals = self._sessions.of(call).renewals
+        renewals = self._sessions.of(context).renewals
         receipt = renewals.take(
             group=group, message_id=request.message_id, handle=request.receipt_handle
         )
@@ -185,19 +182,18 @@ class Receiving:
         return Response(status=broker_status(answer.code, answer.remark))
 
     async def close(self) -> None:
-        """Wait until what was popped for nobody is given back."""
+        """Wait until messages that were popped for a lost client are given back."""
         await asyncio.gather(*self._returning, return_exceptions=True)
 
     # Receive.
 
-    async def _checked(
-        self, request: ReceiveMessageRequest, session: Session, call: Call
-    ) -> _Asked:
-        settings = await session.merged()
-        if settings is None or settings.subscription is None or settings.backoff_policy is None:
+    async def _checked(self, request: ReceiveMessageRequest, context: ProxyContext) -> _Receive:
+        session = self._sessions.of(context)
+        settings = await session.effective_settings()
+        if settings.subscription is None or settings.backoff_policy is None:
             # Java fails here without a text that says why.
             raise no_settings()
-        polling_ms = self._polling_ms(request, settings.request_timeout or 0, call)
+        polling_ms = self._polling_ms(request, settings.request_timeout or 0, context)
         queue = request.message_queue or MessageQueue()
         topic, group = topic_of(queue.topic), group_of(request.group)
         renews = self._config.enable_proxy_auto_renew and request.auto_renew
@@ -207,27 +203,34 @@ class Receiving:
         else:
             low_ms = self._config.min_invisible_time_ms
             check_invisible_time(invisible_ms, self._config, low_ms=low_ms)
-        return _Asked(
+        subscription = subscription_of(request.filter_expression)
+        broker_name, address = await self._broker(topic, queue)
+        pop = PopMessage(
+            consumer_group=group,
             topic=topic,
-            group=group,
-            subscription=subscription_of(request.filter_expression),
-            count_max=min(request.batch_size, COUNT_MAX),
-            invisible_ms=invisible_ms,
-            polling_ms=polling_ms,
-            is_fifo=bool(settings.subscription.fifo),
-            attempts_max=settings.backoff_policy.max_attempts,
+            queue_id=ANY_QUEUE,
+            max_msg_nums=min(request.batch_size, COUNT_MAX),
+            invisible_time=invisible_ms,
+            poll_time=polling_ms,
+            born_time=self._cluster.client.now_ms(),
+            init_mode=FROM_MAX,
+            exp_type=subscription.kind,
+            exp=subscription.expression,
+            order=bool(settings.subscription.fifo),
             attempt_id=request.attempt_id,
-            renews=renews,
+            broker_name=broker_name,
         )
+        attempts_max = settings.backoff_policy.max_attempts
+        return _Receive(session, address, pop, subscription, attempts_max, renews)
 
     def _polling_ms(
-        self, request: ReceiveMessageRequest, request_timeout_ms: int, call: Call
+        self, request: ReceiveMessageRequest, request_timeout_ms: int, context: ProxyContext
     ) -> int:
         """Return how long the broker may hold the pop."""
         low_ms, high_ms = self._config.min_long_polling_ms, self._config.max_long_polling_ms
         left_ms = high_ms + request_timeout_ms
-        if call.deadline_ms is not None:
-            left_ms = call.deadline_ms - self._cluster.client.now_ms()
+        if context.deadline_ms is not None:
+            left_ms = context.deadline_ms - self._cluster.client.now_ms()
         polling_ms = request.long_polling_timeout
         if polling_ms is None:
             polling_ms = left_ms - request_timeout_ms // 2
@@ -237,23 +240,22 @@ class Receiving:
         if left_ms >= low_ms:
             return left_ms
         # Java compares the texts, too.
-        knows = call.version >= POLLING_TIME_VERSION
-        raise Refused(
+        knows = context.version >= POLLING_TIME_VERSION
+        raise ProxyRefused(
             Code.ILLEGAL_POLLING_TIME if knows else Code.BAD_REQUEST,
             "The deadline time remaining is not enough for polling, please check network condition",
         )
 
-    async def _popped(self, asked: _Asked, queue: MessageQueue | None, session: Session) -> _Popped:
+    async def _popped(self, receive: _Receive) -> _Popped:
         """Pop, and keep only what the client shall get.
 
         When the client is gone meanwhile, the pop goes on, and what it finds is given back.
         """
-        broker = await self._broker(asked.topic, queue or MessageQueue())
-        popping = asyncio.ensure_future(self._pop(asked, broker, session))
+        popping = asyncio.ensure_future(self._pop(receive))
         try:
             return await asyncio.shield(popping)
         except asyncio.CancelledError:
-            self._keep(self._return_popped(popping, asked, session))
+            self._keep(self._return_popped(popping, receive))
             raise
 
     async def _broker(self, topic: str, queue: MessageQueue) -> tuple[str, str]:
@@ -267,105 +269,87 @@ class Receiving:
         name = wanted if wanted in found else sorted(found)[next(self._turns) % len(found)]
         return name, found[name]
 
-    async def _pop(self, asked: _Asked, broker: tuple[str, str], session: Session) -> _Popped:
-        broker_name, address = broker
-        header = PopMessage(
-            consumer_group=asked.group,
-            topic=asked.topic,
-            queue_id=ANY_QUEUE,
-            max_msg_nums=asked.count_max,
-            invisible_time=asked.invisible_ms,
-            poll_time=asked.polling_ms,
-            born_time=self._cluster.client.now_ms(),
-            init_mode=FROM_MAX,
-            exp_type=asked.subscription.kind,
-            exp=asked.subscription.expression,
-            order=asked.is_fifo,
-            attempt_id=asked.attempt_id,
-            broker_name=broker_name,
-        )
-        answer = await session.invoke(
+    async def _pop(self, receive: _Receive) -> _Popped:
+        address, pop = receive.address, receive.pop
+        answer = await receive.session.invoke(
             address,
-            Command.request(LaterCode.POP_MESSAGE, header),
-            timeout_s=asked.polling_ms / 1000 + GRACE_S,
+            Command.request(LaterCode.POP_MESSAGE, pop),
+            timeout_s=pop.poll_time / 1000 + GRACE_S,
         )
         if answer.code == LaterResponseCode.POLLING_FULL:
             return _Popped([], Status(code=Code.TOO_MANY_REQUESTS, message="polling full"))
         if answer.code in (ResponseCode.PULL_NOT_FOUND, LaterResponseCode.POLLING_TIMEOUT):
             return _Popped([], Status(code=Code.MESSAGE_NOT_FOUND, message="no new message"))
-        checked(answer, address=address, what=f"pop of topic {asked.topic}")
-        told = responses.header(answer, PopMessageResponse, address=address)
+        responses.check(answer, address=address, what=f"pop of topic {pop.topic}")
+        header = responses.header(answer, PopMessageResponse, address=address)
+        broker_name = pop.broker_name or ""
         found, damage = read_pulled(answer.body, broker_name=broker_name)
         if damage is not None:
-            LOG.error("broker %s sent what is no record of %s: %s", address, asked.topic, damage)
+            LOG.error("broker %s sent what is no record of %s: %s", address, pop.topic, damage)
         try:
-            popped = stamped(found, told, broker_name=broker_name)
+            popped = stamped(found, header, broker_name=broker_name)
         except BadHeader as error:
             raise BadAnswer(f"{address} answered a pop without usable offsets: {error}") from error
         nothing = Status(code=Code.MESSAGE_NOT_FOUND, message="no match message")
-        return _Popped(await self._wanted(popped, asked, session), nothing)
+        return _Popped(await self._accepted(popped, receive), nothing)
 
-    async def _wanted(
-        self, found: Sequence[MessageExt], asked: _Asked, session: Session
-    ) -> list[MessageExt]:
+    async def _accepted(self, found: Sequence[MessageExt], receive: _Receive) -> list[MessageExt]:
         """Return the messages for the client; acknowledge or give up the others."""
-        wanted = []
-        deliveries = session.renewals.deliveries
+        accepted = []
+        deliveries = receive.session.renewals.deliveries
+        topic, group = receive.pop.topic, receive.pop.consumer_group
         for message in found:
             handle = f"{message.receipt} {message.log_offset}"
             message.renew_receipt(handle)
             try:
-                if not asked.subscription.accepts(message):
-                    await deliveries.ack(decoded(handle), topic=asked.topic, group=asked.group)
-                elif message.reconsume_times >= asked.attempts_max:
+                if not receive.subscription.accepts(message):
+                    await deliveries.ack(decode_handle(handle), topic=topic, group=group)
+                elif message.reconsume_times >= receive.attempts_max:
                     await deliveries.give_up(
-                        decoded(handle),
+                        decode_handle(handle),
                         message_id=message.unique_key or message.msg_id,
-                        topic=asked.topic,
-                        group=asked.group,
+                        topic=topic,
+                        group=group,
                     )
                 else:
-                    wanted.append(message)
-            except (Refused, ClientError) as error:
+                    accepted.append(message)
+            except (ProxyRefused, ClientError) as error:
                 # It comes again when its time is over.
-                LOG.warning("%s of group %s is not put aside: %s", message, asked.group, error)
-        return wanted
+                LOG.warning("%s of group %s is not put aside: %s", message, group, error)
+        return accepted
 
-    # Messages that nobody gets.
+    # Messages of clients that are gone.
 
     def _keep(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._returning.add(task)
         task.add_done_callback(self._returning.discard)
 
-    async def _return_popped(
-        self, popping: "asyncio.Future[_Popped]", asked: _Asked, session: Session
-    ) -> None:
+    async def _return_popped(self, popping: "asyncio.Future[_Popped]", receive: _Receive) -> None:
         try:
             popped = await popping
-        except (Refused, ClientError) as error:
+        except (ProxyRefused, ClientError) as error:
             LOG.info("a pop of a client that is gone failed: %s", error)
             return
-        await self._return(popped.messages, asked, session)
+        await self._return(popped.messages, receive)
 
-    async def _return(
-        self, messages: Sequence[MessageExt], asked: _Asked, session: Session
-    ) -> None:
+    async def _return(self, messages: Sequence[MessageExt], receive: _Receive) -> None:
+        topic, group = receive.pop.topic, receive.pop.consumer_group
         for message in messages:
             try:
-                await session.renewals.deliveries.hide(
-                    decoded(message.properties[POP_CK]),
-                    topic=asked.topic,
-                    group=asked.group,
+                await receive.session.renewals.deliveries.hide(
+                    decode_handle(message.properties[POP_CK]),
+                    topic=topic,
+                    group=group,
                     invisible_ms=NACK_MS,
                 )
-            except (Refused, ClientError) as error:
-                LOG.warning("%s of group %s is not given back: %s", message, asked.group, error)
+            except (ProxyRefused, ClientError) as error:
+                LOG.warning("%s of group %s is not given back: %s", message, group, error)
 
     # Acknowledge.
 
     async def _ack(
-        self, session: Session, handle: str, message_id: str, topic: str, group: str
+        self, session: ClientSession, handle: str, message_id: str, topic: str, group: str
     ) -> AckMessageResultEntry:
         try:
             current = session.renewals.take(group=group, message_id=message_id, handle=handle)
@@ -374,15 +358,15 @@ class Receiving:
             else:
                 text = "ack failed: status is abnormal"
                 status = Status(code=Code.INTERNAL_SERVER_ERROR, message=text)
-        except (Refused, ClientError) as error:
+        except (ProxyRefused, ClientError) as error:
             status = status_of(error)
         return AckMessageResultEntry(message_id=message_id, receipt_handle=handle, status=status)
 
 
-def _watch(session: Session, asked: _Asked, message: MessageExt) -> None:
-    session.renewals.watch(
-        group=asked.group,
-        topic=asked.topic,
+def _watch(receive: _Receive, message: MessageExt) -> None:
+    receive.session.renewals.watch(
+        group=receive.pop.consumer_group,
+        topic=receive.pop.topic,
         message_id=message.unique_key or message.msg_id,
         handle=message.properties[POP_CK],
         attempt=message.reconsume_times,

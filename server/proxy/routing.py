@@ -1,6 +1,6 @@
 """Routes: QueryRoute and QueryAssignment.
 
-A client sees the brokers of a topic by name, each at the address of the proxy that it asked.
+A client sees the brokers of a topic by name, each at the address of the proxy that it uses.
 
 Source: proxy/grpc/v2/route/RouteActivity.java (5.4.0).
 """
@@ -13,7 +13,7 @@ from remoting.bodies.route import MASTER_ID
 from server.proxy.checks import group_of, topic_of
 from server.proxy.cluster import Cluster, TopicType
 from server.proxy.config import ProxyConfig
-from server.proxy.context import Call
+from server.proxy.context import ProxyContext
 from server.proxy.errors import ok
 from server.proxy.protocol.codes import AddressScheme, Code, MessageType, Permission
 from server.proxy.protocol.definitions import (
@@ -53,7 +53,7 @@ _TYPES: Final = {
 }  # fmt: skip
 
 
-class Routing:
+class RouteMethods:
     """The methods about routes.
 
     Args:
@@ -67,11 +67,11 @@ class Routing:
         self._cluster = cluster
         self._port = port
 
-    async def route(self, request: QueryRouteRequest, call: Call) -> QueryRouteResponse:
+    async def route(self, request: QueryRouteRequest, context: ProxyContext) -> QueryRouteResponse:
         """Return the queues of a topic."""
         topic = topic_of(request.topic)
         route = await self._cluster.route(topic)
-        kind = await self._cluster.topic_type(topic, call.account)
+        kind = await self._cluster.topic_type(topic, context.credentials)
         endpoints = self._endpoints(request.endpoints)
         found = [
             queue
@@ -82,12 +82,12 @@ class Routing:
         return QueryRouteResponse(status=ok(), message_queues=found)
 
     async def assignment(
-        self, request: QueryAssignmentRequest, call: Call
+        self, request: QueryAssignmentRequest, context: ProxyContext
     ) -> QueryAssignmentResponse:
-        """Return what a consumer shall receive from: brokers, or for FIFO their queues."""
+        """Return the brokers that a consumer shall receive from, and for FIFO their queues."""
         topic, group = topic_of(request.topic), group_of(request.group)
         route = await self._cluster.route(topic)
-        settings = await self._cluster.group(group, call.account)
+        settings = await self._cluster.group(group, context.credentials)
         endpoints = self._endpoints(request.endpoints)
         found: list[Assignment] = []
         for data in route.queue_datas:
@@ -111,9 +111,9 @@ class Routing:
             return QueryAssignmentResponse(status=status)
         return QueryAssignmentResponse(status=ok(), assignments=found)
 
-    def _endpoints(self, asked: Endpoints | None) -> Endpoints:
-        """Return the endpoints that a client asked at, as it shall go on using them."""
-        given = asked or Endpoints()
+    def _endpoints(self, connected_to: Endpoints | None) -> Endpoints:
+        """Return the endpoints that a client shall use for a topic, given those that it used."""
+        given = connected_to or Endpoints()
         addresses = [Address(host=each.host, port=self._port_for(each)) for each in given.addresses]
         scheme = given.scheme if addresses else AddressScheme.IPv4
         return Endpoints(scheme=scheme, addresses=addresses)

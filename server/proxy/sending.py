@@ -6,7 +6,7 @@
 Messages of one group go to one queue, which the same consistent hash finds as in the proxy of
 5.4.0: proxies of both kinds may serve the producers of one topic.
 
-Rule: a message is stored once or its error is told; the proxy itself never sends it again.
+Rule: a message is stored once, or the client gets the error; the proxy never sends it again.
 
 Source: proxy/grpc/v2/producer/SendMessageActivity.java, transaction/EndTransactionActivity.java,
 producer/RecallMessageActivity.java, proxy/processor/ProducerProcessor.java (5.4.0).
@@ -34,10 +34,9 @@ from server.proxy.clients.sessions import Sessions
 from server.proxy.clients.transactions import Transactions
 from server.proxy.cluster import Cluster, TopicType
 from server.proxy.config import ProxyConfig
-from server.proxy.context import Call
-from server.proxy.errors import Refused, ok, refused_inside
-from server.proxy.handles import checked
-from server.proxy.messages import Packed, packed
+from server.proxy.context import ProxyContext
+from server.proxy.errors import ProxyRefused, ok, refused_inside
+from server.proxy.messages import OutgoingMessage, pack
 from server.proxy.protocol.codes import Code, TransactionResolution, TransactionSource
 from server.proxy.protocol.definitions import Message, Status
 from server.proxy.protocol.requests import (
@@ -76,7 +75,7 @@ _RESOLUTIONS: Final = {
 }
 
 
-class Sending:
+class ProducerMethods:
     """The methods for producers.
 
     Args:
@@ -100,19 +99,19 @@ class Sending:
         self._turns = itertools.count(random.randrange(1 << 16))
         self._known: dict[str, _Publishing] = {}
 
-    async def send(self, request: SendMessageRequest, call: Call) -> SendMessageResponse:
+    async def send(self, request: SendMessageRequest, context: ProxyContext) -> SendMessageResponse:
         """Store one message, or several of one topic as a batch."""
         if not request.messages:
-            raise Refused(Code.MESSAGE_CORRUPTED, "no message to send")
+            raise ProxyRefused(Code.MESSAGE_CORRUPTED, "no message to send")
         topic = topic_of(request.messages[0].topic)
-        found: list[Packed] = []
+        found: list[OutgoingMessage] = []
         for message in request.messages:
-            found.append(self._packed(message, topic, request, call))
+            found.append(self._pack(message, topic, request, context))
             if not len(found) % PACKED_A_TURN:
                 await asyncio.sleep(0)
         first = found[0]
-        await self._check_type(topic, first, call)
-        session = self._sessions.of(call)
+        await self._check_type(topic, first, context)
+        session = self._sessions.of(context)
         publishing = await self._publishing(topic)
         queue = self._queue(publishing, first, alone=len(found) == 1)
         result = await session.store(
@@ -123,7 +122,7 @@ class Sending:
             born_ms=first.born_ms,
         )
         if first.sys_flag & sysflag.TRANSACTION_PREPARED and result.status is SendStatus.SEND_OK:
-            # A broker of 4.9 tells no transaction id; in 5.x it is the message's own.
+            # A broker of 4.9 sends no transaction id; in 5.x it is the id of the message.
             result = result._replace(transaction_id=result.transaction_id or result.unique_key)
             self._remember(topic, result)
         entry = _entry(result)
@@ -131,11 +130,13 @@ class Sending:
         code = entry.status.code
         return SendMessageResponse(status=Status(code=code, message=code.name), entries=[entry])
 
-    async def end_transaction(self, request: EndTransactionRequest, call: Call) -> Response:
+    async def end_transaction(
+        self, request: EndTransactionRequest, context: ProxyContext
+    ) -> Response:
         """Commit or roll back a transaction; brokers do not answer that."""
         topic = topic_of(request.topic)
         if not request.transaction_id.strip():
-            raise Refused(Code.INVALID_TRANSACTION_ID, "transaction id cannot be empty")
+            raise ProxyRefused(Code.INVALID_TRANSACTION_ID, "transaction id cannot be empty")
         half = self._transactions.take(topic, request.transaction_id)
         if half is None:
             text = "cannot found transaction data"
@@ -153,43 +154,43 @@ class Sending:
         )
         command = Command.request(RequestCode.END_TRANSACTION, header, oneway=True)
         command.remark = REMARK
-        await self._sessions.of(call).invoke_oneway(address, command)
+        await self._sessions.of(context).invoke_oneway(address, command)
         return Response(status=ok())
 
-    async def recall(self, request: RecallMessageRequest, call: Call) -> Recalled:
+    async def recall(self, request: RecallMessageRequest, context: ProxyContext) -> Recalled:
         """Take back a delayed message."""
         topic = topic_of(request.topic)
         if self._config.enable_topic_message_type_check:
-            check_type(await self._cluster.topic_type(topic, call.account), TopicType.DELAY)
+            check_type(await self._cluster.topic_type(topic, context.credentials), TopicType.DELAY)
         address = await self._master(_broker_in(request.recall_handle))
         header = RecallMessage(topic=topic, recall_handle=request.recall_handle)
         command = Command.request(LaterCode.RECALL_MESSAGE, header)
-        answer = await self._sessions.of(call).invoke(address, command)
-        checked(answer, address=address, what=f"recall of a message of topic {topic}")
-        told = responses.header(answer, RecallMessageResponse, address=address)
-        return Recalled(status=ok(), message_id=told.msg_id)
+        answer = await self._sessions.of(context).invoke(address, command)
+        responses.check(answer, address=address, what=f"recall of a message of topic {topic}")
+        recalled = responses.header(answer, RecallMessageResponse, address=address)
+        return Recalled(status=ok(), message_id=recalled.msg_id)
 
-    def _packed(
-        self, message: Message, topic: str, request: SendMessageRequest, call: Call
-    ) -> Packed:
+    def _pack(
+        self, message: Message, topic: str, request: SendMessageRequest, context: ProxyContext
+    ) -> OutgoingMessage:
         if message.topic != request.messages[0].topic:
-            raise Refused(Code.MESSAGE_CORRUPTED, "topic in message is not same")
-        return packed(
+            raise ProxyRefused(Code.MESSAGE_CORRUPTED, "topic in message is not same")
+        return pack(
             message,
             topic=topic,
-            address=call.address,
+            address=context.address,
             now_ms=self._cluster.client.now_ms(),
             config=self._config,
         )
 
-    async def _check_type(self, topic: str, first: Packed, call: Call) -> None:
+    async def _check_type(self, topic: str, first: OutgoingMessage, context: ProxyContext) -> None:
         if (
             not self._config.enable_topic_message_type_check
             or TRANSFER_FLAG in first.properties
             or topic.startswith((RETRY_PREFIX, DLQ_PREFIX))
         ):
             return
-        wanted = await self._cluster.topic_type(topic, call.account)
+        wanted = await self._cluster.topic_type(topic, context.credentials)
         check_type(wanted, message_type(first.properties))
 
     async def _publishing(self, topic: str) -> "_Publishing":
@@ -199,7 +200,9 @@ class Sending:
             known = self._known[topic] = _Publishing(topic, route)
         return known
 
-    def _queue(self, publishing: "_Publishing", first: Packed, *, alone: bool) -> MessageQueue:
+    def _queue(
+        self, publishing: "_Publishing", first: OutgoingMessage, *, alone: bool
+    ) -> MessageQueue:
         """Return the queue for a message."""
         queues = publishing.queues
         if not queues:
@@ -219,7 +222,7 @@ class Sending:
         try:
             _, log_offset = parse_offset_id(result.msg_id)
         except StoreError as error:
-            raise Refused(Code.INTERNAL_SERVER_ERROR, str(error)) from error
+            raise ProxyRefused(Code.INTERNAL_SERVER_ERROR, str(error)) from error
         self._transactions.add(
             topic,
             result.transaction_id,
@@ -278,7 +281,7 @@ class _Publishing:
         return known
 
 
-def _for_broker(topic: str, found: Sequence[Packed]) -> PackedMessage:
+def _for_broker(topic: str, found: Sequence[OutgoingMessage]) -> PackedMessage:
     """Return a message, or several as a batch, as a broker gets them.
 
     Raises:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from server.proxy.http2.frames import (
     END_HEADERS,
     END_STREAM,
-    Kind,
+    FrameType,
     Setting,
     frame,
     settings,
@@ -79,18 +79,18 @@ def _blocks() -> Iterator[bytes]:
 
 def _connections() -> Iterator[bytes]:
     block = encode(*REQUEST)
-    call = frame(Kind.HEADERS, END_HEADERS, 1, block)
-    message = frame(Kind.DATA, END_STREAM, 1, b"\x00\x00\x00\x00\x02hi")
+    call = frame(FrameType.HEADERS, END_HEADERS, 1, block)
+    message = frame(FrameType.DATA, END_STREAM, 1, b"\x00\x00\x00\x00\x02hi")
     yield b"\x07" + call + message
     yield (
         b"\x09" + settings({Setting.INITIAL_WINDOW_SIZE: 3}) + call + message + window_update(1, 9)
     )
     yield (
         b"\x01"
-        + frame(Kind.HEADERS, 0, 1, block[:9])
-        + frame(Kind.CONTINUATION, END_HEADERS, 1, block[9:])
-        + frame(Kind.RST_STREAM, 0, 1, bytes(4))
-        + frame(Kind.PING, 0, 0, bytes(8))
+        + frame(FrameType.HEADERS, 0, 1, block[:9])
+        + frame(FrameType.CONTINUATION, END_HEADERS, 1, block[9:])
+        + frame(FrameType.RST_STREAM, 0, 1, bytes(4))
+        + frame(FrameType.PING, 0, 0, bytes(8))
     )
 
 

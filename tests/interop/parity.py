@@ -12,7 +12,6 @@ ours differs on purpose the facts that are left still agree, and ``differs`` say
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.interop.kit.scene import OFFLINE, ONLINE, TOPIC
 from tests.interop.parityfacts import (
     Facts,
     Row,
@@ -38,7 +37,7 @@ from tests.interop.parityfacts import (
 class Read:
     """A command that only looks; ``facts`` says what is compared, in words.
 
-    ``words`` may name {topic} {broker} {address} {online} {offline} {client} {id} {unique}.
+    ``words`` may name what is on the scene, see ``Scene.words``.
     """
 
     words: str
@@ -330,21 +329,3 @@ APART: dict[str, str] = {
     "waits for each group with a retry topic; ours prints what `doctor` finds, every minute",
 }
 """Commands that cannot be compared, and why."""
-
-
-def words_of(text: str, names: dict[str, str]) -> list[str]:
-    """Return a line with the names of the scene put in."""
-    return [word.format(**names) for word in text.split()]
-
-
-def places(address: str, broker: str, cluster: str, client: str) -> dict[str, str]:
-    """Return the names that do not depend on the side."""
-    return {
-        "topic": TOPIC,
-        "online": ONLINE,
-        "offline": OFFLINE,
-        "address": address,
-        "broker": broker,
-        "cluster": cluster,
-        "client": client,
-    }

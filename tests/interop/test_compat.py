@@ -9,212 +9,140 @@ import pytest
 from mqclient.admin.admin import Admin
 from mqclient.client.instance import MQClient
 from tests.interop.kit.our_mqadmin import OurMqadmin
-from tests.interop.kit.scene import OFFLINE, ONLINE, TOPIC, Scene, Words, without_nature
+from tests.interop.kit.scene import ONLINE, TOPIC, Scene, without_nature
 from tests.waiting import eventually
 
-COMMANDS: dict[str, Words] = {
-    "topicList": lambda s: ("topicList",),
-    "topicList -c": lambda s: ("topicList", "-c"),
-    "topicStatus": lambda s: ("topicStatus", "-t", TOPIC),
-    "topicClusterList": lambda s: ("topicClusterList", "-t", TOPIC),
-    "queryMsgByKey": lambda s: ("queryMsgByKey", "-t", TOPIC, "-k", "key3"),
-    "brokerConsumeStats": lambda s: ("brokerConsumeStats", "-b", s.broker),
-    "brokerStatus": lambda s: ("brokerStatus", "-b", s.broker),
-    "brokerStatus -c": lambda s: ("brokerStatus", "-c", "TestCluster"),
-    "getBrokerConfig": lambda s: ("getBrokerConfig", "-b", s.broker),
-    "getBrokerConfig -c": lambda s: ("getBrokerConfig", "-c", "TestCluster"),
-    "getNamesrvConfig": lambda s: ("getNamesrvConfig",),
-    "sendMessage": lambda s: ("sendMessage", "-t", TOPIC, "-p", "x", "-b", "broker-a", "-i", "0"),
-    "clusterList": lambda s: ("clusterList",),
-    "clusterList -m": lambda s: ("clusterList", "-m"),
-    "topicRoute": lambda s: ("topicRoute", "-t", TOPIC),
-    "topicRoute -l": lambda s: ("topicRoute", "-t", TOPIC, "-l"),
-    "consumerProgress": lambda s: ("consumerProgress",),
-    "consumerProgress -g": lambda s: ("consumerProgress", "-g", ONLINE),
-    "consumerProgress -g -s": lambda s: ("consumerProgress", "-g", ONLINE, "-s", "true"),
-    "consumerStatus": lambda s: ("consumerStatus", "-g", ONLINE),
-    "consumerStatus -i": lambda s: ("consumerStatus", "-g", ONLINE, "-i", s.client_id),
-    "printMsg": lambda s: ("printMsg", "-t", TOPIC),
-    "printMsg -s -d": lambda s: ("printMsg", "-t", TOPIC, "-s", "TagA", "-d", "false"),
-    "printMsgByQueue": lambda s: ("printMsgByQueue", "-t", TOPIC, "-a", "broker-a", "-i", "1"),
-    "printMsgByQueue -p": lambda s: (
-        *("printMsgByQueue", "-t", TOPIC, "-a", "broker-a", "-i", "1"),
-        *("-p", "true"),
-    ),
-    "printMsgByQueue -p -d -f": lambda s: (
-        *("printMsgByQueue", "-t", TOPIC, "-a", "broker-a", "-i", "1"),
-        *("-p", "true", "-d", "true", "-f", "true"),
-    ),
-    "consumeMessage": lambda s: ("consumeMessage", "-t", TOPIC, "-c", "2"),
-    "consumeMessage -i": lambda s: (
-        *("consumeMessage", "-t", TOPIC, "-b", "broker-a"),
-        *("-i", "1", "-o", "1"),
-    ),
-    "consumeMessage -i -c": lambda s: (
-        *("consumeMessage", "-t", TOPIC, "-b", "broker-a"),
-        *("-i", "1", "-c", "1"),
-    ),
-    "consumerConnection": lambda s: ("consumerConnection", "-g", ONLINE),
-    "producer": lambda s: ("producer", "-b", s.broker),
-    "producerConnection": lambda s: (
-        *("producerConnection", "-g", "CLIENT_INNER_PRODUCER"),
-        *("-t", TOPIC),
-    ),
-    "getConsumerConfig": lambda s: ("getConsumerConfig", "-g", ONLINE),
-    "statsAll": lambda s: ("statsAll", "-t", TOPIC),
-    "queryCq": lambda s: (
-        *("queryCq", "-t", TOPIC, "-q", "1", "-i", "0"),
-        *("-c", "2", "-b", s.broker),
-    ),
-    "queryMsgById": lambda s: ("queryMsgById", "-i", s.offset_id),
-    "queryMsgById -g -d": lambda s: (
-        *("queryMsgById", "-i", s.offset_id),
-        *("-g", ONLINE, "-d", s.client_id),
-    ),
-    "queryMsgById -s": lambda s: ("queryMsgById", "-i", s.offset_id, "-s", "true"),
-    "queryMsgByOffset": lambda s: (
-        *("queryMsgByOffset", "-t", TOPIC, "-b", "broker-a"),
-        *("-i", "1", "-o", "2"),
-    ),
-    "queryMsgByUniqueKey": lambda s: ("queryMsgByUniqueKey", "-t", TOPIC, "-i", s.unique_key),
-    "allocateMQ": lambda s: ("allocateMQ", "-t", TOPIC, "-i", "a"),
-    "checkMsgSendRT": lambda s: ("checkMsgSendRT", "-t", TOPIC, "-a", "2", "-s", "3"),
-    "sendMsgStatus": lambda s: ("sendMsgStatus", "-b", "broker-a", "-c", "2", "-s", "3"),
-    "updateSubGroup -c": lambda s: ("updateSubGroup", "-g", "CompatGroup", "-c", "TestCluster"),
-    "deleteSubGroup": lambda s: ("deleteSubGroup", "-g", "CompatGroup", "-b", s.broker),
-    "deleteSubGroup -c": lambda s: ("deleteSubGroup", "-g", "CompatGroup", "-c", "TestCluster"),
-    "updateSubGroup": lambda s: (
-        *("updateSubGroup", "-g", "CompatGroup", "-b", s.broker, "-r", "3"),
-        *("-s", "true", "-m", "true", "-d", "true"),
-    ),
-    "updateTopic": lambda s: ("updateTopic", "-t", "CompatTopic", "-b", s.broker, "-r", "3"),
-    "updateTopic -c": lambda s: ("updateTopic", "-t", "CompatTopic", "-c", "TestCluster"),
-    "updateTopicPerm": lambda s: (
-        *("updateTopicPerm", "-t", "CompatTopic", "-p", "6"),
-        *("-b", s.broker),
-    ),
-    "updateKvConfig": lambda s: ("updateKvConfig", "-s", "COMPAT", "-k", "k", "-v", "v"),
-    "deleteKvConfig": lambda s: ("deleteKvConfig", "-s", "COMPAT", "-k", "k"),
-    "updateBrokerConfig": lambda s: (
-        *("updateBrokerConfig", "-b", s.broker),
-        *("-k", "fileReservedTime", "-v", "72"),
-    ),
-    "updateTopicPerm -c": lambda s: (
-        *("updateTopicPerm", "-t", "CompatTopic", "-p", "4"),
-        *("-c", "TestCluster"),
-    ),
-    "updateOrderConf -m put": lambda s: (
-        *("updateOrderConf", "-t", "CompatTopic"),
-        *("-m", "put", "-v", "broker-a:2"),
-    ),
-    "updateOrderConf -m get": lambda s: ("updateOrderConf", "-t", "CompatTopic", "-m", "get"),
-    "updateOrderConf -m delete": lambda s: ("updateOrderConf", "-t", "CompatTopic", "-m", "delete"),
-    "updateNamesrvConfig": lambda s: ("updateNamesrvConfig", "-k", "clusterTest", "-v", "false"),
-    "wipeWritePerm": lambda s: ("wipeWritePerm", "-b", "broker-a"),
-    "wipeWritePerm again": lambda s: ("wipeWritePerm", "-b", "broker-a"),
-    "addWritePerm": lambda s: ("addWritePerm", "-b", "broker-a"),
-    "addWritePerm again": lambda s: ("addWritePerm", "-b", "broker-a"),
-    "cleanExpiredCQ": lambda s: ("cleanExpiredCQ",),
-    "cleanUnusedTopic": lambda s: ("cleanUnusedTopic", "-c", "TestCluster"),
-    "deleteExpiredCommitLog": lambda s: ("deleteExpiredCommitLog", "-b", s.broker),
-    "cloneGroupOffset": lambda s: (
-        *("cloneGroupOffset", "-s", ONLINE),
-        *("-d", "CompatClone", "-t", TOPIC),
-    ),
-    "resetOffsetByTime": lambda s: ("resetOffsetByTime", "-g", OFFLINE, "-t", TOPIC, "-s", "0"),
-    "resetOffsetByTime now": lambda s: (
-        *("resetOffsetByTime", "-g", OFFLINE, "-t", TOPIC),
-        *("-s", "now"),
-    ),
-    "resetOffsetByTime -f false": lambda s: (
-        *("resetOffsetByTime", "-g", OFFLINE, "-t", TOPIC),
-        *("-s", "now", "-f", "false"),
-    ),
-    "skipAccumulatedMessage": lambda s: ("skipAccumulatedMessage", "-g", OFFLINE, "-t", TOPIC),
-    "resetOffsetByTime online": lambda s: (
-        *("resetOffsetByTime", "-g", ONLINE, "-t", TOPIC),
-        *("-s", "now"),
-    ),
-    "skipAccumulatedMessage online": lambda s: (
-        *("skipAccumulatedMessage", "-g", ONLINE),
-        *("-t", TOPIC),
-    ),
-}
-EXIT_CODES = {"deleteKvConfig": 3}
-"""Java has deleted the value already, and there the exit code stays ours."""
-
-BEFORE: dict[str, Words] = {
-    "deleteSubGroup": lambda s: COMMANDS["updateSubGroup -c"](s),
-    "deleteSubGroup -c": lambda s: COMMANDS["updateSubGroup -c"](s),
-    "wipeWritePerm": lambda s: ("addWritePerm", "-b", "broker-a"),
-    "wipeWritePerm again": lambda s: ("wipeWritePerm", "-b", "broker-a"),
-    "addWritePerm": lambda s: ("wipeWritePerm", "-b", "broker-a"),
-    "addWritePerm again": lambda s: ("addWritePerm", "-b", "broker-a"),
-    "updateTopicPerm -c": lambda s: (
-        *("updateTopicPerm", "-t", "CompatTopic", "-p", "6"),
-        *("-b", s.broker),
-    ),
-    "updateOrderConf -m delete": lambda s: COMMANDS["updateOrderConf -m put"](s),
-    "resetOffsetByTime": lambda s: COMMANDS["resetOffsetByTime now"](s),
-    "resetOffsetByTime now": lambda s: COMMANDS["resetOffsetByTime"](s),
-    "resetOffsetByTime -f false": lambda s: COMMANDS["resetOffsetByTime"](s),
-    "skipAccumulatedMessage": lambda s: COMMANDS["resetOffsetByTime"](s),
-}
-"""What Java's tool does before each of the two, so that both find the same."""
+TO_START = "resetOffsetByTime -g {offline} -t {topic} -s 0; "
+TO_END = "resetOffsetByTime -g {offline} -t {topic} -s now; "
+COMMANDS = (
+    "topicList",
+    "topicList -c",
+    "topicStatus -t {topic}",
+    "topicClusterList -t {topic}",
+    "queryMsgByKey -t {topic} -k key3",
+    "brokerConsumeStats -b {address}",
+    "brokerStatus -b {address}",
+    "brokerStatus -c TestCluster",
+    "getBrokerConfig -b {address}",
+    "getBrokerConfig -c TestCluster",
+    "getNamesrvConfig",
+    "sendMessage -t {topic} -p x -b broker-a -i 0",
+    "clusterList",
+    "clusterList -m",
+    "topicRoute -t {topic}",
+    "topicRoute -t {topic} -l",
+    "consumerProgress",
+    "consumerProgress -g {online}",
+    "consumerProgress -g {online} -s true",
+    "consumerStatus -g {online}",
+    "consumerStatus -g {online} -i {client}",
+    "printMsg -t {topic}",
+    "printMsg -t {topic} -s TagA -d false",
+    "printMsgByQueue -t {topic} -a broker-a -i 1",
+    "printMsgByQueue -t {topic} -a broker-a -i 1 -p true",
+    "printMsgByQueue -t {topic} -a broker-a -i 1 -p true -d true -f true",
+    "consumeMessage -t {topic} -c 2",
+    "consumeMessage -t {topic} -b broker-a -i 1 -o 1",
+    "consumeMessage -t {topic} -b broker-a -i 1 -c 1",
+    "consumerConnection -g {online}",
+    "producer -b {address}",
+    "producerConnection -g CLIENT_INNER_PRODUCER -t {topic}",
+    "getConsumerConfig -g {online}",
+    "statsAll -t {topic}",
+    "queryCq -t {topic} -q 1 -i 0 -c 2 -b {address}",
+    "queryMsgById -i {id}",
+    "queryMsgById -i {id} -g {online} -d {client}",
+    "queryMsgById -i {id} -s true",
+    "queryMsgByOffset -t {topic} -b broker-a -i 1 -o 2",
+    "queryMsgByUniqueKey -t {topic} -i {unique}",
+    "allocateMQ -t {topic} -i a",
+    "checkMsgSendRT -t {topic} -a 2 -s 3",
+    "sendMsgStatus -b broker-a -c 2 -s 3",
+    "updateSubGroup -g CompatGroup -c TestCluster",
+    "updateSubGroup -g CompatGroup -c TestCluster; deleteSubGroup -g CompatGroup -b {address}",
+    "updateSubGroup -g CompatGroup -c TestCluster; deleteSubGroup -g CompatGroup -c TestCluster",
+    "updateSubGroup -g CompatGroup -b {address} -r 3 -s true -m true -d true",
+    "updateTopic -t CompatTopic -b {address} -r 3",
+    "updateTopic -t CompatTopic -c TestCluster",
+    "updateTopicPerm -t CompatTopic -p 6 -b {address}",
+    "updateKvConfig -s COMPAT -k k -v v",
+    "deleteKvConfig -s COMPAT -k k",
+    "updateBrokerConfig -b {address} -k fileReservedTime -v 72",
+    "updateTopicPerm -t CompatTopic -p 6 -b {address}; "
+    "updateTopicPerm -t CompatTopic -p 4 -c TestCluster",
+    "updateOrderConf -t CompatTopic -m put -v broker-a:2",
+    "updateOrderConf -t CompatTopic -m get",
+    "updateOrderConf -t CompatTopic -m put -v broker-a:2; updateOrderConf -t CompatTopic -m delete",
+    "updateNamesrvConfig -k clusterTest -v false",
+    "addWritePerm -b broker-a; wipeWritePerm -b broker-a",
+    "wipeWritePerm -b broker-a; wipeWritePerm -b broker-a",
+    "wipeWritePerm -b broker-a; addWritePerm -b broker-a",
+    "addWritePerm -b broker-a; addWritePerm -b broker-a",
+    "cleanExpiredCQ",
+    "cleanUnusedTopic -c TestCluster",
+    "deleteExpiredCommitLog -b {address}",
+    "cloneGroupOffset -s {online} -d CompatClone -t {topic}",
+    TO_END + "resetOffsetByTime -g {offline} -t {topic} -s 0",
+    TO_START + "resetOffsetByTime -g {offline} -t {topic} -s now",
+    TO_START + "resetOffsetByTime -g {offline} -t {topic} -s now -f false",
+    TO_START + "skipAccumulatedMessage -g {offline} -t {topic}",
+    "resetOffsetByTime -g {online} -t {topic} -s now",
+    "skipAccumulatedMessage -g {online} -t {topic}",
+)
+"""What is compared; a line before a semicolon is run by the real tool before each of the two."""
+OF_ONE_CLIENT = "consumerStatus -g {online} -i {client}"
 
 UNORDERED = (
-    *("getBrokerConfig", "getBrokerConfig -c", "getNamesrvConfig", "consumerStatus -i"),
-    *("topicList", "topicList -c"),
+    *("getBrokerConfig -b {address}", "getBrokerConfig -c TestCluster", "getNamesrvConfig"),
+    *(OF_ONE_CLIENT, "topicList", "topicList -c"),
 )
 """Java prints settings in an order that differs from one JDK to another, and topics in that of a
 set; ours are sorted."""
 
 MOVING = (
-    *("brokerConsumeStats", "consumerProgress", "consumerProgress -g", "consumerProgress -g -s"),
-    *("statsAll", "consumerStatus -i", "queryMsgById", "queryMsgByOffset", "queryMsgByUniqueKey"),
+    *("brokerConsumeStats", "consumerProgress", "statsAll", OF_ONE_CLIENT),
+    *("queryMsgById", "queryMsgByOffset", "queryMsgByUniqueKey"),
 )
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("steps", COMMANDS)
 def test_layout_is_that_of_java(
-    scenes: tuple[Scene, Scene], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    scenes: tuple[Scene, Scene], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: str
 ) -> None:
     scene = scenes[0]
-    words = COMMANDS[name](scene)
+    *before, line = steps.split("; ")
+    words = scene.words(line)
     monkeypatch.chdir(tmp_path)
 
-    if name in MOVING:
+    def prepare() -> None:
+        for step in before:
+            assert not scene.mqadmin(*scene.words(step)).stderr
+
+    if line.startswith(MOVING):
         # The member reads on and keeps its positions meanwhile.
         asyncio.run(caught_up(scene))
-    prepare(scene, name)
+    prepare()
     java = scene.mqadmin(*words).stdout
-    prepare(scene, name)
-    ours = run_ours(scene, *words, exit_code=EXIT_CODES.get(name, 0))
+    prepare()
+    # Java has deleted the value already, and there the exit code stays ours.
+    ours = run_ours(scene, *words, exit_code=3 if line.startswith("deleteKvConfig") else 0)
 
-    if name.startswith("brokerStatus"):
+    if line.startswith("brokerStatus"):
         # The values of the same broker change from one answer to the next.
-        assert {line[:34] for line in ours.splitlines()} == {
-            line[:34] for line in java.splitlines()
-        }
+        names = [{shown[:34] for shown in text.splitlines()} for text in (ours, java)]
+        assert names[0] == names[1]
         return
     theirs, mine = (told(text, scene) for text in (java, ours))
-    assert bool(mine) == (name != "printMsgByQueue")
-    if name == "statsAll":
+    assert bool(mine) == (line != "printMsgByQueue -t {topic} -a broker-a -i 1")
+    if line.startswith("statsAll"):
         # Java counts nothing that waits for a group without retry topic.
-        assert {line for line in mine if ONLINE in line} <= set(theirs)
-    elif name in UNORDERED:
+        assert {shown for shown in mine if ONLINE in shown} <= set(theirs)
+    elif line in UNORDERED:
         assert sorted(mine) == sorted(theirs)
     else:
         assert mine == theirs
     assert widths(ours) == widths(java)
     assert ours[-1:] == java[-1:]
-
-
-def prepare(scene: Scene, name: str) -> None:
-    """Make what a command changes as it was, by the real tool."""
-    if name in BEFORE:
-        done = scene.mqadmin(*BEFORE[name](scene))
-        assert not done.stderr
 
 
 def run_ours(scene: Scene, *words: str, exit_code: int = 0) -> str:

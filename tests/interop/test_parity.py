@@ -18,7 +18,7 @@ from tests.interop.kit.process import Child
 from tests.interop.kit.scene import TOPIC, Scene, blank, play, settle
 from tests.interop.kit.servers import START_TIMEOUT_S, JavaSide, running_pair
 from tests.interop.kit.toolbox import Toolbox
-from tests.interop.parity import APART, OWN, READS, WRITES, places, words_of
+from tests.interop.parity import APART, OWN, READS, WRITES
 from tests.interop.parityfacts import Row, our_rows
 from tests.waiting import eventually
 
@@ -53,13 +53,6 @@ def scene(
         made.consumer.stop()
 
 
-def names_for(scene: Scene, side: str) -> dict[str, str]:
-    broker = scene.servers.broker
-    known = places(broker.address, broker.name, broker.cluster, scene.client_id)
-    more = {"id": scene.offset_id, "unique": scene.unique_key}
-    return {**known, **more, "side": side}
-
-
 def ours(scene: Scene, tmp_path: Path, *words: str) -> list[Row]:
     """Run our command, which must end well, and return its rows."""
     return our_rows(scene.servers.namesrv.address, tmp_path, *words)
@@ -68,7 +61,7 @@ def ours(scene: Scene, tmp_path: Path, *words: str) -> list[Row]:
 @pytest.mark.parametrize("name", READS)
 def test_both_see_the_same(scene: Scene, tmp_path: Path, name: str) -> None:
     case = READS[name]
-    words = words_of(case.words, names_for(scene, "Java"))
+    words = scene.words(case.words)
 
     java = case.java(scene.mqadmin(name, *words).stdout)
     mine = case.ours(ours(scene, tmp_path, name, *words))
@@ -83,20 +76,19 @@ def test_both_do_the_same(scene: Scene, tmp_path: Path, name: str) -> None:
     case = WRITES[name]
     told = []
     for side in ("Java", "Ours"):
-        names = names_for(scene, side)
         for before in case.before:
-            scene.mqadmin(*words_of(before, names))
-        words = words_of(case.words, names)
+            scene.mqadmin(*scene.words(before, side=side))
+        words = scene.words(case.words, side=side)
         if side == "Java":
             assert scene.mqadmin(name, *words).stdout
         else:
             ours(scene, tmp_path, name, *words)
-        text = look(scene, tmp_path, words_of(case.looks, names))
+        text = look(scene, tmp_path, scene.words(case.looks, side=side))
         told.append(
             [
                 re.sub(r"commitLogOffset=\d+", "<log offset>", line.replace(side, "<side>"))
                 for line in blank(text, scene)
-                if case.keep.format(**names) in line
+                if case.keep in line
             ]
         )
 
@@ -142,7 +134,7 @@ def test_a_traced_message_is_found_by_both(scene: Scene, tmp_path: Path, toolbox
     ],
 )
 def test_both_write_the_same_file(scene: Scene, tmp_path: Path, words: str) -> None:
-    line = words_of(words, names_for(scene, "Java"))
+    line = scene.words(words)
     java, mine = tmp_path / "java", tmp_path / "ours"
 
     told = scene.mqadmin(*line, "-f", str(java)).stdout
@@ -171,7 +163,7 @@ def exported(file: Path) -> object:
     "name", ["queryMsgById -i {id}", "queryMsgByUniqueKey -t {topic} -i {unique}"]
 )
 def test_a_member_is_handed_a_message_by_both(scene: Scene, tmp_path: Path, name: str) -> None:
-    words = words_of(f"{name} -g {{online}} -d {{client}}", names_for(scene, "Java"))
+    words = scene.words(f"{name} -g {{online}} -d {{client}}")
 
     java = scene.mqadmin(*words).stdout
     (row,) = ours(scene, tmp_path, *words)
@@ -203,12 +195,13 @@ def endless(java_side: JavaSide, *words: str) -> Child:
 
 
 def test_both_measure_every_broker(scene: Scene, tmp_path: Path, java_side: JavaSide) -> None:
-    names = names_for(scene, "Java")
-    scene.mqadmin(*words_of("updateTopic -t {broker} -r 1 -w 1 -b {address}", names))
+    scene.mqadmin(*scene.words("updateTopic -t {broker} -r 1 -w 1 -b {address}"))
     namesrv = scene.servers.namesrv.address
     running = endless(java_side, "clusterRT", "-a", "3", "-i", "1", "-n", namesrv)
     try:
-        shown = running.await_line(lambda line: names["broker"] in line, timeout_s=START_TIMEOUT_S)
+        shown = running.await_line(
+            lambda line: scene.servers.broker.name in line, timeout_s=START_TIMEOUT_S
+        )
     finally:
         running.kill()
 

@@ -1,5 +1,5 @@
-"""The clients of the endpoint: what each told, works on, and has not ended.
+"""The clients of the endpoint: their settings, the messages they work on, open transactions.
 
-``sessions`` has an entry for each client, ``settings`` what counts of what it told, ``renewals``
-the messages that it works on, ``transactions`` those of all producers.
+``sessions`` has an entry for each client, ``settings`` computes the settings that count for it,
+``renewals`` has the messages that it works on, and ``transactions`` those of all producers.
 """

@@ -1,4 +1,4 @@
-"""Messages that a push consumer still works on are hidden longer, before others get them.
+"""Hide messages longer that a push consumer still works on, before others get them.
 
     received with auto_renew ──> watch ── every 5 s: shorter than 10 s left? ──> hidden longer
     acknowledged, hidden by the client, given up ──> taken off
@@ -22,8 +22,8 @@ from remoting.receipt import ReceiptHandle
 from server.proxy.clients.settings import NEW_GROUP
 from server.proxy.cluster import Cluster
 from server.proxy.config import ProxyConfig
-from server.proxy.errors import Refused
-from server.proxy.handles import Deliveries, Invoke, Receipt, decoded
+from server.proxy.errors import ProxyRefused
+from server.proxy.handles import Deliveries, Invoke, Receipt, decode_handle
 
 LOG = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ _Key = tuple[str, str, str, int, int]
 
 
 @dataclass(slots=True)
-class Watched:
+class WatchedMessage:
     """One message that a client works on."""
 
     group: str
@@ -61,22 +61,22 @@ class Renewals:
         self.deliveries = Deliveries(invoke, cluster)
         self._cluster = cluster
         self._config = config
-        self._watched: dict[_Key, Watched] = {}
+        self._watched: dict[_Key, WatchedMessage] = {}
 
     def watch(self, *, group: str, topic: str, message_id: str, handle: str, attempt: int) -> None:
         """Hide a message longer until the client is done with it."""
         now_ms = self._cluster.client.now_ms()
-        receipt = decoded(handle)
+        receipt = decode_handle(handle)
         key = _key(group, message_id, receipt.handle)
-        self._watched[key] = Watched(group, topic, receipt, attempt, now_ms)
+        self._watched[key] = WatchedMessage(group, topic, receipt, attempt, now_ms)
 
     def take(self, *, group: str, message_id: str, handle: str) -> Receipt:
         """Return the handle that counts for the one that a client has, and watch no longer.
 
         Raises:
-            Refused: it is no handle.
+            ProxyRefused: it is no handle.
         """
-        receipt = decoded(handle)
+        receipt = decode_handle(handle)
         watched = self._watched.pop(_key(group, message_id, receipt.handle), None)
         return receipt if watched is None else watched.current
 
@@ -95,7 +95,7 @@ class Renewals:
         for each in watched:
             await self._hide(each, self._config.invisible_time_when_clear_ms)
 
-    async def _renewed(self, watched: Watched, now_ms: int) -> bool:
+    async def _renewed(self, watched: WatchedMessage, now_ms: int) -> bool:
         """Hide one message longer; return whether it is watched on."""
         if now_ms - watched.began_ms >= self._config.renew_max_ms:
             group = await self._cluster.group(watched.group, None) or NEW_GROUP
@@ -109,7 +109,7 @@ class Renewals:
         watched.failure_count += 1
         return watched.failure_count < self._config.max_renew_retry_times
 
-    async def _hide(self, watched: Watched, invisible_ms: int) -> bool:
+    async def _hide(self, watched: WatchedMessage, invisible_ms: int) -> bool:
         """Return False when the broker did not answer; a refused message is not hidden again."""
         try:
             fresh = await self.deliveries.hide(
@@ -118,7 +118,7 @@ class Renewals:
                 group=watched.group,
                 invisible_ms=invisible_ms,
             )
-        except Refused as error:
+        except ProxyRefused as error:
             LOG.warning("a message of group %s is not hidden longer: %s", watched.group, error)
             return True
         except ClientError as error:

@@ -1,6 +1,6 @@
-"""The clients of the proxy: what they told, their groups at the brokers, commands to them.
+"""The clients of the proxy: their settings, their groups at the brokers, commands to them.
 
-    settings by Telemetry, heartbeats ──> Session ── HEART_BEAT ──> brokers
+    settings by Telemetry, heartbeats ──> ClientSession ── HEART_BEAT ──> brokers
     Telemetry stream <── commands ────────┘   └── requests of brokers: 39, 307, 309
 
 Each client has connections of its own to the brokers, under its own client id. So a broker sees
@@ -50,11 +50,11 @@ from remoting.headers import (
 )
 from server.proxy.checks import subscription_of
 from server.proxy.clients.renewals import Renewals
-from server.proxy.clients.settings import completed, effective
+from server.proxy.clients.settings import complete, effective_settings
 from server.proxy.clients.transactions import Transactions
-from server.proxy.cluster import Cluster, Group, signed
+from server.proxy.cluster import Cluster, ConsumerGroupSettings, sign_with
 from server.proxy.config import ProxyConfig
-from server.proxy.context import Account, Call
+from server.proxy.context import Credentials, ProxyContext
 from server.proxy.errors import no_settings
 from server.proxy.handles import TIMEOUT_S
 from server.proxy.messages import to_grpc
@@ -79,10 +79,6 @@ _LANGUAGES: Final = {
     "PHP": LanguageCode.PHP,
     "RUST": LanguageCode.RUST,
 }
-_CONSUMERS: Final = {
-    ClientType.PUSH_CONSUMER: ConsumeType.CONSUME_PASSIVELY,
-    ClientType.SIMPLE_CONSUMER: ConsumeType.CONSUME_ACTIVELY,
-}
 _RESULTS: Final = {
     Code.OK: CMResult.CR_SUCCESS,
     Code.FAILED_TO_CONSUME_MESSAGE: CMResult.CR_LATER,
@@ -95,7 +91,7 @@ Send = Callable[[TelemetryCommand], None]
 """Queues a command for the Telemetry stream of a client."""
 
 
-class Session:
+class ClientSession:
     """One client.
 
     Args:
@@ -105,30 +101,34 @@ class Session:
         transactions: remembers what brokers ask about.
 
     Attributes:
-        settings: what the client told, completed; None before that.
+        settings: what the client sent, with defaults; None before that.
         send: sends a command to the client; None while it has no stream.
-        account: whose keys sign what is asked for this client.
-        language: the language of the client, as brokers are told.
+        credentials: sign the requests to brokers for this client.
+        language: the language of the client, in requests to brokers.
     """
 
     def __init__(
-        self, call: Call, config: ProxyConfig, cluster: Cluster, transactions: Transactions
+        self,
+        context: ProxyContext,
+        config: ProxyConfig,
+        cluster: Cluster,
+        transactions: Transactions,
     ) -> None:
-        self.client_id = call.client_id
+        self.client_id = context.client_id
         self.settings: Settings | None = None
         self.send: Send | None = None
-        self.account: Account | None = call.account
+        self.credentials: Credentials | None = context.credentials
         self.seen_ms = cluster.client.now_ms()
         self._config = config
         self._cluster = cluster
         self._transactions = transactions
-        self.language = _LANGUAGES.get(call.language, LanguageCode.OTHER)
-        self._link = MQClient(None, on_request=self._asked, tls=cluster.tls)
+        self.language = _LANGUAGES.get(context.language, LanguageCode.OTHER)
+        self._link = MQClient(None, on_request=self._on_request, tls=cluster.tls)
         self.renewals = Renewals(self.invoke, cluster, config)
         self._nonces = itertools.count()
         self._waiting: dict[str, asyncio.Future[TelemetryCommand]] = {}
 
-    # What is asked of brokers for this client.
+    # Requests to brokers for this client.
 
     async def invoke(
         self, address: str, command: Command, *, timeout_s: float = TIMEOUT_S
@@ -139,7 +139,9 @@ class Session:
             ClientError: no answer came.
         """
         command.language = self.language
-        return await self._link.invoke(address, signed(command, self.account), timeout_s=timeout_s)
+        return await self._link.invoke(
+            address, sign_with(self.credentials, command), timeout_s=timeout_s
+        )
 
     async def store(
         self,
@@ -162,7 +164,7 @@ class Session:
         Raises:
             ClientError: it was not stored, or no answer came.
         """
-        channel = None if self.account is not None else self._link.open_channel(address)
+        channel = None if self.credentials is not None else self._link.open_channel(address)
         if channel is None:
             answer = await self.invoke(address, commands.command(out, queue, now_ms=born_ms))
             return result_of(answer, queue, unique_key=out.unique_key, address=address)
@@ -179,7 +181,7 @@ class Session:
             ClientError: there was no connection.
         """
         command.language = self.language
-        await self._link.invoke_oneway(address, signed(command, self.account))
+        await self._link.invoke_oneway(address, sign_with(self.credentials, command))
 
     # Settings and groups.
 
@@ -190,20 +192,24 @@ class Session:
         group = None if subscription is None else subscription.group
         return "" if group is None else group.name
 
-    async def merged(self) -> Settings | None:
-        """Return the settings that count for this client; None when it has told none."""
+    async def effective_settings(self) -> Settings:
+        """Return the settings that count for this client.
+
+        Raises:
+            ProxyRefused: it has sent none.
+        """
         if self.settings is None:
-            return None
-        return effective(self.settings, await self._group_settings(), self._config)
+            raise no_settings()
+        return effective_settings(self.settings, await self._group_settings(), self._config)
 
-    async def told(self, settings: Settings) -> Settings:
-        """Take the settings that the client tells, and return those that count."""
-        self.settings = completed(settings, self._config)
+    async def take_settings(self, settings: Settings) -> Settings:
+        """Take the settings that the client sends, and return those that count."""
+        self.settings = complete(settings, self._config)
         await self.heartbeat()
-        return effective(self.settings, await self._group_settings(), self._config)
+        return await self.effective_settings()
 
-    async def _group_settings(self) -> Group | None:
-        return await self._cluster.group(self.group, self.account) if self.group else None
+    async def _group_settings(self) -> ConsumerGroupSettings | None:
+        return await self._cluster.group(self.group, self.credentials) if self.group else None
 
     async def heartbeat(self) -> None:
         """Name the client's groups to the brokers of its topics."""
@@ -251,9 +257,7 @@ class Session:
     def _consumer_data(self, settings: Settings) -> ConsumerData:
         return ConsumerData(
             group_name=self.group,
-            consume_type=_CONSUMERS.get(
-                settings.client_type or ClientType.PUSH_CONSUMER, ConsumeType.CONSUME_PASSIVELY
-            ),
+            consume_type=_consume_type(settings),
             message_model=MessageModel.CLUSTERING,
             consume_from_where=ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET,
             subscription_data_set=[each.data for each in self._subscriptions(settings)],
@@ -274,12 +278,9 @@ class Session:
         """Leave the groups, give back what was not acknowledged, close the connections."""
         await self.renewals.give_back()
         try:
-            data = self._heartbeat_data()
-            groups: list[str | None] = [None]
-            if data is not None and data.producer_data_set:
-                groups = [each.group_name for each in data.producer_data_set]
+            is_producer = self.settings is not None and self.settings.publishing is not None
             for address in await self._addresses():
-                for group in groups:
+                for group in self._topics() if is_producer else [None]:
                     header = UnregisterClient(
                         client_id=self.client_id,
                         producer_group=group,
@@ -294,9 +295,9 @@ class Session:
                 waiting.cancel()
             await self._link.close()
 
-    # What brokers ask this client.
+    # Requests of brokers to this client.
 
-    async def _asked(self, address: str, request: Command) -> Command | None:
+    async def _on_request(self, address: str, request: Command) -> Command | None:
         if request.code == RequestCode.CHECK_TRANSACTION_STATE:
             await self._check_transaction(address, request)
             return None
@@ -343,11 +344,8 @@ class Session:
         info = ConsumerRunningInfo()
         if self.settings is not None:
             info.subscription_set = [each.data for each in self._subscriptions(self.settings)]
-            kind = self.settings.client_type or ClientType.PUSH_CONSUMER
             info.properties = {
-                "PROP_CONSUME_TYPE": "CONSUME_ACTIVELY"
-                if kind is ClientType.SIMPLE_CONSUMER
-                else "CONSUME_PASSIVELY",
+                "PROP_CONSUME_TYPE": _consume_type(self.settings).name,
                 "PROP_CONSUMEORDERLY": str(bool(await self._is_fifo())).lower(),
                 "PROP_CLIENT_VERSION": "gRPC",
             }
@@ -401,7 +399,7 @@ class Session:
     def _no_answer(self, request: Command) -> Command:
         return request.response(ResponseCode.SYSTEM_BUSY, remark="call remote timeout")
 
-    def answered(self, nonce: str, command: TelemetryCommand) -> None:
+    def take_answer(self, nonce: str, command: TelemetryCommand) -> None:
         """Take the client's answer to a command."""
         waiting = self._waiting.get(nonce)
         if waiting is not None and not waiting.done():
@@ -421,32 +419,32 @@ class Sessions:
         self._config = config
         self._cluster = cluster
         self._transactions = transactions
-        self._known: dict[_Key, Session] = {}
+        self._known: dict[_Key, ClientSession] = {}
 
-    def of(self, call: Call) -> Session:
+    def of(self, context: ProxyContext) -> ClientSession:
         """Return the session of the client that calls; it begins with the first call."""
-        session = self._known.get(_key_of(call))
+        session = self._known.get(_key_of(context))
         if session is None:
-            session = Session(call, self._config, self._cluster, self._transactions)
-            self._known[_key_of(call)] = session
+            session = ClientSession(context, self._config, self._cluster, self._transactions)
+            self._known[_key_of(context)] = session
         session.seen_ms = self._cluster.client.now_ms()
         return session
 
-    def settings_of(self, call: Call) -> Settings:
-        """Return what the client that calls has told, completed; its session goes on.
+    def settings_of(self, context: ProxyContext) -> Settings:
+        """Return the settings of the client that calls; its session goes on.
 
         Raises:
-            Refused: it has told nothing.
+            ProxyRefused: it has sent none.
         """
-        session = self._known.get(_key_of(call))
+        session = self._known.get(_key_of(context))
         if session is None or session.settings is None:
             raise no_settings()
         session.seen_ms = self._cluster.client.now_ms()
         return session.settings
 
-    async def end(self, call: Call) -> None:
+    async def end(self, context: ProxyContext) -> None:
         """Forget a client that says goodbye."""
-        session = self._known.pop(_key_of(call), None)
+        session = self._known.pop(_key_of(context), None)
         if session is not None:
             await session.close()
 
@@ -472,5 +470,10 @@ class Sessions:
         await asyncio.gather(*(session.close() for session in known))
 
 
-def _key_of(call: Call) -> _Key:
-    return call.account.access_key if call.account else "", call.client_id
+def _key_of(context: ProxyContext) -> _Key:
+    return context.credentials.access_key if context.credentials else "", context.client_id
+
+
+def _consume_type(settings: Settings) -> ConsumeType:
+    is_simple = settings.client_type is ClientType.SIMPLE_CONSUMER
+    return ConsumeType.CONSUME_ACTIVELY if is_simple else ConsumeType.CONSUME_PASSIVELY

@@ -1,4 +1,4 @@
-"""The settings of a client: what it tells, together with what the proxy and its group say.
+"""The settings of a client: its own, together with those of the proxy and of its group.
 
     producer    attempts and pauses of the proxy, largest body
     consumer    attempts and pauses of its group, whether it is consumed in order, long polling
@@ -10,7 +10,7 @@ Source: proxy/grpc/v2/common/GrpcClientSettingsManager.java (5.4.0).
 
 from dataclasses import replace
 
-from server.proxy.cluster import PAUSES_MS, Group
+from server.proxy.cluster import PAUSES_MS, ConsumerGroupSettings
 from server.proxy.config import ProxyConfig
 from server.proxy.protocol.definitions import (
     CustomizedBackoff,
@@ -22,15 +22,17 @@ from server.proxy.protocol.definitions import (
     Subscription,
 )
 
-NEW_GROUP = Group(retry_max_times=16, is_fifo=False, exponential=None, pauses_ms=PAUSES_MS)
+NEW_GROUP = ConsumerGroupSettings(
+    retry_max_times=16, is_fifo=False, exponential=None, pauses_ms=PAUSES_MS
+)
 """The settings of a group that no broker knows yet."""
 
 
-def completed(told: Settings, config: ProxyConfig) -> Settings:
-    """Return what a client told, with defaults for what a consumer left out."""
-    subscription = told.subscription
+def complete(sent: Settings, config: ProxyConfig) -> Settings:
+    """Return the settings that a client sent, with defaults for what a consumer left out."""
+    subscription = sent.subscription
     if subscription is None:
-        return told
+        return sent
     usual = _of_consumer(Settings(subscription=Subscription()), NEW_GROUP, config)
     assert usual.subscription is not None
     own = {
@@ -46,16 +48,18 @@ def completed(told: Settings, config: ProxyConfig) -> Settings:
         max_lite_topic_size=subscription.max_lite_topic_size,
         **own,
     )
-    policy = usual.backoff_policy if told.backoff_policy is None else told.backoff_policy
-    return replace(told, subscription=merged, backoff_policy=policy)
+    policy = usual.backoff_policy if sent.backoff_policy is None else sent.backoff_policy
+    return replace(sent, subscription=merged, backoff_policy=policy)
 
 
-def effective(known: Settings, group: Group | None, config: ProxyConfig) -> Settings:
+def effective_settings(
+    known: Settings, group: ConsumerGroupSettings | None, config: ProxyConfig
+) -> Settings:
     """Return the settings that count for a client.
 
     Args:
-        known: what the client told, completed.
-        group: the settings of its consumer group; None when no broker can tell them.
+        known: what the client sent, with defaults.
+        group: the settings of its consumer group; None when no broker answers.
         config: the settings of the proxy.
     """
     found = known
@@ -85,7 +89,7 @@ def _of_producer(known: Settings, publishing: Publishing, config: ProxyConfig) -
     )
 
 
-def _of_consumer(known: Settings, group: Group, config: ProxyConfig) -> Settings:
+def _of_consumer(known: Settings, group: ConsumerGroupSettings, config: ProxyConfig) -> Settings:
     assert known.subscription is not None
     policy = RetryPolicy(max_attempts=group.retry_max_times + 1)
     if group.exponential is not None:

@@ -4,7 +4,7 @@
     connection, stream ── one connection, and its streams: flow control
     calls ── what gRPC makes of a stream: messages, deadlines, statuses
 
-Bytes enter ``Connection.data_received``; a ``Method`` gets a ``Call`` and returns its answer. Start
-reading at ``connection``; docs/grpc.md and docs/decisions/0011-grpc-endpoint.md say why this is not
-a library.
+Bytes enter ``Http2Connection.data_received``; a ``GrpcMethod`` gets a ``GrpcCall`` and returns its
+answer. Start reading at ``connection``; docs/grpc.md and docs/decisions/0011-grpc-endpoint.md say
+why this is not a library.
 """

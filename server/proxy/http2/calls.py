@@ -10,7 +10,7 @@
                  ├─ its deadline passes ─────────── DEADLINE_EXCEEDED, the task is cancelled
                  └─ the client cancels or is gone ─ the task is cancelled
 
-Rule: a status is told once, and a method that was cancelled tells none.
+Rule: a status is sent once, and none for a method that was cancelled.
 
 Source: grpc/doc/PROTOCOL-HTTP2.md, statuscodes.md.
 """
@@ -22,12 +22,12 @@ import urllib.parse
 import zlib
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from enum import Enum, IntEnum
+from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
-from server.proxy.http2.frames import END_HEADERS, END_STREAM, Error, Kind, frame
+from server.proxy.http2.frames import END_HEADERS, END_STREAM, Error, FrameType, frame
 from server.proxy.http2.hpack import Field, encode
-from server.proxy.http2.stream import Nobody, Stream, Taker
+from server.proxy.http2.stream import Stream, StreamReceiver
 
 LOG = logging.getLogger(__name__)
 
@@ -69,23 +69,17 @@ class CallFailed(Exception):
         self.status = status
 
 
-class Request(Enum):
-    """What a method takes."""
-
-    MESSAGE = "one message"
-    STREAM = "any number of messages"
-
-
-class Method(NamedTuple):
+class GrpcMethod(NamedTuple):
     """A method: it returns its answer, or None after it has written its answers.
 
     Attributes:
-        request: what it takes.
-        run: the method; with one message, ``Call.message`` is that.
+        run: the method.
+        takes_stream: whether it takes any number of messages, ``GrpcCall.messages``, instead of
+            one, ``GrpcCall.message``.
     """
 
-    request: Request
-    run: Callable[["Call"], Coroutine[Any, Any, bytes | None]]
+    run: Callable[["GrpcCall"], Coroutine[Any, Any, bytes | None]]
+    takes_stream: bool = False
 
 
 class Calls:
@@ -96,11 +90,11 @@ class Calls:
         size_max: the most bytes of a message that is received.
     """
 
-    def __init__(self, methods: Mapping[str, Method], *, size_max: int) -> None:
+    def __init__(self, methods: Mapping[str, GrpcMethod], *, size_max: int) -> None:
         self.size_max = size_max
         self._methods = methods
 
-    def open(self, stream: Stream, fields: list[Field], address: str) -> Taker:
+    def open(self, stream: Stream, fields: list[Field], address: str) -> StreamReceiver:
         """Return the call of a new stream; one that cannot be served is answered at once.
 
         Args:
@@ -114,16 +108,18 @@ class Calls:
             CONTENT_TYPE
         ):
             refusal = encode((":status", "415"))
-            stream.send(b"", b"", frame(Kind.HEADERS, END_HEADERS | END_STREAM, stream.id, refusal))
-            return Nobody()
+            stream.send(
+                b"", b"", frame(FrameType.HEADERS, END_HEADERS | END_STREAM, stream.id, refusal)
+            )
+            return StreamReceiver()
         method = self._methods.get(path)
-        call = Call(self, stream, metadata, address, method)
+        call = GrpcCall(self, stream, metadata, address, method)
         if method is None:
             call.fail(CallStatus.UNIMPLEMENTED, f"Method not found: {path[1:]}")
         return call
 
 
-class Call:
+class GrpcCall(StreamReceiver):
     """One call.
 
     Attributes:
@@ -143,7 +139,7 @@ class Call:
         stream: Stream,
         metadata: dict[str, str],
         address: str,
-        method: Method | None,
+        method: GrpcMethod | None,
     ) -> None:
         self.metadata = metadata
         self.address = address
@@ -164,7 +160,7 @@ class Call:
         self._has_headers = False
         self._task: asyncio.Task[bytes | None] | None = None
         self._deadline: asyncio.TimerHandle | None = None
-        if method is not None and method.request is Request.STREAM:
+        if method is not None and method.takes_stream:
             self._start(method)
 
     # For the method.
@@ -200,7 +196,7 @@ class Call:
         if self._method is None:
             return
         self._hold(len(data))
-        if self._method.request is Request.MESSAGE:
+        if not self._method.takes_stream:
             self._stream.consumed(len(data))
         self._data += data
         try:
@@ -216,7 +212,7 @@ class Call:
             return
         if self._data:
             self.fail(CallStatus.INTERNAL, "the request ends within a message")
-        elif self._method.request is Request.STREAM:
+        elif self._method.takes_stream:
             self._wake()
         elif len(self._messages) != 1:
             self.fail(CallStatus.INTERNAL, f"the request has {len(self._messages)} messages, not 1")
@@ -298,7 +294,7 @@ class Call:
 
     # The method and its answers.
 
-    def _start(self, method: Method, *, is_compressed: bool = False) -> None:
+    def _start(self, method: GrpcMethod, *, is_compressed: bool = False) -> None:
         loop = asyncio.get_running_loop()
         run = self._inflate_and_run(method) if is_compressed else method.run(self)
         self._task = loop.create_task(run)
@@ -306,7 +302,7 @@ class Call:
         if self._deadline_s is not None:
             self._deadline = loop.call_at(self._deadline_s, self._late)
 
-    async def _inflate_and_run(self, method: Method) -> bytes | None:
+    async def _inflate_and_run(self, method: GrpcMethod) -> bytes | None:
         self.message = await self._inflated(self.message)
         return await method.run(self)
 
@@ -338,7 +334,7 @@ class Call:
         if self._has_headers:
             return b""
         self._has_headers = True
-        return frame(Kind.HEADERS, END_HEADERS, self._stream.id, _HEADERS)
+        return frame(FrameType.HEADERS, END_HEADERS, self._stream.id, _HEADERS)
 
     def _end(self, data: bytes, trailers: bytes) -> None:
         """Send the last bytes and the trailers; nothing happens when the stream is closed.
@@ -347,12 +343,12 @@ class Call:
         """
         before = b"" if not data and not self._has_headers else self._headers()
         block = trailers if self._has_headers else _HEADERS + trailers
-        last = frame(Kind.HEADERS, END_HEADERS | END_STREAM, self._stream.id, block)
+        last = frame(FrameType.HEADERS, END_HEADERS | END_STREAM, self._stream.id, block)
         self._stream.send(before, data, last)
 
 
 def timeout_of(text: str | None) -> float | None:
-    """Return the seconds that a header ``grpc-timeout`` tells; None without a usable one."""
+    """Return the seconds of a header ``grpc-timeout``; None if it cannot be used."""
     digits, unit = (text[:-1], text[-1]) if text else ("", "")
     if len(digits) > _TIMEOUT_DIGITS_MAX or not digits.isdecimal() or unit not in _UNITS_S:
         return None

@@ -1,8 +1,8 @@
 """One connection of HTTP/2, as a server has it: frames, streams, flow control.
 
-    bytes ── frames ──┬── HEADERS, CONTINUATION ──> a stream is opened, its fields go to ``opened``
-                      ├── DATA ───────────────────> Taker.received      END_STREAM ──> Taker.ended
-                      ├── RST_STREAM ─────────────> Taker.cancelled
+    bytes ── frames ──┬── HEADERS, CONTINUATION ──> a stream; its fields go to ``on_stream``
+                      ├── DATA ───────────────────> its receiver: received, END_STREAM: ended
+                      ├── RST_STREAM ─────────────> its receiver: cancelled
                       └── SETTINGS, PING, WINDOW_UPDATE, GOAWAY         answered or noted here
 
 Rule: a peer that breaks the protocol loses its connection, after a GOAWAY that says why. A peer
@@ -35,7 +35,7 @@ from server.proxy.http2.frames import (
     WINDOW_MAX,
     WORD,
     Error,
-    Kind,
+    FrameType,
     Setting,
     frame,
     goaway,
@@ -44,7 +44,7 @@ from server.proxy.http2.frames import (
     window_update,
 )
 from server.proxy.http2.hpack import LIST_SIZE_MAX, BadHeaders, Field, HeaderDecoder
-from server.proxy.http2.stream import STREAM_WINDOW, Stream, Taker
+from server.proxy.http2.stream import STREAM_WINDOW, Stream, StreamReceiver
 
 LOG = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ _GREETING: Final = settings(
 ) + window_update(0, CONNECTION_WINDOW - INITIAL_WINDOW)
 
 
-class Fault(Exception):
+class Http2Error(Exception):
     """The peer breaks the protocol, and the connection ends."""
 
     def __init__(self, error: Error, text: str) -> None:
@@ -73,16 +73,16 @@ class Fault(Exception):
         self.error = error
 
 
-Opened = Callable[[Stream, list[Field]], Taker]
+OnStream = Callable[[Stream, list[Field]], StreamReceiver]
 """Returns what takes the bytes of a new stream with these header fields; it may use the stream."""
 
 
-class Connection(asyncio.Protocol):
+class Http2Connection(asyncio.Protocol):
     """One connection of a client.
 
     Args:
         name: the client's address, ``host:port``, for the log.
-        opened: called with each new stream.
+        on_stream: called with each new stream.
         gone: called once, when the connection has ended.
         budget: counts the bytes that are held.
         greeting_s: how long a client may take until it has sent its preface.
@@ -91,14 +91,14 @@ class Connection(asyncio.Protocol):
     def __init__(
         self,
         name: str,
-        opened: Opened,
-        gone: Callable[["Connection"], None],
+        on_stream: OnStream,
+        gone: Callable[["Http2Connection"], None],
         *,
         budget: Budget,
         greeting_s: float,
     ) -> None:
         self.first_byte: FirstByte | None = None
-        """What opens the connection; set by who makes it."""
+        """What opens the connection; set by the port."""
         self.name = name
         self.ip = name.rpartition(":")[0]
         self.streams: dict[int, Stream] = {}
@@ -106,11 +106,11 @@ class Connection(asyncio.Protocol):
         """Whether the peer does not take what was sent to it."""
         self.active_s = 0.0
         """When the peer sent something, by the clock of the loop."""
-        self._opened = opened
+        self._on_stream = on_stream
         self._gone = gone
         self._budget = budget
         self._loop = asyncio.get_running_loop()
-        self._patience = self._loop.call_later(greeting_s, self.close)
+        self._greeting_timer = self._loop.call_later(greeting_s, self.close)
         self._transport: asyncio.Transport | None = None
         self._is_gone = False
         self._is_greeted = False
@@ -129,7 +129,7 @@ class Connection(asyncio.Protocol):
         self._charged_size = 0
         self._out: list[bytes] = []
         self._out_size = 0
-        self._takers: tuple[Callable[[int, int, bytes], None], ...] = (
+        self._frame_handlers: tuple[Callable[[int, int, bytes], None], ...] = (
             self._data, self._headers, self._priority, self._reset, self._settings, self._push,
             self._ping, self._goaway, self._window_update, self._continuation,
         )  # fmt: skip
@@ -158,7 +158,7 @@ class Connection(asyncio.Protocol):
         """Take frames for one turn of the loop, and go on in the next one if there are more."""
         try:
             self._rest, self._is_behind = self._frames(self._rest)
-        except Fault as fault:
+        except Http2Error as fault:
             self._fail(fault.error, str(fault))
         except BadHeaders as error:
             self._fail(Error.COMPRESSION_ERROR, str(error))
@@ -250,7 +250,7 @@ class Connection(asyncio.Protocol):
         if self._is_gone:
             return
         self._is_gone = True
-        self._patience.cancel()
+        self._greeting_timer.cancel()
         for stream in list(self.streams.values()):
             self.close_stream(stream)
         self._charge()
@@ -279,7 +279,7 @@ class Connection(asyncio.Protocol):
         if not stream.waiting and size <= min(self._frame_size, self._window, stream.window):
             self._window -= size
             stream.window -= size
-            parts = before + frame(Kind.DATA, 0, stream.id, data) if data else before
+            parts = before + frame(FrameType.DATA, 0, stream.id, data) if data else before
             self.write(parts if last is None else parts + last)
             if last is not None:
                 self._finished(stream)
@@ -302,7 +302,7 @@ class Connection(asyncio.Protocol):
             self._window -= size
             stream.window -= size
             self.hold(-size)
-            self.write(frame(Kind.DATA, 0, stream.id, bytes(waiting[:size])))
+            self.write(frame(FrameType.DATA, 0, stream.id, bytes(waiting[:size])))
             del waiting[:size]
         if stream.last is not None:
             self.write(stream.last)
@@ -310,7 +310,7 @@ class Connection(asyncio.Protocol):
         stream.wake()
 
     def _finished(self, stream: Stream) -> None:
-        """Our side has ended; a peer that still sends is told that nobody listens."""
+        """End our side; a peer that still sends gets a reset, because nobody listens."""
         if not stream.is_ended:
             self.write(reset(stream.id, Error.NO_ERROR))
         self.close_stream(stream)
@@ -324,7 +324,7 @@ class Connection(asyncio.Protocol):
         stream.waiting.clear()
         del self.streams[stream.id]
         stream.wake()
-        stream.taker.cancelled()
+        stream.receiver.cancelled()
         if self._is_leaving and not self.streams:
             self.close()
 
@@ -335,27 +335,27 @@ class Connection(asyncio.Protocol):
         at, end = 0, len(data)
         if not self._is_greeted:
             if not PREFACE.startswith(data[: len(PREFACE)]):
-                raise Fault(Error.PROTOCOL_ERROR, "it does not begin as HTTP/2 does")
+                raise Http2Error(Error.PROTOCOL_ERROR, "it does not begin as HTTP/2 does")
             if end < len(PREFACE):
                 return data, False
             at = len(PREFACE)
             self._is_greeted = True
-            self._patience.cancel()
+            self._greeting_timer.cancel()
         for _ in range(FRAMES_A_TURN):
             if end - at < _HEAD_SIZE:
                 break
             high, low, kind, flags, stream_id = HEAD.unpack_from(data, at)
             size = high << 8 | low
             if size > FRAME_SIZE_MAX:
-                raise Fault(Error.FRAME_SIZE_ERROR, f"a frame has {size} bytes")
+                raise Http2Error(Error.FRAME_SIZE_ERROR, f"a frame has {size} bytes")
             start = at + _HEAD_SIZE
             if end - start < size:
                 break
             at = start + size
-            if self._block is not None and kind != Kind.CONTINUATION:
-                raise Fault(Error.PROTOCOL_ERROR, "a header block is interrupted")
-            if kind < len(self._takers):
-                self._takers[kind](flags, stream_id & STREAM_MASK, data[start:at])
+            if self._block is not None and kind != FrameType.CONTINUATION:
+                raise Http2Error(Error.PROTOCOL_ERROR, "a header block is interrupted")
+            if kind < len(self._frame_handlers):
+                self._frame_handlers[kind](flags, stream_id & STREAM_MASK, data[start:at])
         else:
             return data[at:], True
         return data[at:] if at else data, False
@@ -367,7 +367,7 @@ class Connection(asyncio.Protocol):
         if stream is not None:
             stream.room -= size
         if self._room < 0 or (stream is not None and stream.room < 0):
-            raise Fault(Error.FLOW_CONTROL_ERROR, "it sends more than its windows allow")
+            raise Http2Error(Error.FLOW_CONTROL_ERROR, "it sends more than its windows allow")
         if self._room < CONNECTION_WINDOW // 2:
             self.write(window_update(0, CONNECTION_WINDOW - self._room))
             self._room = CONNECTION_WINDOW
@@ -380,18 +380,18 @@ class Connection(asyncio.Protocol):
         if flags & END_STREAM:
             stream.is_ended = True
         if payload:
-            stream.taker.received(payload)
+            stream.receiver.received(payload)
         if flags & END_STREAM and not stream.is_closed:
-            stream.taker.ended()
+            stream.receiver.ended()
 
     def _headers(self, flags: int, stream_id: int, payload: bytes) -> None:
         if not stream_id % 2:
-            raise Fault(Error.PROTOCOL_ERROR, f"a client cannot open stream {stream_id}")
+            raise Http2Error(Error.PROTOCOL_ERROR, f"a client cannot open stream {stream_id}")
         skipped = 5 if flags & PRIORITY else 0
         if flags & PADDED:
             payload = _unpadded(payload, skipped)
         elif len(payload) < skipped:
-            raise Fault(Error.FRAME_SIZE_ERROR, "a HEADERS frame is too short")
+            raise Http2Error(Error.FRAME_SIZE_ERROR, "a HEADERS frame is too short")
         if flags & END_HEADERS:
             self._fields(flags, stream_id, payload[skipped:])
         else:
@@ -399,11 +399,11 @@ class Connection(asyncio.Protocol):
 
     def _continuation(self, flags: int, stream_id: int, payload: bytes) -> None:
         if self._block is None or self._block[0] != stream_id:
-            raise Fault(Error.PROTOCOL_ERROR, "a CONTINUATION frame continues nothing")
+            raise Http2Error(Error.PROTOCOL_ERROR, "a CONTINUATION frame continues nothing")
         _, first_flags, block = self._block
         block += payload
         if len(block) > LIST_SIZE_MAX:
-            raise Fault(Error.ENHANCE_YOUR_CALM, f"headers of more than {LIST_SIZE_MAX} bytes")
+            raise Http2Error(Error.ENHANCE_YOUR_CALM, f"headers of more than {LIST_SIZE_MAX} bytes")
         if flags & END_HEADERS:
             self._block = None
             self._fields(first_flags, stream_id, bytes(block))
@@ -414,9 +414,11 @@ class Connection(asyncio.Protocol):
         stream = self.streams.get(stream_id)
         if stream is not None:
             if not flags & END_STREAM or stream.is_ended:
-                raise Fault(Error.PROTOCOL_ERROR, f"stream {stream_id} has headers in its middle")
+                raise Http2Error(
+                    Error.PROTOCOL_ERROR, f"stream {stream_id} has headers in its middle"
+                )
             stream.is_ended = True
-            stream.taker.ended()
+            stream.receiver.ended()
         elif stream_id > self._last_id:
             # Others are trailers of a call that was answered before they came.
             self._last_id = stream_id
@@ -429,9 +431,9 @@ class Connection(asyncio.Protocol):
         stream = Stream(self, stream_id, self._stream_window)
         stream.is_ended = is_ended
         self.streams[stream_id] = stream
-        stream.taker = self._opened(stream, fields)
+        stream.receiver = self._on_stream(stream, fields)
         if is_ended and not stream.is_closed:
-            stream.taker.ended()
+            stream.receiver.ended()
 
     def _reset(self, flags: int, stream_id: int, payload: bytes) -> None:
         _check_size(payload, 4, "RST_STREAM")
@@ -443,22 +445,24 @@ class Connection(asyncio.Protocol):
 
     def _settings(self, flags: int, stream_id: int, payload: bytes) -> None:
         if stream_id or len(payload) % SETTING.size or (flags & ACK and payload):
-            raise Fault(Error.FRAME_SIZE_ERROR, "a SETTINGS frame has the wrong form")
+            raise Http2Error(Error.FRAME_SIZE_ERROR, "a SETTINGS frame has the wrong form")
         if flags & ACK:
             return
         # First, because wider windows send what waits, and that follows the new settings.
-        self.write(frame(Kind.SETTINGS, ACK, 0))
+        self.write(frame(FrameType.SETTINGS, ACK, 0))
         for setting, value in SETTING.iter_unpack(payload):
             if setting == Setting.INITIAL_WINDOW_SIZE:
                 self._set_stream_window(value)
             elif setting == Setting.MAX_FRAME_SIZE:
                 if not FRAME_SIZE_MAX <= value <= FRAME_SIZE_LIMIT:
-                    raise Fault(Error.PROTOCOL_ERROR, f"frames of {value} bytes are not possible")
+                    raise Http2Error(
+                        Error.PROTOCOL_ERROR, f"frames of {value} bytes are not possible"
+                    )
                 self._frame_size = value
 
     def _set_stream_window(self, size: int) -> None:
         if size > WINDOW_MAX:
-            raise Fault(Error.FLOW_CONTROL_ERROR, f"a window of {size} bytes is not possible")
+            raise Http2Error(Error.FLOW_CONTROL_ERROR, f"a window of {size} bytes is not possible")
         more, self._stream_window = size - self._stream_window, size
         for stream in list(self.streams.values()):
             self._widen(stream, more)
@@ -466,7 +470,9 @@ class Connection(asyncio.Protocol):
     def _widen(self, stream: Stream, size: int) -> None:
         stream.window += size
         if stream.window > WINDOW_MAX:
-            raise Fault(Error.FLOW_CONTROL_ERROR, f"the window of stream {stream.id} overflows")
+            raise Http2Error(
+                Error.FLOW_CONTROL_ERROR, f"the window of stream {stream.id} overflows"
+            )
         if stream.waiting:
             self._send_waiting(stream)
 
@@ -474,7 +480,7 @@ class Connection(asyncio.Protocol):
         _check_size(payload, 4, "WINDOW_UPDATE")
         size = WORD.unpack(payload)[0] & STREAM_MASK
         if not size:
-            raise Fault(Error.PROTOCOL_ERROR, "a window grows by nothing")
+            raise Http2Error(Error.PROTOCOL_ERROR, "a window grows by nothing")
         if stream_id:
             stream = self.streams.get(stream_id)
             if stream is None:
@@ -484,7 +490,7 @@ class Connection(asyncio.Protocol):
             return
         self._window += size
         if self._window > WINDOW_MAX:
-            raise Fault(Error.FLOW_CONTROL_ERROR, "the window of the connection overflows")
+            raise Http2Error(Error.FLOW_CONTROL_ERROR, "the window of the connection overflows")
         for stream in list(self.streams.values()):
             if self._window <= 0:
                 break
@@ -494,7 +500,7 @@ class Connection(asyncio.Protocol):
     def _ping(self, flags: int, stream_id: int, payload: bytes) -> None:
         _check_size(payload, 8, "PING")
         if not flags & ACK:
-            self.write(frame(Kind.PING, ACK, 0, payload))
+            self.write(frame(FrameType.PING, ACK, 0, payload))
 
     def _priority(self, flags: int, stream_id: int, payload: bytes) -> None:
         _check_size(payload, 5, "PRIORITY")
@@ -503,22 +509,24 @@ class Connection(asyncio.Protocol):
         """The client opens no more streams; it closes the connection itself."""
 
     def _push(self, flags: int, stream_id: int, payload: bytes) -> None:
-        raise Fault(Error.PROTOCOL_ERROR, "a client cannot push")
+        raise Http2Error(Error.PROTOCOL_ERROR, "a client cannot push")
 
     def _check_used(self, stream_id: int) -> None:
         """Check that a stream was open once; frames of closed ones may still be under way."""
         if stream_id > self._last_id or not stream_id % 2:
-            raise Fault(Error.PROTOCOL_ERROR, f"stream {stream_id} was never opened")
+            raise Http2Error(Error.PROTOCOL_ERROR, f"stream {stream_id} was never opened")
 
 
 def _unpadded(payload: bytes, least: int) -> bytes:
     """Return a payload without its padding; at least ``least`` bytes of it are needed."""
     size = len(payload) - 1 - payload[0] if payload else -1
     if size < least:
-        raise Fault(Error.PROTOCOL_ERROR, "a frame is padded with more bytes than it has")
+        raise Http2Error(Error.PROTOCOL_ERROR, "a frame is padded with more bytes than it has")
     return payload[1 : 1 + size]
 
 
 def _check_size(payload: bytes, size: int, name: str) -> None:
     if len(payload) != size:
-        raise Fault(Error.FRAME_SIZE_ERROR, f"{name} has {len(payload)} bytes instead of {size}")
+        raise Http2Error(
+            Error.FRAME_SIZE_ERROR, f"{name} has {len(payload)} bytes instead of {size}"
+        )

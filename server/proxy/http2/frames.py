@@ -31,7 +31,7 @@ PADDED: Final = 0x8
 PRIORITY: Final = 0x20
 
 
-class Kind(IntEnum):
+class FrameType(IntEnum):
     """The kind of a frame."""
 
     DATA = 0
@@ -47,7 +47,7 @@ class Kind(IntEnum):
 
 
 class Error(IntEnum):
-    """Why a stream or a connection ends; those that are told here."""
+    """Why a stream or a connection ends; only the codes that are sent here."""
 
     NO_ERROR = 0
     PROTOCOL_ERROR = 1
@@ -77,20 +77,20 @@ def frame(kind: int, flags: int, stream_id: int, payload: bytes = b"") -> bytes:
 def settings(values: dict[Setting, int]) -> bytes:
     """Return a SETTINGS frame."""
     payload = b"".join(SETTING.pack(setting, value) for setting, value in values.items())
-    return frame(Kind.SETTINGS, 0, 0, payload)
+    return frame(FrameType.SETTINGS, 0, 0, payload)
 
 
 def window_update(stream_id: int, size: int) -> bytes:
     """Return a frame that allows ``size`` more bytes; the stream 0 means the connection."""
-    return frame(Kind.WINDOW_UPDATE, 0, stream_id, WORD.pack(size))
+    return frame(FrameType.WINDOW_UPDATE, 0, stream_id, WORD.pack(size))
 
 
 def reset(stream_id: int, error: Error) -> bytes:
     """Return a frame that ends a stream."""
-    return frame(Kind.RST_STREAM, 0, stream_id, WORD.pack(error))
+    return frame(FrameType.RST_STREAM, 0, stream_id, WORD.pack(error))
 
 
 def goaway(last_id: int, error: Error, text: str = "") -> bytes:
     """Return a frame that ends a connection; ``last_id`` is the last stream that was served."""
     payload = WORD.pack(last_id) + WORD.pack(error) + text.encode()
-    return frame(Kind.GOAWAY, 0, 0, payload)
+    return frame(FrameType.GOAWAY, 0, 0, payload)

@@ -4,7 +4,7 @@
       └── RST_STREAM of either side, or the connection is lost ──> closed
 
 What a stream sends waits in it while the peer's windows are full. What it receives is bounded by
-our windows: that of the connection is filled up as bytes come, that of a stream by its taker.
+our windows: that of the connection is filled up as bytes come, that of a stream by its receiver.
 
 Source: RFC 9113, section 5.
 """
@@ -18,8 +18,10 @@ STREAM_WINDOW: Final = 1 << 20
 """The bytes that a peer may send before they are taken."""
 
 
-class Taker(Protocol):
-    """What takes the bytes of one stream."""
+class StreamReceiver:
+    """Takes the bytes of one stream; this class drops them, its subclasses use them."""
+
+    __slots__ = ()
 
     def received(self, data: bytes) -> None:
         """Take bytes of the peer."""
@@ -31,17 +33,7 @@ class Taker(Protocol):
         """Take note that the stream is closed, and nothing can be sent any more."""
 
 
-class Nobody:
-    """Takes what comes for a stream that nobody reads."""
-
-    def received(self, data: bytes) -> None: ...
-
-    def ended(self) -> None: ...
-
-    def cancelled(self) -> None: ...
-
-
-class Connection(Protocol):
+class StreamConnection(Protocol):
     """What a stream needs of its connection."""
 
     is_full: bool
@@ -64,18 +56,18 @@ class Stream:
 
     Attributes:
         id: its number.
-        taker: takes what the peer sends.
+        receiver: takes what the peer sends.
         is_closed: whether nothing can be sent any more.
     """
 
     __slots__ = (
         "_connection", "_consumed_size", "drained", "id", "is_closed", "is_ended", "last",
-        "room", "taker", "waiting", "window",
+        "receiver", "room", "waiting", "window",
     )  # fmt: skip
 
-    def __init__(self, connection: Connection, stream_id: int, window: int) -> None:
+    def __init__(self, connection: StreamConnection, stream_id: int, window: int) -> None:
         self.id = stream_id
-        self.taker: Taker = Nobody()
+        self.receiver = StreamReceiver()
         self.is_closed = False
         self.is_ended = False
         """Whether the peer has sent END_STREAM."""
@@ -117,7 +109,7 @@ class Stream:
             self._consumed_size = 0
 
     def hold(self, size: int) -> None:
-        """Note that the taker holds ``size`` bytes more, or less when it is negative."""
+        """Note that the receiver holds ``size`` bytes more, or less when it is negative."""
         self._connection.hold(size)
 
     def reset(self, error: Error) -> None:
@@ -127,7 +119,7 @@ class Stream:
             self._connection.close_stream(self)
 
     def wake(self) -> None:
-        """Let who waits in ``drain`` go on."""
+        """Let the method that waits in ``drain`` go on."""
         drained, self.drained = self.drained, None
         if drained is not None and not drained.done():
             drained.set_result(None)

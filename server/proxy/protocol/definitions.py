@@ -237,7 +237,7 @@ class Metric(WireMessage):
 
 @dataclass(slots=True, kw_only=True)
 class Settings(WireMessage):
-    """The settings of a client: it tells its own, and gets back what counts."""
+    """The settings of a client: it sends its own, and gets back those that count."""
 
     client_type: ClientType | None = maybe_choice(1, ClientType)
     access_point: Endpoints | None = one(2, Endpoints)

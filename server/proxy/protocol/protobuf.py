@@ -9,9 +9,9 @@ directions. Times and durations are numbers of milliseconds here; on the wire th
 of seconds and nanoseconds.
 
 Rule: a field without a value is not written, and a field that the class does not have is skipped
-when it is read, as in every implementation of this encoding. A ``maybe_`` field tells a value that
-was not given (None) from 0, False or "". A member of an enumeration that is not known is read as
-its first one. Bytes that are no message raise BadMessage.
+when it is read, as in every implementation of this encoding. A ``maybe_`` field distinguishes a
+value that was not given (None) from 0, False or "". A member of an enumeration that is not known is
+read as its first one. Bytes that are no message raise BadMessage.
 
 Source: protobuf.dev/programming-guides/encoding.
 """
@@ -28,7 +28,7 @@ FIXED64: Final = 1
 DELIMITED: Final = 2
 FIXED32: Final = 5
 _SIZES: Final = {FIXED32: 4, FIXED64: 8}
-"""Bytes of a value by its wire type; a number and a delimited value tell their own."""
+"""Bytes of a value by its wire type; a number and a delimited value hold their own size."""
 
 _FLOAT: Final = struct.Struct("<f")
 _MASK: Final = (1 << 64) - 1

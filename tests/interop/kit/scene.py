@@ -9,7 +9,7 @@ compared, and the lines are sorted, since Java prints maps in any order.
 """
 
 import re
-from collections.abc import Callable
+import shlex
 from dataclasses import dataclass
 
 from mqclient.admin.admin import Admin
@@ -37,6 +37,26 @@ class Scene:
     def mqadmin(self, *words: str) -> Output:
         """Run a command against this pair."""
         return self.toolbox.mqadmin(*words, "-n", self.servers.namesrv.address)
+
+    def words(self, line: str, **more: str) -> list[str]:
+        """Return the words of a command line, with what it names of the scene put in.
+
+        A line may name {topic} {online} {offline}, {broker} and its {address} and {cluster},
+        {client}, the {id} and the {unique} key of a message, and what is in ``more``.
+        """
+        broker = self.servers.broker
+        names = {
+            "topic": TOPIC,
+            "online": ONLINE,
+            "offline": OFFLINE,
+            "broker": broker.name,
+            "address": broker.address,
+            "cluster": broker.cluster,
+            "client": self.client_id,
+            "id": self.offset_id,
+            "unique": self.unique_key,
+        }
+        return [word.format(**names, **more) for word in shlex.split(line)]
 
     @property
     def broker(self) -> str:
@@ -118,7 +138,3 @@ def without_nature(text: str, scene: Scene) -> str:
     ):
         text = re.sub(pattern, stands, text)
     return text
-
-
-Words = Callable[[Scene], tuple[str, ...]]
-"""Makes a command line that names what is on the scene."""

@@ -4,10 +4,8 @@ The interop tests talk to the same endpoint by the official clients.
 """
 
 import asyncio
-import functools
-import inspect
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -217,18 +215,3 @@ async def bench(store: Path, *settings: Value) -> AsyncIterator[Bench]:
             yield Bench(at, channel, admin)
     finally:
         await pair.stop()
-
-
-def on_a_bench(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
-    """Give a test an endpoint in front of a broker of its own, as its argument ``desk``."""
-
-    async def run(tmp_path: Path, **arguments: object) -> None:
-        async with bench(tmp_path, *QUICK) as desk:
-            await test(desk, **arguments)
-
-    given = inspect.signature(test).parameters.values()
-    own = inspect.signature(run).parameters["tmp_path"]
-    functools.update_wrapper(run, test)
-    wrapped = [own, *(each for each in given if each.name != "desk")]
-    run.__signature__ = inspect.Signature(wrapped)  # type: ignore[attr-defined]
-    return run

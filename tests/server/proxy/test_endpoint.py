@@ -3,6 +3,8 @@
 import asyncio
 import ssl
 import time
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from mqclient.admin.admin import Admin
 from mqclient.errors import NoRoute
 from remoting.codes import RequestCode
 from remoting.command import Command
+from remoting.header import Header
 from remoting.headers import ConsumeMessageDirectly, GetConsumerRunningInfo
 from remoting.receipt import decode_receipt
 from server.proxy.context import ALGORITHM, FAILED, signature_of
@@ -43,12 +46,12 @@ from server.proxy.protocol.requests import (
 from server.runtime.settings import Value
 from storefmt.config.tables import SubscriptionGroup
 from tests.server.proxy.client import (
+    QUICK,
     Bench,
     Client,
     bench,
     consumer,
     message,
-    on_a_bench,
     producer,
     receive_request,
 )
@@ -72,6 +75,37 @@ def handle_of(found: Message) -> str:
     return found.system_properties.receipt_handle
 
 
+@pytest.fixture
+def desk(tmp_path: Path) -> AbstractAsyncContextManager[Bench]:
+    """Return an endpoint in front of a broker of its own, which runs for the time of a test."""
+    return bench(tmp_path, *QUICK)
+
+
+@asynccontextmanager
+async def consuming(desk: Bench) -> AsyncIterator[Client]:
+    """Yield a consumer of topic T whose group G begins behind what is there."""
+    await desk.topic("T")
+    client = desk.client()
+    async with client.telemetry(consumer("G", "T")):
+        await client.receive("T", "G")
+        yield client
+
+
+async def hide(client: Client, found: Message, ms: int) -> ChangeInvisibleDurationResponse:
+    """Change the invisible time of a message that group G received."""
+    request = ChangeInvisibleDurationRequest(
+        group=Resource(name="G"),
+        topic=Resource(name="T"),
+        receipt_handle=handle_of(found),
+        invisible_duration=ms,
+    )
+    return await client.ask("ChangeInvisibleDuration", request, ChangeInvisibleDurationResponse)
+
+
+async def ask_broker(desk: Bench, code: int, header: Header | None = None) -> Command:
+    return await desk.admin.invoke(desk.at.broker, Command.request(code, header))
+
+
 async def route(client: Client, topic: str) -> QueryRouteResponse:
     request = QueryRouteRequest(
         topic=Resource(name=topic),
@@ -82,7 +116,6 @@ async def route(client: Client, topic: str) -> QueryRouteResponse:
     return await client.ask("QueryRoute", request, QueryRouteResponse)
 
 
-@on_a_bench
 async def test_a_route_names_the_proxy_and_the_types_of_messages(desk: Bench) -> None:
     await desk.topic("Ordered", "FIFO", queues=2)
 
@@ -98,7 +131,6 @@ async def test_a_route_names_the_proxy_and_the_types_of_messages(desk: Bench) ->
         assert f"{address.host}:{address.port}" == desk.at.grpc
 
 
-@on_a_bench
 async def test_a_consumer_is_assigned_brokers(desk: Bench) -> None:
     await desk.topic("T", queues=4)
     request = QueryAssignmentRequest(topic=Resource(name="T"), group=Resource(name="G"))
@@ -108,7 +140,6 @@ async def test_a_consumer_is_assigned_brokers(desk: Bench) -> None:
     assert [each.message_queue.id for each in found.assignments if each.message_queue] == [-1]
 
 
-@on_a_bench
 async def test_large_messages_and_batches_are_stored(desk: Bench) -> None:
     await desk.topic("T")
     client = desk.client()
@@ -124,7 +155,6 @@ async def test_large_messages_and_batches_are_stored(desk: Bench) -> None:
     assert found.body == b"x" * 3_000_000
 
 
-@on_a_bench
 async def test_settings_of_producer_and_consumer_come_back_completed(desk: Bench) -> None:
     await desk.topic("T")
     async with desk.client("p").telemetry(producer("T")) as telemetry:
@@ -146,7 +176,6 @@ async def test_settings_of_producer_and_consumer_come_back_completed(desk: Bench
     assert received.backoff_policy.customized_backoff.next[:3] == [1_000, 5_000, 10_000]
 
 
-@on_a_bench
 async def test_a_message_is_received_acknowledged_and_does_not_come_again(desk: Bench) -> None:
     await desk.topic("T")
     client = desk.client()
@@ -172,23 +201,11 @@ async def test_a_message_is_received_acknowledged_and_does_not_come_again(desk: 
     assert again.status is not None
 
 
-@on_a_bench
 async def test_a_message_that_is_hidden_anew_has_another_handle(desk: Bench) -> None:
-    await desk.topic("T")
-    client = desk.client()
-    async with client.telemetry(consumer("G", "T")):
-        await client.receive("T", "G")
+    async with consuming(desk) as client:
         await client.send(message("T"))
         (found,) = messages_in(await client.receive("T", "G"))
-        request = ChangeInvisibleDurationRequest(
-            group=Resource(name="G"),
-            topic=Resource(name="T"),
-            receipt_handle=handle_of(found),
-            invisible_duration=50_000,
-        )
-        changed = await client.ask(
-            "ChangeInvisibleDuration", request, ChangeInvisibleDurationResponse
-        )
+        changed = await hide(client, found, 50_000)
         acked = await client.ack("T", "G", changed.receipt_handle)
 
     assert status(changed) == (Code.OK, "OK")
@@ -205,12 +222,8 @@ async def dead_count(desk: Bench) -> int:
     return sum(at.max_offset for at in stats.values())
 
 
-@on_a_bench
 async def test_a_given_up_message_is_a_dead_letter(desk: Bench) -> None:
-    await desk.topic("T")
-    client = desk.client()
-    async with client.telemetry(consumer("G", "T")):
-        await client.receive("T", "G")
+    async with consuming(desk) as client:
         await client.send(message("T"))
         (found,) = messages_in(await client.receive("T", "G"))
         request = ForwardToDeadLetterQueueRequest(
@@ -223,31 +236,19 @@ async def test_a_given_up_message_is_a_dead_letter(desk: Bench) -> None:
     assert await eventually(lambda: dead_count(desk)) == 1
 
 
-@on_a_bench
 async def test_what_a_client_never_acknowledges_comes_again_and_is_a_dead_letter_then(
     desk: Bench,
 ) -> None:
-    await desk.topic("T")
-    group = SubscriptionGroup("G", retry_max_times=1)
+    group, attempts = SubscriptionGroup("G", retry_max_times=1), []
     await Admin(desk.admin).create_group(desk.at.broker, group)
-    client, attempts = desk.client(), []
-    async with client.telemetry(consumer("G", "T")):
-        await client.receive("T", "G")
+    async with consuming(desk) as client:
         await client.send(message("T"))
         while len(attempts) < 2:
             for found in messages_in(await client.receive("T", "G")):
                 assert found.system_properties is not None
                 attempts.append(found.system_properties.delivery_attempt)
                 # The least time that a client may receive for is longer than a test shall take.
-                request = ChangeInvisibleDurationRequest(
-                    group=Resource(name="G"),
-                    topic=Resource(name="T"),
-                    receipt_handle=handle_of(found),
-                    invisible_duration=1,
-                )
-                await client.ask(
-                    "ChangeInvisibleDuration", request, ChangeInvisibleDurationResponse
-                )
+                await hide(client, found, 1)
 
         await eventually(lambda: dead_count(desk))
         last = messages_in(await client.receive("T", "G"))
@@ -256,12 +257,8 @@ async def test_what_a_client_never_acknowledges_comes_again_and_is_a_dead_letter
     assert last == []
 
 
-@on_a_bench
 async def test_messages_of_a_stream_that_is_cut_come_back_soon(desk: Bench) -> None:
-    await desk.topic("T")
-    client = desk.client()
-    async with client.telemetry(consumer("G", "T")):
-        await client.receive("T", "G")
+    async with consuming(desk) as client:
         # The broker holds this pop; its client is gone when a message comes.
         cut = client.receiving(receive_request("T", "G", hidden_ms=600_000))
         await asyncio.sleep(0)
@@ -286,7 +283,6 @@ async def test_messages_of_a_stream_that_is_cut_come_back_soon(desk: Bench) -> N
         ("DELAY", {}, "the expected type is DELAY, but actual type is NORMAL"),
     ],
 )
-@on_a_bench
 async def test_a_message_of_the_wrong_type_is_refused(
     desk: Bench, kind: str, sent: dict[str, str], text: str
 ) -> None:
@@ -298,7 +294,6 @@ async def test_a_message_of_the_wrong_type_is_refused(
     assert told.endswith(f"TopicMessageType validate failed, {text}")
 
 
-@on_a_bench
 async def test_what_a_message_may_not_be_is_refused(desk: Bench) -> None:
     await desk.topic("T")
     await desk.topic("D", "DELAY")
@@ -331,7 +326,6 @@ async def test_what_a_message_may_not_be_is_refused(desk: Bench) -> None:
         ("0 99999999999999 60000 0 0 other 0 0 0", "cannot find broker other"),
     ],
 )
-@on_a_bench
 async def test_a_forged_or_expired_handle_is_refused(desk: Bench, handle: str, text: str) -> None:
     await desk.topic("T")
 
@@ -343,7 +337,6 @@ async def test_a_forged_or_expired_handle_is_refused(desk: Bench, handle: str, t
     assert text in entry.status.message
 
 
-@on_a_bench
 async def test_calls_without_settings_or_client_id_are_refused(desk: Bench) -> None:
     await desk.topic("T")
 
@@ -356,7 +349,6 @@ async def test_calls_without_settings_or_client_id_are_refused(desk: Bench) -> N
     assert status(nobody) == (Code.CLIENT_ID_REQUIRED, "client id cannot be empty")
 
 
-@on_a_bench
 async def test_a_transaction_is_committed_or_asked_about(desk: Bench) -> None:
     await desk.topic("T", "TRANSACTION")
     client = desk.client()
@@ -401,7 +393,6 @@ def end(
     )
 
 
-@on_a_bench
 async def test_a_consumer_is_a_member_of_its_group_until_it_says_goodbye(desk: Bench) -> None:
     await desk.topic("T")
     admin = Admin(desk.admin)
@@ -414,30 +405,22 @@ async def test_a_consumer_is_a_member_of_its_group_until_it_says_goodbye(desk: B
             NotifyClientTerminationRequest(group=Resource(name="G")),
             Response,
         )
-    answer = await desk.admin.invoke(
-        desk.at.broker, Command.request(RequestCode.GET_CONSUMER_LIST_BY_GROUP)
-    )
+    answer = await ask_broker(desk, RequestCode.GET_CONSUMER_LIST_BY_GROUP)
 
     assert [each.client_id for each in members] == ["grpc-client"]
     assert [status(each) for each in (beat, gone)] == [(Code.OK, "OK")] * 2
     assert answer.code != 0
 
 
-@on_a_bench
 async def test_a_broker_asks_a_client_for_its_threads_and_to_consume_a_message(desk: Bench) -> None:
     await desk.topic("T")
     client = desk.client("c")
     sent = await client.send(message("T", b"verified", message_id="UNIQUE"))
     assert sent.entries
     async with client.telemetry(consumer("G", "T", ClientType.PUSH_CONSUMER)) as telemetry:
+        header = GetConsumerRunningInfo(consumer_group="G", client_id="c", jstack_enable=True)
         threads = asyncio.ensure_future(
-            desk.admin.invoke(
-                desk.at.broker,
-                Command.request(
-                    RequestCode.GET_CONSUMER_RUNNING_INFO,
-                    GetConsumerRunningInfo(consumer_group="G", client_id="c", jstack_enable=True),
-                ),
-            )
+            ask_broker(desk, RequestCode.GET_CONSUMER_RUNNING_INFO, header)
         )
         asked = (await telemetry.next()).print_thread_stack_trace_command
         assert asked is not None
@@ -445,14 +428,9 @@ async def test_a_broker_asks_a_client_for_its_threads_and_to_consume_a_message(d
         await telemetry.write(TelemetryCommand(thread_stack_trace=trace))
         info = await threads
         offset_id = (await Admin(desk.admin).query_message("T", "UNIQUE"))[0].msg_id
+        named = ConsumeMessageDirectly(consumer_group="G", client_id="c", msg_id=offset_id)
         consumed = asyncio.ensure_future(
-            desk.admin.invoke(
-                desk.at.broker,
-                Command.request(
-                    RequestCode.CONSUME_MESSAGE_DIRECTLY,
-                    ConsumeMessageDirectly(consumer_group="G", client_id="c", msg_id=offset_id),
-                ),
-            )
+            ask_broker(desk, RequestCode.CONSUME_MESSAGE_DIRECTLY, named)
         )
         verified = (await telemetry.next()).verify_message_command
         assert verified is not None
@@ -468,7 +446,6 @@ async def test_a_broker_asks_a_client_for_its_threads_and_to_consume_a_message(d
     assert b"from gRPC client" in result.body
 
 
-@on_a_bench
 async def test_tls_clients_and_plain_ones_use_one_port(desk: Bench) -> None:
     host, _, port = desk.at.grpc.rpartition(":")
     context = ssl.create_default_context()

@@ -10,7 +10,7 @@ import pytest
 
 from remoting.aio.resources import Places, Resources
 from remoting.aio.tls import ServerTls, TlsMode
-from server.proxy.http2.calls import Call, Calls, Method, Request
+from server.proxy.http2.calls import Calls, GrpcCall, GrpcMethod
 from server.proxy.port import GrpcPort
 from tests.waiting import until
 
@@ -23,7 +23,7 @@ class Served:
         self.has_begun = asyncio.Event()
         self.may_end = asyncio.Event()
 
-    async def run(self, call: Call) -> bytes:
+    async def run(self, call: GrpcCall) -> bytes:
         self.has_begun.set()
         await self.may_end.wait()
         return call.message
@@ -33,10 +33,10 @@ class Served:
 async def served(resources: Resources | None = None) -> AsyncIterator[Served]:
     found: Served
 
-    async def run(call: Call) -> bytes:
+    async def run(call: GrpcCall) -> bytes:
         return await found.run(call)
 
-    calls = Calls({"/Test/Run": Method(Request.MESSAGE, run)}, size_max=1 << 20)
+    calls = Calls({"/Test/Run": GrpcMethod(run)}, size_max=1 << 20)
     tls = ServerTls(mode=TlsMode.DISABLED)
     found = Served(GrpcPort(calls, tls=tls, resources=resources or Resources()))
     await found.port.start("127.0.0.1", 0)

@@ -7,7 +7,7 @@ from remoting.codes import LanguageCode, RequestCode
 from remoting.headers import SendMessageResponse as Stored
 from server.proxy.cluster import Cluster
 from server.proxy.config import ProxyConfig
-from server.proxy.context import Account, Call
+from server.proxy.context import Credentials, ProxyContext
 from server.proxy.protocol.codes import Code
 from server.proxy.protocol.requests import SendMessageRequest, SendMessageResponse
 from server.proxy.sending import consistent_hash
@@ -16,7 +16,7 @@ from storefmt.formats.javahash import string_hash
 from tests.mqclient.fake import FakeServer, serving
 from tests.server.proxy.client import message
 
-CALL = Call("client", "GOLANG", "5.0.0", "127.0.0.1:5", None, None)
+CONTEXT = ProxyContext("client", "GOLANG", "5.0.0", "127.0.0.1:5", None, None)
 SEND = RequestCode.SEND_MESSAGE_V2
 
 
@@ -29,18 +29,18 @@ def served(fake: FakeServer, client: MQClient) -> Service:
     return Service(config, Cluster(client), lambda: 0)
 
 
-async def send(service: Service, call: Call = CALL) -> SendMessageResponse:
+async def send(service: Service, context: ProxyContext = CONTEXT) -> SendMessageResponse:
     request = SendMessageRequest(messages=[message("T", born_timestamp=7)])
-    data = await service.answer("SendMessage", request.encode(), lambda: call)
+    data = await service.answer("SendMessage", request.encode(), lambda: context)
     return SendMessageResponse.decode(data)
 
 
 async def test_requests_on_a_connection_are_those_that_open_it_and_that_are_signed() -> None:
-    signing = CALL._replace(account=Account("key", "secret"))
+    signing = CONTEXT._replace(credentials=Credentials("key", "secret"))
     async with serving() as (fake, client):
         fake.route("T", queues=1)
         service = served(fake, client)
-        answers = [await send(service, call) for call in (CALL, CALL, signing, signing)]
+        answers = [await send(service, context) for context in (CONTEXT, CONTEXT, signing, signing)]
         opening, following, *signed = fake.asked_for(SEND)
         await service.sessions.close()
 

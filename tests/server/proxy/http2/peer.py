@@ -6,15 +6,15 @@ from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
 
 from remoting.aio.resources import Budget
-from server.proxy.http2.calls import Call, Calls, Method, Request
-from server.proxy.http2.connection import Connection
+from server.proxy.http2.calls import Calls, GrpcCall, GrpcMethod
+from server.proxy.http2.connection import Http2Connection
 from server.proxy.http2.frames import (
     END_HEADERS,
     END_STREAM,
     HEAD,
     PREFACE,
     Error,
-    Kind,
+    FrameType,
     Setting,
     frame,
     settings,
@@ -32,7 +32,7 @@ REQUEST = (
 class Frame(NamedTuple):
     """A frame that the server sent."""
 
-    kind: Kind
+    kind: FrameType
     flags: int
     stream: int
     payload: bytes
@@ -81,7 +81,7 @@ class Peer:
 
     def __init__(
         self,
-        methods: dict[str, Method] | None = None,
+        methods: dict[str, GrpcMethod] | None = None,
         *,
         size_max: int = 1 << 20,
         budget: Budget | None = None,
@@ -92,7 +92,7 @@ class Peer:
         calls = Calls({f"/Test/{name}": found[name] for name in found}, size_max=size_max)
         self.is_gone = False
         self.wire = Wire()
-        self.connection = Connection(
+        self.connection = Http2Connection(
             "1.2.3.4:5",
             lambda stream, fields: calls.open(stream, fields, "1.2.3.4:5"),
             self._gone,
@@ -105,7 +105,7 @@ class Peer:
         if given is not None:
             self.say(PREFACE + settings(given))
 
-    def _gone(self, connection: Connection) -> None:
+    def _gone(self, connection: Http2Connection) -> None:
         self.is_gone = True
 
     def say(self, data: bytes) -> None:
@@ -119,18 +119,18 @@ class Peer:
         """Begin a call, and return its stream."""
         stream, self._next_id = self._next_id, self._next_id + 2
         fields = (*REQUEST[:2], (":path", f"/Test/{name}"), REQUEST[3], *more)
-        self.say(frame(Kind.HEADERS, END_HEADERS, stream, encode(*fields)))
+        self.say(frame(FrameType.HEADERS, END_HEADERS, stream, encode(*fields)))
         for message in messages:
             self.say_message(stream, message)
         if ends:
-            self.say(frame(Kind.DATA, END_STREAM, stream))
+            self.say(frame(FrameType.DATA, END_STREAM, stream))
         return stream
 
     def say_message(self, stream: int, message: bytes, *, flag: int = 0) -> None:
         """Send a message in frames of 16 KiB."""
         data = bytes((flag,)) + struct.pack(">I", len(message)) + message
         for at in range(0, len(data), 16_384):
-            self.say(frame(Kind.DATA, 0, stream, data[at : at + 16_384]))
+            self.say(frame(FrameType.DATA, 0, stream, data[at : at + 16_384]))
 
     async def heard(self) -> list[Frame]:
         """Return the frames since the last time, after everything that can happen now."""
@@ -142,7 +142,7 @@ class Peer:
             high, low, kind, flags, stream = HEAD.unpack_from(sent, at)
             start = at + HEAD.size
             at = start + (high << 8 | low)
-            found.append(Frame(Kind(kind), flags, stream, sent[start:at]))
+            found.append(Frame(FrameType(kind), flags, stream, sent[start:at]))
         return found
 
     async def answer(self, stream: int) -> tuple[list[bytes], dict[str, str]]:
@@ -150,15 +150,15 @@ class Peer:
         data = b""
         fields: dict[str, str] = {}
         for each in await self.heard():
-            if each.stream == stream and each.kind is Kind.DATA:
+            if each.stream == stream and each.kind is FrameType.DATA:
                 data += each.payload
-            elif each.stream == stream and each.kind is Kind.HEADERS:
+            elif each.stream == stream and each.kind is FrameType.HEADERS:
                 fields |= dict(self._decoder.decode(each.payload))
         return messages_in(data), fields
 
     async def goaway(self) -> tuple[Error, str]:
         """Return why the server ended the connection."""
-        (told,) = (each for each in await self.heard() if each.kind is Kind.GOAWAY)
+        (told,) = (each for each in await self.heard() if each.kind is FrameType.GOAWAY)
         assert self.wire.was_closed
         return Error(struct.unpack(">I", told.payload[4:8])[0]), told.payload[8:].decode()
 
@@ -173,30 +173,30 @@ def messages_in(data: bytes) -> list[bytes]:
     return found
 
 
-def echo_methods() -> dict[str, Method]:
+def echo_methods() -> dict[str, GrpcMethod]:
     """Return methods that give back what they get: a message, each of a stream, or many."""
 
-    async def echo(call: Call) -> bytes:
+    async def echo(call: GrpcCall) -> bytes:
         return call.message
 
-    async def each(call: Call) -> None:
+    async def each(call: GrpcCall) -> None:
         async for message in call.messages():
             await call.write(message)
 
-    async def thrice(call: Call) -> None:
+    async def thrice(call: GrpcCall) -> None:
         for _ in range(3):
             await call.write(call.message)
 
     return {
-        "Echo": Method(Request.MESSAGE, echo),
-        "Each": Method(Request.STREAM, each),
-        "Thrice": Method(Request.MESSAGE, thrice),
+        "Echo": GrpcMethod(echo),
+        "Each": GrpcMethod(each, takes_stream=True),
+        "Thrice": GrpcMethod(thrice),
     }
 
 
-def method(run: Callable[[Call], Coroutine[Any, Any, bytes | None]]) -> dict[str, Method]:
+def method(run: Callable[[GrpcCall], Coroutine[Any, Any, bytes | None]]) -> dict[str, GrpcMethod]:
     """Return one method, ``Run``."""
-    return {"Run": Method(Request.MESSAGE, run)}
+    return {"Run": GrpcMethod(run)}
 
 
 class Endless:
@@ -209,7 +209,7 @@ class Endless:
     def __init__(self) -> None:
         self.cancelled = asyncio.Event()
 
-    async def run(self, call: Call) -> bytes:
+    async def run(self, call: GrpcCall) -> bytes:
         try:
             await asyncio.Event().wait()
         finally:

@@ -7,13 +7,13 @@ import zlib
 
 import pytest
 
-from server.proxy.http2.calls import Call, CallFailed, CallStatus, Method, Request, timeout_of
+from server.proxy.http2.calls import CallFailed, CallStatus, GrpcCall, GrpcMethod, timeout_of
 from server.proxy.http2.frames import (
     END_HEADERS,
     END_STREAM,
     FRAME_SIZE_MAX,
     Error,
-    Kind,
+    FrameType,
     Setting,
     frame,
 )
@@ -57,7 +57,7 @@ async def test_a_stream_is_answered_while_it_goes_on() -> None:
     first = await peer.answer(stream)
     peer.say_message(stream, b"3")
     second = await peer.answer(stream)
-    peer.say(frame(Kind.DATA, END_STREAM, stream))
+    peer.say(frame(FrameType.DATA, END_STREAM, stream))
     third = await peer.answer(stream)
 
     assert first[0] == [b"1", b"2"]
@@ -70,13 +70,13 @@ async def test_a_request_may_end_with_trailers() -> None:
     peer = Peer()
     stream = peer.call("Echo", b"m", ends=False)
 
-    peer.say(frame(Kind.HEADERS, END_HEADERS | END_STREAM, stream, encode(("a", "b"))))
+    peer.say(frame(FrameType.HEADERS, END_HEADERS | END_STREAM, stream, encode(("a", "b"))))
 
     assert (await peer.answer(stream))[0] == [b"m"]
 
 
 async def test_a_method_that_fails_has_a_status_and_a_text() -> None:
-    async def fail(call: Call) -> bytes:
+    async def fail(call: GrpcCall) -> bytes:
         raise CallFailed(CallStatus.INVALID_ARGUMENT, "50 % of Größe\n")
 
     peer = Peer(method(fail))
@@ -89,7 +89,7 @@ async def test_a_method_that_fails_has_a_status_and_a_text() -> None:
 
 
 async def test_a_fault_of_ours_is_logged_and_told(caplog: pytest.LogCaptureFixture) -> None:
-    async def fail(call: Call) -> bytes:
+    async def fail(call: GrpcCall) -> bytes:
         raise RuntimeError("a fault")
 
     peer = Peer(method(fail))
@@ -101,11 +101,11 @@ async def test_a_fault_of_ours_is_logged_and_told(caplog: pytest.LogCaptureFixtu
 
 
 async def test_a_method_that_fails_later_keeps_what_it_wrote() -> None:
-    async def fail(call: Call) -> None:
+    async def fail(call: GrpcCall) -> None:
         await call.write(b"first")
         raise CallFailed(CallStatus.INTERNAL, "then not")
 
-    peer = Peer({"Run": Method(Request.MESSAGE, fail)})
+    peer = Peer({"Run": GrpcMethod(fail)})
 
     messages, fields = await peer.answer(peer.call("Run", b""))
 
@@ -123,7 +123,7 @@ async def test_an_unknown_method_is_unimplemented() -> None:
 
 
 async def test_a_status_text_fits_in_a_frame() -> None:
-    async def fail(call: Call) -> bytes:
+    async def fail(call: GrpcCall) -> bytes:
         raise CallFailed(CallStatus.INTERNAL, "\U0001f600" * 10_000 + "\ud800")
 
     peer = Peer(method(fail))
@@ -131,7 +131,7 @@ async def test_a_status_text_fits_in_a_frame() -> None:
 
     told = [each for each in await peer.heard() if each.stream == stream]
 
-    assert [each.kind for each in told] == [Kind.HEADERS]
+    assert [each.kind for each in told] == [FrameType.HEADERS]
     assert len(told[0].payload) < FRAME_SIZE_MAX
 
 
@@ -147,7 +147,7 @@ async def test_what_is_no_grpc_is_refused(fields: tuple[tuple[str, str], ...]) -
     peer = Peer()
     await peer.heard()
 
-    peer.say(frame(Kind.HEADERS, END_HEADERS | END_STREAM, 1, encode(*fields)))
+    peer.say(frame(FrameType.HEADERS, END_HEADERS | END_STREAM, 1, encode(*fields)))
 
     (told,) = await peer.heard()
     assert HeaderDecoder().decode(told.payload) == [(":status", "415")]
@@ -171,7 +171,7 @@ async def test_a_client_that_takes_nothing_until_its_deadline_is_reset() -> None
         await asyncio.sleep(0.001)
 
     assert (await peer.heard())[-1] == (
-        Kind.RST_STREAM, 0, stream, struct.pack(">I", Error.CANCEL),
+        FrameType.RST_STREAM, 0, stream, struct.pack(">I", Error.CANCEL),
     )  # fmt: skip
     assert peer.connection.held_size == 0
 
@@ -188,7 +188,7 @@ def test_a_timeout_has_one_of_six_units() -> None:
 async def test_a_method_knows_how_long_its_client_waits() -> None:
     told = []
 
-    async def run(call: Call) -> bytes:
+    async def run(call: GrpcCall) -> bytes:
         told.append(call.time_left_s)
         return b""
 
@@ -213,7 +213,7 @@ async def test_a_message_may_be_compressed(called: str, name: str, packed: bytes
     stream = peer.call(called, ends=False, more=(("grpc-encoding", name),))
 
     peer.say_message(stream, packed, flag=1)
-    peer.say(frame(Kind.DATA, END_STREAM, stream))
+    peer.say(frame(FrameType.DATA, END_STREAM, stream))
     await until(lambda: b"grpc-status" in peer.wire.sent)
 
     assert (await peer.answer(stream))[0] == [b"m" * 5000]
@@ -238,7 +238,7 @@ async def test_a_wrong_compression_is_refused(
     stream = peer.call("Echo", ends=False, more=(("grpc-encoding", name),))
 
     peer.say_message(stream, packed, flag=1)
-    peer.say(frame(Kind.DATA, END_STREAM, stream))
+    peer.say(frame(FrameType.DATA, END_STREAM, stream))
     await until(lambda: b"grpc-status" in peer.wire.sent)
 
     _, fields = await peer.answer(stream)
@@ -250,7 +250,7 @@ async def test_a_message_that_is_too_large_is_refused_by_its_prefix() -> None:
     peer = Peer(size_max=100)
     stream = peer.call("Echo", ends=False)
 
-    peer.say(frame(Kind.DATA, 0, stream, struct.pack(">BI", 0, 101)))
+    peer.say(frame(FrameType.DATA, 0, stream, struct.pack(">BI", 0, 101)))
 
     _, fields = await peer.answer(stream)
     assert fields["grpc-status"] == "8"
@@ -271,7 +271,7 @@ async def test_a_request_has_one_message(
     peer = Peer()
 
     stream = peer.call("Echo", *messages, ends=False)
-    peer.say(frame(Kind.DATA, END_STREAM, stream, rest))
+    peer.say(frame(FrameType.DATA, END_STREAM, stream, rest))
 
     _, fields = await peer.answer(stream)
     assert (fields["grpc-status"], fields["grpc-message"]) == ("13", text)
@@ -279,7 +279,7 @@ async def test_a_request_has_one_message(
 
 
 async def test_a_cancellation_from_elsewhere_is_told() -> None:
-    async def give_up(call: Call) -> bytes:
+    async def give_up(call: GrpcCall) -> bytes:
         raise asyncio.CancelledError
 
     peer = Peer(method(give_up))

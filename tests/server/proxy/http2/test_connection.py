@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from remoting.aio.resources import Budget
-from server.proxy.http2.calls import Call, Method, Request
+from server.proxy.http2.calls import GrpcCall, GrpcMethod
 from server.proxy.http2.connection import CONNECTION_WINDOW, FLUSH_SIZE, FRAMES_A_TURN, STREAMS_MAX
 from server.proxy.http2.frames import (
     ACK,
@@ -19,7 +19,7 @@ from server.proxy.http2.frames import (
     SETTING,
     WINDOW_MAX,
     Error,
-    Kind,
+    FrameType,
     Setting,
     frame,
     reset,
@@ -30,7 +30,7 @@ from server.proxy.http2.hpack import LIST_SIZE_MAX, encode
 from server.proxy.http2.stream import STREAM_WINDOW
 from tests.server.proxy.http2.peer import REQUEST, Endless, Peer, messages_in, method
 
-OPEN = frame(Kind.HEADERS, END_HEADERS, 1, encode(*REQUEST))
+OPEN = frame(FrameType.HEADERS, END_HEADERS, 1, encode(*REQUEST))
 
 
 async def test_a_connection_begins_with_settings_of_both_sides() -> None:
@@ -43,9 +43,9 @@ async def test_a_connection_begins_with_settings_of_both_sides() -> None:
         Setting.INITIAL_WINDOW_SIZE: STREAM_WINDOW,
         Setting.MAX_HEADER_LIST_SIZE: LIST_SIZE_MAX,
     }
-    assert (window.kind, window.stream) == (Kind.WINDOW_UPDATE, 0)
+    assert (window.kind, window.stream) == (FrameType.WINDOW_UPDATE, 0)
     assert struct.unpack(">I", window.payload) == (CONNECTION_WINDOW - 65_535,)
-    assert (ack.kind, ack.flags) == (Kind.SETTINGS, ACK)
+    assert (ack.kind, ack.flags) == (FrameType.SETTINGS, ACK)
 
 
 async def test_what_is_no_http2_ends_the_connection() -> None:
@@ -65,16 +65,16 @@ async def test_any_cut_of_the_bytes_gives_the_same_answers() -> None:
     data = (
         PREFACE
         + settings({Setting.MAX_FRAME_SIZE: 32_768})
-        + frame(Kind.HEADERS, 0, 1, block[:50])
-        + frame(Kind.CONTINUATION, 0, 1, block[50:60])
-        + frame(Kind.CONTINUATION, END_HEADERS, 1, block[60:])
-        + frame(Kind.PING, 0, 0, b"12345678")
-        + frame(Kind.HEADERS, END_HEADERS | PRIORITY, 3, bytes(5) + block)
-        + frame(Kind.DATA, END_STREAM | PADDED, 3, padded)
+        + frame(FrameType.HEADERS, 0, 1, block[:50])
+        + frame(FrameType.CONTINUATION, 0, 1, block[50:60])
+        + frame(FrameType.CONTINUATION, END_HEADERS, 1, block[60:])
+        + frame(FrameType.PING, 0, 0, b"12345678")
+        + frame(FrameType.HEADERS, END_HEADERS | PRIORITY, 3, bytes(5) + block)
+        + frame(FrameType.DATA, END_STREAM | PADDED, 3, padded)
         + frame(0xBB, 0, 3, b"a frame that nobody knows")
-        + frame(Kind.DATA, 0, 1, struct.pack(">BI", 0, 5000) + bytes(2000))
-        + frame(Kind.PRIORITY, 0, 1, bytes(5))
-        + frame(Kind.DATA, END_STREAM, 1, bytes(3000))
+        + frame(FrameType.DATA, 0, 1, struct.pack(">BI", 0, 5000) + bytes(2000))
+        + frame(FrameType.PRIORITY, 0, 1, bytes(5))
+        + frame(FrameType.DATA, END_STREAM, 1, bytes(3000))
     )
     found = set()
     for _ in range(200):
@@ -87,7 +87,9 @@ async def test_any_cut_of_the_bytes_gives_the_same_answers() -> None:
         heard = await peer.heard()
         of_call = {
             stream: b"".join(
-                each.payload for each in heard if each.stream == stream and each.kind is Kind.DATA
+                each.payload
+                for each in heard
+                if each.stream == stream and each.kind is FrameType.DATA
             )
             for stream in (1, 3)
         }
@@ -104,7 +106,7 @@ async def test_a_large_answer_waits_for_the_windows_of_the_client() -> None:
     stream = peer.call("Echo", b"x" * 5000)
 
     def size_of(heard: list) -> int:  # type: ignore[type-arg]
-        return sum(len(each.payload) for each in heard if each.kind is Kind.DATA)
+        return sum(len(each.payload) for each in heard if each.kind is FrameType.DATA)
 
     assert size_of(await peer.heard()) == 1000
     assert peer.connection.held_size == 4005
@@ -118,7 +120,7 @@ async def test_a_large_answer_waits_for_the_windows_of_the_client() -> None:
     heard = await peer.heard()
 
     assert size_of(heard) == 3505
-    assert (heard[-1].kind, heard[-1].flags) == (Kind.HEADERS, END_HEADERS | END_STREAM)
+    assert (heard[-1].kind, heard[-1].flags) == (FrameType.HEADERS, END_HEADERS | END_STREAM)
     assert peer.connection.held_size == 0
     assert not peer.connection.streams
 
@@ -128,9 +130,9 @@ async def test_the_window_of_a_connection_is_shared_by_its_streams() -> None:
     for _ in range(3):
         peer.call("Echo", b"x" * 40_000)
 
-    first = sum(len(each.payload) for each in await peer.heard() if each.kind is Kind.DATA)
+    first = sum(len(each.payload) for each in await peer.heard() if each.kind is FrameType.DATA)
     peer.say(window_update(0, 1 << 20))
-    rest = sum(len(each.payload) for each in await peer.heard() if each.kind is Kind.DATA)
+    rest = sum(len(each.payload) for each in await peer.heard() if each.kind is FrameType.DATA)
 
     assert first == 65_535
     assert first + rest == 3 * 40_005
@@ -142,7 +144,7 @@ async def test_a_client_may_send_on_as_its_bytes_are_taken() -> None:
 
     peer.call("Echo", b"x" * (20 << 20), ends=False)
 
-    updates = [each for each in await peer.heard() if each.kind is Kind.WINDOW_UPDATE]
+    updates = [each for each in await peer.heard() if each.kind is FrameType.WINDOW_UPDATE]
     of_connection = sum(struct.unpack(">I", each.payload)[0] for each in updates if not each.stream)
     of_stream = sum(struct.unpack(">I", each.payload)[0] for each in updates if each.stream)
     assert of_connection > (20 << 20) - CONNECTION_WINDOW // 2
@@ -156,7 +158,7 @@ async def test_a_stream_that_is_not_read_has_a_bounded_window() -> None:
     peer.say(settings({Setting.INITIAL_WINDOW_SIZE: 0}))
 
     for _ in range(70):
-        peer.say(frame(Kind.DATA, 0, stream, struct.pack(">BI", 0, 16_000) + bytes(16_000)))
+        peer.say(frame(FrameType.DATA, 0, stream, struct.pack(">BI", 0, 16_000) + bytes(16_000)))
         await asyncio.sleep(0)
 
     error, text = await peer.goaway()
@@ -194,13 +196,13 @@ async def test_a_client_that_does_not_read_is_not_read_from() -> None:
 
 
 async def test_much_goes_to_the_transport_at_once() -> None:
-    async def run(call: Call) -> None:
+    async def run(call: GrpcCall) -> None:
         for _ in range(1 + FLUSH_SIZE // 16_000):
             await call.write(bytes(16_000))
         sizes.append(len(peer.wire.sent))
 
     sizes: list[int] = []
-    peer = Peer({"Run": Method(Request.MESSAGE, run)}, given={Setting.INITIAL_WINDOW_SIZE: 1 << 20})
+    peer = Peer({"Run": GrpcMethod(run)}, given={Setting.INITIAL_WINDOW_SIZE: 1 << 20})
     peer.say(window_update(0, 1 << 20))
     await peer.heard()
 
@@ -213,13 +215,13 @@ async def test_much_goes_to_the_transport_at_once() -> None:
 async def test_many_small_frames_take_several_turns() -> None:
     peer = Peer()
     await peer.heard()
-    pings = b"".join(frame(Kind.PING, 0, 0, struct.pack(">Q", n)) for n in range(1000))
+    pings = b"".join(frame(FrameType.PING, 0, 0, struct.pack(">Q", n)) for n in range(1000))
 
     peer.say(pings)
     first = len(peer.connection._out)
     reads = [peer.wire.reads]
     # What comes meanwhile waits behind them.
-    peer.say(frame(Kind.PING, 0, 0, struct.pack(">Q", 1000)))
+    peer.say(frame(FrameType.PING, 0, 0, struct.pack(">Q", 1000)))
     heard = await peer.heard()
     reads.append(peer.wire.reads)
 
@@ -238,7 +240,7 @@ async def test_too_many_calls_are_refused_one_by_one() -> None:
 
     heard = await peer.heard()
     assert [each for each in heard if each.stream] == [
-        (Kind.RST_STREAM, 0, stream, struct.pack(">I", Error.REFUSED_STREAM))
+        (FrameType.RST_STREAM, 0, stream, struct.pack(">I", Error.REFUSED_STREAM))
     ]
     peer.connection.connection_lost(None)
 
@@ -256,7 +258,7 @@ async def test_a_call_that_is_reset_is_cancelled() -> None:
     assert not peer.connection.streams
     # What was under way for it meanwhile is no fault.
     peer.say(window_update(stream, 10) + reset(stream, Error.CANCEL))
-    peer.say(frame(Kind.DATA, END_STREAM, stream, b"late"))
+    peer.say(frame(FrameType.DATA, END_STREAM, stream, b"late"))
     assert not peer.wire.was_closed
 
 
@@ -288,18 +290,21 @@ async def test_a_connection_that_leaves_ends_with_its_last_call() -> None:
     (told,) = await peer.heard()
     late = peer.call("Run", b"")
     (refused,) = await peer.heard()
-    assert (refused.kind, refused.stream) == (Kind.RST_STREAM, late)
+    assert (refused.kind, refused.stream) == (FrameType.RST_STREAM, late)
     assert refused.payload == struct.pack(">I", Error.REFUSED_STREAM)
     assert not peer.wire.was_closed
     event.set()
 
-    assert (told.kind, told.payload) == (Kind.GOAWAY, struct.pack(">II", stream, Error.NO_ERROR))
+    assert (told.kind, told.payload) == (
+        FrameType.GOAWAY,
+        struct.pack(">II", stream, Error.NO_ERROR),
+    )
     assert (await peer.answer(stream))[0] == [b"done"]
     assert peer.wire.was_closed
 
 
 def _headers(stream: int, payload: bytes, flags: int = END_HEADERS) -> bytes:
-    return frame(Kind.HEADERS, flags, stream, payload)
+    return frame(FrameType.HEADERS, flags, stream, payload)
 
 
 @pytest.mark.parametrize(
@@ -312,16 +317,24 @@ def _headers(stream: int, payload: bytes, flags: int = END_HEADERS) -> bytes:
         (_headers(1, b"", END_HEADERS | PRIORITY), Error.FRAME_SIZE_ERROR, "is too short"),
         (_headers(1, b"\x09", END_HEADERS | PADDED), Error.PROTOCOL_ERROR, "padded with more"),
         (_headers(1, b"", END_HEADERS | PADDED), Error.PROTOCOL_ERROR, "padded with more"),
-        (OPEN + frame(Kind.DATA, PADDED, 1, b"\x05abc"), Error.PROTOCOL_ERROR, "padded with more"),
-        (OPEN + _headers(1, b"\x82"), Error.PROTOCOL_ERROR, "stream 1 has headers in its middle"),
-        (_headers(1, b"", 0) + frame(Kind.PING, 0, 0, bytes(8)), Error.PROTOCOL_ERROR, "interrupt"),
-        (frame(Kind.CONTINUATION, END_HEADERS, 1), Error.PROTOCOL_ERROR, "continues nothing"),
         (
-            _headers(1, b"", 0) + frame(Kind.CONTINUATION, 0, 1, bytes(16_384)) * 2,
+            OPEN + frame(FrameType.DATA, PADDED, 1, b"\x05abc"),
+            Error.PROTOCOL_ERROR,
+            "padded with more",
+        ),
+        (OPEN + _headers(1, b"\x82"), Error.PROTOCOL_ERROR, "stream 1 has headers in its middle"),
+        (
+            _headers(1, b"", 0) + frame(FrameType.PING, 0, 0, bytes(8)),
+            Error.PROTOCOL_ERROR,
+            "interrupt",
+        ),
+        (frame(FrameType.CONTINUATION, END_HEADERS, 1), Error.PROTOCOL_ERROR, "continues nothing"),
+        (
+            _headers(1, b"", 0) + frame(FrameType.CONTINUATION, 0, 1, bytes(16_384)) * 2,
             Error.ENHANCE_YOUR_CALM,
             f"headers of more than {LIST_SIZE_MAX} bytes",
         ),
-        (frame(Kind.DATA, 0, 7, b"x"), Error.PROTOCOL_ERROR, "stream 7 was never opened"),
+        (frame(FrameType.DATA, 0, 7, b"x"), Error.PROTOCOL_ERROR, "stream 7 was never opened"),
         (reset(7, Error.CANCEL), Error.PROTOCOL_ERROR, "stream 7 was never opened"),
         (window_update(7, 1), Error.PROTOCOL_ERROR, "stream 7 was never opened"),
         (window_update(0, 0), Error.PROTOCOL_ERROR, "a window grows by nothing"),
@@ -333,13 +346,25 @@ def _headers(stream: int, payload: bytes, flags: int = END_HEADERS) -> bytes:
             "is not possible",
         ),
         (settings({Setting.MAX_FRAME_SIZE: 5}), Error.PROTOCOL_ERROR, "frames of 5 bytes"),
-        (frame(Kind.SETTINGS, 0, 0, b"x"), Error.FRAME_SIZE_ERROR, "has the wrong form"),
-        (frame(Kind.SETTINGS, ACK, 0, bytes(6)), Error.FRAME_SIZE_ERROR, "has the wrong form"),
-        (frame(Kind.PING, 0, 0, b"x"), Error.FRAME_SIZE_ERROR, "PING has 1 bytes instead of 8"),
-        (frame(Kind.RST_STREAM, 0, 1, b"x"), Error.FRAME_SIZE_ERROR, "RST_STREAM has 1 bytes"),
-        (frame(Kind.WINDOW_UPDATE, 0, 0, b""), Error.FRAME_SIZE_ERROR, "has 0 bytes instead of 4"),
-        (frame(Kind.PRIORITY, 0, 1, b"x"), Error.FRAME_SIZE_ERROR, "PRIORITY has 1 bytes"),
-        (frame(Kind.PUSH_PROMISE, 0, 1, bytes(4)), Error.PROTOCOL_ERROR, "a client cannot push"),
+        (frame(FrameType.SETTINGS, 0, 0, b"x"), Error.FRAME_SIZE_ERROR, "has the wrong form"),
+        (frame(FrameType.SETTINGS, ACK, 0, bytes(6)), Error.FRAME_SIZE_ERROR, "has the wrong form"),
+        (
+            frame(FrameType.PING, 0, 0, b"x"),
+            Error.FRAME_SIZE_ERROR,
+            "PING has 1 bytes instead of 8",
+        ),
+        (frame(FrameType.RST_STREAM, 0, 1, b"x"), Error.FRAME_SIZE_ERROR, "RST_STREAM has 1 bytes"),
+        (
+            frame(FrameType.WINDOW_UPDATE, 0, 0, b""),
+            Error.FRAME_SIZE_ERROR,
+            "has 0 bytes instead of 4",
+        ),
+        (frame(FrameType.PRIORITY, 0, 1, b"x"), Error.FRAME_SIZE_ERROR, "PRIORITY has 1 bytes"),
+        (
+            frame(FrameType.PUSH_PROMISE, 0, 1, bytes(4)),
+            Error.PROTOCOL_ERROR,
+            "a client cannot push",
+        ),
     ],
 )
 async def test_a_client_that_breaks_the_protocol_is_told_why(
@@ -374,8 +399,8 @@ async def test_any_frames_leave_a_working_or_a_closed_connection() -> None:
             peer.say(frame(kind, source.randrange(64), source.randrange(8), payload))
         await peer.heard()
         if not peer.wire.was_closed:
-            peer.say(frame(Kind.PING, 0, 0, b"are you?"))
-            assert (Kind.PING, ACK, 0, b"are you?") in await peer.heard()
+            peer.say(frame(FrameType.PING, 0, 0, b"are you?"))
+            assert (FrameType.PING, ACK, 0, b"are you?") in await peer.heard()
         peer.connection.connection_lost(None)
         await peer.heard()
         assert peer.is_gone
