@@ -40,8 +40,8 @@ from pipeline.jobs.stats import COLUMNS as COUNTED
 from pipeline.jobs.stats import stats, stats_local
 from pipeline.jobs.verify import verify, verify_local
 from pipeline.sessions import session
-from pipeline.sources.store.reading import Reading
-from pipeline.sources.store.spread import Rows, spread
+from pipeline.sources.store.reading import ReadOptions
+from pipeline.sources.store.spread import TaskRows, spread
 from pipeline.sources.store.tables import plan, read, schema_of
 from storefmt.arrow.columns import iter_batches
 from storefmt.arrow.columns import kernels as decoders
@@ -186,8 +186,8 @@ def ways_of(spark: SparkSession, store: Path, scratch: Path) -> dict[str, Callab
     parquet = str(scratch / "six.parquet")
     commitlog(spark, path, columns=columns).write.parquet(parquet)
     spark.dataSource.register(NaiveSource)
-    reading = Reading(columns=SIX)
-    splits = Rows(
+    reading = ReadOptions(columns=SIX)
+    splits = TaskRows(
         partial(_read, reading=reading), plan(store, reading), schema_of("commitlog", SIX)
     )
     numbers = iter(range(1 << 30))
@@ -239,7 +239,7 @@ def ways_of(spark: SparkSession, store: Path, scratch: Path) -> dict[str, Callab
     }
 
 
-def _read(split: Any, *, reading: Reading) -> Iterator[Any]:
+def _read(split: Any, *, reading: ReadOptions) -> Iterator[Any]:
     yield from read(split, reading)
 
 

@@ -70,7 +70,7 @@ def _storage_of(uri: str) -> Storage:
     return Storage()
 
 
-class Listed(NamedTuple):
+class ListedFile(NamedTuple):
     """A file that was listed.
 
     Attributes:
@@ -83,7 +83,7 @@ class Listed(NamedTuple):
     changed_ms: int | None
 
 
-class Place(NamedTuple):
+class StorageDir(NamedTuple):
     """A directory; plain and small, so that Spark can send it to workers.
 
     Attributes:
@@ -137,12 +137,12 @@ class Place(NamedTuple):
             info.base_name for info in found if info.is_file and info.base_name.endswith(suffix)
         )
 
-    def tree(self, folder: str, *, suffix: str) -> list[Listed]:
+    def tree(self, folder: str, *, suffix: str) -> list[ListedFile]:
         """Return the files with a suffix in a folder and below, sorted; not those behind a link."""
         root = self.path("")
         selector = pafs.FileSelector(self.path(folder), allow_not_found=True, recursive=True)
         return sorted(
-            Listed(
+            ListedFile(
                 info.path[len(root) :].lstrip("/"),
                 info.size,
                 None if info.mtime_ns is None else info.mtime_ns // 1_000_000,

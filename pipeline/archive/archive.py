@@ -28,15 +28,15 @@ from typing import Final
 from pipeline.archive.manifests import (
     DATA,
     ArchiveFile,
-    Change,
-    State,
+    ArchiveState,
+    Commit,
     checkpoint_bytes,
     manifest_bytes,
     read_checkpoint,
     read_manifest,
 )
 from pipeline.errors import BadArchive
-from pipeline.places import Listed, Place
+from pipeline.places import ListedFile, StorageDir
 from pipeline.schemas import LIVE
 from remoting.bodies import MessageQueue
 
@@ -61,7 +61,7 @@ class Archive:
         OSError: the place cannot be read.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: StorageDir) -> None:
         self.place = place
         self._state, self._checkpoints = _load(place)
 
@@ -106,7 +106,7 @@ class Archive:
         known = self._state.positions or {}
         moved = {queue: at for queue, at in positions.items() if known.get(queue) != at}
         gone = tuple(file.path for file in retired)
-        change = Change(self._state.number + 1, _now_ms(), tuple(files), moved, gone)
+        change = Commit(self._state.number + 1, _now_ms(), tuple(files), moved, gone)
         name = _name(_MANIFESTS, change.number)
         try:
             self.place.create(name, manifest_bytes(change))
@@ -119,7 +119,7 @@ class Archive:
             self._checkpoint()
         return change.number
 
-    def abandoned(self) -> list[tuple[Listed, int | None]]:
+    def abandoned(self) -> list[tuple[ListedFile, int | None]]:
         """Return the data files that do not count, each with the time when it was retired, if so.
 
         Raises:
@@ -143,7 +143,7 @@ class Archive:
             if retired_ms is None:
                 self.place.remove(file.name)
         for folder in (_MANIFESTS, _CHECKPOINTS):
-            # What ``Place.create`` leaves when it dies.
+            # What ``StorageDir.create`` leaves when it dies.
             for name in self.place.names(folder, suffix=""):
                 if name.startswith("."):
                     self.place.remove(f"{folder}/{name}")
@@ -164,7 +164,7 @@ class Archive:
                 self.place.remove(f"{_MANIFESTS}/{name}")
 
 
-def _load(place: Place) -> tuple[State, list[int]]:
+def _load(place: StorageDir) -> tuple[ArchiveState, list[int]]:
     """Return the state of an archive, and the numbers of its checkpoints."""
     while True:
         checkpoints = _checkpoints(place)
@@ -180,8 +180,8 @@ class _Missing(Exception):
     """A manifest is not there."""
 
 
-def _read(place: Place, checkpoint: int) -> State:
-    state = State()
+def _read(place: StorageDir, checkpoint: int) -> ArchiveState:
+    state = ArchiveState()
     if checkpoint:
         name = _name(_CHECKPOINTS, checkpoint)
         state = read_checkpoint(place.read(name), f"{place.uri}/{name}")
@@ -196,7 +196,7 @@ def _read(place: Place, checkpoint: int) -> State:
     return state
 
 
-def _checkpoints(place: Place) -> list[int]:
+def _checkpoints(place: StorageDir) -> list[int]:
     names = place.names(_CHECKPOINTS, suffix=".json")
     return [int(name.removesuffix(".json")) for name in names if name[0] != "."]
 
@@ -210,7 +210,7 @@ def _now_ms() -> int:
 
 
 @contextmanager
-def locked(place: Place) -> Iterator[bool]:
+def locked(place: StorageDir) -> Iterator[bool]:
     """Keep other processes of this machine from writing to a place while the block runs.
 
     Yields:
@@ -235,7 +235,7 @@ def locked(place: Place) -> Iterator[bool]:
 
 
 @contextmanager
-def writer(place: Place) -> Iterator[Archive]:
+def writer(place: StorageDir) -> Iterator[Archive]:
     """Yield an archive to which only this process writes, and remove files of dead attempts.
 
     On object storage these files stay, since no lock tells there whether an attempt is dead.
@@ -250,7 +250,7 @@ def writer(place: Place) -> Iterator[Archive]:
         yield archive
 
 
-def format_of(place: Place) -> str | None:
+def format_of(place: StorageDir) -> str | None:
     """Return the format of the archive at a place (``pipeline.archive.tables``), None without one.
 
     Raises:
@@ -269,7 +269,7 @@ def opened(uri: str) -> Archive:
     Raises:
         BadArchive: there is none.
     """
-    archive = Archive(Place(uri))
+    archive = Archive(StorageDir(uri))
     if not archive.commit_count:
         found = format_of(archive.place)
         raise BadArchive(

@@ -12,7 +12,7 @@ only ``clean`` does, by an age that the user chooses.
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,22 +22,21 @@ from pipeline.archive.archive import ARCHIVE_COLUMNS, Archive
 from pipeline.archive.manifests import ArchiveFile
 from pipeline.archive.write import DayFiles, read_rows
 from pipeline.errors import BadArchive
-from pipeline.places import Place
+from pipeline.packing import packed
+from pipeline.places import StorageDir
 
 FILE_BYTES: Final = 256 << 20
 """The size that compaction aims at."""
 
 
-class Compaction(NamedTuple):
-    """Files of one topic, broker and day that become one, or one for each day if they are old."""
-
-    files: tuple[ArchiveFile, ...]
+Compaction = tuple[ArchiveFile, ...]
+"""Files of one topic, broker and day that become one, or one for each day if they are old."""
 
 
 def compactions(
     files: Iterable[ArchiveFile], *, file_bytes: int = FILE_BYTES
 ) -> Iterator[Compaction]:
-    """Yield what compaction would make of files.
+    """Yield the files that compaction would join.
 
     Files of at least half the size stay as they are. So do single ones, except those of format 1,
     which may have messages of several days.
@@ -48,47 +47,33 @@ def compactions(
     ):
         small = [one for one in group if day is None or one.size < file_bytes // 2]
         small.sort(key=lambda one: one.first_log_offset or 0)
-        for files_together in _packed(small, file_bytes):
+        for files_together in packed(small, lambda file: file.size, size_max=file_bytes):
             if day is None or len(files_together) > 1:
-                yield Compaction(files_together)
+                yield files_together
 
 
-def _packed(files: Iterable[ArchiveFile], size_max: int) -> Iterator[tuple[ArchiveFile, ...]]:
-    pack: list[ArchiveFile] = []
-    size = 0
-    for file in files:
-        if pack and size + file.size > size_max:
-            yield tuple(pack)
-            pack, size = [], 0
-        pack.append(file)
-        size += file.size
-    if pack:
-        yield tuple(pack)
-
-
-def compacted(place: Place, one: Compaction) -> list[ArchiveFile]:
+def compact_files(place: StorageDir, old: Compaction) -> list[ArchiveFile]:
     """Write the rows of some files into new ones, and return these.
 
     Raises:
         BadArchive: a file has another number of rows than the archive says.
         OSError: a file cannot be read or written.
     """
-    topic, broker = one.files[0].topic, one.files[0].broker
-    with DayFiles(place, topic, broker) as files:
-        for file in one.files:
+    with DayFiles(place, old[0].topic, old[0].broker) as files:
+        for file in old:
             for batch in read_rows(place, file, ARCHIVE_COLUMNS):
                 files.add(batch)
         done = files.finish()
-    rows, wanted = sum(file.rows for file in done), sum(file.rows for file in one.files)
+    rows, wanted = sum(file.rows for file in done), sum(file.rows for file in old)
     if rows != wanted:
-        names = ", ".join(file.path for file in one.files)
+        names = ", ".join(file.path for file in old)
         raise BadArchive(
             f"{place.uri}: {rows} messages instead of {wanted} in {names}; restore them from a copy"
         )
     return done
 
 
-def expired(
+def expired_files(
     archive: Archive, *, before_ms: int, topics: Sequence[str] | None = None
 ) -> list[ArchiveFile]:
     """Return the files all of whose messages were stored before a time.
@@ -106,7 +91,7 @@ def expired(
     return found
 
 
-def _last_ms(place: Place, file: ArchiveFile) -> int | None:
+def _last_ms(place: StorageDir, file: ArchiveFile) -> int | None:
     """Return the highest store time of a file of format 1, whose manifest does not say it."""
     with place.filesystem().open_input_file(place.path(file.path)) as source:
         times = pq.read_table(source, columns=["store_timestamp"]).column(0).cast(pa.int64())
@@ -114,7 +99,7 @@ def _last_ms(place: Place, file: ArchiveFile) -> int | None:
     return None if highest is None else highest // 1_000
 
 
-def unused(archive: Archive, *, before_ms: int) -> list[tuple[str, int]]:
+def unused_files(archive: Archive, *, before_ms: int) -> list[tuple[str, int]]:
     """Return name and size of the files that do not count, and did not before a time either.
 
     That is the time when a file was retired; of a file that never counted, when it was written.

@@ -29,7 +29,7 @@ from deltalake.transaction import AddAction, CommitProperties, Transaction
 from pipeline.archive.archive import ARCHIVE_COLUMNS
 from pipeline.archive.manifests import NO_DAY, ArchiveFile
 from pipeline.errors import BadArchive
-from pipeline.places import Place
+from pipeline.places import StorageDir
 from pipeline.sources.live.options import queue_of, queue_text
 from pipeline.sources.live.table import live_schema
 from remoting.bodies import MessageQueue
@@ -50,7 +50,7 @@ class DeltaArchive:
         OSError, DeltaError: the place cannot be read.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: StorageDir) -> None:
         self.place = place
         self._uri = place.absolute()
         self._table: Any = None

@@ -35,7 +35,7 @@ from pyiceberg.transforms import DayTransform, IdentityTransform
 from pipeline.archive.archive import ARCHIVE_COLUMNS
 from pipeline.archive.manifests import ArchiveFile, positions_json, positions_of
 from pipeline.errors import BadArchive
-from pipeline.places import Place
+from pipeline.places import StorageDir
 from pipeline.sources.live.table import live_schema
 from remoting.bodies import MessageQueue
 
@@ -68,7 +68,7 @@ class IcebergArchive:
         OSError: the place cannot be read.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: StorageDir) -> None:
         self.place = place
         numbers = [
             int(found[1])
@@ -164,7 +164,7 @@ class _Folder(NoopCatalog):
         )
 
 
-def _new_table(place: Place) -> Any:
+def _new_table(place: StorageDir) -> Any:
     schema = _schema()
     topic, time = (schema.find_field(name).field_id for name in ("topic", "store_timestamp"))
     spec = PartitionSpec(

@@ -60,7 +60,7 @@ class ArchiveFile(NamedTuple):
         return folders[1] if len(folders) == 2 else None
 
 
-class Change(NamedTuple):
+class Commit(NamedTuple):
     """What one commit changes.
 
     Attributes:
@@ -76,7 +76,7 @@ class Change(NamedTuple):
 
 
 @dataclass(slots=True)
-class State:
+class ArchiveState:
     """What an archive has after its last commit.
 
     Attributes:
@@ -91,7 +91,7 @@ class State:
     positions: dict[MessageQueue, int] | None = None
     retired: dict[str, int] = field(default_factory=dict)
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: Commit) -> None:
         """Make the changes of the next commit."""
         self.number = change.number
         for path in change.retired:
@@ -101,7 +101,7 @@ class State:
         self.positions = {**(self.positions or {}), **change.positions}
 
 
-def manifest_bytes(change: Change) -> bytes:
+def manifest_bytes(change: Commit) -> bytes:
     """Return the manifest of a commit."""
     value = {
         "format": FORMAT,
@@ -115,7 +115,7 @@ def manifest_bytes(change: Change) -> bytes:
     return json.dumps(value, indent=1).encode()
 
 
-def checkpoint_bytes(state: State) -> bytes:
+def checkpoint_bytes(state: ArchiveState) -> bytes:
     """Return the checkpoint of a state."""
     value = {
         "format": FORMAT,
@@ -128,7 +128,7 @@ def checkpoint_bytes(state: State) -> bytes:
     return json.dumps(value).encode()
 
 
-def read_manifest(data: bytes, where: str) -> Change:
+def read_manifest(data: bytes, where: str) -> Commit:
     """Return the commit that a manifest describes.
 
     Raises:
@@ -136,7 +136,7 @@ def read_manifest(data: bytes, where: str) -> Change:
     """
     try:
         value = _checked(data, where)
-        return Change(
+        return Commit(
             value["number"],
             value["written_ms"],
             tuple(file_of(one) for one in value["files"]),
@@ -147,7 +147,7 @@ def read_manifest(data: bytes, where: str) -> Change:
         raise BadArchive(f"{where} is no manifest: {error!r}") from error
 
 
-def read_checkpoint(data: bytes, where: str) -> State:
+def read_checkpoint(data: bytes, where: str) -> ArchiveState:
     """Return the state that a checkpoint describes.
 
     Raises:
@@ -156,7 +156,7 @@ def read_checkpoint(data: bytes, where: str) -> State:
     try:
         value = _checked(data, where)
         files = [file_of(one) for one in value["files"]]
-        return State(
+        return ArchiveState(
             value["number"],
             {file.path: file for file in files},
             positions_of(value["positions"]),

@@ -28,7 +28,7 @@ from pipeline.archive.archive import Archive
 from pipeline.archive.manifests import ArchiveFile
 from pipeline.archive.write import stored_names
 from pipeline.errors import BadArchive, BadOption
-from pipeline.places import Place
+from pipeline.places import StorageDir
 from storefmt.config.tables import TopicConfig, TopicTable
 from storefmt.formats.hosts import pack_address
 from storefmt.formats.message import BLANK_SIZE_MIN, blank, encode_record
@@ -48,7 +48,7 @@ _RECORD: Final = (
 )  # fmt: skip
 
 
-class LogPart(NamedTuple):
+class LogFilePlan(NamedTuple):
     """One commit log file to build.
 
     Attributes:
@@ -63,11 +63,11 @@ class LogPart(NamedTuple):
     is_last: bool
 
 
-class Plan(NamedTuple):
+class RestorePlan(NamedTuple):
     """A store to build: the files of the archive, and the files of the new log."""
 
     files: tuple[ArchiveFile, ...]
-    parts: tuple[LogPart, ...]
+    parts: tuple[LogFilePlan, ...]
 
 
 def plan_log(
@@ -76,7 +76,7 @@ def plan_log(
     topics: Sequence[str] | None = None,
     broker: str | None = None,
     file_size: int = FILE_SIZE,
-) -> Plan:
+) -> RestorePlan:
     """Return the layout of the commit log of a new store; this reads two columns of the archive.
 
     Args:
@@ -103,10 +103,10 @@ def plan_log(
             f"nothing to restore: the archive has {', '.join(brokers) or 'no messages'}"
         )
     offsets, sizes = _places(archive.place, chosen)
-    return Plan(chosen, tuple(_parts(offsets, sizes, file_size)))
+    return RestorePlan(chosen, tuple(_parts(offsets, sizes, file_size)))
 
 
-def _places(place: Place, files: Iterable[ArchiveFile]) -> tuple[Ints, Ints]:
+def _places(place: StorageDir, files: Iterable[ArchiveFile]) -> tuple[Ints, Ints]:
     """Return the old log offset and the size of every message, in the order of the old log."""
     columns = [_read(place, file, _PLACES, None) for file in files]
     whole = pa.concat_tables(columns)
@@ -115,7 +115,7 @@ def _places(place: Place, files: Iterable[ArchiveFile]) -> tuple[Ints, Ints]:
     return offsets[order], whole.column("store_size").to_numpy().astype(np.int64)[order]
 
 
-def _parts(offsets: Ints, sizes: Ints, file_size: int) -> Iterator[LogPart]:
+def _parts(offsets: Ints, sizes: Ints, file_size: int) -> Iterator[LogFilePlan]:
     ends = np.cumsum(sizes)
     # The log does not begin at 0: the entries before a queue's first one are blanks that point to
     # 0, and a broker skips entries that point before its log.
@@ -131,7 +131,7 @@ def _parts(offsets: Ints, sizes: Ints, file_size: int) -> Iterator[LogPart]:
                 f"{file_size} bytes; choose a larger fileSize"
             )
         windows = tuple(_windows(offsets, ends, first, stop))
-        yield LogPart(base, file_size, stop - first, windows, stop == len(sizes))
+        yield LogFilePlan(base, file_size, stop - first, windows, stop == len(sizes))
         first, base = stop, base + file_size
 
 
@@ -144,7 +144,7 @@ def _windows(offsets: Ints, ends: Ints, first: int, stop: int) -> Iterator[tuple
         first = end
 
 
-def build_part(place: Place, plan: Plan, part: LogPart, directory: Path) -> int:
+def build_part(place: StorageDir, plan: RestorePlan, part: LogFilePlan, directory: Path) -> int:
     """Write one commit log file, and return how many messages it has.
 
     Args:
@@ -178,7 +178,7 @@ def build_part(place: Place, plan: Plan, part: LogPart, directory: Path) -> int:
 
 
 def _rows(
-    place: Place, files: Iterable[ArchiveFile], low: int, high: int
+    place: StorageDir, files: Iterable[ArchiveFile], low: int, high: int
 ) -> Iterator[dict[str, Any]]:
     tables = [
         _read(place, file, _RECORD, (low, high))
@@ -192,7 +192,7 @@ def _rows(
 
 
 def _read(
-    place: Place, file: ArchiveFile, columns: Sequence[str], between: tuple[int, int] | None
+    place: StorageDir, file: ArchiveFile, columns: Sequence[str], between: tuple[int, int] | None
 ) -> Any:
     """Return columns of a file, of all messages or of those between two old log offsets.
 
@@ -248,7 +248,7 @@ def _host(row: Mapping[str, Any], side: str) -> bytes:
     return pack_address(row[f"{side}_host"]) + port.to_bytes(4, "big", signed=True)
 
 
-def write_topics(plan: Plan, directory: Path) -> list[str]:
+def write_topics(plan: RestorePlan, directory: Path) -> list[str]:
     """Write topics.json with every topic of the plan and its queues; return the topics' names."""
     counts: dict[str, int] = {}
     for file in plan.files:

@@ -15,8 +15,8 @@ import pyarrow as pa
 from pipeline.archive.manifests import ArchiveFile
 from pipeline.archive.write import read_rows
 from pipeline.errors import BadArchive
-from pipeline.places import Place
-from pipeline.sources.live.options import Sink
+from pipeline.places import StorageDir
+from pipeline.sources.live.options import SinkSettings
 from pipeline.sources.live.write import send_rows
 from pipeline.sources.store.inflated import INFLATED_SIZE_MAX
 from storefmt.errors import StoreError
@@ -44,7 +44,7 @@ _SENT: Final = pa.schema(
 )
 
 
-class Sending(NamedTuple):
+class SendTask(NamedTuple):
     """The files whose messages one task sends: those of one topic and broker, oldest first."""
 
     topic: str
@@ -52,15 +52,15 @@ class Sending(NamedTuple):
     files: tuple[ArchiveFile, ...]
 
 
-def sendings(files: Iterable[ArchiveFile]) -> list[Sending]:
+def send_tasks(files: Iterable[ArchiveFile]) -> list[SendTask]:
     """Return files by topic and broker, so that no queue is sent from two places at once."""
     found: dict[tuple[str, str], list[ArchiveFile]] = {}
     for file in files:
         found.setdefault((file.topic, file.broker), []).append(file)
-    return [Sending(*key, tuple(found[key])) for key in sorted(found)]
+    return [SendTask(*key, tuple(found[key])) for key in sorted(found)]
 
 
-def send(place: Place, sink: Sink, one: Sending, *, keep_queues: bool) -> int:
+def send(place: StorageDir, sink: SinkSettings, one: SendTask, *, keep_queues: bool) -> int:
     """Send the messages of some files, and return how many were sent.
 
     Args:
@@ -78,7 +78,7 @@ def send(place: Place, sink: Sink, one: Sending, *, keep_queues: bool) -> int:
     return send_rows(sink._replace(dedup_key=ID_COLUMN), rows, run_id="")
 
 
-def _rows(place: Place, one: Sending, *, keep_queues: bool) -> Iterator[Any]:
+def _rows(place: StorageDir, one: SendTask, *, keep_queues: bool) -> Iterator[Any]:
     for file in one.files:
         for batch in read_rows(place, file, _COLUMNS):
             for first in range(0, batch.num_rows, ROWS_MAX):

@@ -15,16 +15,16 @@ from typing import Final, Protocol
 from pipeline.archive.archive import DELTA, ICEBERG, PARQUET, Archive, format_of, locked
 from pipeline.archive.manifests import ArchiveFile
 from pipeline.errors import BadOption
-from pipeline.places import Place
+from pipeline.places import StorageDir
 from remoting.bodies import MessageQueue
 
 FORMATS: Final = (PARQUET, DELTA, ICEBERG)
 
 
-class Table(Protocol):
+class ArchiveTable(Protocol):
     """What the archiver needs of a format."""
 
-    place: Place
+    place: StorageDir
 
     @property
     def positions(self) -> dict[MessageQueue, int] | None:
@@ -53,7 +53,7 @@ class Table(Protocol):
         ...
 
 
-def table_at(place: Place, wanted: str | None) -> Table:
+def table_at(place: StorageDir, wanted: str | None) -> ArchiveTable:
     """Return the archive at a place.
 
     Args:
@@ -87,7 +87,7 @@ def table_at(place: Place, wanted: str | None) -> Table:
 
 
 @contextmanager
-def table_writer(place: Place, wanted: str | None) -> Iterator[Table]:
+def table_writer(place: StorageDir, wanted: str | None) -> Iterator[ArchiveTable]:
     """Yield the archive at a place, to which only this process of the machine writes.
 
     Raises:

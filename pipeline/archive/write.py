@@ -26,8 +26,8 @@ import pyarrow.parquet as pq
 from pipeline.archive.archive import ARCHIVE_COLUMNS
 from pipeline.archive.manifests import NO_DAY, ArchiveFile, data_name
 from pipeline.errors import DataLost
-from pipeline.places import Place
-from pipeline.sources.live.options import Live
+from pipeline.places import StorageDir
+from pipeline.sources.live.options import LiveSettings
 from pipeline.sources.live.plan import Range, Task
 from pipeline.sources.live.read import read_ranges
 from pipeline.sources.live.table import live_schema
@@ -38,7 +38,7 @@ GROUP_BYTES: Final = 32 << 20
 """The most bytes of rows that a task keeps in memory, and so the size of a row group."""
 
 
-def write_task(place: Place, live: Live, task: Task) -> Iterator[ArchiveFile]:
+def write_task(place: StorageDir, live: LiveSettings, task: Task) -> Iterator[ArchiveFile]:
     """Write the messages of a task, and yield each file once its bytes are on the disk.
 
     Raises:
@@ -46,15 +46,13 @@ def write_task(place: Place, live: Live, task: Task) -> Iterator[ArchiveFile]:
         OSError: a file cannot be written.
     """
     ours = live._replace(columns=ARCHIVE_COLUMNS)
-    by_file = itertools.groupby(
-        task.ranges, key=lambda one: (one.queue.topic, one.queue.broker_name)
-    )
+    by_file = itertools.groupby(task, key=lambda one: (one.queue.topic, one.queue.broker_name))
     for (topic, broker), ranges in by_file:
         yield from _write(place, ours, topic, broker, list(ranges))
 
 
 def _write(
-    place: Place, live: Live, topic: str, broker: str, ranges: Sequence[Range]
+    place: StorageDir, live: LiveSettings, topic: str, broker: str, ranges: Sequence[Range]
 ) -> list[ArchiveFile]:
     with DayFiles(place, topic, broker) as files:
         for batch in read_ranges(live, ranges):
@@ -76,7 +74,7 @@ class DayFiles:
     becomes a row group.
     """
 
-    def __init__(self, place: Place, topic: str, broker: str) -> None:
+    def __init__(self, place: StorageDir, topic: str, broker: str) -> None:
         self._place, self._topic, self._broker = place, topic, broker
         self._stack = ExitStack()
         self._files: dict[str, _DayFile] = {}
@@ -195,13 +193,13 @@ def stored_names(schema: Any) -> dict[str, str]:
     return {FORMER.get(name, name): name for name in schema.names}
 
 
-def read_rows(place: Place, file: ArchiveFile, columns: Sequence[str]) -> Iterator[Any]:
+def read_rows(place: StorageDir, file: ArchiveFile, columns: Sequence[str]) -> Iterator[Any]:
     """Yield the messages of a file of an archive as record batches, in the order written.
 
     Raises:
         OSError: the file is gone, or it is not a Parquet file.
     """
-    schema = archive_schema(columns)
+    schema = live_schema(columns)
     with place.filesystem().open_input_file(place.path(file.path)) as source:
         parquet = pq.ParquetFile(source)
         names = stored_names(parquet.schema_arrow)
@@ -216,12 +214,3 @@ def read_rows(place: Place, file: ArchiveFile, columns: Sequence[str]) -> Iterat
                 ],
                 schema=schema,
             )
-
-
-def archive_schema(columns: Sequence[str]) -> pa.Schema:
-    """Return the Arrow schema of some columns.
-
-    Raises:
-        BadOption: a column does not exist.
-    """
-    return live_schema(columns)

@@ -30,8 +30,8 @@ from pipeline.cli.process import (
 from pipeline.errors import BadOption, PipelineError
 from pipeline.jobs.archive import Archived, archiving, here, on_spark, outlook
 from pipeline.jobs.maintain import (
-    Cleaned,
     Compacted,
+    DeletedFile,
     Expired,
     clean,
     clean_outlook,
@@ -52,7 +52,7 @@ DESCRIPTION: Final = (
     "store directory, or compact, expire or clean its files. Prints a row for each file or topic "
     "as a line of JSON, once it is complete."
 )
-_Printed = Archived | Restored | Compacted | Expired | Cleaned
+_Printed = Archived | Restored | Compacted | Expired | DeletedFile
 Job = tuple[
     Callable[[str, Mapping[str, str]], str],
     Callable[[str, Mapping[str, str], "SparkSession | None"], Iterable[_Printed]],
@@ -142,7 +142,7 @@ def _expire_outlook(place: str, given: Mapping[str, str]) -> str:
     return expire_outlook(place, before_ms=_before_ms(given), topics=_topics(given))
 
 
-def _clean(place: str, given: Mapping[str, str], _: "SparkSession | None") -> list[Cleaned]:
+def _clean(place: str, given: Mapping[str, str], _: "SparkSession | None") -> list[DeletedFile]:
     _known(given, "before")
     return clean(place, before_ms=_before_ms(given))
 

@@ -18,14 +18,16 @@ import pyarrow as pa
 
 from pipeline.archive.archive import ARCHIVE_COLUMNS, opened
 from pipeline.archive.manifests import ArchiveFile, file_of
-from pipeline.archive.tables import Table, table_at, table_writer
-from pipeline.archive.write import FORMER, archive_schema, read_rows, write_task
+from pipeline.archive.tables import ArchiveTable, table_at, table_writer
+from pipeline.archive.write import FORMER, read_rows, write_task
 from pipeline.jobs.each import each_on
-from pipeline.places import Place
-from pipeline.sources.live.options import Live, Use, live_of
+from pipeline.places import StorageDir
+from pipeline.schemas import struct_of
+from pipeline.sources.live.options import LiveSettings, Use, live_settings
 from pipeline.sources.live.plan import Task, next_positions, ranges_of, tasks_of
 from pipeline.sources.live.queues import Positions, admit, ask, checked_span, report, starting
-from pipeline.sources.store.spread import Rows, spread
+from pipeline.sources.live.table import live_schema
+from pipeline.sources.store.spread import TaskRows, spread
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,7 +37,7 @@ BATCH_OFFSETS: Final = 5_000_000
 TASK_OFFSETS: Final = 200_000
 """The messages of a task, unless maxRecordsPerPartition sets another number."""
 
-Write = Callable[[Place, Live, Sequence[Task]], Iterable[ArchiveFile]]
+Write = Callable[[StorageDir, LiveSettings, Sequence[Task]], Iterable[ArchiveFile]]
 """Writes the files of tasks; each of the two engines has such a function."""
 
 
@@ -98,15 +100,14 @@ def archived(
         BadOption: a column does not exist.
     """
     from pyspark.sql.functions import coalesce
-    from pyspark.sql.pandas.types import from_arrow_schema
 
     found = opened(path)
-    schema = from_arrow_schema(archive_schema(columns))
+    schema = struct_of(live_schema(columns))
     files = found.files(topics=topics)
     if not files:
         return spark.createDataFrame([], schema)
     if found.place.directory is not None:
-        whole = from_arrow_schema(archive_schema(ARCHIVE_COLUMNS))
+        whole = struct_of(live_schema(ARCHIVE_COLUMNS))
         for former, name in FORMER.items():
             whole = whole.add(former, whole[name].dataType)
         paths = [found.place.path(file.path) for file in files]
@@ -122,7 +123,7 @@ def archived(
             )
         )
     read = partial(read_rows, found.place, columns=list(columns))
-    return spread(spark, Rows(read, files, archive_schema(columns)))
+    return spread(spark, TaskRows(read, files, live_schema(columns)))
 
 
 def archiving(
@@ -139,8 +140,8 @@ def archiving(
     Raises:
         BadOption, BadArchive, DataLost, ClientError: as ``archive``.
     """
-    live = live_of(options, use=Use.ARCHIVE)
-    with table_writer(Place(path), kind) as target:
+    live = live_settings(options, use=Use.ARCHIVE)
+    with table_writer(StorageDir(path), kind) as target:
         known, reached = _ends(target, live)
         while True:
             batch = admit(live, known, reached, max_offsets=live.max_offsets or BATCH_OFFSETS)
@@ -162,8 +163,8 @@ def outlook(path: str, options: Mapping[str, str], *, kind: str | None = None) -
     Raises:
         BadOption, BadArchive, DataLost, ClientError: as ``archive``.
     """
-    live = live_of(options, use=Use.ARCHIVE)
-    target = table_at(Place(path), kind)
+    live = live_settings(options, use=Use.ARCHIVE)
+    target = table_at(StorageDir(path), kind)
     known, reached = _ends(target, live)
     ranges = ranges_of(known, reached)
     total = sum(one.end - one.start for one in ranges)
@@ -179,7 +180,7 @@ def outlook(path: str, options: Mapping[str, str], *, kind: str | None = None) -
     )
 
 
-def _ends(target: Table, live: Live) -> tuple[Positions, Positions]:
+def _ends(target: ArchiveTable, live: LiveSettings) -> tuple[Positions, Positions]:
     """Return where a run begins, and where the queues end now.
 
     The end is fixed at the start, so that the run also ends for a topic that is always written to.
@@ -198,7 +199,7 @@ def _ends(target: Table, live: Live) -> tuple[Positions, Positions]:
 
 
 def _committed(
-    target: Table, live: Live, files: list[ArchiveFile], batch: Mapping[Any, int]
+    target: ArchiveTable, live: LiveSettings, files: list[ArchiveFile], batch: Mapping[Any, int]
 ) -> Iterator[Archived]:
     number = target.commit(files, batch)
     if live.report_group:
@@ -208,7 +209,7 @@ def _committed(
         yield Archived(number, file.topic, file.broker, file.rows, file.size, file.path)
 
 
-def here(place: Place, live: Live, tasks: Sequence[Task]) -> Iterator[ArchiveFile]:
+def here(place: StorageDir, live: LiveSettings, tasks: Sequence[Task]) -> Iterator[ArchiveFile]:
     """Write the files of tasks in this process."""
     for task in tasks:
         yield from write_task(place, live, task)
@@ -217,7 +218,9 @@ def here(place: Place, live: Live, tasks: Sequence[Task]) -> Iterator[ArchiveFil
 def on_spark(spark: "SparkSession") -> Write:
     """Return a function that writes files on a cluster, whose workers must see the same place."""
 
-    def write(place: Place, live: Live, tasks: Sequence[Task]) -> Iterator[ArchiveFile]:
+    def write(
+        place: StorageDir, live: LiveSettings, tasks: Sequence[Task]
+    ) -> Iterator[ArchiveFile]:
         done = each_on(spark)(
             tasks, lambda task: [file._asdict() for file in write_task(place, live, task)]
         )

@@ -7,13 +7,14 @@ Rule: ``storefmt.offline.analyse.compare`` compares; this module combines the ra
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 
 from pipeline.errors import BadOption
 from pipeline.sources.store.reading import SPLIT_SIZE
-from pipeline.sources.store.spread import Rows, fixed, gather, one_batch, spread
+from pipeline.sources.store.spread import TaskRows, fixed, gather, one_batch, spread
 from pipeline.sources.store.stores import Paths, open_store, stores_of
 from storefmt.offline.analyse.compare import (
     LogDifference,
@@ -50,7 +51,7 @@ _FOUND: Final = pa.schema(
     [pa.field("start", pa.int64()), pa.field("at", pa.int64()), pa.field("unread", pa.int64())]
 )
 QUEUES_A_TASK: Final = 256
-_Run = Callable[[Rows], Any]
+_Run = Callable[[TaskRows], Any]
 
 
 def diff(spark: "SparkSession", path: str, *, other: Paths) -> "DataFrame":
@@ -113,7 +114,7 @@ def _diff(a: str, b: str, run: _Run) -> Any:
             _Range(a, b, at, min(at + SPLIT_SIZE, end)) for at in range(start, end, SPLIT_SIZE)
         ]
         at, unread = -1, 0
-        for found in run(Rows(_compare_range, ranges, _FOUND)).sort_by("start").to_pylist():
+        for found in run(TaskRows(_compare_range, ranges, _FOUND)).sort_by("start").to_pylist():
             unread += found["unread"]
             if found["at"] >= 0:
                 at = found["at"]
@@ -124,7 +125,7 @@ def _diff(a: str, b: str, run: _Run) -> Any:
         _Queues(a, b, logs, tuple(keys[n : n + QUEUES_A_TASK]))
         for n in range(0, len(keys), QUEUES_A_TASK)
     ]
-    queues = run(Rows(_compare_queues, tasks, SCHEMA))
+    queues = run(TaskRows(_compare_queues, tasks, SCHEMA))
     queues = queues.sort_by([("topic", "ascending"), ("queue_id", "ascending")])
     return pa.concat_tables([pa.Table.from_batches([_log_row(b, logs)]), queues])
 
@@ -139,18 +140,10 @@ def _compare_queues(task: _Queues) -> Iterator[Any]:
     with open_store(task.a) as a, open_store(task.b) as b:
         rows = [
             {
+                **asdict(queue),
                 "other": task.b,
                 "kind": "queue",
                 "same": False,
-                "topic": queue.topic,
-                "queue_id": queue.queue_id,
-                "a_min": queue.a_min,
-                "a_max": queue.a_max,
-                "b_min": queue.b_min,
-                "b_max": queue.b_max,
-                "only_a": queue.only_a,
-                "only_b": queue.only_b,
-                "changed": queue.changed,
                 "first": queue.first_changed,
             }
             for queue in compare_queues(a, b, task.logs, keys=task.keys)

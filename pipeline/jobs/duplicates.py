@@ -13,16 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.sources.store.spread import Rows, gather, sorted_once, spread
+from pipeline.schemas import COMMITLOG
+from pipeline.sources.store.reading import ReadOptions
+from pipeline.sources.store.spread import TaskRows, gather, sorted_once, spread
 from pipeline.sources.store.stores import Paths
-from pipeline.sources.store.tables import (
-    COMMITLOG,
-    Reading,
-    StoreTask,
-    plan_all,
-    read_of,
-    schema_of,
-)
+from pipeline.sources.store.tables import StoreTask, plan_all, read_of, schema_of
 from storefmt.names import DLQ_PREFIX, HALF_TOPIC, RETRY_PREFIX, SCHEDULE_TOPIC
 
 if TYPE_CHECKING:
@@ -116,13 +111,13 @@ def duplicates_local(paths: Paths) -> Any:
     return found
 
 
-def _rows(paths: Paths) -> Rows:
-    return Rows(_wanted, plan_all(paths), schema_of(COMMITLOG, COLUMNS))
+def _rows(paths: Paths) -> TaskRows:
+    return TaskRows(_wanted, plan_all(paths), schema_of(COMMITLOG, COLUMNS))
 
 
 def _wanted(task: StoreTask) -> Iterator[Any]:
     """Yield the messages of a split that may have copies."""
-    for batch in read_of(task, Reading(columns=COLUMNS)):
+    for batch in read_of(task, ReadOptions(columns=COLUMNS)):
         topic = batch.column("topic")
         own = pc.is_in(topic, value_set=pa.array(BROKERS_OWN))
         for prefix in OWN_PREFIXES:

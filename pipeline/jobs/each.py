@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
-from pipeline.sources.store.spread import Rows, one_batch, spread
+from pipeline.sources.store.spread import TaskRows, one_batch, spread
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,7 +34,7 @@ def each_on(spark: "SparkSession | None") -> Each[Any]:
             done = {"number": item[0], "result": json.dumps(act(item[1]))}
             yield one_batch(_DONE, [done])
 
-        table = spread(session, Rows(run, list(enumerate(items)), _DONE)).toArrow()
+        table = spread(session, TaskRows(run, list(enumerate(items)), _DONE)).toArrow()
         return [json.loads(text) for text in table.sort_by("number").column("result").to_pylist()]
 
     return on_spark

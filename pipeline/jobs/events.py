@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from pipeline.sources.store.reading import Reading
-from pipeline.sources.store.spread import Rows, fixed, gather, one_batch, spread
+from pipeline.sources.store.reading import ReadOptions
+from pipeline.sources.store.spread import TaskRows, fixed, gather, one_batch, spread
 from pipeline.sources.store.stores import Paths, open_store, stores_of
 from pipeline.sources.store.tables import StoreTask, plan_all, read_of
 from storefmt.offline.analyse.events import PAUSE_MS, events_of
@@ -47,7 +47,7 @@ _COURSES: Final = pa.schema(
     ]
 )
 """The ends of a split's times as one row, each of its gaps as another."""
-_READING: Final = Reading(columns=COLUMNS)
+_READING: Final = ReadOptions(columns=COLUMNS)
 
 
 def events(spark: "SparkSession", paths: Paths, *, pause_ms: int = PAUSE_MS) -> "DataFrame":
@@ -73,8 +73,8 @@ def steps(where: Paths) -> str:
     )
 
 
-def _tasks(paths: Paths, pause_ms: int) -> Rows:
-    return Rows(_course, [(task, pause_ms) for task in plan_all(paths, _READING)], _COURSES)
+def _tasks(paths: Paths, pause_ms: int) -> TaskRows:
+    return TaskRows(_course, [(task, pause_ms) for task in plan_all(paths, _READING)], _COURSES)
 
 
 def _course(part: tuple[StoreTask, int]) -> Iterator[Any]:

@@ -25,9 +25,9 @@ import pyarrow.parquet as pq
 
 from pipeline.errors import BadOption
 from pipeline.sources.store.conditions import Condition, time_of
-from pipeline.sources.store.log_tables import Split, check_expression
-from pipeline.sources.store.reading import Reading
-from pipeline.sources.store.spread import Rows, gather, one_batch, spread
+from pipeline.sources.store.log_tables import LogSplit, check_expression
+from pipeline.sources.store.reading import ReadOptions
+from pipeline.sources.store.spread import TaskRows, gather, one_batch, spread
 from pipeline.sources.store.stores import located
 from pipeline.sources.store.tables import plan, read, schema_of
 from storefmt.arrow.columns import SCHEMA as MESSAGES
@@ -53,7 +53,7 @@ _COLUMNS: Final = tuple(name for name in MESSAGES.names if name != "properties_r
 _ORDER: Final = [("file", "ascending")]
 
 
-class Filters(NamedTuple):
+class ExtractFilters(NamedTuple):
     """Which messages are wanted; None for any.
 
     Attributes:
@@ -91,18 +91,18 @@ def extract(
     Args:
         to: a new directory.
         kind: parquet, jsonl, or files (one file for each body).
-        filters: see ``Filters``.
+        filters: see ``ExtractFilters``.
 
     Raises:
         BadCall: ``to`` is not empty, or lies in a store.
         BadOption: there is no such kind, or an expression is invalid.
     """
-    return spread(spark, _rows(paths, to, kind, Filters(**filters)))
+    return spread(spark, _rows(paths, to, kind, ExtractFilters(**filters)))
 
 
 def extract_local(paths: Sequence[str], *, to: str, kind: str = "parquet", **filters: Any) -> Any:
     """Write the files in this process, now; return the manifest as a ``pyarrow.Table``."""
-    return gather(_rows(paths, to, kind, Filters(**filters)))
+    return gather(_rows(paths, to, kind, ExtractFilters(**filters)))
 
 
 def rows_of(table: Any, *, to: str, **_options: object) -> list[dict[str, Any]]:
@@ -116,10 +116,10 @@ def rows_of(table: Any, *, to: str, **_options: object) -> list[dict[str, Any]]:
 class _Part(NamedTuple):
     store: str
     number: int
-    split: Split
+    split: LogSplit
     to: str
     kind: str
-    reading: Reading
+    reading: ReadOptions
 
 
 class _Writer(Protocol):
@@ -129,20 +129,20 @@ class _Writer(Protocol):
     def close(self) -> list[tuple[Path, int]]: ...
 
 
-def _rows(paths: Sequence[str], to: str, kind: str, filters: Filters) -> Rows:
+def _rows(paths: Sequence[str], to: str, kind: str, filters: ExtractFilters) -> TaskRows:
     if kind not in FORMATS:
         raise BadOption(f"option kind is {kind!r}, expected {', '.join(FORMATS)}")
     check_expression(filters.body or "")
     for path in paths:
         OutputDirectory.checked(to, source=located(path))
     where = filters.conditions()
-    reading = Reading(columns=_COLUMNS, where=where, body_matches=filters.body or "")
+    reading = ReadOptions(columns=_COLUMNS, where=where, body_matches=filters.body or "")
     tasks = [
         _Part(path, number, split, str(Path(to).resolve()), kind, reading)
         for number, path in enumerate(paths)
         for split in plan(path, reading)
     ]
-    return Rows(_extracted, tasks, SCHEMA)
+    return TaskRows(_extracted, tasks, SCHEMA)
 
 
 def _extracted(part: _Part) -> Iterator[Any]:

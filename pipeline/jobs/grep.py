@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow.compute as pc
 
+from pipeline.schemas import COMMITLOG
 from pipeline.sources.store.log_tables import check_expression
-from pipeline.sources.store.spread import Rows, gather, sorted_once, spread
+from pipeline.sources.store.reading import ReadOptions
+from pipeline.sources.store.spread import TaskRows, gather, sorted_once, spread
 from pipeline.sources.store.stores import Paths
-from pipeline.sources.store.tables import COMMITLOG, Reading, plan_all, read_of, schema_of
+from pipeline.sources.store.tables import plan_all, read_of, schema_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -62,10 +64,10 @@ def grep_local(paths: Paths, *, pattern: str) -> Any:
     return found.sort_by([("store", "ascending"), ("log_offset", "ascending")])
 
 
-def _rows(paths: Paths, pattern: str) -> Rows:
+def _rows(paths: Paths, pattern: str) -> TaskRows:
     check_expression(pattern)
-    reading = Reading(columns=COLUMNS, body_matches=pattern, decompress=True)
-    return Rows(
+    reading = ReadOptions(columns=COLUMNS, body_matches=pattern, decompress=True)
+    return TaskRows(
         partial(read_of, reading=reading), plan_all(paths, reading), schema_of(COMMITLOG, COLUMNS)
     )
 

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from pipeline.errors import BadOption
 from pipeline.sources.store.entry_tables import batch_of
-from pipeline.sources.store.spread import Rows, gather, sorted_once, spread
+from pipeline.sources.store.spread import TaskRows, gather, sorted_once, spread
 from pipeline.sources.store.state_tables import offset_rows, stored_ms
 from pipeline.sources.store.stores import open_store
 from storefmt.config.tables import ConsumerOffsets
@@ -147,12 +147,12 @@ def rows_of(found: Any, **_options: object) -> list[GroupLag]:
     ]
 
 
-def _looks(paths: Sequence[str], offsets: Sequence[Older] | None) -> Rows:
+def _looks(paths: Sequence[str], offsets: Sequence[Older] | None) -> TaskRows:
     if offsets and len(paths) > 1:
         raise BadOption(f"older offsets are those of one store, not of {len(paths)}")
     looks = [_Look(path, None) for path in paths]
     looks += [_Look(paths[0], each) for each in offsets or ()]
-    return Rows(_looked, looks, SCHEMA)
+    return TaskRows(_looked, looks, SCHEMA)
 
 
 def _looked(look: _Look) -> Iterator[Any]:

@@ -9,10 +9,16 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pipeline.archive.archive import Archive, locked, opened, writer
-from pipeline.archive.compact import Compaction, compacted, compactions, expired, unused
+from pipeline.archive.compact import (
+    Compaction,
+    compact_files,
+    compactions,
+    expired_files,
+    unused_files,
+)
 from pipeline.archive.manifests import file_of
 from pipeline.jobs.each import each_on
-from pipeline.places import Place
+from pipeline.places import StorageDir
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,7 +50,7 @@ class Expired(NamedTuple):
     path: str
 
 
-class Cleaned(NamedTuple):
+class DeletedFile(NamedTuple):
     """A file that was deleted."""
 
     path: str
@@ -65,7 +71,7 @@ def compact(
         BadArchive: there is no archive, another process writes to it, or a file lacks messages.
     """
     opened(path)
-    with writer(Place(path)) as archive:
+    with writer(StorageDir(path)) as archive:
         wanted = list(compactions(archive.files(topics=topics)))
         for first in range(0, len(wanted), COMMIT_TASKS):
             yield from _compacted(archive, wanted[first : first + COMMIT_TASKS], spark)
@@ -78,23 +84,23 @@ def _compacted(
     made = [
         [file_of(value) for value in values]
         for values in each_on(spark)(
-            wanted, lambda one: [file._asdict() for file in compacted(place, one)]
+            wanted, lambda old: [file._asdict() for file in compact_files(place, old)]
         )
     ]
     number = archive.commit(
         [file for files in made for file in files],
         {},
-        retired=[file for one in wanted for file in one.files],
+        retired=[file for old in wanted for file in old],
     )
-    for one, files in zip(wanted, made, strict=True):
+    for old, files in zip(wanted, made, strict=True):
         yield Compacted(
             number,
-            one.files[0].topic,
-            one.files[0].broker,
+            old[0].topic,
+            old[0].broker,
             sum(file.rows for file in files),
-            len(one.files),
+            len(old),
             len(files),
-            sum(file.size for file in one.files),
+            sum(file.size for file in old),
             sum(file.size for file in files),
         )
 
@@ -111,14 +117,14 @@ def expire(path: str, *, before_ms: int, topics: Sequence[str] | None = None) ->
         BadArchive: there is no archive, or another process writes to it.
     """
     opened(path)
-    with writer(Place(path)) as archive:
-        old = expired(archive, before_ms=before_ms, topics=topics)
+    with writer(StorageDir(path)) as archive:
+        old = expired_files(archive, before_ms=before_ms, topics=topics)
         if old:
             archive.commit([], {}, retired=old)
     return [Expired(file.topic, file.broker, file.rows, file.size, file.path) for file in old]
 
 
-def clean(path: str, *, before_ms: int) -> list[Cleaned]:
+def clean(path: str, *, before_ms: int) -> list[DeletedFile]:
     """Delete the files that do not count, and did not before a time either; return them.
 
     Args:
@@ -130,12 +136,12 @@ def clean(path: str, *, before_ms: int) -> list[Cleaned]:
         BadArchive: there is no archive, or another process of this machine writes to it.
     """
     opened(path)
-    place = Place(path)
+    place = StorageDir(path)
     with locked(place):
-        found = unused(Archive(place), before_ms=before_ms)
+        found = unused_files(Archive(place), before_ms=before_ms)
         for name, _ in found:
             place.remove(name)
-    return [Cleaned(name, size) for name, size in found]
+    return [DeletedFile(name, size) for name, size in found]
 
 
 def compact_outlook(path: str, *, topics: Sequence[str] | None = None) -> str:
@@ -145,8 +151,7 @@ def compact_outlook(path: str, *, topics: Sequence[str] | None = None) -> str:
         BadArchive: there is no archive.
     """
     wanted = list(compactions(opened(path).files(topics=topics)))
-    files = sum(len(one.files) for one in wanted)
-    return f"compact: {files} files would become about {len(wanted)}"
+    return f"compact: {sum(map(len, wanted))} files would become about {len(wanted)}"
 
 
 def expire_outlook(path: str, *, before_ms: int, topics: Sequence[str] | None = None) -> str:
@@ -155,7 +160,7 @@ def expire_outlook(path: str, *, before_ms: int, topics: Sequence[str] | None = 
     Raises:
         BadArchive: there is no archive.
     """
-    old = expired(opened(path), before_ms=before_ms, topics=topics)
+    old = expired_files(opened(path), before_ms=before_ms, topics=topics)
     return f"expire: {sum(file.rows for file in old)} messages in {len(old)} files"
 
 
@@ -165,5 +170,5 @@ def clean_outlook(path: str, *, before_ms: int) -> str:
     Raises:
         BadArchive: there is no archive.
     """
-    found = unused(opened(path), before_ms=before_ms)
+    found = unused_files(opened(path), before_ms=before_ms)
     return f"clean: {len(found)} files of {sum(size for _, size in found)} bytes"

@@ -22,12 +22,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.jobs.rebuildindex import write_indexes
-from pipeline.jobs.rebuildtarget import Target, moved
-from pipeline.sources.store.log_tables import Split
-from pipeline.sources.store.reading import Reading
-from pipeline.sources.store.spread import PARTITIONS_MAX, Rows, fixed, gather, one_batch, spread
+from pipeline.jobs.rebuildtarget import RebuildTarget, moved
+from pipeline.schemas import DAMAGE, struct_of
+from pipeline.sources.store.log_tables import LogSplit
+from pipeline.sources.store.reading import ReadOptions
+from pipeline.sources.store.spread import PARTITIONS_MAX, TaskRows, fixed, gather, one_batch, spread
 from pipeline.sources.store.stores import located, open_store
-from pipeline.sources.store.tables import DAMAGE, plan, read
+from pipeline.sources.store.tables import plan, read
 from storefmt.formats.properties import INNER_MULTI_DISPATCH
 from storefmt.formats.sysflag import TRANSACTION_MASK, TRANSACTION_PREPARED, TRANSACTION_ROLLBACK
 from storefmt.names import SCHEDULE_TOPIC
@@ -104,29 +105,29 @@ def rebuild(
     Raises:
         BadCall: a target is not empty, or lies in its store.
     """
-    jobs = [Target(n, *pair, with_index) for n, pair in enumerate(targets.items())]
+    jobs = [RebuildTarget(n, *pair, with_index) for n, pair in enumerate(targets.items())]
     for job in jobs:
         OutputDirectory.make(job.out, source=located(job.directory))
     lost = spread(spark, _lost(jobs)).toArrow()
     whole = set(lost.column("store").to_pylist()) | {j.number for j in jobs if not _is_regular(j)}
     apart = [job for job in jobs if job.number not in whole]
-    done = spread(spark, Rows(_rebuilt, [j for j in jobs if j.number in whole], SCHEMA))
+    done = spread(spark, TaskRows(_rebuilt, [j for j in jobs if j.number in whole], SCHEMA))
     if apart:
         done = done.union(_queues(spark, apart))
     table = done.toArrow()
     if with_index:
         table = pa.concat_tables([table, _indexes(spark, apart)])
     rests = [_Rest(job, _built(table, job)) for job in apart]
-    table = pa.concat_tables([table, spread(spark, Rows(_finished, rests, SCHEMA)).toArrow()])
+    table = pa.concat_tables([table, spread(spark, TaskRows(_finished, rests, SCHEMA)).toArrow()])
     return fixed(spark, _sorted(table))
 
 
 def rebuild_local(targets: Mapping[str, str], *, with_index: bool = True) -> Any:
     """Do the same in this process, store after store; return a ``pyarrow.Table``."""
-    jobs = [Target(n, *pair, with_index) for n, pair in enumerate(targets.items())]
+    jobs = [RebuildTarget(n, *pair, with_index) for n, pair in enumerate(targets.items())]
     for job in jobs:
         OutputDirectory.make(job.out, source=located(job.directory))
-    return _sorted(gather(Rows(_rebuilt, jobs, SCHEMA)))
+    return _sorted(gather(TaskRows(_rebuilt, jobs, SCHEMA)))
 
 
 def targets_of(paths: Sequence[str], to: str) -> dict[str, str]:
@@ -159,33 +160,33 @@ def steps(paths: Sequence[str]) -> str:
 
 
 class _Rest(NamedTuple):
-    target: Target
+    target: RebuildTarget
     built: frozenset[tuple[str, int]]
 
 
-def _is_regular(target: Target) -> bool:
+def _is_regular(target: RebuildTarget) -> bool:
     with open_store(target.directory) as store:
         return _part(store, target).is_regular
 
 
-def _part(store: StoreDir, target: Target) -> Rebuild:
+def _part(store: StoreDir, target: RebuildTarget) -> Rebuild:
     return Rebuild(store, OutputDirectory(Path(target.out).resolve()), store, StoreShape(), False)
 
 
-def _lost(jobs: list[Target]) -> Rows:
-    reading = Reading(table=DAMAGE, columns=("length",), check_crc=True)
+def _lost(jobs: list[RebuildTarget]) -> TaskRows:
+    reading = ReadOptions(table=DAMAGE, columns=("length",), check_crc=True)
     tasks = [(job.number, split) for job in jobs for split in plan(job.directory, reading)]
-    return Rows(_lost_in, tasks, _LOST)
+    return TaskRows(_lost_in, tasks, _LOST)
 
 
-def _lost_in(task: tuple[int, Split]) -> Iterator[Any]:
-    reading = Reading(table=DAMAGE, columns=("length",), check_crc=True)
+def _lost_in(task: tuple[int, LogSplit]) -> Iterator[Any]:
+    reading = ReadOptions(table=DAMAGE, columns=("length",), check_crc=True)
     size = sum(pc.sum(batch.column(0)).as_py() for batch in read(task[1], reading))
     if size:
         yield one_batch(_LOST, [{"store": task[0], "size": size}])
 
 
-def _indexes(spark: "SparkSession", targets: list[Target]) -> Any:
+def _indexes(spark: "SparkSession", targets: list[RebuildTarget]) -> Any:
     rows = [
         _ROW
         | {"store": done.target.directory, "kind": "index"}
@@ -195,7 +196,7 @@ def _indexes(spark: "SparkSession", targets: list[Target]) -> Any:
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
-def _rebuilt(target: Target) -> Iterator[Any]:
+def _rebuilt(target: RebuildTarget) -> Iterator[Any]:
     with open_store(target.directory) as store:
         # A task that runs again starts over.
         out = OutputDirectory(Path(target.out).resolve())
@@ -212,11 +213,9 @@ def _finished(rest: _Rest) -> Iterator[Any]:
     yield _batch(rest.target._replace(with_index=False), done)
 
 
-def _queues(spark: "SparkSession", targets: list[Target]) -> "DataFrame":
-    from pyspark.sql.pandas.types import from_arrow_schema
-
+def _queues(spark: "SparkSession", targets: list[RebuildTarget]) -> "DataFrame":
     by_number = {target.number: target for target in targets}
-    reading = Reading(columns=_COLUMNS)
+    reading = ReadOptions(columns=_COLUMNS)
     splits = [(target, split) for target in targets for split in plan(target.directory, reading)]
 
     def write(batches: Iterable[Any]) -> Iterator[Any]:
@@ -224,9 +223,9 @@ def _queues(spark: "SparkSession", targets: list[Target]) -> "DataFrame":
 
     queue = ("store", "topic", "queue_id")
     parts = min(max(PARTS_MIN, len(splits)), PARTITIONS_MAX)
-    claims = spread(spark, Rows(_claims, splits, _CLAIMS)).repartition(parts, *queue)
+    claims = spread(spark, TaskRows(_claims, splits, _CLAIMS)).repartition(parts, *queue)
     ordered = claims.sortWithinPartitions(*queue, "log_offset")
-    return ordered.mapInArrow(write, from_arrow_schema(SCHEMA))
+    return ordered.mapInArrow(write, struct_of(SCHEMA))
 
 
 @dataclass(slots=True)
@@ -273,13 +272,13 @@ class _Claims:
         yield one_batch(_CLAIMS, rows)
 
 
-def _claims(task: tuple[Target, Split]) -> Iterator[Any]:
+def _claims(task: tuple[RebuildTarget, LogSplit]) -> Iterator[Any]:
     """Yield the claims of the records of a split; unusual records are handled one by one."""
     target, split = task
     with open_store(target.directory) as store:
         part = _part(store, target)
         some = _Claims()
-        for batch in read(split, Reading(columns=_COLUMNS)):
+        for batch in read(split, ReadOptions(columns=_COLUMNS)):
             odd = pc.or_(
                 pc.equal(batch.column("topic"), SCHEDULE_TOPIC),
                 pc.match_substring(batch.column("properties_raw"), INNER_MULTI_DISPATCH),
@@ -321,7 +320,7 @@ def _plain_claims(batch: Any) -> Any:
     return claims
 
 
-def _written(batches: Iterable[Any], targets: Mapping[int, Target]) -> Iterator[Any]:
+def _written(batches: Iterable[Any], targets: Mapping[int, RebuildTarget]) -> Iterator[Any]:
     """Write the queues of one partition, whose claims come by store and queue, in log order."""
     rows = (part for batch in batches for part in _by_store(batch))
     for number, parts in groupby(rows, key=lambda part: part[0]):
@@ -370,7 +369,7 @@ def _take_queue(part: Rebuild, key: QueueKey, claims: Any) -> None:
             start += 1
 
 
-def _built(table: Any, target: Target) -> frozenset[tuple[str, int]]:
+def _built(table: Any, target: RebuildTarget) -> frozenset[tuple[str, int]]:
     return frozenset(
         (row["topic"], row["queue_id"])
         for row in table.to_pylist()
@@ -378,7 +377,7 @@ def _built(table: Any, target: Target) -> frozenset[tuple[str, int]]:
     )
 
 
-def _batch(target: Target, done: RebuildResult) -> Any:
+def _batch(target: RebuildTarget, done: RebuildResult) -> Any:
     rows: list[dict[str, Any]] = [
         {
             "kind": "queue",

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.jobs.rebuildtarget import Target, moved
-from pipeline.sources.store.log_tables import Split
-from pipeline.sources.store.reading import Reading
-from pipeline.sources.store.spread import Rows, one_batch, spread
+from pipeline.jobs.rebuildtarget import RebuildTarget, moved
+from pipeline.sources.store.log_tables import LogSplit
+from pipeline.sources.store.reading import ReadOptions
+from pipeline.sources.store.spread import TaskRows, one_batch, spread
 from pipeline.sources.store.stores import open_store
 from pipeline.sources.store.tables import plan, read
 from storefmt.formats.sysflag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
@@ -58,14 +58,14 @@ _MADE: Final = pa.schema(
 )
 
 
-class Part(NamedTuple):
+class IndexTask(NamedTuple):
     """The files of an index that one task makes; all of them if ``share`` is None.
 
     Attributes:
         start: the log offset of the first log file to read.
     """
 
-    target: Target
+    target: RebuildTarget
     number: int
     share: IndexShare | None = None
     start: int = 0
@@ -79,12 +79,12 @@ class Part(NamedTuple):
 class Indexed(NamedTuple):
     """The index of one store, when it is written."""
 
-    target: Target
+    target: RebuildTarget
     files: int
     entries: int
 
 
-def write_indexes(spark: "SparkSession", targets: list[Target]) -> list[Indexed]:
+def write_indexes(spark: "SparkSession", targets: list[RebuildTarget]) -> list[Indexed]:
     """Write the indexes of stores whose logs have no damage, and return the results."""
     shared = {target.number: target for target in targets if not _has_history(target)}
     counts: dict[int, dict[int, int]] = {number: {} for number in shared}
@@ -101,27 +101,29 @@ def write_indexes(spark: "SparkSession", targets: list[Target]) -> list[Indexed]
     for target in again:
         for row in made[target.number]:
             shutil.rmtree(Path(target.out, _folder(row)), ignore_errors=True)
-    made |= _made(spark, [Part(target, 0) for target in again])
+    made |= _made(spark, [IndexTask(target, 0) for target in again])
     return [_placed(target, made[target.number]) for target in targets]
 
 
-def _has_history(target: Target) -> bool:
+def _has_history(target: RebuildTarget) -> bool:
     with open_store(target.directory) as store:
         return has_history(store, store.log.min_offset)
 
 
-def _count_tasks(targets: list[Target]) -> Rows:
-    reading = Reading(columns=_COLUMNS)
+def _count_tasks(targets: list[RebuildTarget]) -> TaskRows:
+    reading = ReadOptions(columns=_COLUMNS)
     splits = [(target, split) for target in targets for split in plan(target.directory, reading)]
-    return Rows(_counted, splits, _COUNTS)
+    return TaskRows(_counted, splits, _COUNTS)
 
 
-def _counted(task: tuple[Target, Split]) -> Iterator[Any]:
+def _counted(task: tuple[RebuildTarget, LogSplit]) -> Iterator[Any]:
     """Yield how many index entries the records of a split have."""
     target, split = task
     with open_store(target.directory) as store:
         with_tags = indexes_tags(store)
-    count = sum(_entries_of(batch, with_tags) for batch in read(split, Reading(columns=_COLUMNS)))
+    count = sum(
+        _entries_of(batch, with_tags) for batch in read(split, ReadOptions(columns=_COLUMNS))
+    )
     start = int(Path(split.path).name)
     yield one_batch(_COUNTS, [{"store": target.number, "start": start, "entries": count}])
 
@@ -135,10 +137,10 @@ def _entries_of(batch: Any, with_tags: bool) -> int:
     return int(keys + unique + tags)
 
 
-def _parts(target: Target, counts: dict[int, int] | None) -> list[Part]:
+def _parts(target: RebuildTarget, counts: dict[int, int] | None) -> list[IndexTask]:
     """Return the tasks that make the index of a store."""
     if counts is None:
-        return [Part(target, 0)]
+        return [IndexTask(target, 0)]
     room = _room(target)
     starts = sorted(counts)
     behind = list(accumulate(counts[start] for start in starts))
@@ -150,26 +152,26 @@ def _parts(target: Target, counts: dict[int, int] | None) -> list[Part]:
         at = next((n for n, count in enumerate(behind) if count >= entries_before), 0)
         passed = entries_before - (behind[at] - counts[starts[at]]) if number else 0
         share = IndexShare(passed, is_last=(number + 1) * room >= total)
-        parts.append(Part(target, number, share, starts[at] if number else 0))
+        parts.append(IndexTask(target, number, share, starts[at] if number else 0))
     return parts
 
 
-def _room(target: Target) -> int:
+def _room(target: RebuildTarget) -> int:
     """Return how many entries an index file has when it is full."""
     with open_store(target.directory) as store:
         return shape_of(store).entry_count - 1
 
 
-def _made(spark: "SparkSession", parts: list[Part]) -> dict[int, list[dict[str, int]]]:
+def _made(spark: "SparkSession", parts: list[IndexTask]) -> dict[int, list[dict[str, int]]]:
     """Run tasks and return what those of each store made, in the order of their files."""
     found: dict[int, list[dict[str, int]]] = {part.target.number: [] for part in parts}
     if parts:
-        for row in spread(spark, Rows(_written, parts, _MADE)).toArrow().to_pylist():
+        for row in spread(spark, TaskRows(_written, parts, _MADE)).toArrow().to_pylist():
             found[row["store"]].append(row)
     return {number: sorted(rows, key=lambda row: row["part"]) for number, rows in found.items()}
 
 
-def _written(part: Part) -> Iterator[Any]:
+def _written(part: IndexTask) -> Iterator[Any]:
     with (
         open_store(part.target.directory) as store,
         moved(part.target, depth=1, to=part.folder) as apart,
@@ -182,7 +184,7 @@ def _written(part: Part) -> Iterator[Any]:
     yield one_batch(_MADE, [{**row, **counts, **ends}])
 
 
-def _are_whole(target: Target, rows: list[dict[str, int]], counts: dict[int, int]) -> bool:
+def _are_whole(target: RebuildTarget, rows: list[dict[str, int]], counts: dict[int, int]) -> bool:
     """Return whether the files of several writers are those that a single writer would make."""
     names = [name for row in rows for name in _names(target, row)]
     return (
@@ -193,7 +195,7 @@ def _are_whole(target: Target, rows: list[dict[str, int]], counts: dict[int, int
     )
 
 
-def _placed(target: Target, rows: list[dict[str, int]]) -> Indexed:
+def _placed(target: RebuildTarget, rows: list[dict[str, int]]) -> Indexed:
     """Move the files of a store's index to their place."""
     index = Path(target.out, "index")
     for row in rows:
@@ -210,6 +212,6 @@ def _folder(row: dict[str, int]) -> str:
     return f".index-{row['part']}"
 
 
-def _names(target: Target, row: dict[str, int]) -> list[str]:
+def _names(target: RebuildTarget, row: dict[str, int]) -> list[str]:
     folder = Path(target.out, _folder(row), "index")
     return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 
-class Target(NamedTuple):
+class RebuildTarget(NamedTuple):
     """A store, its number among all stores, and the directory that is made."""
 
     number: int
@@ -23,7 +23,7 @@ class Target(NamedTuple):
 
 
 @contextmanager
-def moved(target: Target, *, depth: int, to: str = "") -> Iterator[Target]:
+def moved(target: RebuildTarget, *, depth: int, to: str = "") -> Iterator[RebuildTarget]:
     """Give a ``with`` block a target of its own, and then move its files to their place.
 
     Args:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pipeline.archive.archive import opened
 from pipeline.archive.restore_log import FILE_SIZE, build_part, plan_log, write_topics
-from pipeline.archive.restore_topic import send, sendings
+from pipeline.archive.restore_topic import send, send_tasks
 from pipeline.errors import BadOption
 from pipeline.jobs.each import each_on
-from pipeline.sources.live.options import sink_of
+from pipeline.sources.live.options import sink_settings
 from storefmt.paths import StorePaths, log_file_name
 
 if TYPE_CHECKING:
@@ -100,10 +100,10 @@ def restore_topic(
         BadArchive: there is no archive.
         ClientError: a message could not be sent; run it again, ids show what was sent twice.
     """
-    sink = sink_of(options)
+    sink = sink_settings(options)
     archive = opened(path)
     place = archive.place
-    wanted = sendings(archive.files(topics=topics))
+    wanted = send_tasks(archive.files(topics=topics))
     counts = each_on(spark)(wanted, lambda one: send(place, sink, one, keep_queues=keep_queues))
     return [
         Restored(sink.topic or one.topic, f"{one.topic}@{one.broker}", count)

@@ -6,12 +6,13 @@ tasks.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from pipeline.sources.store.spread import Rows, gather, one_batch, sorted_once, spread
+from pipeline.sources.store.spread import TaskRows, gather, one_batch, sorted_once, spread
 from pipeline.sources.store.stores import open_store
 from storefmt.offline.analyse.rewind import rewinds_to
 from storefmt.offline.views.info import GroupInfo
@@ -71,7 +72,7 @@ class _Queues(NamedTuple):
     to_ms: int
 
 
-def _rows(paths: Sequence[str], to_ms: int, group: str | None, topic: str | None) -> Rows:
+def _rows(paths: Sequence[str], to_ms: int, group: str | None, topic: str | None) -> TaskRows:
     tasks = []
     for path in paths:
         with open_store(path) as store:
@@ -84,7 +85,7 @@ def _rows(paths: Sequence[str], to_ms: int, group: str | None, topic: str | None
             _Queues(path, tuple(infos[at : at + QUEUES_A_TASK]), to_ms)
             for at in range(0, len(infos), QUEUES_A_TASK)
         ]
-    return Rows(_moves, tasks, SCHEMA)
+    return TaskRows(_moves, tasks, SCHEMA)
 
 
 def _moves(task: _Queues) -> Iterator[Any]:
@@ -93,16 +94,10 @@ def _moves(task: _Queues) -> Iterator[Any]:
     with open_store(task.directory) as store:
         rows = [
             {
+                **asdict(move),
                 "store": task.directory,
-                "group": move.group,
-                "topic": move.topic,
-                "queue_id": move.queue_id,
                 "queue_offset": move.offset,
-                "target": move.target,
-                "replayed": move.replayed,
-                "skipped": move.skipped,
                 "bytes": move.size,
-                "target_ms": move.target_ms,
                 "command": f"mqadmin offset reset {move.group} {move.topic} --to {when}",
             }
             for move in rewinds_to(store, list(task.infos), task.to_ms)

@@ -14,16 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.errors import BadOption
-from pipeline.sources.store.spread import Rows, gather, sorted_once, spread
+from pipeline.schemas import COMMITLOG
+from pipeline.sources.store.reading import ReadOptions
+from pipeline.sources.store.spread import TaskRows, gather, sorted_once, spread
 from pipeline.sources.store.stores import Paths
-from pipeline.sources.store.tables import (
-    COMMITLOG,
-    Reading,
-    StoreTask,
-    plan_all,
-    read_of,
-    schema_of,
-)
+from pipeline.sources.store.tables import StoreTask, plan_all, read_of, schema_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -79,16 +74,16 @@ def stats_local(paths: Paths, *, by: str | None = None) -> Any:
     return table.sort_by([(key, "ascending") for key in keys])
 
 
-def _rows(paths: Paths, keys: list[str]) -> Rows:
+def _rows(paths: Paths, keys: list[str]) -> TaskRows:
     """Return the sums of each split, which are small: no message leaves its worker."""
-    return Rows(partial(_counted, keys=keys), plan_all(paths), _schema(keys))
+    return TaskRows(partial(_counted, keys=keys), plan_all(paths), _schema(keys))
 
 
 def _counted(task: StoreTask, keys: list[str]) -> Iterator[Any]:
     columns = (*COLUMNS, *keys[1:-1])
     parts = [
         _count(pa.Table.from_batches([batch]), keys)
-        for batch in read_of(task, Reading(columns=columns))
+        for batch in read_of(task, ReadOptions(columns=columns))
     ]
     if parts:
         yield from _summed(pa.concat_tables(parts), keys).cast(_schema(keys)).to_batches()

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from pipeline.sources.store.conditions import Condition, time_of
-from pipeline.sources.store.spread import Rows, gather, sorted_once, spread
+from pipeline.sources.store.reading import ReadOptions
+from pipeline.sources.store.spread import TaskRows, gather, sorted_once, spread
 from pipeline.sources.store.stores import Paths, open_store, stores_of
-from pipeline.sources.store.tables import Reading, StoreTask, plan_all, read_of
+from pipeline.sources.store.tables import StoreTask, plan_all, read_of
 from storefmt.offline.analyse.record_counts import RecordCount, span_of, with_empty_spans
 
 if TYPE_CHECKING:
@@ -78,22 +79,22 @@ def timeline_local(
 
 def _rows(
     paths: Paths, every_ms: int, topic: str | None, begin_ms: int | None, end_ms: int | None
-) -> Rows:
+) -> TaskRows:
     where = [
         Condition("topic", "=", topic) if topic is not None else None,
         Condition("store_timestamp", ">=", time_of(begin_ms)) if begin_ms is not None else None,
         Condition("store_timestamp", "<=", time_of(end_ms)) if end_ms is not None else None,
     ]
-    reading = Reading(
+    reading = ReadOptions(
         columns=("store_timestamp", "store_size"),
         where=tuple(each for each in where if each is not None),
     )
-    return Rows(
+    return TaskRows(
         partial(_counted, reading=reading, every_ms=every_ms), plan_all(paths, reading), SCHEMA
     )
 
 
-def _counted(task: StoreTask, reading: Reading, every_ms: int) -> Iterator[Any]:
+def _counted(task: StoreTask, reading: ReadOptions, every_ms: int) -> Iterator[Any]:
     """Yield the sums of a split, which are small: no message leaves its worker."""
     parts = [_count(batch, every_ms) for batch in read_of(task, reading)]
     if parts:

@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipeline.schemas import COMMITLOG
 from pipeline.sources.store.conditions import Condition
-from pipeline.sources.store.spread import Rows, fixed, gather, one_batch, sorted_once, spread
+from pipeline.sources.store.log_tables import LogSplit
+from pipeline.sources.store.reading import ReadOptions, StoreLayout
+from pipeline.sources.store.spread import TaskRows, fixed, gather, one_batch, sorted_once, spread
 from pipeline.sources.store.stores import open_store
-from pipeline.sources.store.tables import COMMITLOG, Layout, Reading, Split, plan, read, schema_of
+from pipeline.sources.store.tables import plan, read, schema_of
 from storefmt.errors import NotInStore
 from storefmt.formats.message import Record
 from storefmt.offline.analyse.trace import LogRange, Scanning, TraceStep, pattern_of
@@ -114,9 +117,9 @@ class _Search(NamedTuple):
     scan: bool
 
 
-def _rows(paths: Sequence[str], key: str, topic: str | None, scan: bool) -> Rows:
+def _rows(paths: Sequence[str], key: str, topic: str | None, scan: bool) -> TaskRows:
     keys = [part.strip() for part in key.split(",") if part.strip()]
-    return Rows(_traced, [_Search(p, k, topic, scan) for p in paths for k in keys], SCHEMA)
+    return TaskRows(_traced, [_Search(p, k, topic, scan) for p in paths for k in keys], SCHEMA)
 
 
 def _traced(search: _Search, *, spark: "SparkSession | None" = None) -> Iterator[Any]:
@@ -148,7 +151,7 @@ def _scanning(store: StoreDir, spark: "SparkSession | None") -> Scanning | None:
     def scanning(words: frozenset[str], ranges: list[LogRange]) -> Iterator[Record]:
         pattern = pattern_of(words)
         parts = [(split, pattern) for some in ranges for split in plan(store.root, _reading(*some))]
-        rows = Rows(_hits, parts, _HITS)
+        rows = TaskRows(_hits, parts, _HITS)
         table = gather(rows) if spark is None else spread(spark, rows).toArrow()
         for log_offset in sorted(table.column(0).to_pylist()):
             yield store.log.record_at(log_offset, check_crc=False)
@@ -156,15 +159,15 @@ def _scanning(store: StoreDir, spark: "SparkSession | None") -> Scanning | None:
     return scanning
 
 
-def _reading(start: int = 0, end: int | None = None) -> Reading:
+def _reading(start: int = 0, end: int | None = None) -> ReadOptions:
     bounds = [Condition(_LOG_OFFSET, ">=", start)]
     if end is not None:
         bounds.append(Condition(_LOG_OFFSET, "<", end))
     columns = (_LOG_OFFSET, _PROPERTIES)
-    return Reading(columns=columns, layout=Layout.FILE, where=tuple(bounds))
+    return ReadOptions(columns=columns, layout=StoreLayout.FILE, where=tuple(bounds))
 
 
-def _hits(part: tuple[Split, str]) -> Iterator[Any]:
+def _hits(part: tuple[LogSplit, str]) -> Iterator[Any]:
     """Yield the places of records in a split whose properties match."""
     split, pattern = part
     for batch in read(split, _reading()):

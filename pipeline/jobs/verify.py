@@ -9,6 +9,7 @@ frame is asked for its rows, except the names and sizes of files.
 
 import sys
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from functools import partial
 from itertools import count, groupby
 from operator import itemgetter
@@ -17,8 +18,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from pipeline.schemas import struct_of
 from pipeline.sources.store.reading import SPLIT_SIZE
-from pipeline.sources.store.spread import Rows, keep_modules, one_batch, sorted_once, spread
+from pipeline.sources.store.spread import TaskRows, keep_modules, one_batch, sorted_once, spread
 from pipeline.sources.store.stores import open_store
 from storefmt.offline.verify.bulk import Bulk, MarkedEntries, Window
 from storefmt.offline.verify.findings import Report
@@ -87,8 +89,6 @@ PIECES_A_TASK: Final = SPLIT_SIZE // LOG_PART_SIZE
 
 def verify(spark: "SparkSession", paths: Sequence[str], *, deep: bool = False) -> "DataFrame":
     """Return a frame with a row for each store, see ``SCHEMA``, in the order of their paths."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
     tasks = [task for number, path in enumerate(paths) for task in _tasks(number, path, deep)]
     by_store: list[list[_Place]] = [[] for _ in paths]
     for task in tasks:
@@ -105,9 +105,9 @@ def verify(spark: "SparkSession", paths: Sequence[str], *, deep: bool = False) -
             yield one_batch(SCHEMA, [_row(paths[number], report)])
         keep_modules()
 
-    windows = spread(spark, Rows(_checked, tasks, _WINDOWS))
+    windows = spread(spark, TaskRows(_checked, tasks, _WINDOWS))
     in_order = windows.repartition("store").sortWithinPartitions("store", "number", "pos")
-    return sorted_once(in_order.mapInArrow(combine, from_arrow_schema(SCHEMA)), "store")
+    return sorted_once(in_order.mapInArrow(combine, struct_of(SCHEMA)), "store")
 
 
 def verify_local(paths: Sequence[str], *, deep: bool = False) -> Any:
@@ -131,30 +131,10 @@ def is_damaged(rows: Sequence[dict[str, Any]]) -> bool:
 
 
 def _row(path: str, report: Report) -> dict[str, Any]:
-    findings = [
-        {
-            "kind": finding.kind,
-            "severity": finding.severity.value,
-            "file": finding.file,
-            "offset": finding.pos,
-            "field": finding.field,
-            "found": finding.found,
-            "expected": finding.expected,
-            "hint": finding.hint,
-            "size": finding.size,
-            "count": finding.count,
-        }
-        for finding in report.findings
-    ]
-    return {
-        "store": path,
-        "ok": report.ok,
-        "files": report.files,
-        "records": report.records,
-        "bytes": report.bytes,
-        "seconds": report.seconds,
-        "findings": findings,
-    }
+    row = {"store": path, **asdict(report)}
+    for finding in row["findings"]:
+        finding.update(severity=finding["severity"].value, offset=finding["pos"])
+    return row
 
 
 class _Pieces(NamedTuple):

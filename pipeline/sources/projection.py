@@ -7,10 +7,10 @@ them. A type that differs from ours is refused here, because Spark would fail on
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from pipeline.errors import BadOption
+from pipeline.schemas import struct_of
 
 
 def projected(asked: StructType, schema_of: Callable[[Sequence[str]], Any]) -> tuple[str, ...]:
@@ -24,7 +24,7 @@ def projected(asked: StructType, schema_of: Callable[[Sequence[str]], Any]) -> t
         BadOption: a column does not exist, or has another type.
     """
     columns = tuple(asked.names)
-    ours = from_arrow_schema(schema_of(columns))
+    ours = struct_of(schema_of(columns))
     for given, own in zip(asked.fields, ours.fields, strict=True):
         if given.dataType != own.dataType:
             raise BadOption(

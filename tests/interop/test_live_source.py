@@ -9,7 +9,7 @@ from pipeline.sources.live.plan import Range
 from pipeline.sources.live.queues import ask, batch_tasks
 from pipeline.sources.live.read import read_ranges
 from pipeline.sources.store.log_tables import plan_log, read_log
-from pipeline.sources.store.reading import Reading
+from pipeline.sources.store.reading import ReadOptions
 from remoting.bodies import MessageQueue
 from storefmt.arrow.columns import SCHEMA
 from tests.interop.kit.servers import Servers
@@ -26,11 +26,11 @@ def test_rows_are_those_of_the_store(servers: Servers) -> None:
     asked = live(namesrv, subscribe=topic, columns=",".join(COLUMNS), minPartitions="5")
 
     found = pa.Table.from_batches(
-        [b for task in ask(asked, batch_tasks) for b in read_ranges(asked, task.ranges)],
+        [b for task in ask(asked, batch_tasks) for b in read_ranges(asked, task)],
         schema=pa.schema([LIVE.field(name) for name in COLUMNS]),
     )
 
-    reading = Reading(columns=COLUMNS)
+    reading = ReadOptions(columns=COLUMNS)
     store = servers.broker.store
     stored = pa.Table.from_batches(
         [batch for split in plan_log(store, reading) for batch in read_log(split, reading)]
@@ -47,7 +47,7 @@ def test_edges_and_filters_mean_the_same_on_both(servers: Servers) -> None:
 
     def rows(**options: str) -> list[dict]:
         asked = live(namesrv, subscribe=topic, columns=columns, **options)
-        batches = [b for task in ask(asked, batch_tasks) for b in read_ranges(asked, task.ranges)]
+        batches = [b for task in ask(asked, batch_tasks) for b in read_ranges(asked, task)]
         return [row for batch in batches for row in batch.to_pylist()]
 
     every = rows()
@@ -74,7 +74,7 @@ def test_a_filter_that_the_broker_cannot_read_is_an_error(servers: Servers) -> N
         ask(wrong, batch_tasks)
     # In a pull both brokers ignore it, which is why it is asked about before.
     tasks = ask(wrong._replace(filter="*", filter_kind="TAG"), batch_tasks)
-    rows = [batch for task in tasks for batch in read_ranges(wrong, task.ranges)]
+    rows = [batch for task in tasks for batch in read_ranges(wrong, task)]
     assert sum(batch.num_rows for batch in rows) == 5
 
 

@@ -10,13 +10,13 @@ from pipeline.cli.registry import JOBS
 from pipeline.sources.live.options import Use
 from pipeline.sources.live.write import SINK_COLUMNS
 from pipeline.sources.store.options import OPTIONS
-from pipeline.sources.store.reading import Layout
+from pipeline.sources.store.reading import StoreLayout
 from pipeline.sources.store.tables import table_names
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "pipeline.md").read_text()
 TABLES = pipeline("")
-LAYOUTS = [layout.value for layout in Layout if layout is not Layout.AUTO]
+LAYOUTS = [layout.value for layout in StoreLayout if layout is not StoreLayout.AUTO]
 
 
 @pytest.mark.parametrize(

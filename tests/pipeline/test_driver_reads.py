@@ -10,8 +10,10 @@ from pyspark.sql import SparkSession
 from pipeline.__main__ import main
 from pipeline.cli.registry import JOBS, options_of
 from pipeline.frames import damage
+from pipeline.schemas import DAMAGE
+from pipeline.sources.store.reading import ReadOptions
 from pipeline.sources.store.skipped import noting
-from pipeline.sources.store.tables import DAMAGE, Reading, default_columns, plan, read
+from pipeline.sources.store.tables import default_columns, plan, read
 from storefmt.formats.scan import LogFile
 from tests.golden import Golden
 from tests.storefmt.offline.damages import LOG_OFFSETS, lose_two_log_files, zero_pages
@@ -53,7 +55,7 @@ def damaged_stores(golden: Golden) -> Iterator[Path]:
 
 def row_count(store: Path) -> int:
     """Return the number of rows of the table damage."""
-    reading = Reading(table=DAMAGE, columns=default_columns(DAMAGE))
+    reading = ReadOptions(table=DAMAGE, columns=default_columns(DAMAGE))
     return sum(batch.num_rows for part in plan(store, reading) for batch in read(part, reading))
 
 

@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import BadOption
-from pipeline.places import Place
+from pipeline.places import StorageDir
 
 
 @pytest.fixture(params=["local", "s3", "webhdfs"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> StorageDir:
     uri = tmp_path / "archive" if request.param == "local" else None
-    return Place(str(uri) if uri else request.getfixturevalue(request.param))
+    return StorageDir(str(uri) if uri else request.getfixturevalue(request.param))
 
 
-def test_a_file_is_made_once(place: Place) -> None:
+def test_a_file_is_made_once(place: StorageDir) -> None:
     place.create("manifest/1.json", b"first")
 
     with pytest.raises(FileExistsError):
@@ -24,13 +24,13 @@ def test_a_file_is_made_once(place: Place) -> None:
     assert place.names("manifest", suffix=".json") == ["1.json"]
 
 
-def test_what_is_not_there_has_no_names_and_cannot_be_read(place: Place) -> None:
+def test_what_is_not_there_has_no_names_and_cannot_be_read(place: StorageDir) -> None:
     assert place.names("manifest", suffix=".json") == []
     with pytest.raises(OSError):
         place.read("manifest/1.json")
 
 
-def test_files_are_written_and_read_in_parts(place: Place) -> None:
+def test_files_are_written_and_read_in_parts(place: StorageDir) -> None:
     body = bytes(range(256)) * 5_000
 
     with place.writing("data/%RETRY%group/a.parquet") as file:
@@ -43,7 +43,7 @@ def test_files_are_written_and_read_in_parts(place: Place) -> None:
         assert file.read_at(1_000, 700_000) == body[700_000:701_000]
 
 
-def test_files_below_a_folder_are_listed_and_removed(place: Place) -> None:
+def test_files_below_a_folder_are_listed_and_removed(place: StorageDir) -> None:
     assert place.tree("data", suffix=".parquet") == []
     for name in ("data/T/a.parquet", "data/T/2026-11-23/b.parquet", "data/T/c.txt"):
         place.create(name, b"four")
@@ -60,7 +60,7 @@ def test_files_below_a_folder_are_listed_and_removed(place: Place) -> None:
 
 
 def test_files_behind_a_link_are_not_listed(tmp_path: Path) -> None:
-    here, elsewhere = Place(str(tmp_path / "here")), Place(str(tmp_path / "elsewhere"))
+    here, elsewhere = StorageDir(str(tmp_path / "here")), StorageDir(str(tmp_path / "elsewhere"))
     elsewhere.create("data/T/a.parquet", b"")
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "data").symlink_to(tmp_path / "elsewhere" / "data")
@@ -68,9 +68,9 @@ def test_files_behind_a_link_are_not_listed(tmp_path: Path) -> None:
 
     assert here.tree("data", suffix=".parquet") == []
     # The place itself may be a link.
-    assert len(Place(str(tmp_path / "again")).tree("data", suffix=".parquet")) == 1
+    assert len(StorageDir(str(tmp_path / "again")).tree("data", suffix=".parquet")) == 1
 
 
 def test_an_unknown_scheme_is_named() -> None:
     with pytest.raises(BadOption, match="gopher://x/y cannot be opened"):
-        Place("gopher://x/y").filesystem()
+        StorageDir("gopher://x/y").filesystem()

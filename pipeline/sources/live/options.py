@@ -130,7 +130,7 @@ class Use(Enum):
     SINK = (*ACCESS, *_SINK)
 
 
-class Wanted(NamedTuple):
+class QueueSelection(NamedTuple):
     """The queues to read: those of ``topics``, of topics that match, or exactly ``queues``."""
 
     topics: tuple[str, ...] = ()
@@ -153,11 +153,11 @@ class Edge(NamedTuple):
     time_ms: int | None = None
 
 
-class Live(NamedTuple):
+class LiveSettings(NamedTuple):
     """What a source reads; the defaults are those of the options."""
 
     access: Access
-    wanted: Wanted
+    wanted: QueueSelection
     starting: Edge
     ending: Edge
     late_is_latest: bool = False
@@ -180,7 +180,7 @@ class Live(NamedTuple):
         return self.filter != "*"
 
 
-class Sink(NamedTuple):
+class SinkSettings(NamedTuple):
     """Where rows are sent; with ``by_timer`` delayed rows use the timer messages of 5.x."""
 
     access: Access
@@ -192,7 +192,7 @@ class Sink(NamedTuple):
     by_timer: bool = False
 
 
-def live_of(options: Mapping[str, str], *, use: Use) -> Live:
+def live_settings(options: Mapping[str, str], *, use: Use) -> LiveSettings:
     """Return the settings of a source.
 
     Raises:
@@ -214,7 +214,7 @@ def live_of(options: Mapping[str, str], *, use: Use) -> Live:
         raise BadOption(
             f"option filterExpression is {found['filterExpression']!r}: {error}"
         ) from error
-    return Live(
+    return LiveSettings(
         access=access_of(found),
         wanted=_wanted(found),
         starting=starting,
@@ -235,14 +235,14 @@ def live_of(options: Mapping[str, str], *, use: Use) -> Live:
     )
 
 
-def sink_of(options: Mapping[str, str]) -> Sink:
+def sink_settings(options: Mapping[str, str]) -> SinkSettings:
     """Return the settings of a sink.
 
     Raises:
-        BadOption: as ``live_of``.
+        BadOption: as ``live_settings``.
     """
     found = _values(options, Use.SINK)
-    return Sink(
+    return SinkSettings(
         access=access_of(found),
         topic=found["topic"],
         dedup=bool(found["dedupKey"]) or found["dedup"],
@@ -289,7 +289,7 @@ def queue_of(text: str) -> MessageQueue:
     return MessageQueue(topic, broker, int(queue_id))
 
 
-def _wanted(found: Mapping[str, Any]) -> Wanted:
+def _wanted(found: Mapping[str, Any]) -> QueueSelection:
     ways = [option.name for option in _SUBSCRIBE]
     given = [name for name in ways if found[name]]
     if len(given) != 1:
@@ -297,10 +297,10 @@ def _wanted(found: Mapping[str, Any]) -> Wanted:
             f"rocketmq needs one of the options {', '.join(ways)}, not {', '.join(given) or 'none'}"
         )
     if given == ["subscribe"]:
-        return Wanted(topics=tuple(sorted(set(names(found["subscribe"])))))
+        return QueueSelection(topics=tuple(sorted(set(names(found["subscribe"])))))
     if given == ["subscribePattern"]:
-        return Wanted(pattern=found["subscribePattern"])
-    return Wanted(queues=tuple(_assigned(found["assign"])))
+        return QueueSelection(pattern=found["subscribePattern"])
+    return QueueSelection(queues=tuple(_assigned(found["assign"])))
 
 
 def _assigned(text: str) -> list[MessageQueue]:

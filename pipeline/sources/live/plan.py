@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from pipeline.errors import DataLost
+from pipeline.packing import packed
 from pipeline.sources.live.options import queue_text
 from remoting.bodies import MessageQueue
 
@@ -33,10 +34,8 @@ class Range(NamedTuple):
     end: int
 
 
-class Task(NamedTuple):
-    """The ranges that one task reads, in order."""
-
-    ranges: tuple[Range, ...]
+Task = tuple[Range, ...]
+"""The ranges that one task reads, in order."""
 
 
 def ranges_of(start: Mapping[MessageQueue, int], end: Mapping[MessageQueue, int]) -> list[Range]:
@@ -61,22 +60,13 @@ def tasks_of(
     total = sum(one.end - one.start for one in wanted)
     share = -(-total // min_partitions) if min_partitions > 1 else total
     piece = max(1, min(share, max_records or share))
+    parts = (
+        Range(one.queue, first, min(first + piece, one.end))
+        for one in wanted
+        for first in range(one.start, one.end, piece)
+    )
     room = min(PACK_ROWS, piece)
-    tasks: list[Task] = []
-    group: list[Range] = []
-    size = 0
-    for one in wanted:
-        for first in range(one.start, one.end, piece):
-            part = Range(one.queue, first, min(first + piece, one.end))
-            part_size = part.end - part.start
-            if group and size + part_size > room:
-                tasks.append(Task(tuple(group)))
-                group, size = [], 0
-            group.append(part)
-            size += part_size
-    if group:
-        tasks.append(Task(tuple(group)))
-    return tasks
+    return list(packed(parts, lambda part: part.end - part.start, size_max=room))
 
 
 def backlog_of(

@@ -1,6 +1,6 @@
 """Questions to brokers: which queues there are, where they begin and end, and offsets by time.
 
-    Wanted --queues_of--> queues --ends--> Ends --positions--> queue offset by queue
+    QueueSelection --queues_of--> queues --ends--> Ends --positions--> queue offset by queue
 
 Rule: one request for each topic and broker asks about all its queues, so that 50,000 queues take
 seconds; queues that the answer leaves out are asked for one by one. A time means the first message
@@ -24,7 +24,7 @@ from mqclient.consumer.pull.pull_request import Puller, PullRequest
 from mqclient.consumer.subscription import TAG, Subscription, TopicSubscription
 from mqclient.errors import BrokerRefused, ClientError, NotFound
 from pipeline.errors import BadOption, DataLost
-from pipeline.sources.live.options import EARLIEST, Edge, Live, Wanted, queue_text
+from pipeline.sources.live.options import EARLIEST, Edge, LiveSettings, QueueSelection, queue_text
 from pipeline.sources.live.plan import (
     GO_ON,
     Ends,
@@ -51,7 +51,9 @@ Positions = dict[MessageQueue, int]
 """Queue offset to read next, by queue."""
 
 
-def ask(live: Live, question: Callable[[MQClient, Live], Coroutine[Any, Any, _T]]) -> _T:
+def ask(
+    live: LiveSettings, question: Callable[[MQClient, LiveSettings], Coroutine[Any, Any, _T]]
+) -> _T:
     """Return the answer of ``question``, which gets a client with connections of its own.
 
     Each call makes its own client because Spark calls from several processes.
@@ -67,7 +69,7 @@ def ask(live: Live, question: Callable[[MQClient, Live], Coroutine[Any, Any, _T]
     return asyncio.run(with_client())
 
 
-async def batch_tasks(client: MQClient, live: Live) -> list[Task]:
+async def batch_tasks(client: MQClient, live: LiveSettings) -> list[Task]:
     """Return the tasks of a batch read; raises as ``queues_of``, ``ends``, ``positions``."""
     found = await checked_span(client, live)
     first = await _first(client, live, found)
@@ -77,12 +79,14 @@ async def batch_tasks(client: MQClient, live: Live) -> list[Task]:
     )
 
 
-async def starting(client: MQClient, live: Live) -> Positions:
+async def starting(client: MQClient, live: LiveSettings) -> Positions:
     """Return where reading begins; raises as ``batch_tasks``."""
     return await _first(client, live, await span(client, live))
 
 
-async def _first(client: MQClient, live: Live, found: Mapping[MessageQueue, Ends]) -> Positions:
+async def _first(
+    client: MQClient, live: LiveSettings, found: Mapping[MessageQueue, Ends]
+) -> Positions:
     first = await positions(
         client, live.starting, found, late_is_latest=live.late_is_latest, side="starting"
     )
@@ -95,12 +99,12 @@ async def _first(client: MQClient, live: Live, found: Mapping[MessageQueue, Ends
     return {queue: min(offset, found[queue].high) for queue, offset in first.items()}
 
 
-async def span(client: MQClient, live: Live) -> dict[MessageQueue, Ends]:
+async def span(client: MQClient, live: LiveSettings) -> dict[MessageQueue, Ends]:
     """Return all queues that are wanted, with their ends; raises as ``batch_tasks``."""
     return await ends(client, await queues_of(client, live.wanted))
 
 
-async def checked_span(client: MQClient, live: Live) -> dict[MessageQueue, Ends]:
+async def checked_span(client: MQClient, live: LiveSettings) -> dict[MessageQueue, Ends]:
     """Return what ``span`` does, after every broker has read the filter expression.
 
     A broker ignores an SQL92 expression that it cannot read, so a pull would return all messages.
@@ -130,7 +134,7 @@ async def checked_span(client: MQClient, live: Live) -> dict[MessageQueue, Ends]
     return found
 
 
-async def queues_of(client: MQClient, wanted: Wanted) -> list[MessageQueue]:
+async def queues_of(client: MQClient, wanted: QueueSelection) -> list[MessageQueue]:
     """Return the queues that are wanted and readable now, sorted.
 
     Raises:
@@ -277,7 +281,7 @@ async def _stored(puller: Puller, queue: MessageQueue, first: int, count: int) -
 
 
 def admit(
-    live: Live, known: Positions, reached: Positions, *, max_offsets: int | None
+    live: LiveSettings, known: Positions, reached: Positions, *, max_offsets: int | None
 ) -> Positions:
     """Return how far one batch goes, by offsets and by ``live.max_bytes``.
 

@@ -27,13 +27,21 @@ from pyspark.sql.datasource import (
     InputPartition,
     WriterCommitMessage,
 )
-from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from mqclient.consumer.subscription import TAG
 from pipeline.errors import BadOption
-from pipeline.sources.live.options import Live, Sink, Use, live_of, queue_of, queue_text, sink_of
-from pipeline.sources.live.plan import Ends, Task, next_positions, ranges_of, tasks_of
+from pipeline.schemas import struct_of
+from pipeline.sources.live.options import (
+    LiveSettings,
+    SinkSettings,
+    Use,
+    live_settings,
+    queue_of,
+    queue_text,
+    sink_settings,
+)
+from pipeline.sources.live.plan import Ends, next_positions, ranges_of, tasks_of
 from pipeline.sources.live.queues import (
     Positions,
     admit,
@@ -67,35 +75,32 @@ except ImportError:
 LOG = logging.getLogger(__name__)
 
 
-class Rows(InputPartition):
-    """One task, as Spark ships it to a worker."""
-
-    def __init__(self, task: Task) -> None:
-        super().__init__(task)
-        self.task = task
+def _read_partition(live: LiveSettings, partition: InputPartition | None) -> Iterator[Any]:
+    """Yield the rows of the task that a partition carries to a worker."""
+    # Spark turns an empty list of tasks into one partition without a task.
+    if partition is not None and partition.value is not None:
+        yield from read_ranges(live, partition.value)
 
 
 class BatchReader(DataSourceReader):
     """Reads topics between two positions that are found when the query is planned."""
 
-    def __init__(self, live: Live) -> None:
+    def __init__(self, live: LiveSettings) -> None:
         self._live = live
 
     def partitions(self) -> Sequence[InputPartition]:
         """Return the tasks; called once, on the driver."""
-        return [Rows(task) for task in ask(self._live, batch_tasks)]
+        return [InputPartition(task) for task in ask(self._live, batch_tasks)]
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """Yield the rows of a task as Arrow batches; called on a worker."""
-        # Spark turns an empty list of tasks into one partition without a task.
-        if isinstance(partition, Rows):
-            yield from read_ranges(self._live, partition.task.ranges)
+        yield from _read_partition(self._live, partition)
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads topics batch by batch, each between two positions that Spark keeps."""
 
-    def __init__(self, live: Live) -> None:
+    def __init__(self, live: LiveSettings) -> None:
         self._live = live
         self._goal: dict[MessageQueue, Ends] | None = None
         self._is_checked = live.filter_kind == TAG
@@ -162,12 +167,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             min_partitions=live.min_partitions,
             max_records=live.max_records,
         )
-        return [Rows(task) for task in tasks]
+        return [InputPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """Yield the rows of a task as Arrow batches; called on a worker."""
-        if isinstance(partition, Rows):
-            yield from read_ranges(self._live, partition.task.ranges)
+        yield from _read_partition(self._live, partition)
 
     def commit(self, end: Mapping[str, int]) -> None:
         """Set the offsets of ``reportGroup``, which lag behind and are for display only."""
@@ -180,30 +184,23 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Do nothing, since no connection outlives a call."""
 
 
-class Sent(WriterCommitMessage):
-    """The number of messages that a task sent."""
-
-    def __init__(self, count: int) -> None:
-        self.count = count
-
-
 class BatchWriter(DataSourceArrowWriter):
     """Sends the rows of a frame."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: SinkSettings) -> None:
         self._sink = sink
         self._query = uuid.uuid4().hex
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
         """Send the rows of one task; called on a worker."""
-        run_id = f"{self._query}/0/{_partition_id()}"
-        return Sent(send_rows(self._sink, iterator, run_id=run_id))
+        send_rows(self._sink, iterator, run_id=f"{self._query}/0/{_partition_id()}")
+        return WriterCommitMessage()
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
     """Sends the rows of each batch of a stream; a repeated batch has the same ids."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: SinkSettings) -> None:
         self._sink = sink
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
@@ -211,8 +208,8 @@ class StreamWriter(DataSourceStreamArrowWriter):
         query, batch = (
             _local_property(name) for name in ("sql.streaming.queryId", "streaming.sql.batchId")
         )
-        run_id = f"{query}/{batch}/{_partition_id()}"
-        return Sent(send_rows(self._sink, iterator, run_id=run_id))
+        send_rows(self._sink, iterator, run_id=f"{query}/{batch}/{_partition_id()}")
+        return WriterCommitMessage()
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         """Do nothing, since the messages are already stored."""
@@ -231,11 +228,11 @@ class Rocketmq(DataSource):
 
     def schema(self) -> StructType:
         """Return the columns that the options ask for."""
-        return from_arrow_schema(live_schema(live_of(self.options, use=Use.SCHEMA).columns))
+        return struct_of(live_schema(live_settings(self.options, use=Use.SCHEMA).columns))
 
     def reader(self, schema: StructType) -> BatchReader:
         """Return a reader of the columns of ``schema``, which a user may have given."""
-        live = live_of(self.options, use=Use.BATCH)
+        live = live_settings(self.options, use=Use.BATCH)
         return BatchReader(live._replace(columns=projected(schema, live_schema)))
 
     def streamReader(self, schema: StructType) -> StreamReader:  # noqa: N802
@@ -244,7 +241,7 @@ class Rocketmq(DataSource):
         Raises:
             BadOption: an option is wrong, or this Spark is too old for limits of a trigger.
         """
-        live = live_of(self.options, use=Use.STREAM)
+        live = live_settings(self.options, use=Use.STREAM)
         if (live.max_offsets or live.max_bytes) and not HAS_LIMITS:
             raise BadOption("limits of a trigger (max…PerTrigger) need Spark 4.2 or later")
         return StreamReader(live._replace(columns=projected(schema, live_schema)))
@@ -269,8 +266,8 @@ class Rocketmq(DataSource):
             raise BadOption('a topic cannot be overwritten; write with .outputMode("append")')
         return StreamWriter(self._sink(schema))
 
-    def _sink(self, schema: StructType) -> Sink:
-        sink = sink_of(self.options)
+    def _sink(self, schema: StructType) -> SinkSettings:
+        sink = sink_settings(self.options)
         check_columns(schema.names, sink)
         return sink
 

@@ -27,7 +27,7 @@ from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from mqclient.producer.settings import ProducerSettings
 from pipeline.errors import BadOption
-from pipeline.sources.live.options import Sink
+from pipeline.sources.live.options import SinkSettings
 from remoting.bodies import MessageQueue
 from storefmt.formats.properties import SYSTEM_NAMES, TIMER_DELIVER_MS
 from storefmt.names import DELAYS_MS
@@ -64,7 +64,7 @@ class Outgoing(NamedTuple):
     lane: tuple[object, ...] | None
 
 
-def check_columns(names: Iterable[str], sink: Sink) -> None:
+def check_columns(names: Iterable[str], sink: SinkSettings) -> None:
     """Check that all columns can be sent, and that rows have a topic and a body.
 
     Raises:
@@ -87,7 +87,7 @@ def check_columns(names: Iterable[str], sink: Sink) -> None:
         raise BadOption(f"option dedupKey names {sink.dedup_key!r}, which is no column")
 
 
-def send_rows(sink: Sink, batches: Iterable[Any], *, run_id: str) -> int:
+def send_rows(sink: SinkSettings, batches: Iterable[Any], *, run_id: str) -> int:
     """Send the rows of record batches; return how many were stored.
 
     Args:
@@ -103,7 +103,7 @@ def send_rows(sink: Sink, batches: Iterable[Any], *, run_id: str) -> int:
     with asyncio.Runner() as runner:
         client = sink.access.client()
         try:
-            sender = Sender(Producer(client, PRODUCER_GROUP, ProducerSettings()), sink)
+            sender = RowSender(Producer(client, PRODUCER_GROUP, ProducerSettings()), sink)
             for batch in batches:
                 now_ms = time.time_ns() // 1_000_000
                 rows = list(outgoing(batch, sink, run_id=run_id, first_row=count, now_ms=now_ms))
@@ -115,7 +115,7 @@ def send_rows(sink: Sink, batches: Iterable[Any], *, run_id: str) -> int:
 
 
 def outgoing(
-    batch: Any, sink: Sink, *, run_id: str, first_row: int, now_ms: int
+    batch: Any, sink: SinkSettings, *, run_id: str, first_row: int, now_ms: int
 ) -> Iterator[Outgoing]:
     """Yield the rows of a record batch as messages.
 
@@ -193,10 +193,10 @@ def _addressed(message: Message, row: Mapping[str, Any]) -> Outgoing:
     return Outgoing(message, key, broker, queue_id, lane)
 
 
-class Sender:
+class RowSender:
     """Sends rows, with a bounded number of unanswered sends."""
 
-    def __init__(self, producer: Producer, sink: Sink) -> None:
+    def __init__(self, producer: Producer, sink: SinkSettings) -> None:
         self._producer = producer
         self._retries = sink.retries
         self._turns = asyncio.Semaphore(sink.in_flight)

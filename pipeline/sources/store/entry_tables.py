@@ -2,7 +2,6 @@
 
     consumequeue  a row for each entry; small files share a partition, so 50,000 queues need few
     index         a row for each entry
-    index_files   a row for each header
 
 Rule: planning lists names and reads only the last file of each queue. A part is a few numbers, and
 the worker that gets it reads the file (``storefmt.arrow.queue_columns``).
@@ -10,15 +9,14 @@ the worker that gets it reads the file (``storefmt.arrow.queue_columns``).
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.schemas import STORE
-from pipeline.sources.store.reading import Layout, Reading
-from pipeline.sources.store.stores import open_store
+from pipeline.packing import packed
+from pipeline.sources.store.reading import ReadOptions, StoreLayout
 from storefmt.arrow.columns_decode import timestamps
 from storefmt.arrow.queue_columns import (
     BatchPart,
@@ -28,36 +26,24 @@ from storefmt.arrow.queue_columns import (
     index_batches,
     queue_batches,
 )
-from storefmt.errors import StoreError
 from storefmt.formats.batchqueue import BATCH_ENTRY
 from storefmt.formats.consumequeue import ENTRY_SIZE
 from storefmt.formats.index import ENTRY
 from storefmt.offline.views.storedir import StoreDir
 from storefmt.offline.views.tree import FileSpan
 
+_P = TypeVar("_P", QueuePart | BatchPart, IndexPart)
 PACK_SIZE: Final = 64 << 20
 """The bytes of entries in one partition."""
 
 
-class QueueParts(NamedTuple):
-    """Parts of queues that one task reads."""
-
-    parts: tuple[QueuePart | BatchPart, ...]
-
-
-class IndexParts(NamedTuple):
-    """Parts of index files that one task reads."""
-
-    parts: tuple[IndexPart, ...]
+QueueParts = tuple[QueuePart | BatchPart, ...]
+"""The parts of queues that one task reads."""
+IndexParts = tuple[IndexPart, ...]
+"""The parts of index files that one task reads."""
 
 
-class Headers(NamedTuple):
-    """The index files whose headers one task reads."""
-
-    directory: str
-
-
-def plan_queues(directory: Path, reading: Reading) -> list[QueueParts]:
+def plan_queues(directory: Path, reading: ReadOptions) -> list[QueueParts]:
     """Return tasks for the entries of all queues, those of batch consume queues (5.x) last.
 
     Raises:
@@ -66,17 +52,16 @@ def plan_queues(directory: Path, reading: Reading) -> list[QueueParts]:
     size_max = min(PACK_SIZE, reading.split_size)
     parts: list[QueuePart | BatchPart] = []
     with StoreDir.open(directory) as store:
-        if reading.layout is not Layout.BATCHCQ:
+        if reading.layout is not StoreLayout.BATCHCQ:
             for key in store.queues():
                 parts += _queue_parts(store, *key, size_max)
-        if reading.layout is not Layout.FILE:
+        if reading.layout is not StoreLayout.FILE:
             for (topic, queue_id), spans in sorted(store.tree.batch_queues.items()):
                 parts += _batch_parts(topic, queue_id, spans, size_max)
-    packed = _packed(parts, ENTRY_SIZE, size_max)
-    return [QueueParts(tuple(group)) for group in packed]
+    return _packed(parts, ENTRY_SIZE, size_max)
 
 
-def plan_index(directory: Path, reading: Reading) -> list[IndexParts]:
+def plan_index(directory: Path, reading: ReadOptions) -> list[IndexParts]:
     """Return tasks for the entries of all index files.
 
     A file whose number of slots cannot be determined has no rows here; ``verify`` reports it.
@@ -99,23 +84,12 @@ def plan_index(directory: Path, reading: Reading) -> list[IndexParts]:
             if view.shape is not None
             for first in range(1, view.entry_count, room)
         ]
-    packed = _packed(parts, ENTRY.size, size_max)
-    return [IndexParts(tuple(group)) for group in packed]
+    return _packed(parts, ENTRY.size, size_max)
 
 
-def plan_headers(directory: Path, reading: Reading) -> list[Headers]:
-    """Return the one task that reads all headers.
-
-    Raises:
-        NotAStore: ``directory`` is not a store directory.
-    """
-    StoreDir.open(directory).close()
-    return [Headers(str(directory))]
-
-
-def read_queues(task: QueueParts, reading: Reading) -> Iterator[Any]:
+def read_queues(task: QueueParts, reading: ReadOptions) -> Iterator[Any]:
     """Yield the entries of a task's queues as Arrow batches."""
-    for part in task.parts:
+    for part in task:
         columns, rows_max = reading.columns, reading.rows_max
         if isinstance(part, BatchPart):
             yield from batch_queue_batches(part, columns=columns, rows_max=rows_max)
@@ -123,36 +97,10 @@ def read_queues(task: QueueParts, reading: Reading) -> Iterator[Any]:
             yield from queue_batches(part, columns=columns, rows_max=rows_max)
 
 
-def read_index(task: IndexParts, reading: Reading) -> Iterator[Any]:
+def read_index(task: IndexParts, reading: ReadOptions) -> Iterator[Any]:
     """Yield the entries of a task's index files as Arrow batches."""
-    for part in task.parts:
+    for part in task:
         yield from index_batches(part, columns=reading.columns, rows_max=reading.rows_max)
-
-
-def read_headers(task: Headers, reading: Reading) -> Iterator[Any]:
-    """Yield the headers of all index files; a file too short for one is left out."""
-    rows = []
-    with open_store(task.directory) as store:
-        for view in store.index_files:
-            try:
-                header = view.header
-            except StoreError:
-                if reading.fail_on_damage:
-                    raise
-                continue
-            rows.append(
-                {
-                    "file": view.span.path.name,
-                    "size": view.span.size,
-                    "begin_timestamp": header.begin_ms,
-                    "end_timestamp": header.end_ms,
-                    "begin_log_offset": header.begin_log_offset,
-                    "end_log_offset": header.end_log_offset,
-                    "hash_slot_count": view.shape.slot_count if view.shape else None,
-                    "index_count": header.entry_count,
-                }
-            )
-    yield batch_of(STORE["index_files"], reading.columns, rows)
 
 
 def batch_of(schema: Any, columns: Iterable[str], rows: list[dict[str, Any]]) -> Any:
@@ -192,15 +140,5 @@ def _batch_parts(
             yield BatchPart(span.path, topic, queue_id, first, min(first + room, count))
 
 
-def _packed(parts: list[Any], entry_size: int, size_max: int) -> Iterator[list[Any]]:
-    group: list[Any] = []
-    size = 0
-    for part in parts:
-        part_size = (part.end - part.first) * entry_size
-        if group and size + part_size > size_max:
-            yield group
-            group, size = [], 0
-        group.append(part)
-        size += part_size
-    if group:
-        yield group
+def _packed(parts: Iterable[_P], entry_size: int, size_max: int) -> list[tuple[_P, ...]]:
+    return list(packed(parts, lambda part: (part.end - part.first) * entry_size, size_max=size_max))

@@ -21,7 +21,7 @@ from pipeline.schemas import DAMAGE, STORE
 from pipeline.sources.store.conditions import log_range, time_range
 from pipeline.sources.store.inflated import NEEDED, inflated
 from pipeline.sources.store.raft_log import RaftFile, lost_in, plan_raft, raft_files, read_raft
-from pipeline.sources.store.reading import Layout, Reading
+from pipeline.sources.store.reading import ReadOptions, StoreLayout
 from pipeline.sources.store.skipped import listening, note
 from pipeline.sources.store.stores import file_path
 from storefmt.arrow.columns import iter_batches, place_in_log
@@ -34,7 +34,7 @@ _LOOK_SIZE: Final = 1 << 16
 """How many bytes planning looks at to see whether a file has data; it runs in the driver."""
 
 
-class Split(NamedTuple):
+class LogSplit(NamedTuple):
     """Log offsets ``start`` up to ``end`` (bytes) of one commit log file."""
 
     path: str
@@ -44,7 +44,7 @@ class Split(NamedTuple):
     """Whether zeros up to the end of the file are free space, as in the newest file."""
 
 
-class Gap(NamedTuple):
+class LogGap(NamedTuple):
     """Log offsets ``start`` up to ``end`` that no file has, between two existing files."""
 
     path: str
@@ -53,7 +53,7 @@ class Gap(NamedTuple):
     end: int
 
 
-Part = Split | Gap | RaftFile
+LogTask = LogSplit | LogGap | RaftFile
 """The part of a log that one task reads."""
 
 
@@ -69,7 +69,7 @@ def check_expression(text: str) -> None:
         raise BadOption(f"{text!r} is no regular expression: {error}") from error
 
 
-def plan_log(directory: Path, reading: Reading) -> list[Part]:
+def plan_log(directory: Path, reading: ReadOptions) -> list[LogTask]:
     """Cut the commit log of a store directory into splits; each file of a Raft log is one.
 
     Raises:
@@ -77,18 +77,18 @@ def plan_log(directory: Path, reading: Reading) -> list[Part]:
         OSError: a file cannot be read.
     """
     low, high = log_range(reading.where)
-    raft = [] if reading.layout is Layout.FILE else raft_files(directory)
-    if reading.layout is Layout.DLEDGER and not raft:
+    raft = [] if reading.layout is StoreLayout.FILE else raft_files(directory)
+    if reading.layout is StoreLayout.DLEDGER and not raft:
         raise NotAStore(f"{directory} holds no Raft log, dledger-<id>/data; leave out layout")
-    parts: list[Part] = []
+    parts: list[LogTask] = []
     # A broker that was switched to DLedger still has its older log beside the new one.
     has_older = StorePaths(directory).commitlog.is_dir()
-    if not raft or (has_older and reading.layout is not Layout.DLEDGER):
+    if not raft or (has_older and reading.layout is not StoreLayout.DLEDGER):
         parts += _plain_parts(directory, reading, low, high)
     return [*parts, *plan_raft(_in_time(raft, reading), low, high)]
 
 
-def _plain_parts(directory: Path, reading: Reading, low: int, high: int) -> list[Part]:
+def _plain_parts(directory: Path, reading: ReadOptions, low: int, high: int) -> list[LogTask]:
     commitlog = StorePaths(directory).commitlog
     if not directory.is_dir():
         raise NotAStore(f"{directory}: no such directory; give a broker's storePathRootDir")
@@ -97,7 +97,7 @@ def _plain_parts(directory: Path, reading: Reading, low: int, high: int) -> list
             f"{directory} holds no commitlog folder; name the directory that has it "
             "(storePathRootDir in broker.conf)"
         )
-    splits: list[Part] = []
+    splits: list[LogTask] = []
     behind: int | None = None
     paths = log_files(commitlog)
     newest = _newest(paths)
@@ -106,7 +106,7 @@ def _plain_parts(directory: Path, reading: Reading, low: int, high: int) -> list
     for path in _in_time(paths, reading):
         with LogFile(path) as file:
             if behind is not None and behind < file.base:
-                gap = Gap(str(commitlog / f"{behind:020d}"), behind, file.base)
+                gap = LogGap(str(commitlog / f"{behind:020d}"), behind, file.base)
                 if reading.table == DAMAGE:
                     splits.append(gap)
                 else:
@@ -120,7 +120,7 @@ def _plain_parts(directory: Path, reading: Reading, low: int, high: int) -> list
             stop = min(data_end, high - base)
             for pos in range(max(0, low - base), stop, reading.split_size):
                 end = min(pos + reading.split_size, stop)
-                splits.append(Split(str(path), file.base + pos, file.base + end, may_end))
+                splits.append(LogSplit(str(path), file.base + pos, file.base + end, may_end))
     return splits
 
 
@@ -133,7 +133,7 @@ def _newest(paths: list[Path]) -> int:
     return 0
 
 
-def _in_time(paths: list[Path], reading: Reading) -> list[Path]:
+def _in_time(paths: list[Path], reading: ReadOptions) -> list[Path]:
     """Return the files that can hold a message of a wanted time, by the first time in each."""
     times = time_range(reading.where)
     if times is None:
@@ -168,7 +168,7 @@ def _unheard(file_name: str, damage: Damage) -> None:
     """Ignore damage, which the table ``damage`` lists."""
 
 
-def read_log(split: Part, reading: Reading) -> Iterator[Any]:
+def read_log(split: LogTask, reading: ReadOptions) -> Iterator[Any]:
     """Yield the messages of a split as Arrow record batches with ``reading.columns``.
 
     Bodies that do not match are dropped here: they never reach Spark.
@@ -188,7 +188,7 @@ def read_log(split: Part, reading: Reading) -> Iterator[Any]:
         ) from error
 
 
-def _messages(split: Part, reading: Reading, columns: tuple[str, ...]) -> Iterator[Any]:
+def _messages(split: LogTask, reading: ReadOptions, columns: tuple[str, ...]) -> Iterator[Any]:
     if isinstance(split, RaftFile):
         yield from read_raft(split, reading, columns)
         return
@@ -197,7 +197,7 @@ def _messages(split: Part, reading: Reading, columns: tuple[str, ...]) -> Iterat
         note(split.path, damage.pos)
 
     def pass_end(file_name: str, end: End) -> None:
-        may_end = isinstance(split, Gap) or split.may_end
+        may_end = isinstance(split, LogGap) or split.may_end
         if listening() and _lost_size(file_path(split.path), end.pos, may_end):
             note(split.path, end.pos)
 
@@ -214,7 +214,7 @@ def _messages(split: Part, reading: Reading, columns: tuple[str, ...]) -> Iterat
     )
 
 
-def _by_body(split: Part, reading: Reading) -> Iterator[Any]:
+def _by_body(split: LogTask, reading: ReadOptions) -> Iterator[Any]:
     columns = tuple(dict.fromkeys((*reading.columns, *NEEDED)))
     for batch in _messages(split, reading, columns):
         for part, bodies in inflated(
@@ -231,13 +231,17 @@ def _by_body(split: Part, reading: Reading) -> Iterator[Any]:
             yield part.select(list(reading.columns))
 
 
-def read_damage(split: Part, reading: Reading) -> Iterator[Any]:
+def read_damage(split: LogTask, reading: ReadOptions) -> Iterator[Any]:
     """Yield the ranges of a split that are no valid records, in at most one batch."""
-    if isinstance(split, Gap):
-        found = [_gap_row(split)]
+    name = Path(split.path).name
+    if isinstance(split, LogGap):
+        size = split.end - split.start
+        found = [_damage_row(name, split.start, size, "gap", "no file has these bytes")]
     elif isinstance(split, RaftFile):
-        name = Path(split.path).name
-        found = [_damage_row(name, *lost) for lost in lost_in(split)]
+        found = [
+            _damage_row(name, lost.log_offset, lost.length, str(lost.error.kind), str(lost.error))
+            for lost in lost_in(split)
+        ]
     else:
         found = _damage_in(split, reading)
     if found:
@@ -245,17 +249,19 @@ def read_damage(split: Part, reading: Reading) -> Iterator[Any]:
         yield pa.RecordBatch.from_pylist(found, schema=schema)
 
 
-def _damage_in(split: Split, reading: Reading) -> list[dict[str, object]]:
+def _damage_in(split: LogSplit, reading: ReadOptions) -> list[dict[str, object]]:
     found: list[dict[str, object]] = []
     base = int(Path(split.path).name)
 
     def note(file_name: str, damage: Damage) -> None:
-        found.append(_damage_row(file_name, base + damage.pos, damage.size, damage.error))
+        kind, text = str(damage.error.kind), str(damage.error)
+        found.append(_damage_row(file_name, base + damage.pos, damage.size, kind, text))
 
     def note_end(file_name: str, end: End) -> None:
         size = _lost_size(file_path(split.path), end.pos, split.may_end)
         if size:
-            found.append(_zeros_row(file_name, base + end.pos, size))
+            text = "zeros where a record should be, and no record up to the end of the file"
+            found.append(_damage_row(file_name, base + end.pos, size, str(DamageKind.ZEROS), text))
 
     columns = ("log_offset", "store_size")
     for batch in iter_batches(
@@ -281,37 +287,15 @@ def _lost_size(path: Path, pos: int, may_end: bool) -> int:
 
 
 def _damage_row(
-    file_name: str, log_offset: int, length: int, error: RecordDamaged
+    file_name: str, log_offset: int, length: int, kind: str, detail: str
 ) -> dict[str, object]:
     return {
         "file": file_name,
         "log_offset": log_offset,
         "length": length,
-        "kind": str(error.kind),
+        "kind": kind,
         "resumed_at": log_offset + length,
-        "detail": str(error),
-    }
-
-
-def _zeros_row(file_name: str, log_offset: int, length: int) -> dict[str, object]:
-    return {
-        "file": file_name,
-        "log_offset": log_offset,
-        "length": length,
-        "kind": str(DamageKind.ZEROS),
-        "resumed_at": log_offset + length,
-        "detail": "zeros where a record should be, and no record up to the end of the file",
-    }
-
-
-def _gap_row(gap: Gap) -> dict[str, object]:
-    return {
-        "file": Path(gap.path).name,
-        "log_offset": gap.start,
-        "length": gap.end - gap.start,
-        "kind": "gap",
-        "resumed_at": gap.end,
-        "detail": "no file has these bytes",
+        "detail": detail,
     }
 
 
@@ -321,11 +305,5 @@ def _bad_bodies(file_name: str, batch: Any) -> Iterator[dict[str, object]]:
         return
     for row in batch.to_pylist():
         if not row["crc_ok"]:
-            yield {
-                "file": file_name,
-                "log_offset": row["log_offset"],
-                "length": row["store_size"],
-                "kind": "bad_crc",
-                "resumed_at": row["log_offset"] + row["store_size"],
-                "detail": "the body does not match its crc",
-            }
+            at, size = row["log_offset"], row["store_size"]
+            yield _damage_row(file_name, at, size, "bad_crc", "the body does not match its crc")

@@ -1,4 +1,4 @@
-"""The options of ``rocketmq_store``, declared once, and the ``Reading`` that they make."""
+"""The options of ``rocketmq_store``, declared once, and the ``ReadOptions`` that they make."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -9,7 +9,7 @@ from pipeline.places import Storage, is_s3
 from pipeline.schemas import COMMITLOG, DAMAGE
 from pipeline.sources.store.conditions import Condition, time_of
 from pipeline.sources.store.log_tables import check_expression
-from pipeline.sources.store.reading import SPLIT_SIZE, Layout, Reading
+from pipeline.sources.store.reading import SPLIT_SIZE, ReadOptions, StoreLayout
 from pipeline.sources.store.tables import default_columns, schema_of, table_names
 from storefmt.arrow.columns import BYTES_MAX, ROWS_MAX
 
@@ -17,10 +17,10 @@ OF: Final = "rocketmq_store"
 PATHS: Final = ("path", "paths")
 """What Spark makes of the argument of ``load``."""
 _LAYOUTS: Final = {
-    Layout.AUTO: tuple(table_names()),
-    Layout.FILE: tuple(table_names()),
-    Layout.BATCHCQ: ("consumequeue",),
-    Layout.DLEDGER: (COMMITLOG, DAMAGE),
+    StoreLayout.AUTO: tuple(table_names()),
+    StoreLayout.FILE: tuple(table_names()),
+    StoreLayout.BATCHCQ: ("consumequeue",),
+    StoreLayout.DLEDGER: (COMMITLOG, DAMAGE),
 }
 
 
@@ -82,8 +82,8 @@ OPTIONS: Final = (
         "what is read: everything that is there (`auto`); of queues only `file` (`consumequeue/`) "
         "or `batchcq` (`batchconsumequeue/` of 5.x); of a log only `file` (`commitlog/`) or "
         "`dledger` (the Raft log of a DLedger broker, one task for each file)",
-        one_of(*(each.value for each in Layout)),
-        Layout.AUTO.value,
+        one_of(*(each.value for each in StoreLayout)),
+        StoreLayout.AUTO.value,
     ),
     *(option for option, _, _ in _WHERE.values()),
     Option(
@@ -146,21 +146,21 @@ def given_values(options: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
-def reading_of(options: Mapping[str, str]) -> Reading:
+def reading_of(options: Mapping[str, str]) -> ReadOptions:
     """Return how the options of a load read a table.
 
     Raises:
         BadOption: as ``given_values``.
     """
     found = given_values(options)
-    table, layout = found["table"], Layout(found["layout"])
+    table, layout = found["table"], StoreLayout(found["layout"])
     if table not in _LAYOUTS[layout]:
         raise BadOption(
             f"layout {layout.value} has no table {table}; it has {', '.join(_LAYOUTS[layout])}"
         )
     columns = found["columns"] or default_columns(table)
     schema_of(table, columns)
-    return Reading(
+    return ReadOptions(
         table=table,
         layout=layout,
         columns=columns,

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from pipeline.errors import BadOption
-from pipeline.sources.store.reading import Reading
+from pipeline.sources.store.reading import ReadOptions
 from pipeline.sources.store.skipped import note
 from pipeline.sources.store.stores import file_path
 from storefmt.arrow.columns import batch_of
@@ -34,7 +34,7 @@ class RaftFile(NamedTuple):
     end: int
 
 
-class Lost(NamedTuple):
+class LostRange(NamedTuple):
     """Bytes from a log offset on that are no valid entry."""
 
     log_offset: int
@@ -68,7 +68,7 @@ def plan_raft(paths: list[Path], low: int, high: int) -> Iterator[RaftFile]:
                 yield RaftFile(str(path), file.base, file.base + file.size)
 
 
-def read_raft(task: RaftFile, reading: Reading, columns: tuple[str, ...]) -> Iterator[Any]:
+def read_raft(task: RaftFile, reading: ReadOptions, columns: tuple[str, ...]) -> Iterator[Any]:
     """Yield the messages of a file as Arrow record batches with ``columns``.
 
     Raises:
@@ -77,7 +77,7 @@ def read_raft(task: RaftFile, reading: Reading, columns: tuple[str, ...]) -> Ite
     records: list[bytes] = []
     size = 0
     for item in _items(task):
-        if isinstance(item, Lost):
+        if isinstance(item, LostRange):
             if reading.fail_on_damage:
                 raise item.error
             note(task.path, item.log_offset)
@@ -92,12 +92,12 @@ def read_raft(task: RaftFile, reading: Reading, columns: tuple[str, ...]) -> Ite
         yield _rows(task, records, reading, columns)
 
 
-def lost_in(task: RaftFile) -> Iterator[Lost]:
+def lost_in(task: RaftFile) -> Iterator[LostRange]:
     """Yield the bytes of a file that are no valid entries or records."""
-    return (item for item in _items(task) if isinstance(item, Lost))
+    return (item for item in _items(task) if isinstance(item, LostRange))
 
 
-def _items(task: RaftFile) -> Iterator[DledgerEntry | Lost]:
+def _items(task: RaftFile) -> Iterator[DledgerEntry | LostRange]:
     behind = 0
     with LogFile(file_path(task.path)) as file:
         try:
@@ -110,12 +110,14 @@ def _items(task: RaftFile) -> Iterator[DledgerEntry | Lost]:
                         yield item
                 except RecordDamaged as error:
                     # The entry says where the next one is.
-                    yield Lost(task.start + pos, item.size, error)
+                    yield LostRange(task.start + pos, item.size, error)
         except RecordDamaged as error:
-            yield Lost(task.start + behind, task.end - task.start - behind, error)
+            yield LostRange(task.start + behind, task.end - task.start - behind, error)
 
 
-def _rows(task: RaftFile, records: list[bytes], reading: Reading, columns: tuple[str, ...]) -> Any:
+def _rows(
+    task: RaftFile, records: list[bytes], reading: ReadOptions, columns: tuple[str, ...]
+) -> Any:
     batch = batch_of(b"".join(records), columns=columns, check_crc=reading.check_crc)
     if "file" not in columns:
         return batch

@@ -11,7 +11,7 @@ SPLIT_SIZE: Final = 1 << 30
 """A whole log file: a task costs Spark some 20 ms of CPU, as much as 0.2 GiB of counting."""
 
 
-class Layout(Enum):
+class StoreLayout(Enum):
     """The layout of a store that is read; the value is that of the option."""
 
     AUTO = "auto"
@@ -24,7 +24,7 @@ class Layout(Enum):
     """The Raft log of a DLedger broker."""
 
 
-class Reading(NamedTuple):
+class ReadOptions(NamedTuple):
     """How a table is read; sizes in bytes."""
 
     table: str = COMMITLOG
@@ -42,4 +42,4 @@ class Reading(NamedTuple):
     expression (RE2) are read."""
     decompress: bool = False
     """Whether bodies are decompressed, as their producers sent them."""
-    layout: Layout = Layout.AUTO
+    layout: StoreLayout = StoreLayout.AUTO

@@ -11,42 +11,30 @@ nothing is kept.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
+
+Note = tuple[str, int] | str
+"""A file of a store and a position in it, or a host whose workers have no compiled kernels."""
 
 
-class Place(NamedTuple):
-    """A file of a store and a position in it."""
-
-    path: str
-    pos: int
-
-
-class Slow(NamedTuple):
-    """A machine whose workers decode without the compiled kernels."""
-
-    host: str
-
-
-class Skipped:
-    """What was noted in this process, and in workers."""
+class TaskNotes:
+    """The notes of the tasks of this process, and of its workers."""
 
     def __init__(self) -> None:
-        self.here: set[Place | Slow] = set()
+        self.here: set[Note] = set()
         self._of_workers: list[Any] = []
 
     def accumulator(self, context: Any) -> Any:
-        """Return an accumulator of sets for a Spark context; its value counts, too."""
+        """Return an accumulator of notes for a Spark context; its value counts, too."""
         from pyspark.accumulators import AccumulatorParam
 
-        class Union(AccumulatorParam[set[Place | Slow]]):
+        class Union(AccumulatorParam[set[Note]]):
             """Joins sets."""
 
-            def zero(self, value: set[Place | Slow]) -> set[Place | Slow]:
+            def zero(self, value: set[Note]) -> set[Note]:
                 return set()
 
-            def addInPlace(  # noqa: N802
-                self, value1: set[Place | Slow], value2: set[Place | Slow]
-            ) -> set[Place | Slow]:
+            def addInPlace(self, value1: set[Note], value2: set[Note]) -> set[Note]:  # noqa: N802
                 value1 |= value2
                 return value1
 
@@ -55,24 +43,24 @@ class Skipped:
         return made
 
     def count(self) -> int:
-        """Return the number of places."""
-        return sum(isinstance(each, Place) for each in self._all())
+        """Return the number of places with damage that were passed over."""
+        return sum(isinstance(each, tuple) for each in self._all())
 
     def slow_hosts(self) -> list[str]:
         """Return the names of machines that decode without the compiled kernels."""
-        return sorted(each.host for each in self._all() if isinstance(each, Slow))
+        return sorted(each for each in self._all() if isinstance(each, str))
 
-    def _all(self) -> set[Place | Slow]:
+    def _all(self) -> set[Note]:
         return self.here.union(*(one.value for one in self._of_workers))
 
 
-_listening: list[Skipped] = []
+_listening: list[TaskNotes] = []
 
 
 @contextmanager
-def noting() -> Iterator[Skipped]:
+def noting() -> Iterator[TaskNotes]:
     """Yield what collects the places that are passed over while the block runs."""
-    skipped = Skipped()
+    skipped = TaskNotes()
     _listening.append(skipped)
     try:
         yield skipped
@@ -80,7 +68,7 @@ def noting() -> Iterator[Skipped]:
         _listening.remove(skipped)
 
 
-def listening() -> Skipped | None:
+def listening() -> TaskNotes | None:
     """Return what collects places now, None if nothing does."""
     return _listening[-1] if _listening else None
 
@@ -88,10 +76,10 @@ def listening() -> Skipped | None:
 def note(path: str, pos: int) -> None:
     """Note that damage at a position of a file, or a file that is missing, is passed over."""
     for one in _listening:
-        one.here.add(Place(path, pos))
+        one.here.add((path, pos))
 
 
 def note_slow(host: str) -> None:
     """Note that a machine decodes without the compiled kernels."""
     for one in _listening:
-        one.here.add(Slow(host))
+        one.here.add(host)

@@ -25,24 +25,16 @@ from pipeline.schemas import STORE, STORE_COLUMN, struct_of
 from pipeline.sources.projection import projected
 from pipeline.sources.store.conditions import from_spark
 from pipeline.sources.store.options import given_values, reading_of, storage_of
-from pipeline.sources.store.reading import Reading
+from pipeline.sources.store.reading import ReadOptions
 from pipeline.sources.store.spread import keep_modules
 from pipeline.sources.store.stores import fixed_part
-from pipeline.sources.store.tables import StoreTask, plan_all, read_of, schema_of
-
-
-class Part(InputPartition):
-    """One task, as Spark ships it to a worker."""
-
-    def __init__(self, task: StoreTask) -> None:
-        super().__init__(task)
-        self.task = task
+from pipeline.sources.store.tables import plan_all, read_of, schema_of
 
 
 class StoreReader(DataSourceReader):
     """Reads a table of one store or several, which ``paths`` name as ``stores_of`` takes them."""
 
-    def __init__(self, paths: Sequence[str], reading: Reading, storage: Storage) -> None:
+    def __init__(self, paths: Sequence[str], reading: ReadOptions, storage: Storage) -> None:
         self._paths = paths
         self._reading = reading
         self._storage = storage
@@ -50,14 +42,14 @@ class StoreReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         """Return the tasks; called once, on the driver."""
         with self._reached():
-            # Spark turns an empty list into one partition without a task.
-            return [Part(task) for task in plan_all(self._paths, self._reading)]
+            return [InputPartition(task) for task in plan_all(self._paths, self._reading)]
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """Yield the rows of a task as Arrow batches; called on a worker."""
-        if isinstance(partition, Part):
+        # Spark turns an empty list of tasks into one partition without a task.
+        if partition is not None and partition.value is not None:
             with self._reached():
-                yield from read_of(partition.task, self._reading)
+                yield from read_of(partition.value, self._reading)
         keep_modules()
 
     def _reached(self) -> ExitStack:

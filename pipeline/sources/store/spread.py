@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import pyarrow as pa
 
+from pipeline.schemas import struct_of
 from pipeline.sources.store.skipped import listening, note_slow, noting
 from storefmt.arrow.columns import has_kernel
 
@@ -29,7 +30,7 @@ PARTITIONS_MAX: Final = 2000
 """More tasks than this share partitions: each costs Spark some 20 ms and a part of the plan."""
 
 
-class Rows(NamedTuple):
+class TaskRows(NamedTuple):
     """Rows that are not computed yet: the tasks, the work for each, and the resulting columns."""
 
     work: Callable[[Any], Iterator[Any]]
@@ -37,10 +38,9 @@ class Rows(NamedTuple):
     schema: Any
 
 
-def spread(spark: "SparkSession", rows: Rows) -> "DataFrame":
+def spread(spark: "SparkSession", rows: TaskRows) -> "DataFrame":
     """Return the rows as a frame that Spark computes, task by task."""
     from pyspark import serializers
-    from pyspark.sql.pandas.types import from_arrow_schema
 
     work, tasks = rows.work, list(rows.tasks)
     count = max(1, min(len(tasks), PARTITIONS_MAX))
@@ -67,7 +67,7 @@ def spread(spark: "SparkSession", rows: Rows) -> "DataFrame":
         keep_modules()
 
     numbers = spark.range(0, count, 1, count)
-    return numbers.mapInArrow(run, from_arrow_schema(rows.schema))
+    return numbers.mapInArrow(run, struct_of(rows.schema))
 
 
 def sorted_once(frame: "DataFrame", *order: Any) -> "DataFrame":
@@ -99,7 +99,7 @@ def context_of(spark: "SparkSession") -> Any:
         return None
 
 
-def gather(rows: Rows) -> Any:
+def gather(rows: TaskRows) -> Any:
     """Return the rows as a ``pyarrow.Table``, computed in this process."""
     if not has_kernel():
         note_slow(platform.node())
@@ -109,11 +109,9 @@ def gather(rows: Rows) -> Any:
 
 def fixed(spark: "SparkSession", table: Any) -> "DataFrame":
     """Return a frame of the rows of ``table``."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
     # Spark reads an Arrow table up to its first empty chunk, and loses the rows behind it.
     whole = table.combine_chunks()
-    return spark.createDataFrame(whole, schema=from_arrow_schema(whole.schema))
+    return spark.createDataFrame(whole, schema=struct_of(whole.schema))
 
 
 def one_batch(schema: Any, rows: Sequence[dict[str, Any]]) -> Any:

@@ -2,6 +2,7 @@
 
     offsets, delay_offsets, topics, groups     config/*.json
     files                                      every file of the directory, a row each
+    index_files                                a row for each header
     checkpoint                                 one row
 
 Rule: one task reads a whole table, through ``storefmt.offline``. Only the column ``records`` of
@@ -11,12 +12,13 @@ is a task.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from pipeline.schemas import RECORDS, STORE
 from pipeline.sources.store.entry_tables import batch_of
-from pipeline.sources.store.reading import Reading
+from pipeline.sources.store.reading import ReadOptions
 from pipeline.sources.store.stores import open_store
 from storefmt.arrow.columns import iter_batches
 from storefmt.config.fastjson import Json, Key, dumps
@@ -37,7 +39,7 @@ class Whole(NamedTuple):
     directory: str
 
 
-def plan_whole(directory: Path, reading: Reading) -> list[Whole]:
+def plan_whole(directory: Path, reading: ReadOptions) -> list[Whole]:
     """Return the one task that reads the whole store.
 
     Raises:
@@ -49,10 +51,10 @@ def plan_whole(directory: Path, reading: Reading) -> list[Whole]:
 
 def reads(
     table: str, rows_of: Callable[[StoreDir], Iterator[dict[str, Any]]]
-) -> Callable[[Whole, Reading], Iterator[Any]]:
+) -> Callable[[Whole, ReadOptions], Iterator[Any]]:
     """Return the function that reads a table whose rows ``rows_of`` yields."""
 
-    def read(task: Whole, reading: Reading) -> Iterator[Any]:
+    def read(task: Whole, reading: ReadOptions) -> Iterator[Any]:
         with open_store(task.directory) as store:
             yield batch_of(STORE[table], reading.columns, list(rows_of(store)))
 
@@ -62,14 +64,7 @@ def reads(
 def offset_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
     """Yield the consumer offset of each group in each of its queues."""
     for info in store.group_offsets():
-        row: dict[str, Any] = {
-            "consumer_group": info.group,
-            "topic": info.topic,
-            "queue_id": info.queue_id,
-            "queue_offset": info.queue_offset,
-            "max_offset": info.max_offset,
-            "lag": info.lag,
-        }
+        row = {**asdict(info), "consumer_group": info.group}
         if (info.topic, info.queue_id) in store.tree.queues:
             view = store.queue(info.topic, info.queue_id)
             row["min_offset"] = view.min_offset
@@ -85,14 +80,14 @@ def delay_offset_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
 
 def topic_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
     """Yield the settings of each topic."""
-    for _, topic in sorted(store.topics().topics.items()):
-        yield _topic(topic)
+    for name, topic in sorted(store.topics().topics.items()):
+        yield {"topic": name, **_settings(topic)}
 
 
 def group_rows(store: StoreDir) -> Iterator[dict[str, Any]]:
     """Yield the settings of each group."""
-    for _, group in sorted(store.groups().groups.items()):
-        yield _group(group)
+    for name, group in sorted(store.groups().groups.items()):
+        yield {"consumer_group": name, **_settings(group)}
 
 
 class LogFileOf(NamedTuple):
@@ -108,7 +103,7 @@ class OtherFiles(NamedTuple):
     directory: str
 
 
-def plan_files(directory: Path, reading: Reading) -> list[Whole | LogFileOf | OtherFiles]:
+def plan_files(directory: Path, reading: ReadOptions) -> list[Whole | LogFileOf | OtherFiles]:
     """Return one task, or, if records are counted, also one for each file of the log.
 
     Raises:
@@ -122,7 +117,7 @@ def plan_files(directory: Path, reading: Reading) -> list[Whole | LogFileOf | Ot
         return [*(LogFileOf(where, number) for number in numbers), OtherFiles(where)]
 
 
-def read_files(task: Whole | LogFileOf | OtherFiles, reading: Reading) -> Iterator[Any]:
+def read_files(task: Whole | LogFileOf | OtherFiles, reading: ReadOptions) -> Iterator[Any]:
     """Yield every file of a task and what it covers."""
     with open_store(task.directory) as store:
         match task:
@@ -177,7 +172,7 @@ def _record_count(path: Path) -> int:
     return sum(batch.num_rows for batch in batches)
 
 
-def read_checkpoint(task: Whole, reading: Reading) -> Iterator[Any]:
+def read_checkpoint(task: Whole, reading: ReadOptions) -> Iterator[Any]:
     """Yield the checkpoint; its times are null if there is none, or a damaged one.
 
     Raises:
@@ -200,6 +195,32 @@ def read_checkpoint(task: Whole, reading: Reading) -> Iterator[Any]:
         yield batch_of(STORE["checkpoint"], reading.columns, [row])
 
 
+def read_headers(task: Whole, reading: ReadOptions) -> Iterator[Any]:
+    """Yield the headers of all index files; a file too short for one is left out."""
+    rows = []
+    with open_store(task.directory) as store:
+        for view in store.index_files:
+            try:
+                header = view.header
+            except StoreError:
+                if reading.fail_on_damage:
+                    raise
+                continue
+            rows.append(
+                {
+                    "file": view.span.path.name,
+                    "size": view.span.size,
+                    "begin_timestamp": header.begin_ms,
+                    "end_timestamp": header.end_ms,
+                    "begin_log_offset": header.begin_log_offset,
+                    "end_log_offset": header.end_log_offset,
+                    "hash_slot_count": view.shape.slot_count if view.shape else None,
+                    "index_count": header.entry_count,
+                }
+            )
+    yield batch_of(STORE["index_files"], reading.columns, rows)
+
+
 def stored_ms(store: StoreDir, view: Any, queue_offset: int) -> int | None:
     """Return the store time (ms) of a queue's message, None if the log no longer has it."""
     try:
@@ -208,34 +229,8 @@ def stored_ms(store: StoreDir, view: Any, queue_offset: int) -> int | None:
         return None
 
 
-def _topic(topic: TopicConfig) -> dict[str, Any]:
-    return {
-        "topic": topic.topic_name,
-        "read_queue_nums": topic.read_queue_nums,
-        "write_queue_nums": topic.write_queue_nums,
-        "perm": topic.perm,
-        "topic_filter_type": topic.topic_filter_type,
-        "topic_sys_flag": topic.topic_sys_flag,
-        "order": topic.order,
-        "attributes": _attributes(topic.extra),
-        "raw": dumps(topic.to_json()),
-    }
-
-
-def _group(group: SubscriptionGroup) -> dict[str, Any]:
-    return {
-        "consumer_group": group.group_name,
-        "consume_enable": group.consume_enable,
-        "consume_from_min_enable": group.consume_from_min_enable,
-        "consume_broadcast_enable": group.consume_broadcast_enable,
-        "retry_queue_nums": group.retry_queue_nums,
-        "retry_max_times": group.retry_max_times,
-        "broker_id": group.broker_id,
-        "which_broker_when_consume_slowly": group.which_broker_when_consume_slowly,
-        "notify_consumer_ids_changed_enable": group.notify_consumer_ids_changed_enable,
-        "attributes": _attributes(group.extra),
-        "raw": dumps(group.to_json()),
-    }
+def _settings(of: TopicConfig | SubscriptionGroup) -> dict[str, Any]:
+    return {**asdict(of), "attributes": _attributes(of.extra), "raw": dumps(of.to_json())}
 
 
 def _attributes(extra: Mapping[Key, Json]) -> list[tuple[str, str]] | None:

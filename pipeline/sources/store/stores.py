@@ -24,7 +24,7 @@ from urllib.parse import unquote, urlsplit
 
 import pyarrow.fs as pafs
 
-from pipeline.places import Place
+from pipeline.places import StorageDir
 from storefmt.errors import NotAStore, StoreError
 from storefmt.offline.views.storedir import StoreDir
 from storefmt.remote_file import RemotePath
@@ -110,7 +110,7 @@ def _matching(path: str) -> Iterator[str]:
 
 
 def _directories(uri: str) -> list[str]:
-    place = Place(uri)
+    place = StorageDir(uri)
     selector = pafs.FileSelector(place.path(""), allow_not_found=True)
     try:
         infos = place.filesystem().get_file_info(selector)
@@ -141,7 +141,7 @@ class StorePath(RemotePath):
         found = self._listing()
         if found is not None:
             return found.sizes.get(self)
-        place = Place(str(self))
+        place = StorageDir(str(self))
         info = place.filesystem().get_file_info(place.path(""))
         if info.type == pafs.FileType.NotFound:
             return None
@@ -194,7 +194,7 @@ _listings: OrderedDict[Path, _Listing] = OrderedDict()
 
 
 def _listed(root: StorePath) -> _Listing:
-    place, found = Place(str(root)), _Listing()
+    place, found = StorageDir(str(root)), _Listing()
     base = place.path("")
     selector = pafs.FileSelector(base, recursive=True, allow_not_found=True)
     filesystem = place.filesystem()
@@ -256,7 +256,7 @@ class RemoteStoreFile:
     def _fetched(self, pos: int, size: int) -> bytes:
         try:
             if self._file is None:
-                place = Place(str(self.path))
+                place = StorageDir(str(self.path))
                 self._file = place.filesystem().open_input_file(place.path(""))
             data: bytes = self._file.read_at(size, pos)
         except OSError as error:

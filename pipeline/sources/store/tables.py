@@ -2,11 +2,11 @@
 
     commitlog, damage            the commit log, by splits      (log_tables)
     consumequeue, index          entries, packed                (entry_tables)
-    index_files                  headers                        (entry_tables)
-    offsets, delay_offsets, topics, groups, files, checkpoint   (state_tables)
+    offsets, delay_offsets, topics, groups, index_files,
+    files, checkpoint            small files, in one task       (state_tables)
 
-Rule: a task is small and plain, so that Spark can send it to a worker; the task and the ``Reading``
-are enough to read it. Nothing is decoded here; ``storefmt`` does that.
+Rule: a task is small and plain, so that Spark can send it to a worker; the task and the
+``ReadOptions`` are enough to read it. Nothing is decoded here; ``storefmt`` does that.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,33 +19,15 @@ from pipeline.errors import BadOption
 from pipeline.schemas import COMMITLOG, DAMAGE, RECORDS, STORE, STORE_COLUMN
 from pipeline.sources.store import entry_tables, log_tables, state_tables
 from pipeline.sources.store.conditions import wanted
-from pipeline.sources.store.log_tables import Split
-from pipeline.sources.store.reading import SPLIT_SIZE, Layout, Reading
+from pipeline.sources.store.reading import ReadOptions
 from pipeline.sources.store.stores import Paths, located, stores_of
-
-__all__ = [
-    "COMMITLOG",
-    "DAMAGE",
-    "SPLIT_SIZE",
-    "Layout",
-    "Reading",
-    "Split",
-    "StoreTask",
-    "default_columns",
-    "plan",
-    "plan_all",
-    "read",
-    "read_of",
-    "schema_of",
-    "table_names",
-]
 
 
 class Table(NamedTuple):
     """How one table is planned and read; ``pipeline.schemas`` has its columns."""
 
-    plan: Callable[[Path, Reading], Sequence[Any]]
-    read: Callable[[Any, Reading], Iterator[Any]]
+    plan: Callable[[Path, ReadOptions], Sequence[Any]]
+    read: Callable[[Any, ReadOptions], Iterator[Any]]
 
 
 def _state(table: str, rows_of: Callable[..., Iterator[dict[str, Any]]]) -> Table:
@@ -57,7 +39,7 @@ _TABLES: Final = {
     DAMAGE: Table(log_tables.plan_log, log_tables.read_damage),
     "consumequeue": Table(entry_tables.plan_queues, entry_tables.read_queues),
     "index": Table(entry_tables.plan_index, entry_tables.read_index),
-    "index_files": Table(entry_tables.plan_headers, entry_tables.read_headers),
+    "index_files": Table(state_tables.plan_whole, state_tables.read_headers),
     "offsets": _state("offsets", state_tables.offset_rows),
     "delay_offsets": _state("delay_offsets", state_tables.delay_offset_rows),
     "topics": _state("topics", state_tables.topic_rows),
@@ -101,7 +83,7 @@ def schema_of(table: str, columns: Sequence[str]) -> Any:
     return pa.schema([known[name] for name in columns])
 
 
-def plan(directory: str | Path, reading: Reading | None = None) -> Sequence[Any]:
+def plan(directory: str | Path, reading: ReadOptions | None = None) -> Sequence[Any]:
     """Return the tasks that together read a table of a store; without ``reading`` the commit log.
 
     Raises:
@@ -109,11 +91,11 @@ def plan(directory: str | Path, reading: Reading | None = None) -> Sequence[Any]
         NotAStore: ``directory`` is not a store directory.
         OSError: a file cannot be read.
     """
-    reading = reading or Reading()
+    reading = reading or ReadOptions()
     return _table(reading.table).plan(located(directory), reading)
 
 
-def read(task: Any, reading: Reading) -> Iterator[Any]:
+def read(task: Any, reading: ReadOptions) -> Iterator[Any]:
     """Yield the rows of a task as Arrow record batches with ``reading.columns``.
 
     Raises:
@@ -137,7 +119,7 @@ class StoreTask(NamedTuple):
     task: Any
 
 
-def plan_all(paths: Paths, reading: Reading | None = None) -> list[StoreTask]:
+def plan_all(paths: Paths, reading: ReadOptions | None = None) -> list[StoreTask]:
     """Return the tasks that together read a table of the stores that ``paths`` name.
 
     Raises:
@@ -146,7 +128,7 @@ def plan_all(paths: Paths, reading: Reading | None = None) -> list[StoreTask]:
     return [StoreTask(store, task) for store in stores_of(paths) for task in plan(store, reading)]
 
 
-def read_of(task: StoreTask, reading: Reading) -> Iterator[Any]:
+def read_of(task: StoreTask, reading: ReadOptions) -> Iterator[Any]:
     """Yield the rows of a task as ``read`` does; ``reading.columns`` may have ``store``."""
     columns = reading.columns
     if STORE_COLUMN not in columns:

@@ -12,8 +12,8 @@ from pipeline.archive.manifests import ArchiveFile
 from pipeline.archive.write import read_rows
 from pipeline.errors import BadArchive, DataLost
 from pipeline.jobs.archive import Archived, archive_local, archiving, here, outlook
-from pipeline.places import Place
-from pipeline.sources.live.options import Live
+from pipeline.places import StorageDir
+from pipeline.sources.live.options import LiveSettings
 from pipeline.sources.live.plan import Task
 from remoting.bodies import MessageQueue
 from server.pytest_plugin import RocketMQ
@@ -58,7 +58,7 @@ def options(pair: RocketMQ, **more: str) -> dict[str, str]:
 
 
 def test_a_commit_is_files_and_positions_at_once(tmp_path: Path) -> None:
-    archive = Archive(Place(str(tmp_path)))
+    archive = Archive(StorageDir(str(tmp_path)))
     assert archive.positions is None
 
     archive.commit([a_file("data/T/a.parquet")], {QUEUE: 1})
@@ -71,15 +71,15 @@ def test_a_commit_is_files_and_positions_at_once(tmp_path: Path) -> None:
 
 
 def test_of_two_writers_one_is_told(tmp_path: Path) -> None:
-    first, second = (Archive(Place(str(tmp_path))) for _ in range(2))
+    first, second = (Archive(StorageDir(str(tmp_path))) for _ in range(2))
     first.commit([a_file("data/T/a.parquet")], {QUEUE: 1})
 
     with pytest.raises(BadArchive, match="another process writes to it"):
         second.commit([a_file("data/T/b.parquet")], {QUEUE: 1})
     with (
-        writer(Place(str(tmp_path))),
+        writer(StorageDir(str(tmp_path))),
         pytest.raises(BadArchive, match="another process"),
-        writer(Place(str(tmp_path))),
+        writer(StorageDir(str(tmp_path))),
     ):
         pass
 
@@ -87,14 +87,14 @@ def test_of_two_writers_one_is_told(tmp_path: Path) -> None:
 
 
 def test_what_no_manifest_names_goes_with_the_next_writer(tmp_path: Path) -> None:
-    archive = Archive(Place(str(tmp_path)))
+    archive = Archive(StorageDir(str(tmp_path)))
     archive.commit([a_file("data/T/kept.parquet")], {QUEUE: 1})
     for name in ("data/T/kept.parquet", "data/T/dead.parquet", "manifest/.2.json.draft"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
 
-    with writer(Place(str(tmp_path))):
+    with writer(StorageDir(str(tmp_path))):
         pass
 
     assert [path.name for path in (tmp_path / "data" / "T").iterdir()] == ["kept.parquet"]
@@ -111,7 +111,7 @@ def test_what_no_manifest_names_goes_with_the_next_writer(tmp_path: Path) -> Non
     ],
 )
 def test_manifests_that_cannot_be_are_named(tmp_path: Path, change, said: str) -> None:
-    Archive(Place(str(tmp_path))).commit([], {QUEUE: 1})
+    Archive(StorageDir(str(tmp_path))).commit([], {QUEUE: 1})
     (path,) = (tmp_path / "manifest").iterdir()
     path.write_text(json.dumps(change(json.loads(path.read_text()))))
 
@@ -166,7 +166,7 @@ def test_a_run_that_dies_before_its_manifest_leaves_nothing(pair: RocketMQ, tmp_
     given = options(pair, maxOffsetsPerTrigger="30")
     calls = 0
 
-    def dies(place: Place, live: Live, tasks: Sequence[Task]) -> Iterator[ArchiveFile]:
+    def dies(place: StorageDir, live: LiveSettings, tasks: Sequence[Task]) -> Iterator[ArchiveFile]:
         nonlocal calls
         calls += 1
         yield from here(place, live, tasks)

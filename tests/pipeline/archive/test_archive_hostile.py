@@ -9,7 +9,7 @@ from pipeline.archive.archive import opened, writer
 from pipeline.archive.manifests import ArchiveFile, data_name
 from pipeline.archive.restore_log import encoded
 from pipeline.errors import BadArchive
-from pipeline.places import Place
+from pipeline.places import StorageDir
 from remoting.bodies import MessageQueue
 
 QUEUE = MessageQueue("T", "broker-a", 0)
@@ -31,7 +31,7 @@ OUTSIDE = (
 def archive_with(root: Path, **changed: object) -> Path:
     """Write an archive whose only file has some fields of somebody else's choice."""
     whole = ArchiveFile("data/T/a.parquet", "T", "broker-a", ((0, 0, 1),), 1, 9, 0, 0)
-    with writer(Place(str(root))) as archive:
+    with writer(StorageDir(str(root))) as archive:
         archive.commit([whole], {QUEUE: 1})
     manifest = root / "manifest" / f"{1:020d}.json"
     value = json.loads(manifest.read_text())
@@ -73,7 +73,7 @@ def test_a_link_in_an_archive_lets_nothing_behind_it_be_removed(tmp_path: Path) 
     (tmp_path / "a" / "data").mkdir(parents=True)
     (tmp_path / "a" / "data" / "T").symlink_to(mine.parent)
 
-    with writer(Place(str(tmp_path / "a"))):
+    with writer(StorageDir(str(tmp_path / "a"))):
         pass
 
     assert mine.read_bytes() == b"mine"

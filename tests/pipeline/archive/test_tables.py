@@ -15,11 +15,11 @@ from pyiceberg.table import StaticTable
 
 from pipeline.archive.archive import opened
 from pipeline.archive.manifests import ArchiveFile
-from pipeline.archive.tables import Table, table_at, table_writer
+from pipeline.archive.tables import ArchiveTable, table_at, table_writer
 from pipeline.errors import BadArchive, BadOption
 from pipeline.jobs.archive import archive_local, archiving, here
-from pipeline.places import Place
-from pipeline.sources.live.options import Live
+from pipeline.places import StorageDir
+from pipeline.sources.live.options import LiveSettings
 from pipeline.sources.live.plan import Task
 from remoting.bodies import MessageQueue
 from server.pytest_plugin import RocketMQ
@@ -100,7 +100,7 @@ def test_a_run_that_dies_before_its_commit_leaves_nothing(
     uri = str(tmp_path / "archive")
     calls = 0
 
-    def dies(place: Place, live: Live, tasks: Sequence[Task]) -> Iterator[ArchiveFile]:
+    def dies(place: StorageDir, live: LiveSettings, tasks: Sequence[Task]) -> Iterator[ArchiveFile]:
         nonlocal calls
         calls += 1
         yield from here(place, live, tasks)
@@ -117,7 +117,7 @@ def test_a_run_that_dies_before_its_commit_leaves_nothing(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_of_two_writers_one_is_told(tmp_path: Path, kind: str) -> None:
-    place = Place(str(tmp_path))
+    place = StorageDir(str(tmp_path))
     with table_writer(place, kind) as archive:
         archive.commit(written(place, rows([1])), {QUEUE: 1, OTHER: 0})
     first, second = (table_at(place, None) for _ in range(2))
@@ -140,7 +140,7 @@ def test_of_two_writers_one_is_told(tmp_path: Path, kind: str) -> None:
 def test_positions_stay_through_commits_of_others_and_without_files(
     tmp_path: Path, kind: str
 ) -> None:
-    place = Place(str(tmp_path))
+    place = StorageDir(str(tmp_path))
     archive = table_at(place, kind)
     assert archive.positions is None
     archive.commit(written(place, rows([1, DAY_MS, None])), {QUEUE: 3})
@@ -159,7 +159,7 @@ def test_positions_stay_through_commits_of_others_and_without_files(
 
 def test_days_and_topics_are_partitions(tmp_path: Path) -> None:
     for kind in KINDS:
-        place = Place(str(tmp_path / kind))
+        place = StorageDir(str(tmp_path / kind))
         table_at(place, kind).commit(written(place, rows([1, DAY_MS, None])), {QUEUE: 3})
 
     delta = DeltaTable(str(tmp_path / "delta")).partitions()
@@ -175,7 +175,7 @@ def test_days_and_topics_are_partitions(tmp_path: Path) -> None:
 
 
 def test_a_reader_finds_the_newest_metadata_after_a_kill(tmp_path: Path) -> None:
-    place = Place(str(tmp_path))
+    place = StorageDir(str(tmp_path))
     archive = table_at(place, "iceberg")
     archive.commit(written(place, rows([1])), {QUEUE: 1})
     (tmp_path / "metadata" / "version-hint.text").write_text("1")
@@ -191,7 +191,7 @@ def test_a_reader_finds_the_newest_metadata_after_a_kill(tmp_path: Path) -> None
 def test_a_table_of_fewer_columns_gets_the_new_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    place = Place(str(tmp_path))
+    place = StorageDir(str(tmp_path))
     module = f"pipeline.archive.{kind}"
     with monkeypatch.context() as earlier:
         if kind == "delta":
@@ -253,7 +253,7 @@ def test_a_table_on_s3_is_as_one_here(pair: RocketMQ, other_s3: str, kind: str) 
     for _ in range(2):
         archive_local(other_s3, kind=kind, **options(pair))
 
-    found: Table = table_at(Place(other_s3), None)
+    found: ArchiveTable = table_at(StorageDir(other_s3), None)
     assert sum((found.positions or {}).values()) == COUNT
     if kind == "delta":
         assert DeltaTable(other_s3, storage_options={"allow_http": "true"}).count() == COUNT
@@ -263,7 +263,7 @@ def test_a_table_on_s3_is_as_one_here(pair: RocketMQ, other_s3: str, kind: str) 
 
 
 def test_files_of_killed_runs_go_with_a_vacuum_of_delta(tmp_path: Path) -> None:
-    place = Place(str(tmp_path))
+    place = StorageDir(str(tmp_path))
     with table_writer(place, "delta") as archive:
         archive.commit(written(place, rows([1])), {QUEUE: 1})
         (dead,) = written(place, rows([2]))
@@ -276,7 +276,7 @@ def test_files_of_killed_runs_go_with_a_vacuum_of_delta(tmp_path: Path) -> None:
 
 
 def test_an_archive_keeps_its_format(tmp_path: Path) -> None:
-    place = Place(str(tmp_path))
+    place = StorageDir(str(tmp_path))
     table_at(place, "delta").commit([], {QUEUE: 1})
 
     with pytest.raises(BadOption, match="is an archive of format delta, not iceberg"):
@@ -295,6 +295,6 @@ def test_a_package_that_is_missing_is_one_sentence(
     monkeypatch.setitem(sys.modules, package, None)
 
     with pytest.raises(BadOption) as refused:
-        table_at(Place(str(tmp_path)), kind)
+        table_at(StorageDir(str(tmp_path)), kind)
 
     assert str(refused.value) == f"format {kind} needs {package}: pip install 'mqadmin[lake]'"

@@ -11,14 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.archive.archive import ARCHIVE_COLUMNS, CHECKPOINT_EVERY, Archive, opened, writer
-from pipeline.archive.compact import Compaction, compacted, compactions
+from pipeline.archive.compact import Compaction, compact_files, compactions
 from pipeline.archive.manifests import ArchiveFile
-from pipeline.archive.write import GROUP_BYTES, DayFiles, archive_schema, read_rows
+from pipeline.archive.write import GROUP_BYTES, DayFiles, read_rows
 from pipeline.errors import BadArchive
 from pipeline.jobs import maintain
 from pipeline.jobs.archive import archive_local
 from pipeline.jobs.maintain import clean, compact, expire
-from pipeline.places import Place
+from pipeline.places import StorageDir
+from pipeline.sources.live.table import live_schema
 from remoting.bodies import MessageQueue
 from server.pytest_plugin import RocketMQ
 from tests.pipeline.archive.test_archive import messages, stored
@@ -47,7 +48,7 @@ def rows(times_ms: list[int | None], *, start: int = 0, body_size: int = 4) -> p
         ),
         "body": pa.array([os.urandom(body_size) for _ in times_ms], pa.binary()),
     }
-    schema = archive_schema(ARCHIVE_COLUMNS)
+    schema = live_schema(ARCHIVE_COLUMNS)
     columns = [
         known[field.name] if field.name in known else pa.nulls(len(times_ms), field.type)
         for field in schema
@@ -55,7 +56,7 @@ def rows(times_ms: list[int | None], *, start: int = 0, body_size: int = 4) -> p
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def written(place: Place, *batches: pa.RecordBatch) -> list[ArchiveFile]:
+def written(place: StorageDir, *batches: pa.RecordBatch) -> list[ArchiveFile]:
     with DayFiles(place, "T", "broker-a") as files:
         for batch in batches:
             files.add(batch)
@@ -63,7 +64,7 @@ def written(place: Place, *batches: pa.RecordBatch) -> list[ArchiveFile]:
 
 
 def test_messages_go_to_the_file_of_their_day(tmp_path: Path) -> None:
-    place = Place(str(tmp_path))
+    place = StorageDir(str(tmp_path))
 
     files = written(place, rows([DAY_MS - 1, DAY_MS, None]), rows([DAY_MS + 7], start=3))
 
@@ -82,7 +83,7 @@ def test_messages_go_to_the_file_of_their_day(tmp_path: Path) -> None:
 
 
 def test_rows_of_many_pulls_share_a_row_group_up_to_its_size(tmp_path: Path) -> None:
-    place, size = Place(str(tmp_path)), 1 << 20
+    place, size = StorageDir(str(tmp_path)), 1 << 20
     count = 2 * GROUP_BYTES // size
 
     (file,) = written(place, *(rows([1], start=at, body_size=size) for at in range(count)))
@@ -93,7 +94,7 @@ def test_rows_of_many_pulls_share_a_row_group_up_to_its_size(tmp_path: Path) -> 
 
 
 def test_a_topic_whose_name_is_no_plain_path_has_a_plain_directory(tmp_path: Path) -> None:
-    with DayFiles(Place(str(tmp_path)), "%RETRY%group", "broker-a") as files:
+    with DayFiles(StorageDir(str(tmp_path)), "%RETRY%group", "broker-a") as files:
         files.add(rows([1]))
         (file,) = files.finish()
 
@@ -104,7 +105,7 @@ def test_a_topic_whose_name_is_no_plain_path_has_a_plain_directory(tmp_path: Pat
 def test_opening_reads_one_checkpoint_and_few_manifests(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = Place(str(tmp_path))
+    place = StorageDir(str(tmp_path))
     archive = Archive(place)
     count = 3 * CHECKPOINT_EVERY + 5
     for number in range(count):
@@ -112,8 +113,10 @@ def test_opening_reads_one_checkpoint_and_few_manifests(
         file = ArchiveFile(name, "T", "b", ((0, number, number + 1),), 1, 9, 0, 0, 0, 0)
         archive.commit([file], {QUEUE: number + 1})
     read: list[str] = []
-    whole = Place.read
-    monkeypatch.setattr(Place, "read", lambda self, name: (read.append(name), whole(self, name))[1])
+    whole = StorageDir.read
+    monkeypatch.setattr(
+        StorageDir, "read", lambda self, name: (read.append(name), whole(self, name))[1]
+    )
 
     again = opened(str(tmp_path))
 
@@ -130,23 +133,23 @@ def test_opening_reads_one_checkpoint_and_few_manifests(
 def test_a_reader_that_lists_what_goes_meanwhile_starts_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    archive = Archive(Place(str(tmp_path)))
+    archive = Archive(StorageDir(str(tmp_path)))
     for number in range(CHECKPOINT_EVERY - 1):
         archive.commit([], {QUEUE: number})
-    whole = Place.read
+    whole = StorageDir.read
 
-    def read(self: Place, name: str) -> bytes:
+    def read(self: StorageDir, name: str) -> bytes:
         while archive.commit_count < 2 * CHECKPOINT_EVERY:
             archive.commit([], {QUEUE: 1_000})
         return whole(self, name)
 
-    monkeypatch.setattr(Place, "read", read)
+    monkeypatch.setattr(StorageDir, "read", read)
 
     assert opened(str(tmp_path)).commit_count == 2 * CHECKPOINT_EVERY
 
 
 def test_a_manifest_has_only_the_positions_that_moved(tmp_path: Path) -> None:
-    archive, other = Archive(Place(str(tmp_path))), MessageQueue("T", "broker-a", 1)
+    archive, other = Archive(StorageDir(str(tmp_path))), MessageQueue("T", "broker-a", 1)
     archive.commit([], {QUEUE: 1, other: 5})
 
     archive.commit([], {QUEUE: 2, other: 5})
@@ -196,27 +199,27 @@ def test_a_compaction_that_dies_changes_nothing(
     small_files(pair, uri)
     before = opened(uri).files()
 
-    def dies(place: Place, one: Compaction) -> list[ArchiveFile]:
-        compacted(place, one)
+    def dies(place: StorageDir, old: Compaction) -> list[ArchiveFile]:
+        compact_files(place, old)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(maintain, "compacted", dies)
+    monkeypatch.setattr(maintain, "compact_files", dies)
     with pytest.raises(KeyboardInterrupt):
         list(compact(uri))
 
     assert opened(uri).files() == before
-    with writer(Place(uri)):
+    with writer(StorageDir(uri)):
         pass
     on_disk = (tmp_path / "archive").glob("data/**/*.parquet")
     assert {path.name for path in on_disk} == {Path(file.path).name for file in before}
 
 
 def test_a_compaction_that_would_lose_messages_is_refused(tmp_path: Path) -> None:
-    place = Place(str(tmp_path))
+    place = StorageDir(str(tmp_path))
     (file,) = written(place, rows([1, 2]))
 
     with pytest.raises(BadArchive, match="2 messages instead of 3"):
-        compacted(place, Compaction((file._replace(rows=3),)))
+        compact_files(place, (file._replace(rows=3),))
 
 
 def test_large_files_and_single_ones_stay() -> None:
@@ -226,12 +229,12 @@ def test_large_files_and_single_ones_stay() -> None:
     files = [one("1970-01-01/large", 50), one("1970-01-01/a", 49), one("1970-01-02/b", 1)]
     packs = compactions([*files, one("1970-01-01/c", 49), one("1970-01-01/d", 49)], file_bytes=100)
 
-    names = [[file.path[-9:-8] for file in pack.files] for pack in packs]
+    names = [[file.path[-9:-8] for file in pack] for pack in packs]
     assert names == [["a", "c"]]
 
 
 def test_expiry_takes_whole_files_and_keeps_positions(tmp_path: Path) -> None:
-    uri, place = str(tmp_path), Place(str(tmp_path))
+    uri, place = str(tmp_path), StorageDir(str(tmp_path))
     files = written(place, rows([DAY_MS - 1, DAY_MS, None]))
     Archive(place).commit(files, {QUEUE: 3})
 
@@ -245,7 +248,7 @@ def test_expiry_takes_whole_files_and_keeps_positions(tmp_path: Path) -> None:
 
 
 def test_clean_spares_what_counts_and_what_is_younger_than_its_limit(tmp_path: Path) -> None:
-    uri, place = str(tmp_path), Place(str(tmp_path))
+    uri, place = str(tmp_path), StorageDir(str(tmp_path))
     files = written(place, rows([1]), rows([DAY_MS], start=1))
     dead = written(place, rows([1]))
     for file in (*files, *dead):
@@ -264,7 +267,7 @@ def test_clean_spares_what_counts_and_what_is_younger_than_its_limit(tmp_path: P
 
 def test_clean_finds_files_of_killed_runs_on_s3(pair: RocketMQ, s3: str) -> None:
     small_files(pair, s3)
-    dead = written(Place(s3), rows([1]))
+    dead = written(StorageDir(s3), rows([1]))
     small_files(pair, s3)
 
     assert clean(s3, before_ms=0) == []
@@ -275,7 +278,7 @@ def test_clean_finds_files_of_killed_runs_on_s3(pair: RocketMQ, s3: str) -> None
 
 
 def test_clean_deletes_nothing_where_files_have_no_time(webhdfs: str) -> None:
-    place = Place(webhdfs)
+    place = StorageDir(webhdfs)
     Archive(place).commit([], {QUEUE: 1})
     (file,) = written(place, rows([1]))
 
@@ -294,8 +297,8 @@ def test_upkeep_waits_for_no_writer_and_makes_no_archive(tmp_path: Path) -> None
         clean(uri, before_ms=1)
     assert not (tmp_path / "archive").exists()
 
-    Archive(Place(uri)).commit([], {QUEUE: 1})
-    with writer(Place(uri)):
+    Archive(StorageDir(uri)).commit([], {QUEUE: 1})
+    with writer(StorageDir(uri)):
         for job in (lambda: list(compact(uri)), lambda: expire(uri, before_ms=1)):
             with pytest.raises(BadArchive, match="another process writes to it"):
                 job()
@@ -349,7 +352,7 @@ def as_format_1(uri: Path) -> None:
 
 
 def test_columns_that_a_file_lacks_are_null_and_narrow_types_are_widened(tmp_path: Path) -> None:
-    place = Place(str(tmp_path))
+    place = StorageDir(str(tmp_path))
     (file,) = written(place, rows([1, 2]))
     old = pq.read_table(tmp_path / file.path, partitioning=None).drop_columns(["tags"])
     narrow = old.column("queue_offset").cast(pa.int32())
@@ -358,7 +361,7 @@ def test_columns_that_a_file_lacks_are_null_and_narrow_types_are_widened(tmp_pat
 
     (batch,) = read_rows(place, file, ("tags", "queue_offset", "body"))
 
-    assert batch.schema == archive_schema(("tags", "queue_offset", "body"))
+    assert batch.schema == live_schema(("tags", "queue_offset", "body"))
     assert batch.column("tags").null_count == 2
     assert batch.column("queue_offset").to_pylist() == [0, 1]
     assert pc.all(pc.equal(batch.column("body"), old.column("body").combine_chunks())).as_py()
@@ -369,7 +372,7 @@ def test_columns_of_an_earlier_version_keep_their_values(tmp_path: Path) -> None
     pq.write_table(table, tmp_path / "old.parquet")
     file = ArchiveFile("old.parquet", "t", "b", (), 2, 0, 7, 9)
 
-    (batch,) = read_rows(Place(str(tmp_path)), file, ["unique_key", "log_offset", "topic"])
+    (batch,) = read_rows(StorageDir(str(tmp_path)), file, ["unique_key", "log_offset", "topic"])
 
     assert batch.to_pylist() == [
         {"unique_key": "A", "log_offset": 7, "topic": None},

@@ -8,9 +8,9 @@ import pytest
 
 from pipeline.jobs import rebuildindex
 from pipeline.jobs.rebuildindex import Indexed, write_indexes
-from pipeline.jobs.rebuildtarget import Target
-from pipeline.sources.store.log_tables import Split
-from pipeline.sources.store.spread import Rows, gather
+from pipeline.jobs.rebuildtarget import RebuildTarget
+from pipeline.sources.store.log_tables import LogSplit
+from pipeline.sources.store.spread import TaskRows, gather
 from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair import rebuild_index as writing
 from storefmt.offline.views.geometry import IndexShape
@@ -23,7 +23,7 @@ def tasks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Run tasks here, and return how many there were each time."""
     found: list[int] = []
 
-    def here(spark: object, rows: Rows) -> Any:
+    def here(spark: object, rows: TaskRows) -> Any:
         found.append(len(rows.tasks))
         # In another order than they were planned in: nothing may depend on it.
         return SimpleNamespace(toArrow=lambda: gather(rows._replace(tasks=rows.tasks[::-1])))
@@ -50,7 +50,7 @@ def by_one(store: Path, out: Path) -> dict[str, bytes]:
 
 def by_many(store: Path, out: Path) -> tuple[dict[str, bytes], Indexed]:
     out.mkdir()
-    (done,) = write_indexes(None, [Target(0, str(store), str(out), True)])  # type: ignore[arg-type]
+    (done,) = write_indexes(None, [RebuildTarget(0, str(store), str(out), True)])  # type: ignore[arg-type]
     assert [path.name for path in out.iterdir()] == ["index"]
     return files_of(out), done
 
@@ -119,12 +119,12 @@ def test_counts_that_do_not_agree_leave_it_to_one_writer(
 
 
 def test_splits_of_a_log_file_are_added_up(golden: Golden) -> None:
-    target = Target(3, str(golden.store("basic")), "", True)
+    target = RebuildTarget(3, str(golden.store("basic")), "", True)
     (first, *_) = rebuildindex._count_tasks([target]).tasks
     whole = first[1]
     middle = (whole.start + whole.end) // 2
 
-    def counted(split: Split) -> int:
+    def counted(split: LogSplit) -> int:
         (batch,) = rebuildindex._counted((target, split))
         (row,) = batch.to_pylist()
         assert (row["store"], row["start"]) == (3, whole.start)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from pipeline.errors import BadOption
-from pipeline.sources.live.options import Use, live_of, sink_of
+from pipeline.sources.live.options import Use, live_settings, sink_settings
 from pipeline.sources.live.queues import ask, batch_tasks
 from pipeline.sources.live.read import read_ranges
 from pipeline.sources.live.write import send_rows
@@ -87,18 +87,18 @@ def test_source_and_sink_speak_tls_to_a_broker_that_is_elsewhere(
     bodies = [b"%d" % number for number in range(COUNT)]
 
     sent = send_rows(
-        sink_of({**access, "topic": "Elsewhere"}),
+        sink_settings({**access, "topic": "Elsewhere"}),
         [pa.RecordBatch.from_pydict({"body": bodies})],
         run_id="run",
     )
     at_sink = list(relay.first_bytes)
     read_queues(rocketmq.namesrv, "Elsewhere", total=COUNT)
-    asked = live_of({**access, "subscribe": "Elsewhere", "columns": "body"}, use=Use.BATCH)
+    asked = live_settings({**access, "subscribe": "Elsewhere", "columns": "body"}, use=Use.BATCH)
     tasks = ask(asked, batch_tasks)
     found = [
         body
         for task in tasks
-        for batch in read_ranges(asked, task.ranges)
+        for batch in read_ranges(asked, task)
         for body in batch.column("body").to_pylist()
     ]
 
@@ -112,7 +112,10 @@ def test_source_and_sink_speak_tls_to_a_broker_that_is_elsewhere(
 def test_an_address_map_has_pairs() -> None:
     given = {"namesrv": "n", "addressMap": "10.0.0.1:10911=localhost:1, b:2=c:3,"}
 
-    assert sink_of(given).access.address_map == (("10.0.0.1:10911", "localhost:1"), ("b:2", "c:3"))
+    assert sink_settings(given).access.address_map == (
+        ("10.0.0.1:10911", "localhost:1"),
+        ("b:2", "c:3"),
+    )
     for text in ("10.0.0.1:10911", "=c:3", "b:2="):
         with pytest.raises(BadOption, match=f"addressMap has '{text}'"):
-            sink_of({**given, "addressMap": text})
+            sink_settings({**given, "addressMap": text})

@@ -10,10 +10,10 @@ from pipeline.sources.live.options import (
     EARLIEST,
     LATEST,
     Use,
-    live_of,
+    live_settings,
     queue_of,
     queue_text,
-    sink_of,
+    sink_settings,
 )
 from remoting.aio.tls import ClientTls
 from remoting.bodies import MessageQueue
@@ -27,7 +27,7 @@ def tree(value: object) -> str:
 
 
 def test_defaults_are_those_of_kafkas_source() -> None:
-    batch, stream = live_of(GIVEN, use=Use.BATCH), live_of(GIVEN, use=Use.STREAM)
+    batch, stream = live_settings(GIVEN, use=Use.BATCH), live_settings(GIVEN, use=Use.STREAM)
 
     assert (batch.starting.offset, batch.ending.offset) == (EARLIEST, LATEST)
     assert stream.starting.offset == LATEST
@@ -38,18 +38,18 @@ def test_defaults_are_those_of_kafkas_source() -> None:
 
 def test_the_strongest_of_three_starting_options_counts() -> None:
     given = {**GIVEN, "startingOffsets": tree(7)}
-    assert live_of(given, use=Use.BATCH).starting.by_queue == {QUEUE: 7}
+    assert live_settings(given, use=Use.BATCH).starting.by_queue == {QUEUE: 7}
 
     given["startingOffsetsByTimestamp"] = tree(1_000)
-    assert live_of(given, use=Use.BATCH).starting.is_time
+    assert live_settings(given, use=Use.BATCH).starting.is_time
 
     given["startingTimestamp"] = "2000"
-    assert live_of(given, use=Use.BATCH).starting.time_ms == 2_000
+    assert live_settings(given, use=Use.BATCH).starting.time_ms == 2_000
 
 
 def test_minus_one_is_latest_where_kafkas_source_has_it_so() -> None:
-    ending = live_of({**GIVEN, "endingOffsets": tree(-1)}, use=Use.BATCH).ending
-    starting = live_of({**GIVEN, "startingOffsets": tree(-1)}, use=Use.STREAM).starting
+    ending = live_settings({**GIVEN, "endingOffsets": tree(-1)}, use=Use.BATCH).ending
+    starting = live_settings({**GIVEN, "startingOffsets": tree(-1)}, use=Use.STREAM).starting
 
     assert ending.by_queue == starting.by_queue == {QUEUE: LATEST}
 
@@ -57,7 +57,7 @@ def test_minus_one_is_latest_where_kafkas_source_has_it_so() -> None:
 def test_queues_may_be_named_one_by_one() -> None:
     given = {"nameServer": "n", "assign": '{"orders": {"broker-a": [3, 1]}}'}
 
-    wanted = live_of(given, use=Use.BATCH).wanted
+    wanted = live_settings(given, use=Use.BATCH).wanted
 
     assert wanted.queues == (MessageQueue("orders", "broker-a", 1), QUEUE)
 
@@ -94,21 +94,23 @@ def test_queues_may_be_named_one_by_one() -> None:
 )
 def test_what_cannot_be_is_refused_by_name(given: dict[str, str], said: str) -> None:
     with pytest.raises(BadOption, match=said):
-        live_of({**GIVEN, **given}, use=Use.BATCH)
+        live_settings({**GIVEN, **given}, use=Use.BATCH)
 
 
 def test_name_servers_are_needed() -> None:
     with pytest.raises(BadOption, match="needs option namesrv"):
-        live_of({"subscribe": "orders"}, use=Use.BATCH)
+        live_settings({"subscribe": "orders"}, use=Use.BATCH)
 
 
 def test_tls_is_that_of_the_client() -> None:
-    assert live_of(GIVEN, use=Use.BATCH).access.tls is None
-    assert live_of({**GIVEN, "tls": "true"}, use=Use.BATCH).access.tls == ClientTls()
+    assert live_settings(GIVEN, use=Use.BATCH).access.tls is None
+    assert live_settings({**GIVEN, "tls": "true"}, use=Use.BATCH).access.tls == ClientTls()
     files = {"tlsCert": "c.pem", "tlsKey": "k.pem", "tlsKeyPassword": "secret"}
 
-    tls = live_of({**GIVEN, "tls": "true", "tlsCa": "ca.pem", **files}, use=Use.BATCH).access.tls
-    known = sink_of({"namesrv": "n", "tls": "true", "tlsCa": "system"}).access.tls
+    tls = live_settings(
+        {**GIVEN, "tls": "true", "tlsCa": "ca.pem", **files}, use=Use.BATCH
+    ).access.tls
+    known = sink_settings({"namesrv": "n", "tls": "true", "tlsCa": "system"}).access.tls
 
     assert tls == ClientTls(True, Path("ca.pem"), Path("c.pem"), Path("k.pem"), "secret")
     assert known == ClientTls(auth_server=True)
@@ -117,15 +119,15 @@ def test_tls_is_that_of_the_client() -> None:
 
 def test_a_stream_has_no_end() -> None:
     with pytest.raises(BadOption, match="'endingOffsets' is for a batch"):
-        live_of({**GIVEN, "endingOffsets": "latest"}, use=Use.STREAM)
+        live_settings({**GIVEN, "endingOffsets": "latest"}, use=Use.STREAM)
 
 
 def test_a_key_for_deduplication_means_deduplication() -> None:
-    sink = sink_of({"namesrv": "n", "dedupKey": "order_id"})
+    sink = sink_settings({"namesrv": "n", "dedupKey": "order_id"})
 
     assert (sink.dedup, sink.dedup_key, sink.in_flight) == (True, "order_id", 32)
     with pytest.raises(BadOption, match="'subscribe' is for a batch or stream, not for a sink"):
-        sink_of(GIVEN)
+        sink_settings(GIVEN)
 
 
 def test_queues_have_one_text() -> None:

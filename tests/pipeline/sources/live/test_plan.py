@@ -27,7 +27,7 @@ def test_small_ranges_share_a_task_in_order() -> None:
 
     tasks = tasks_of(ranges)
 
-    assert [task.ranges for task in tasks] == [tuple(ranges[:2]), tuple(ranges[2:])]
+    assert tasks == [tuple(ranges[:2]), tuple(ranges[2:])]
 
 
 def test_a_large_range_is_cut_where_that_is_asked_for() -> None:
@@ -35,7 +35,7 @@ def test_a_large_range_is_cut_where_that_is_asked_for() -> None:
 
     for options in ({"min_partitions": 6}, {"max_records": 20}):
         tasks = tasks_of(ranges, **options)
-        parts = [part for task in tasks for part in task.ranges]
+        parts = [part for task in tasks for part in task]
         assert len(tasks) == 6
         assert all(part.end - part.start <= 20 for part in parts)
         assert [part.start for part in parts if part.queue == A] == [10, 30, 50, 70, 90]
@@ -48,7 +48,7 @@ def test_fifty_thousand_queues_share_few_tasks() -> None:
     tasks = tasks_of(ranges_of(dict.fromkeys(queues, 0), dict.fromkeys(queues, 100)))
 
     assert len(tasks) == 500
-    assert sum(len(task.ranges) for task in tasks) == 50_000
+    assert sum(len(task) for task in tasks) == 50_000
 
 
 def test_the_work_of_planning_grows_with_the_queues() -> None:

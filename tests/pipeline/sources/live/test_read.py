@@ -12,13 +12,13 @@ from mqclient.consumer.subscription import TopicSubscription
 from pipeline.errors import BadOption, DataLost
 from pipeline.jobs.archive import archive_local
 from pipeline.schemas import LIVE
-from pipeline.sources.live.options import Live, Use, live_of
+from pipeline.sources.live.options import LiveSettings, Use, live_settings
 from pipeline.sources.live.plan import Range
 from pipeline.sources.live.queues import ask, batch_tasks, span
 from pipeline.sources.live.read import read_ranges
 from pipeline.sources.live.source import StreamReader
 from pipeline.sources.store.log_tables import plan_log, read_log
-from pipeline.sources.store.reading import Reading
+from pipeline.sources.store.reading import ReadOptions
 from remoting.bodies import MessageQueue
 from server.pytest_plugin import RocketMQ, running_pair
 from storefmt.arrow.columns import SCHEMA
@@ -40,15 +40,15 @@ def pair() -> Iterator[RocketMQ]:
         yield started
 
 
-def read(asked: Live) -> pa.Table:
-    batches = [b for task in ask(asked, batch_tasks) for b in read_ranges(asked, task.ranges)]
+def read(asked: LiveSettings) -> pa.Table:
+    batches = [b for task in ask(asked, batch_tasks) for b in read_ranges(asked, task)]
     schema = pa.schema([LIVE.field(name) for name in asked.columns])
     return pa.Table.from_batches(batches, schema=schema)
 
 
 def test_rows_are_those_of_the_store(pair: RocketMQ) -> None:
     columns = tuple(name for name in SCHEMA.names if name != "file")
-    reading = Reading(columns=columns, check_crc=True)
+    reading = ReadOptions(columns=columns, check_crc=True)
     stored = pa.Table.from_batches(
         [batch for split in plan_log(pair.store, reading) for batch in read_log(split, reading)]
     )
@@ -138,7 +138,7 @@ def test_a_filter_that_brokers_cannot_read_is_an_error_in_a_batch_and_an_archive
 
 
 def test_a_filter_that_brokers_cannot_read_is_an_error_in_a_stream(pair: RocketMQ) -> None:
-    asked = live_of({"namesrv": pair.namesrv, **WRONG}, use=Use.STREAM)
+    asked = live_settings({"namesrv": pair.namesrv, **WRONG}, use=Use.STREAM)
     at = {"Orders@broker-a@0": 0}
 
     for first_call in (
@@ -162,7 +162,7 @@ def test_the_filter_of_a_stream_is_checked_once(
 
     monkeypatch.setattr(TopicSubscription, "check_at", counted)
     good = {**WRONG, "filterExpression": "colour = 'red'"}
-    reader = StreamReader(live_of({"namesrv": pair.namesrv, **good}, use=Use.STREAM))
+    reader = StreamReader(live_settings({"namesrv": pair.namesrv, **good}, use=Use.STREAM))
 
     at = reader.initialOffset()
     reader.partitions(at, reader.latestOffset(at))
@@ -194,7 +194,7 @@ def test_a_start_beyond_the_end_of_a_queue_is_lost_data(pair: RocketMQ) -> None:
     with pytest.raises(DataLost, match=said):
         read(live(pair.namesrv, **offsets(end.high + 1)))
     given = {"namesrv": pair.namesrv, **offsets(end.high + 1)}
-    stream = StreamReader(live_of(given, use=Use.STREAM))
+    stream = StreamReader(live_settings(given, use=Use.STREAM))
     with pytest.raises(DataLost, match=said):
         stream.initialOffset()
     lenient = live(pair.namesrv, **offsets(end.high + 1), failOnDataLoss="false")

@@ -7,7 +7,7 @@ import pytest
 
 from mqclient.message import Message
 from pipeline.errors import BadOption
-from pipeline.sources.live.options import Sink, sink_of
+from pipeline.sources.live.options import SinkSettings, sink_settings
 from pipeline.sources.live.write import check_columns, outgoing
 from storefmt.formats.properties import TIMER_DELIVER_MS
 
@@ -15,11 +15,11 @@ NOW = datetime(2026, 11, 21, 20, tzinfo=UTC)
 NOW_MS = round(NOW.timestamp() * 1000)
 
 
-def sink(**options: str) -> Sink:
-    return sink_of({"namesrv": "n", "topic": "orders", **options})
+def sink(**options: str) -> SinkSettings:
+    return sink_settings({"namesrv": "n", "topic": "orders", **options})
 
 
-def message(moment: datetime | None, into: Sink) -> Message:
+def message(moment: datetime | None, into: SinkSettings) -> Message:
     kind = pa.timestamp("us", None if moment is not None and moment.tzinfo is None else "UTC")
     columns = {"body": pa.array([b"x"]), "deliver_at": pa.array([moment], kind)}
     batch = pa.RecordBatch.from_pydict(columns)

@@ -3,10 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from pipeline.sources.store.tables import Reading, default_columns, plan, read
+from pipeline.sources.store.reading import ReadOptions
+from pipeline.sources.store.tables import default_columns, plan, read
 
 
-def rows_of(directory: Path, reading: Reading) -> list[dict[str, Any]]:
+def rows_of(directory: Path, reading: ReadOptions) -> list[dict[str, Any]]:
     """Return the rows of a reading, in the order of its tasks."""
     return [
         row
@@ -19,5 +20,5 @@ def rows_of(directory: Path, reading: Reading) -> list[dict[str, Any]]:
 def rows(directory: Path, table: str = "commitlog", **options: Any) -> list[dict[str, Any]]:
     """Return the rows of a table with the columns that it has by default."""
     return rows_of(
-        directory, Reading(**{"columns": default_columns(table), **options}, table=table)
+        directory, ReadOptions(**{"columns": default_columns(table), **options}, table=table)
     )

@@ -12,7 +12,7 @@ from pipeline.errors import BadOption
 from pipeline.frames import commitlog
 from pipeline.sources.store.conditions import Condition, from_spark, log_range, time_of, wanted
 from pipeline.sources.store.options import reading_of
-from pipeline.sources.store.reading import Reading
+from pipeline.sources.store.reading import ReadOptions
 from pipeline.sources.store.tables import plan
 from storefmt.arrow.columns import SCHEMA
 from tests.golden import Golden
@@ -79,8 +79,8 @@ def test_offsets_and_times_leave_files_out(golden: Golden) -> None:
     far = Condition("store_timestamp", ">", datetime(2031, 1, 1, tzinfo=UTC))
 
     assert log_range([offsets]) == (whole[-1].start, 1 << 63)
-    assert plan(store, Reading(where=(offsets,))) == whole[-1:]
-    assert len(plan(store, Reading(where=(far,)))) <= 1
+    assert plan(store, ReadOptions(where=(offsets,))) == whole[-1:]
+    assert len(plan(store, ReadOptions(where=(far,)))) <= 1
 
 
 def test_a_time_gives_the_rows_of_a_whole_read(golden: Golden) -> None:
@@ -88,7 +88,7 @@ def test_a_time_gives_the_rows_of_a_whole_read(golden: Golden) -> None:
     records = [row for row in golden.jsonl("basic", "records") if row["kind"] == "msg"]
     times = sorted(row["storeTimestamp"] for row in records)
     middle = times[len(times) // 2]
-    reading = Reading(
+    reading = ReadOptions(
         columns=("topic",), where=(Condition("store_timestamp", ">", time_of(middle)),)
     )
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.sources.store.tables import Reading, default_columns, table_names
+from pipeline.sources.store.reading import ReadOptions
+from pipeline.sources.store.tables import default_columns, table_names
 from storefmt.arrow.columns import SCHEMA
 from storefmt.config.fastjson import loads
 from storefmt.formats.consumequeue import FILLER_SIZE
@@ -55,7 +56,7 @@ def said(golden: Golden, name: str) -> dict[str, Any]:
 
 def rows(directory: Path, table: str, columns: tuple[str, ...] = ()) -> list[dict[str, Any]]:
     # Small splits and batches: the rows are put together of many.
-    reading = Reading(
+    reading = ReadOptions(
         table=table,
         columns=columns or default_columns(table),
         split_size=300_000,

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import BadOption
-from pipeline.sources.store.log_tables import Gap
+from pipeline.schemas import DAMAGE
+from pipeline.sources.store.log_tables import LogGap
 from pipeline.sources.store.options import reading_of
-from pipeline.sources.store.tables import DAMAGE, Layout, Reading, plan
+from pipeline.sources.store.reading import ReadOptions, StoreLayout
+from pipeline.sources.store.tables import plan
 from storefmt.arrow.columns import SCHEMA
 from storefmt.errors import DamageKind, NotAStore, RecordDamaged
 from tests.golden import Golden
@@ -17,8 +19,8 @@ from tests.storefmt.vectors import expected_of, raft_records, unpack
 MESSAGES = tuple(name for name in SCHEMA.names if name != "crc_ok")
 
 
-@pytest.mark.parametrize("layout", [Layout.AUTO, Layout.DLEDGER])
-def test_messages_of_a_raft_log_are_its_records(tmp_path: Path, layout: Layout) -> None:
+@pytest.mark.parametrize("layout", [StoreLayout.AUTO, StoreLayout.DLEDGER])
+def test_messages_of_a_raft_log_are_its_records(tmp_path: Path, layout: StoreLayout) -> None:
     store = unpack("dledger", tmp_path)
     records = raft_records()
 
@@ -39,8 +41,8 @@ def test_a_raft_log_goes_on_behind_an_older_log(golden: Golden) -> None:
     unpack("dledger", store)
 
     assert len(rows(store)) == len(older) + len(raft_records())
-    assert rows(store, layout=Layout.FILE) == older
-    assert len(rows(store, layout=Layout.DLEDGER)) == len(raft_records())
+    assert rows(store, layout=StoreLayout.FILE) == older
+    assert len(rows(store, layout=StoreLayout.DLEDGER)) == len(raft_records())
 
 
 def test_damage_of_a_raft_log_is_the_record_or_the_end_of_its_file(tmp_path: Path) -> None:
@@ -79,7 +81,7 @@ def test_several_raft_logs_are_refused_by_name(tmp_path: Path) -> None:
 def test_batch_queues_are_those_that_java_read(tmp_path: Path) -> None:
     store = unpack("five", tmp_path)
 
-    for layout in (Layout.AUTO, Layout.BATCHCQ):
+    for layout in (StoreLayout.AUTO, StoreLayout.BATCHCQ):
         found = [
             row for row in rows(store, "consumequeue", layout=layout, rows_max=2)
             if row["kind"] == "bcq"
@@ -91,7 +93,7 @@ def test_batch_queues_are_those_that_java_read(tmp_path: Path) -> None:
         assert all(row["topic"] == "bq-topic" for row in found)
         assert all(row["store_timestamp"] is not None for row in found)
     assert not [
-        row for row in rows(store, "consumequeue", layout=Layout.FILE) if row["kind"] == "bcq"
+        row for row in rows(store, "consumequeue", layout=StoreLayout.FILE) if row["kind"] == "bcq"
     ]
 
 
@@ -106,8 +108,8 @@ def test_a_file_that_is_gone_is_a_gap(golden: Golden) -> None:
     assert (found["file"], found["kind"]) == (second.name, "gap")
     assert (found["log_offset"], found["resumed_at"]) == gone
     assert found["length"] == gone[1] - gone[0]
-    assert [each for each in plan(store, Reading(table=DAMAGE)) if isinstance(each, Gap)]
-    assert not [each for each in plan(store) if isinstance(each, Gap)]
+    assert [each for each in plan(store, ReadOptions(table=DAMAGE)) if isinstance(each, LogGap)]
+    assert not [each for each in plan(store) if isinstance(each, LogGap)]
     assert first.exists()
 
 
@@ -117,5 +119,5 @@ def test_layouts_that_cannot_be_are_refused_by_name(golden: Golden) -> None:
     with pytest.raises(BadOption, match="layout dledger has no table index; it has commitlog"):
         reading_of({"layout": "dledger", "table": "index"})
     with pytest.raises(NotAStore, match="holds no Raft log"):
-        rows(golden.store("ipv6"), layout=Layout.DLEDGER)
-    assert reading_of({"layout": "BatchCQ", "table": "consumequeue"}).layout is Layout.BATCHCQ
+        rows(golden.store("ipv6"), layout=StoreLayout.DLEDGER)
+    assert reading_of({"layout": "BatchCQ", "table": "consumequeue"}).layout is StoreLayout.BATCHCQ

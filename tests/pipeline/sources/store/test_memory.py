@@ -11,8 +11,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from benchmarks.logs import make_log
+from pipeline.sources.store.reading import ReadOptions
 from pipeline.sources.store.source import RocketmqStore
-from pipeline.sources.store.tables import Reading, plan, read
+from pipeline.sources.store.tables import plan, read
 from storefmt.arrow.columns import BYTES_MAX, ROWS_MAX
 from tests.pipeline.sources.store.test_stores import upload
 
@@ -30,7 +31,7 @@ def log_of(root: Path, *, body_size: int, size: int) -> Path:
 @pytest.mark.parametrize("body_size", [1, 1024, 1 << 20, 4 * MIB - 1024])
 def test_batches_are_capped_by_rows_and_bytes(tmp_path: Path, body_size: int) -> None:
     store = log_of(tmp_path, body_size=body_size, size=24 * MIB if body_size > 1 else 4 * MIB)
-    reading = Reading(columns=("body", "properties", "store_size"))
+    reading = ReadOptions(columns=("body", "properties", "store_size"))
 
     batches = [batch for task in plan(store, reading) for batch in read(task, reading)]
 
@@ -125,10 +126,10 @@ def test_fifty_thousand_queues_plan_in_seconds(tmp_path: Path) -> None:
         (queue / f"{0:020}").write_bytes(entry + bytes(20))
 
     begin_s, used_s = time.monotonic(), time.process_time()
-    tasks = plan(tmp_path, Reading(table="consumequeue"))
+    tasks = plan(tmp_path, ReadOptions(table="consumequeue"))
     print(f"{time.monotonic() - begin_s:.1f} s, {time.process_time() - used_s:.1f} s of CPU")
 
     assert time.process_time() - used_s < PLAN_S_MAX
     assert len(tasks) == 1
-    reading = Reading(table="consumequeue", columns=("topic", "queue_offset"))
+    reading = ReadOptions(table="consumequeue", columns=("topic", "queue_offset"))
     assert sum(batch.num_rows for task in tasks for batch in read(task, reading)) == 50_000

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.sources.store.spread import Rows, one_batch, sorted_once, spread
+from pipeline.sources.store.spread import TaskRows, one_batch, sorted_once, spread
 
 SCHEMA: Final = pa.schema([pa.field("number", pa.int64())])
 
@@ -23,7 +23,7 @@ def test_rows_in_order_are_computed_once(spark: SparkSession, tmp_path: Path) ->
             file.write("here\n")
         yield one_batch(SCHEMA, [{"number": number}])
 
-    frame = sorted_once(spread(spark, Rows(work, [3, 1, 2, 0], SCHEMA)), "number")
+    frame = sorted_once(spread(spark, TaskRows(work, [3, 1, 2, 0], SCHEMA)), "number")
     found = frame.toArrow().column("number").to_pylist()
 
     assert found == [0, 1, 2, 3]

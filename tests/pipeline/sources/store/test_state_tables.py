@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.sources.store.tables import Reading, default_columns, plan, read, table_names
+from pipeline.sources.store.reading import ReadOptions
+from pipeline.sources.store.tables import default_columns, plan, read, table_names
 from storefmt.errors import RecordDamaged
 from storefmt.formats.consumequeue import CQ_ENTRY, FILLER
 from storefmt.offline.views.storedir import StoreDir
@@ -116,7 +117,7 @@ def test_a_consumed_message_gives_its_store_time(golden: Golden) -> None:
 def test_columns_come_in_the_order_they_are_asked_for(golden: Golden, table: str) -> None:
     directory = golden.store("basic")
     columns = tuple(reversed(default_columns(table)))
-    reading = Reading(table=table, columns=columns)
+    reading = ReadOptions(table=table, columns=columns)
 
     schemas = {
         tuple(batch.schema.names)
@@ -139,12 +140,12 @@ def store_of_queues(root: Path, count: int) -> Path:
 def test_thousands_of_queues_are_few_tasks(tmp_path: Path) -> None:
     store = store_of_queues(tmp_path, 3000)
 
-    assert len(plan(store, Reading(table="consumequeue"))) == 1
+    assert len(plan(store, ReadOptions(table="consumequeue"))) == 1
     assert len(rows(store, "consumequeue")) == 3000
 
 
 def test_the_work_of_planning_grows_with_the_queues(tmp_path: Path) -> None:
-    reading = Reading(table="consumequeue")
+    reading = ReadOptions(table="consumequeue")
     few, many = store_of_queues(tmp_path / "few", 100), store_of_queues(tmp_path / "many", 1000)
 
     assert lines_of(lambda: plan(many, reading)) < 12 * lines_of(lambda: plan(few, reading))

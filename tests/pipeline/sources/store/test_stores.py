@@ -21,10 +21,11 @@ from pipeline.jobs.stats import stats_local
 from pipeline.jobs.timeline import timeline_local
 from pipeline.jobs.trace import trace_local
 from pipeline.jobs.verify import verify_local
-from pipeline.places import Place
+from pipeline.places import StorageDir
+from pipeline.sources.store.reading import ReadOptions
 from pipeline.sources.store.source import RocketmqStore
 from pipeline.sources.store.stores import AHEAD_SIZE, READ_MIN, file_path, located, open_store
-from pipeline.sources.store.tables import Reading, default_columns, plan, read, table_names
+from pipeline.sources.store.tables import default_columns, plan, read, table_names
 from storefmt.errors import NotAStore, StoreError
 from storefmt.formats.scan import LogFile
 from tests.golden import Golden
@@ -40,7 +41,7 @@ def far(request: pytest.FixtureRequest) -> str:
 
 
 def upload(store: Path, uri: str) -> str:
-    place = Place(uri)
+    place = StorageDir(uri)
     for path in sorted(store.rglob("*")):
         if path.is_file():
             with place.writing(path.relative_to(store).as_posix()) as file:
@@ -49,7 +50,7 @@ def upload(store: Path, uri: str) -> str:
 
 
 def rows(where: str, table: str) -> list[dict[str, Any]]:
-    reading = Reading(table=table, columns=default_columns(table), check_crc=table == "damage")
+    reading = ReadOptions(table=table, columns=default_columns(table), check_crc=table == "damage")
     found = [
         row
         for task in plan(where, reading)
@@ -115,7 +116,7 @@ def test_what_is_no_store_or_gone_is_named(golden: Golden, far: str) -> None:
     with pytest.raises(NotAStore, match=f"{far}: no such directory"):
         open_store(far)
     there = upload(golden.store("ipv6"), far)
-    reading = Reading()
+    reading = ReadOptions()
     split = plan(there, reading)[0]._replace(path=f"{there}/commitlog/00000000000099999999")
     with pytest.raises(OSError, match=f"{there}/commitlog/00000000000099999999"):
         list(read(split, reading))
@@ -195,8 +196,8 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[int, in
             self.file.close()
 
     (tmp_path / "00000000000000000000").write_bytes(os.urandom(1 << 20) * 40)
-    monkeypatch.setattr(Place, "filesystem", lambda self: Seen())
-    monkeypatch.setattr(Place, "path", lambda self, name: "/" + self.uri.partition("://")[2])
+    monkeypatch.setattr(StorageDir, "filesystem", lambda self: Seen())
+    monkeypatch.setattr(StorageDir, "path", lambda self, name: "/" + self.uri.partition("://")[2])
     return found
 
 

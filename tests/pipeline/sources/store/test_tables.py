@@ -9,15 +9,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import BadOption
-from pipeline.sources.store.tables import (
-    DAMAGE,
-    SPLIT_SIZE,
-    Reading,
-    default_columns,
-    plan,
-    read,
-    schema_of,
-)
+from pipeline.schemas import DAMAGE
+from pipeline.sources.store.reading import SPLIT_SIZE, ReadOptions
+from pipeline.sources.store.tables import default_columns, plan, read, schema_of
 from storefmt.errors import DamageKind, NotAStore, RecordDamaged
 from storefmt.formats.message import encode_record
 from storefmt.offline.verify.store import verify
@@ -30,7 +24,7 @@ from tests.storefmt.offline.damages import DAMAGES, LOG_OFFSET_POS, LOG_OFFSETS
 
 @pytest.mark.parametrize("split_size", [1000, 65_536, 1 << 20])
 def test_splits_of_any_size_give_every_record_once(golden: Golden, split_size: int) -> None:
-    reading = Reading(columns=("log_offset",), split_size=split_size)
+    reading = ReadOptions(columns=("log_offset",), split_size=split_size)
     expected = [row["phy"] for row in golden.jsonl("basic", "records") if row["kind"] == "msg"]
 
     splits = plan(golden.store("basic"), reading)
@@ -154,7 +148,7 @@ def test_zeros_in_front_of_data_and_files_of_zeros_are_damage(tmp_path: Path) ->
 
 def test_reading_stops_at_damage_when_told_to(golden: Golden) -> None:
     first = plan(golden.damaged("33-magic-wrong"))[0]
-    reading = Reading(columns=("topic",), fail_on_damage=True)
+    reading = ReadOptions(columns=("topic",), fail_on_damage=True)
 
     with pytest.raises(RecordDamaged, match="magic"):
         list(read(first, reading))
