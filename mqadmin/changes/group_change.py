@@ -13,7 +13,13 @@ from typing import Any, Final
 import click
 
 from mqadmin.changes.targets.group import GroupTarget
-from mqadmin.changes.write import carry_out, differing, plan_each, settings_over, shortened
+from mqadmin.changes.write import (
+    carry_out,
+    changed_settings,
+    first_of_names,
+    plan_each,
+    settings_over,
+)
 from mqadmin.cli.decorators import Where, gathered
 from mqadmin.cli.types import BOOLEAN, INTEGER
 from mqadmin.cluster.brokers import masters
@@ -30,7 +36,7 @@ SETTINGS: Final = tuple(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WantedGroup:
+class GroupUpdate:
     """The settings that a group should have.
 
     Attributes:
@@ -130,7 +136,7 @@ def as_java_makes(group: str) -> SubscriptionGroup:
 
 async def change_groups(
     call: Call,
-    wanted: Sequence[WantedGroup],
+    wanted: Sequence[GroupUpdate],
     *,
     where: Where,
     update: bool,
@@ -152,29 +158,29 @@ async def change_groups(
         check_group_name(one.base.group_name)
         _check(one.over(None))
     admin = await call.admin()
-    places = await masters(admin, where)
-    wishes = [(one, place) for one in wanted for place in places]
+    nodes = await masters(admin, where)
+    wishes = [(one, node) for one in wanted for node in nodes]
     steps = await plan_each(
         [
             (
-                GroupTarget(admin, place, (one.base.group_name,)),
+                GroupTarget(admin, node, (one.base.group_name,)),
                 settings_over(one.over, SETTINGS, update=update, create=create),
             )
-            for one, place in wishes
+            for one, node in wishes
         ]
     )
     verb = "update" if update else "create"
-    names = shortened([one.base.group_name for one in wanted])
+    names = first_of_names([one.base.group_name for one in wanted])
     done = await carry_out(call, steps, title=f"group {verb} {names}")
     rows = [
         GroupChange.of(
             one,
             group=wish.base.group_name,
-            cluster=place.cluster,
+            cluster=node.cluster,
             **{name: getattr(one.value, name, None) for name in SETTINGS},
-            was=differing(one.step.old, wish.over(one.step.old), SETTINGS),
+            was=changed_settings(one.step.old, wish.over(one.step.old), SETTINGS),
         )
-        for (wish, place), one in zip(wishes, done, strict=True)
+        for (wish, node), one in zip(wishes, done, strict=True)
     ]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 

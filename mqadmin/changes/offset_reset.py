@@ -15,8 +15,8 @@ import click
 
 from mqadmin.changes.offset_change import (
     OFFSET_COLUMNS,
-    Move,
     OffsetChange,
+    OffsetMove,
     keep,
     known_offsets,
     row_of,
@@ -25,7 +25,7 @@ from mqadmin.changes.offset_change import (
 from mqadmin.cli.decorators import gathered, group_argument, only_on_broker, topic_argument
 from mqadmin.cli.positions import POSITION, Mark, Position
 from mqadmin.cli.types import QUEUE
-from mqadmin.cluster.brokers import MASTER, Place, choose_queue
+from mqadmin.cluster.brokers import MASTER, ServerNode, choose_queue
 from mqadmin.cluster.partial_answers import Answers, ask_each
 from mqadmin.errors import NotFound, Refused
 from mqadmin.messages.broker_reader import message_at
@@ -94,11 +94,11 @@ async def move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
         queues = [choose_queue(queues, text, None) for text in reset.queue]
     answers = Answers(call)
     told = await ask_each(
-        [Place("", name, MASTER, address) for name, address in masters.items()],
+        [ServerNode("", name, MASTER, address) for name, address in masters.items()],
         lambda at: admin.consumer_ids(at.address, reset.group),
         answers=answers if call.dry_run else None,
     )
-    masters = {place.broker: place.address for place, _ in told}
+    masters = {node.broker: node.address for node, _ in told}
     if call.dry_run:
         queues = [queue for queue in queues if queue.broker_name in masters]
     online = any(ids for _, ids in told)
@@ -129,7 +129,7 @@ async def move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
     return Outcome([await store(admin, reset.group, move) for move in moves])
 
 
-async def _preview(call: Call, reset: Reset, moves: list[Move]) -> list[OffsetChange]:
+async def _preview(call: Call, reset: Reset, moves: list[OffsetMove]) -> list[OffsetChange]:
     """Return what would move, with the first message that would be read of each queue."""
     consumer = PullConsumer(await call.client(), TOOLS_GROUP)
     firsts = await asyncio.gather(*(message_at(consumer, one.queue, one.new) for one in moves))
@@ -146,7 +146,7 @@ async def _move(
     queue: MessageQueue,
     address: str,
     known: dict[int, int],
-) -> Move:
+) -> OffsetMove:
     """Work out where a queue's offset goes."""
     low, high = await asyncio.gather(admin.min_offset(queue), admin.max_offset(queue))
     old = known.get(queue.queue_id)
@@ -159,12 +159,12 @@ async def _move(
     # Without an offset a group would begin at the first message there is, or further ahead.
     reached = low if old is None else old
     if reset.only_back and new > reached:
-        return Move(queue, address, old, reached, low, high, asked=new)
-    return Move(queue, address, old, new, low, high)
+        return OffsetMove(queue, address, old, reached, low, high, asked=new)
+    return OffsetMove(queue, address, old, new, low, high)
 
 
 async def _tell_members(
-    call: Call, admin: "Admin", reset: Reset, addresses: list[str], moves: list[Move]
+    call: Call, admin: "Admin", reset: Reset, addresses: list[str], moves: list[OffsetMove]
 ) -> list[OffsetChange]:
     """Have each broker tell the members; its answer has the offsets they were told."""
     now_ms = call.now_ms()

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from mqadmin.changes.write import Declined, Done
+from mqadmin.changes.write import Declined, StepResult
 from mqadmin.errors import Usage, did_you_mean
 from mqadmin.output.rows import NOT_FOUND, Row
 
@@ -31,7 +31,7 @@ class SettingChange(Row):
     remark: str | None
 
 
-def checked(key: str, old: str, value: str) -> str:
+def check_value(key: str, old: str, value: str) -> str:
     """Return a value that looks like the old one.
 
     Raises:
@@ -54,7 +54,7 @@ def unknown_key(key: str, known: Collection[str]) -> Declined:
     return Declined(NOT_FOUND, did_you_mean(key, known, "") or None)
 
 
-def row_of(done: Done[str], remark: str | None = None) -> SettingChange:
+def row_of(done: StepResult[str], remark: str | None = None) -> SettingChange:
     """Return the row of a step whose target is text."""
     return SettingChange.of(
         done,

@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from mqadmin.changes.targets.topic import TopicTarget
-from mqadmin.changes.topic_order import OrderWish, plan_order
-from mqadmin.changes.write import Done, carry_out, differing, plan_each, settings_over, shortened
+from mqadmin.changes.topic_order import OrderUpdate, plan_order
+from mqadmin.changes.write import (
+    StepResult,
+    carry_out,
+    changed_settings,
+    first_of_names,
+    plan_each,
+    settings_over,
+)
 from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import Choice
 from mqadmin.cluster.brokers import masters
@@ -62,7 +69,7 @@ ROUTE_WAIT_S, ROUTE_STEP_S = 3.0, 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class TopicUpdate:
     """The settings that are named; None leaves one as it is."""
 
     topic: str
@@ -114,7 +121,7 @@ class TopicChange(Row):
 
 async def change_topics(
     call: Call,
-    wanted: Sequence[Wanted],
+    wanted: Sequence[TopicUpdate],
     *,
     where: Where,
     update: bool,
@@ -140,20 +147,20 @@ async def change_topics(
             if count is not None and not 1 <= count <= QUEUES_MAX:
                 raise Usage(f"{count} queues: expected 1 to {QUEUES_MAX}")
     admin = await call.admin()
-    places = await masters(admin, where)
+    nodes = await masters(admin, where)
 
-    wishes = [(one, place) for one in wanted for place in places]
+    wishes = [(one, node) for one in wanted for node in nodes]
     steps = await plan_each(
         [
             (
-                TopicTarget(admin, place, (one.topic,)),
+                TopicTarget(admin, node, (one.topic,)),
                 settings_over(one.over, SETTINGS, update=update, create=create),
             )
-            for one, place in wishes
+            for one, node in wishes
         ]
     )
     takes = sum(bool(step.old and step.new and step.old.perm & ~step.new.perm) for step in steps)
-    names = shortened([one.topic for one in wanted])
+    names = first_of_names([one.topic for one in wanted])
     question = f"take a permission of topic {names} away on {takes} broker(s)?"
     done = await carry_out(
         call, steps, title=f"topic update {names}", question=question if asks and takes else None
@@ -167,7 +174,7 @@ async def change_topics(
 
 
 async def _ordered(
-    call: Call, wanted: Mapping[str, Wanted], rows: list[TopicChange]
+    call: Call, wanted: Mapping[str, TopicUpdate], rows: list[TopicChange]
 ) -> list[TopicChange]:
     """Set at the name servers what rows say that went well, and tell it in them."""
     queues: dict[str, dict[str, int]] = {}
@@ -177,14 +184,16 @@ async def _ordered(
             count = row.write_queues or wish.write_queues or QUEUES_DEFAULT
             queues.setdefault(row.topic, {})[row.broker] = count
     wishes = [
-        OrderWish(topic, add=held) if wanted[topic].order else OrderWish(topic, remove=set(held))
+        OrderUpdate(topic, add=held)
+        if wanted[topic].order
+        else OrderUpdate(topic, remove=set(held))
         for topic, held in queues.items()
     ]
     if not wishes:
         return rows
     steps = await plan_order(call, wishes)
-    done = await carry_out(call, steps, title=f"topic order-conf {shortened([*queues])}")
-    entries: dict[str, list[Done[str]]] = {}
+    done = await carry_out(call, steps, title=f"topic order-conf {first_of_names([*queues])}")
+    entries: dict[str, list[StepResult[str]]] = {}
     for one in done:
         entries.setdefault(one.step.target.names[-1], []).append(one)
     return [
@@ -199,7 +208,9 @@ def _is_well(row: TopicChange) -> bool:
     return row.result in (CHANGED, UNCHANGED, WOULD_CHANGE)
 
 
-def _with_order(row: TopicChange, wish: Wanted, entries: Sequence[Done[str]]) -> TopicChange:
+def _with_order(
+    row: TopicChange, wish: TopicUpdate, entries: Sequence[StepResult[str]]
+) -> TopicChange:
     """Return a row that tells how its topic's entries at the name servers went, too."""
     bad = next((one for one in entries if one.result in (REFUSED, UNREACHABLE)), None)
     if bad is not None:
@@ -222,7 +233,7 @@ async def _wait_for_route(admin: "TopicCalls", topic: str) -> None:
             return
 
 
-def _row(wanted: Wanted, done: Done[TopicConfig]) -> TopicChange:
+def _row(wanted: TopicUpdate, done: StepResult[TopicConfig]) -> TopicChange:
     config = done.value
     # Where a change was refused, `was` says what it would have changed.
     return TopicChange.of(
@@ -234,7 +245,7 @@ def _row(wanted: Wanted, done: Done[TopicConfig]) -> TopicChange:
         order=config.order if config else None,
         sys_flag=config.topic_sys_flag if config else None,
         message_type=config.message_type if config else None,
-        was=differing(done.step.old, wanted.over(done.step.old), SETTINGS),
+        was=changed_settings(done.step.old, wanted.over(done.step.old), SETTINGS),
     )
 
 

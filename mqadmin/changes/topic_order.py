@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from mqadmin.changes.targets.setting import KvEntry
-from mqadmin.changes.write import Step, plan_each
+from mqadmin.changes.write import ChangeStep, plan_each
 from mqadmin.cluster.brokers import namesrvs
 from mqadmin.session.call import Call
 
@@ -25,7 +25,7 @@ NAMESPACE: Final = "ORDER_TOPIC_CONFIG"
 
 
 @dataclass(frozen=True, slots=True)
-class OrderWish:
+class OrderUpdate:
     """What the entry of one topic is to say; without any broker it goes.
 
     Attributes:
@@ -67,10 +67,10 @@ async def ordered_brokers(admin: "NamesrvCalls") -> dict[str, frozenset[str]]:
 async def order_entries(call: Call, topic: str) -> list[KvEntry]:
     """Return the entry of a topic at each name server."""
     admin = await call.admin()
-    return [KvEntry(admin, place, (NAMESPACE, topic)) for place in await namesrvs(call)]
+    return [KvEntry(admin, node, (NAMESPACE, topic)) for node in await namesrvs(call)]
 
 
-async def plan_order(call: Call, wishes: Sequence[OrderWish]) -> list[Step[str]]:
+async def plan_order(call: Call, wishes: Sequence[OrderUpdate]) -> list[ChangeStep[str]]:
     """Return the steps that bring the entries of topics to what is wished, at each name server.
 
     Raises:

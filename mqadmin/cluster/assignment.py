@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from mqadmin.cluster.brokers import MASTER, Place
+from mqadmin.cluster.brokers import MASTER, ServerNode
 from mqadmin.cluster.groups import find_group, running_infos
 from mqadmin.cluster.partial_answers import Answers, ask_each
 from mqadmin.errors import NotFound
@@ -64,7 +64,7 @@ class PlannedOwner(QueueOwner):
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class GroupAssignment:
     """The queues of a topic, the members of a group, and who has what.
 
     Attributes:
@@ -88,7 +88,7 @@ class Assignment:
 
 async def current(
     admin: "Admin", group: str, topic: str, *, known: bool = True, answers: Answers | None = None
-) -> Assignment:
+) -> GroupAssignment:
     """Return who reads which queue now.
 
     Args:
@@ -102,16 +102,16 @@ async def current(
     route = await admin.topic_route(topic)
     queues = routes.subscribe_queues(topic, route)
     masters = routes.masters(route)
-    places = [Place("", name, MASTER, address) for name, address in masters.items()]
+    nodes = [ServerNode("", name, MASTER, address) for name, address in masters.items()]
     listed = await ask_each(
-        places, lambda at: admin.consumer_ids(at.address, group), answers=answers
+        nodes, lambda at: admin.consumer_ids(at.address, group), answers=answers
     )
-    at = {member: place.address for place, ids in listed for member in ids}
+    at = {member: node.address for node, ids in listed for member in ids}
     members = sorted(at)
     if not members:
         if known:
             await find_group(admin, group)
-        return Assignment(queues, [], {}, Strategy.AVG, True)
+        return GroupAssignment(queues, [], {}, Strategy.AVG, True)
     told = await running_infos(admin, group, at)
     strategies = {found for info in told.values() if (found := _strategy_of(info)) is not None}
     strategy = strategies.pop() if len(strategies) == 1 else None
@@ -126,7 +126,7 @@ async def current(
         parts = plan(strategy or Strategy.AVG, group, queues=queues, client_ids=members)
         given = {queue: member for member, part in parts.items() for queue in part}
     owners |= {queue: member for queue, member in given.items() if member not in told}
-    return Assignment(
+    return GroupAssignment(
         queues,
         members,
         owners,

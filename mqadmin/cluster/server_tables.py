@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from mqadmin.cluster.brokers import Place
+from mqadmin.cluster.brokers import ServerNode
 from mqadmin.errors import NotFound, did_you_mean
 from mqadmin.output.rows import Row
 
@@ -19,7 +19,7 @@ class ServerValue(Row):
 
 
 def values_of(
-    tables: Sequence[tuple[Place, Mapping[str, str]]], keys: Sequence[str], *, missing: str
+    tables: Sequence[tuple[ServerNode, Mapping[str, str]]], keys: Sequence[str], *, missing: str
 ) -> list[ServerValue]:
     """Return a row for each key of each server, sorted by key, or for ``keys`` in their order.
 
@@ -35,8 +35,8 @@ def values_of(
             hint = did_you_mean(key, known, "leave the key out to see all")
             raise NotFound(f"{missing} {key!r}", hint=hint)
     return [
-        ServerValue(place.broker, place.address, key, table[key])
-        for place, table in tables
+        ServerValue(node.broker, node.address, key, table[key])
+        for node, table in tables
         for key in keys or sorted(table)
         if key in table
     ]

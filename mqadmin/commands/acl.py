@@ -18,11 +18,11 @@ from typing import Final, Literal, get_args
 import click
 
 from mqadmin.changes.targets.account import HIDDEN, AccountTarget, WhiteList, check_acl, read_acl
-from mqadmin.changes.write import Done, carry_out, if_there, plan
+from mqadmin.changes.write import StepResult, carry_out, delete_existing, plan
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import Where, account_argument, of_brokers, on_brokers
 from mqadmin.cli.types import BOOLEAN, Choice
-from mqadmin.cluster.brokers import Place, masters, with_slaves
+from mqadmin.cluster.brokers import ServerNode, masters, with_slaves
 from mqadmin.errors import NotFound, Usage
 from mqadmin.output.rows import EpochMs, Outcome, Row, exit_code_of
 from mqadmin.session.call import Call
@@ -70,19 +70,19 @@ FIELDS: Final = (
 )
 
 
-async def acl_places(call: Call, where: Where) -> list[Place]:
+async def acl_places(call: Call, where: Where) -> list[ServerNode]:
     """Return the brokers that are meant: each process has accounts of its own."""
     admin = await call.admin()
-    places = await masters(admin, where, every=True)
-    return places if where.broker is not None else await with_slaves(admin, places)
+    nodes = await masters(admin, where, every=True)
+    return nodes if where.broker is not None else await with_slaves(admin, nodes)
 
 
-def account_row(place: Place, account: PlainAccessConfig) -> AccountRow:
+def account_row(node: ServerNode, account: PlainAccessConfig) -> AccountRow:
     """Return the row of an account."""
     return AccountRow.of(
         account,
-        broker=place.broker,
-        address=place.address,
+        broker=node.broker,
+        address=node.address,
         access_key=account.access_key or "",
         topic_perms=tuple(account.topic_perms or ()),
         group_perms=tuple(account.group_perms or ()),
@@ -90,7 +90,7 @@ def account_row(place: Place, account: PlainAccessConfig) -> AccountRow:
     )
 
 
-def change_row(done: Done[PlainAccessConfig]) -> AccountChange:
+def change_row(done: StepResult[PlainAccessConfig]) -> AccountChange:
     """Return the row of a change; secrets that a server puts into its text are hidden."""
     step, now = done.step, done.value
     remark = done.remark
@@ -104,9 +104,7 @@ def change_row(done: Done[PlainAccessConfig]) -> AccountChange:
             for name in FIELDS
             if (getattr(step.old, name) or None) != (getattr(step.new, name) or None)
         }
-    shown = account_row(
-        step.target.place, now or PlainAccessConfig(access_key=step.target.names[0])
-    )
+    shown = account_row(step.target.node, now or PlainAccessConfig(access_key=step.target.names[0]))
     return AccountChange.of(
         shown, admin=now.admin if now else None, was=was, result=done.result, remark=remark
     )
@@ -128,16 +126,16 @@ async def list_accounts(call: Call, *, where: Where) -> Outcome:
     """
     admin = await call.admin()
     rows: list[Row] = []
-    places = await acl_places(call, where)
-    for place in sorted(places, key=lambda at: (at.broker, at.address)):
-        found = await read_acl(admin, place.address)
+    nodes = await acl_places(call, where)
+    for node in sorted(nodes, key=lambda at: (at.broker, at.address)):
+        found = await read_acl(admin, node.address)
         accounts = found.plain_access_configs or []
         if call.settings.compat:
             addresses = tuple(found.global_white_addrs or ())
-            rows.append(WhiteAddresses(place.broker, place.address, addresses))
+            rows.append(WhiteAddresses(node.broker, node.address, addresses))
         else:
             accounts = sorted(accounts, key=lambda one: one.access_key or "")
-        rows += [account_row(place, one) for one in accounts]
+        rows += [account_row(node, one) for one in accounts]
     return Outcome(rows)
 
 
@@ -159,10 +157,10 @@ async def show_account(call: Call, *, account: str, where: Where) -> Outcome:
     """
     admin = await call.admin()
     rows = []
-    for place in await acl_places(call, where):
-        found = await read_acl(admin, place.address)
+    for node in await acl_places(call, where):
+        found = await read_acl(admin, node.address)
         rows += [
-            account_row(place, one)
+            account_row(node, one)
             for one in found.plain_access_configs or ()
             if one.access_key == account
         ]
@@ -256,7 +254,7 @@ async def set_account(
     _check_keys(account, secret)
     topics, groups = _perms(topic_perm), _perms(group_perm)
     client = await call.admin()
-    places = await acl_places(call, where)
+    nodes = await acl_places(call, where)
 
     def choose(old: PlainAccessConfig | None) -> PlainAccessConfig:
         base = PlainAccessConfig(access_key=account)
@@ -274,9 +272,7 @@ async def set_account(
             white_remote_address=white_addr or base.white_remote_address,
         )
 
-    steps = await plan(
-        [AccountTarget(client, place, (account,), secret) for place in places], choose
-    )
+    steps = await plan([AccountTarget(client, node, (account,), secret) for node in nodes], choose)
     # Whether a hidden secret is the one that is given, nobody can tell: it is set.
     steps = [
         replace(step, is_blind=True)
@@ -334,8 +330,8 @@ def _perms(texts: tuple[str, ...]) -> list[str]:
 async def delete_account(call: Call, *, account: str, where: Where) -> Outcome:
     """Return one row a broker; exit code 3 where none has the account."""
     admin = await call.admin()
-    places = await acl_places(call, where)
-    steps = await plan([AccountTarget(admin, place, (account,)) for place in places], if_there)
+    nodes = await acl_places(call, where)
+    steps = await plan([AccountTarget(admin, node, (account,)) for node in nodes], delete_existing)
     hidden = any(step.old is not None and step.old.secret_key == HIDDEN for step in steps)
     done = await carry_out(
         call,
@@ -375,9 +371,9 @@ async def acl_version(call: Call, *, where: Where) -> Outcome:
     """
     admin = await call.admin()
     rows = []
-    for place in await acl_places(call, where):
-        await check_acl(admin, place.address)
-        told = await admin.acl_version(place.address)
+    for node in await acl_places(call, where):
+        await check_acl(admin, node.address)
+        told = await admin.acl_version(node.address)
         files = fastjson.loads(told.all_acl_file_version or "{}")
         if not isinstance(files, dict) or not files:
             files = {"": fastjson.loads(told.version)}
@@ -385,7 +381,7 @@ async def acl_version(call: Call, *, where: Where) -> Outcome:
             version = DataVersion.from_json(value)
             rows.append(
                 AclVersion(
-                    *(told.cluster_name, told.broker_name, place.address, str(file)),
+                    *(told.cluster_name, told.broker_name, node.address, str(file)),
                     version.counter,
                     version.timestamp_ms,
                 )
@@ -428,14 +424,14 @@ async def white_addresses(
 ) -> Outcome:
     """Return one row a broker."""
     admin = await call.admin()
-    places = await acl_places(call, where)
+    nodes = await acl_places(call, where)
     wanted = tuple(one.strip() for text in patterns for one in text.split(",") if one.strip())
     names = () if file is None else (file,)
     done = await carry_out(
         call,
-        await plan([WhiteList(admin, place, names) for place in places], lambda old: wanted or old),
+        await plan([WhiteList(admin, node, names) for node in nodes], lambda old: wanted or old),
         title="acl white-addr",
-        question=f"have {', '.join(wanted)} need no account on {len(places)} broker(s)?",
+        question=f"have {', '.join(wanted)} need no account on {len(nodes)} broker(s)?",
     )
     rows = [WhiteChange.of(one, patterns=one.value or (), was=one.step.old or ()) for one in done]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

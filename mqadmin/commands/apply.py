@@ -19,25 +19,25 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import click
 
 from mqadmin.changes.targets.account import AccountTarget
-from mqadmin.changes.targets.base import Target
+from mqadmin.changes.targets.base import ChangeTarget
 from mqadmin.changes.targets.group import GroupTarget
 from mqadmin.changes.targets.setting import KvEntry
 from mqadmin.changes.targets.topic import RouteTarget, TopicTarget
-from mqadmin.changes.topic_order import OrderWish, plan_order
-from mqadmin.changes.write import Choose, Step, carry_out, plan, plan_each, untyped
+from mqadmin.changes.topic_order import OrderUpdate, plan_order
+from mqadmin.changes.write import ChangeStep, Choose, as_object_steps, carry_out, plan, plan_each
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import CLUSTER, FILE
-from mqadmin.cluster.brokers import Place, masters, namesrvs
+from mqadmin.cluster.brokers import ServerNode, masters, namesrvs
 from mqadmin.errors import NotFound
 from mqadmin.manifest.declared import (
     ACCOUNTS,
     GROUPS,
     SECRET,
     TOPICS,
+    Manifest,
     Section,
     Settings,
-    State,
     expand,
 )
 from mqadmin.manifest.sources import of_cluster, of_file
@@ -96,14 +96,14 @@ async def apply(call: Call, *, file: str, prune: bool, cluster: str | None) -> O
     """
     document = of_file(call, file)
     admin = await call.admin()
-    places = {place.broker: place for place in await masters(admin, Where(cluster=cluster))}
-    wanted = expand(document, places)
-    _check_brokers(wanted, places)
-    steps = await _wanted_steps(call, wanted, places)
+    nodes = {node.broker: node for node in await masters(admin, Where(cluster=cluster))}
+    wanted = expand(document, nodes)
+    _check_brokers(wanted, nodes)
+    steps = await _wanted_steps(call, wanted, nodes)
     question = None
     if prune:
-        having = await of_cluster(admin, list(places.values()))
-        rest = await _prune_steps(call, admin, having, wanted=wanted, places=places)
+        having = await of_cluster(admin, list(nodes.values()))
+        rest = await _prune_steps(call, admin, having, wanted=wanted, nodes=nodes)
         writes = [step for step in rest if step.is_write]
         if writes:
             names = sorted({step.target.names[0] for step in writes})
@@ -134,29 +134,29 @@ async def apply(call: Call, *, file: str, prune: bool, cluster: str | None) -> O
     return Outcome(rows, exit_code=exit_code)
 
 
-def _check_brokers(wanted: State, places: Mapping[str, Place]) -> None:
+def _check_brokers(wanted: Manifest, nodes: Mapping[str, ServerNode]) -> None:
     for section, entries in wanted.sections.items():
         for name, held in entries.items():
             for broker in held:
-                if broker not in places:
-                    known = ", ".join(sorted(places))
+                if broker not in nodes:
+                    known = ", ".join(sorted(nodes))
                     raise NotFound(
                         f"{section}: {name}: no broker {broker}", hint=f"there are {known}"
                     )
 
 
 async def _wanted_steps(
-    call: Call, wanted: State, places: Mapping[str, Place]
-) -> list[Step[object]]:
+    call: Call, wanted: Manifest, nodes: Mapping[str, ServerNode]
+) -> list[ChangeStep[object]]:
     """Return a step for everything that the document names."""
-    topics, others = await _steps_of(await call.admin(), wanted, places)
+    topics, others = await _steps_of(await call.admin(), wanted, nodes)
     order = await plan_order(call, _order_wishes(wanted, topics))
-    return [*untyped(topics), *untyped(order), *others]
+    return [*as_object_steps(topics), *as_object_steps(order), *others]
 
 
 async def _steps_of(
-    admin: "Admin", state: State, places: Mapping[str, Place], *, gone: bool = False
-) -> tuple[list[Step[TopicConfig]], list[Step[object]]]:
+    admin: "Admin", state: Manifest, nodes: Mapping[str, ServerNode], *, gone: bool = False
+) -> tuple[list[ChangeStep[TopicConfig]], list[ChangeStep[object]]]:
     """Return the steps for the topics of a state, and those for its groups and accounts.
 
     Args:
@@ -164,36 +164,36 @@ async def _steps_of(
     """
 
     async def steps(
-        section: Section[T], target: Callable[[Place, str, Settings], Target[T]]
-    ) -> list[Step[T]]:
-        wishes: list[tuple[Target[T], Choose[T]]] = []
+        section: Section[T], target: Callable[[ServerNode, str, Settings], ChangeTarget[T]]
+    ) -> list[ChangeStep[T]]:
+        wishes: list[tuple[ChangeTarget[T], Choose[T]]] = []
         for name, broker, settings in _each(state, section.name):
             over = partial(section.over, name=name, settings=settings)
-            wishes.append((target(places[broker], name, settings), _gone if gone else over))
+            wishes.append((target(nodes[broker], name, settings), _gone if gone else over))
         return await plan_each(wishes)
 
-    topics = await steps(TOPICS, lambda place, name, _: TopicTarget(admin, place, (name,)))
-    groups = await steps(GROUPS, lambda place, name, _: GroupTarget(admin, place, (name,)))
+    topics = await steps(TOPICS, lambda node, name, _: TopicTarget(admin, node, (name,)))
+    groups = await steps(GROUPS, lambda node, name, _: GroupTarget(admin, node, (name,)))
     accounts = await steps(
         ACCOUNTS,
-        lambda place, name, settings: AccountTarget(admin, place, (name,), _secret(settings)),
+        lambda node, name, settings: AccountTarget(admin, node, (name,), _secret(settings)),
     )
-    return topics, [*untyped(groups), *untyped(accounts)]
+    return topics, [*as_object_steps(groups), *as_object_steps(accounts)]
 
 
-def _order_wishes(wanted: State, topics: Sequence[Step[TopicConfig]]) -> list[OrderWish]:
+def _order_wishes(wanted: Manifest, topics: Sequence[ChangeStep[TopicConfig]]) -> list[OrderUpdate]:
     """Return the entries at the name servers of topics whose order the document names.
 
     A broker that an entry has keeps its number there, which a person may have set, as long as
     the topic's own number stays.
     """
-    wishes: dict[str, OrderWish] = {}
+    wishes: dict[str, OrderUpdate] = {}
     for step in topics:
-        name, broker = step.target.names[0], step.target.place.broker
+        name, broker = step.target.names[0], step.target.node.broker
         is_ordered = wanted.of(TOPICS.name)[name][broker].get("order")
         if is_ordered is None or step.verdict or step.new is None:
             continue
-        wish = wishes.setdefault(name, OrderWish(name))
+        wish = wishes.setdefault(name, OrderUpdate(name))
         count = step.new.write_queue_nums
         if not is_ordered:
             wish.remove.add(broker)
@@ -209,18 +209,18 @@ def _secret(settings: Settings) -> str | None:
     return str(secret) if secret is not None else None
 
 
-def _each(state: State, section: str) -> Iterator[tuple[str, str, Settings]]:
+def _each(state: Manifest, section: str) -> Iterator[tuple[str, str, Settings]]:
     for name, held in sorted(state.sections.get(section, {}).items()):
         for broker, settings in held.items():
             yield name, broker, settings
 
 
-def _beyond(having: State, wanted: State) -> State:
+def _beyond(having: Manifest, wanted: Manifest) -> Manifest:
     """Return what a cluster has and a document does not name.
 
     A section that the document leaves out is left alone.
     """
-    made = State()
+    made = Manifest()
     for section, named in wanted.sections.items():
         for name, broker, settings in _each(having, section):
             if broker not in named.get(name, {}):
@@ -229,20 +229,25 @@ def _beyond(having: State, wanted: State) -> State:
 
 
 async def _prune_steps(
-    call: Call, admin: "Admin", having: State, *, wanted: State, places: Mapping[str, Place]
-) -> list[Step[object]]:
+    call: Call,
+    admin: "Admin",
+    having: Manifest,
+    *,
+    wanted: Manifest,
+    nodes: Mapping[str, ServerNode],
+) -> list[ChangeStep[object]]:
     """Return the deletions: from the brokers first, which would register a topic again."""
-    topics, others = await _steps_of(admin, _beyond(having, wanted), places, gone=True)
+    topics, others = await _steps_of(admin, _beyond(having, wanted), nodes, gone=True)
     names = {step.target.names[0] for step in topics} - set(wanted.sections.get(TOPICS.name, {}))
     routes = await plan(
         [
-            RouteTarget(admin, place, (name,))
+            RouteTarget(admin, node, (name,))
             for name in sorted(names)
-            for place in await namesrvs(call)
+            for node in await namesrvs(call)
         ],
         _gone,
     )
-    return [*untyped(topics), *untyped(routes), *others]
+    return [*as_object_steps(topics), *as_object_steps(routes), *others]
 
 
 def _gone(_: object) -> None:

@@ -8,7 +8,7 @@ import click
 from mqadmin.cli.declare import command
 from mqadmin.cli.types import CLUSTER, FILE
 from mqadmin.manifest.declared import Difference, differences
-from mqadmin.manifest.sources import aligned, source
+from mqadmin.manifest.sources import align, source
 from mqadmin.output.rows import Outcome
 from mqadmin.session.call import Call
 
@@ -39,6 +39,6 @@ async def diff(call: Call, *, left: str, right: str | None, cluster: str | None)
     """
     one = await source(call, left, cluster=cluster)
     other = await source(call, right, cluster=cluster)
-    rows = list(differences(*aligned(one, other)))
+    rows = list(differences(*align(one, other)))
     notes = () if rows else (f"{one.name} and {other.name} are alike",)
     return Outcome(rows, exit_code=DIFFERENT if rows else 0, notes=notes)

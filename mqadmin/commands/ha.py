@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import Where, gathered, of_broker, of_cluster
-from mqadmin.cluster.brokers import MASTER, Place, peers_of, processes
+from mqadmin.cluster.brokers import MASTER, ServerNode, peers_of, processes
 from mqadmin.output.rows import UNREACHABLE, Outcome, Row, exit_code_of
 from mqadmin.session.call import Call
 from mqclient.errors import ClientError
@@ -55,55 +55,55 @@ async def ha_status(call: Call, *, where: Where) -> Outcome:
         NotFound: there is no such cluster or broker.
     """
     admin = await call.admin()
-    places = await processes(admin, where)
+    nodes = await processes(admin, where)
     found = await asyncio.gather(
-        *(admin.broker_runtime(place.address) for place in places), return_exceptions=True
+        *(admin.broker_runtime(node.address) for node in nodes), return_exceptions=True
     )
-    listed = {place.address for place in places}
+    listed = {node.address for node in nodes}
     unlisted = sorted(
         {
             peer
-            for place, numbers in zip(places, found, strict=True)
+            for node, numbers in zip(nodes, found, strict=True)
             if not isinstance(numbers, BaseException)
-            for peer in peers_of(place, numbers)
+            for peer in peers_of(node, numbers)
             if peer.address not in listed
         }
     )
     ends = {
-        (place.cluster, place.broker): int(numbers["commitLogMaxOffset"])
-        for place, numbers in zip(places, found, strict=True)
-        if place.broker_id == MASTER and not isinstance(numbers, BaseException)
+        (node.cluster, node.broker): int(numbers["commitLogMaxOffset"])
+        for node, numbers in zip(nodes, found, strict=True)
+        if node.broker_id == MASTER and not isinstance(numbers, BaseException)
     }
     rows = []
-    for place, numbers in zip(places, found, strict=True):
+    for node, numbers in zip(nodes, found, strict=True):
         if isinstance(numbers, BaseException):
             if not isinstance(numbers, ClientError):
                 raise numbers
-            rows.append(_silent(place, str(numbers)))
+            rows.append(_silent(node, str(numbers)))
         else:
-            rows.append(_row(place, numbers, ends.get((place.cluster, place.broker))))
+            rows.append(_row(node, numbers, ends.get((node.cluster, node.broker))))
     # Masters that were replaced are in no route; the new master says where they are.
-    for place in unlisted:
+    for node in unlisted:
         try:
-            rows.append(_row(place, await admin.broker_runtime(place.address), None))
+            rows.append(_row(node, await admin.broker_runtime(node.address), None))
         except ClientError as error:
-            rows.append(_silent(place, str(error)))
+            rows.append(_silent(node, str(error)))
     results = [UNREACHABLE if row.log_end is None else "" for row in rows]
     return Outcome(rows, exit_code=exit_code_of(results) if any(results) else 0)
 
 
-def _silent(place: Place, why: str) -> HaRow:
-    return HaRow.of(place, log_end=None, lag=None, state="", slaves=None, epoch=None, remark=why)
+def _silent(node: ServerNode, why: str) -> HaRow:
+    return HaRow.of(node, log_end=None, lag=None, state="", slaves=None, epoch=None, remark=why)
 
 
-def _row(place: Place, numbers: dict[str, str], master_end: int | None) -> HaRow:
+def _row(node: ServerNode, numbers: dict[str, str], master_end: int | None) -> HaRow:
     end = int(numbers["commitLogMaxOffset"])
-    is_master = place.broker_id == MASTER
+    is_master = node.broker_id == MASTER
     slaves = numbers.get("haConnectedSlaves") if is_master else None
     problems = (numbers.get(key) for key in ("haFence", "haDivergence", "haProblem"))
     return HaRow.of(
-        place,
-        role=numbers.get("haRole", place.role),
+        node,
+        role=numbers.get("haRole", node.role),
         log_end=end,
         lag=None if is_master or master_end is None else master_end - end,
         state=numbers.get("haState") or ("FENCED" if numbers.get("haFence") else ""),

@@ -12,7 +12,7 @@ import click
 
 from mqadmin.cli.declare import command
 from mqadmin.cli.types import GROUP, TOPIC
-from mqadmin.cluster.assignment import Assignment, current
+from mqadmin.cluster.assignment import GroupAssignment, current
 from mqadmin.cluster.brokers import masters
 from mqadmin.cluster.groups import find_group
 from mqadmin.output.rows import EpochMs, Outcome, Row
@@ -83,15 +83,15 @@ async def list_locks(
     rows: list[LockRow] = []
     notes: list[str] = []
     exact = True
-    for place in await masters(admin, every=True):
-        view = await admin.locks(place.address, group)
+    for node in await masters(admin, every=True):
+        view = await admin.locks(node.address, group)
         if not view.exact and not group:
-            groups = await _groups(admin, place.address)
-            view = await admin.locks(place.address, groups)
+            groups = await _groups(admin, node.address)
+            view = await admin.locks(node.address, groups)
         exact = exact and view.exact
         if not view.exact:
             notes.append(
-                f"{place.broker} has no lock table to read: the rows say what its consumers believe"
+                f"{node.broker} has no lock table to read: the rows say what its consumers believe"
             )
         notes += [f"no answer from {text}" for text in view.unanswered]
         now_ms = call.now_ms()
@@ -135,7 +135,7 @@ async def _with_waiting(
 
 
 def with_assignment(
-    rows: list[LockRow], group: str, *, now: Assignment, exact: bool
+    rows: list[LockRow], group: str, *, now: GroupAssignment, exact: bool
 ) -> list[LockRow]:
     """Return the rows with what one assignment of a group says."""
     held = {MessageQueue(r.topic, r.broker, r.queue_id): r for r in rows if r.group == group}
@@ -147,11 +147,11 @@ def with_assignment(
         holder = row.client_id if row is not None else None
         wants = {who for who in (now.owners.get(queue), now.given.get(queue)) if who is not None}
         waiting = tuple(sorted(wants - {holder}))
-        place = (group, queue.topic, queue.broker_name, queue.queue_id)
+        spot = (group, queue.topic, queue.broker_name, queue.queue_id)
         if row is not None:
-            made[place] = replace(row, waiting=waiting)
+            made[spot] = replace(row, waiting=waiting)
         elif waiting:
-            made[place] = LockRow(*place, None, 0, 0, None, waiting, exact)
+            made[spot] = LockRow(*spot, None, 0, 0, None, waiting, exact)
     return list(made.values())
 
 

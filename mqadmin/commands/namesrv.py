@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.changes.setting_change import SettingChange, checked, row_of, unknown_key
+from mqadmin.changes.setting_change import SettingChange, check_value, row_of, unknown_key
 from mqadmin.changes.targets.setting import KvEntry, NamesrvSettingTarget
-from mqadmin.changes.write import Done, carry_out, if_there, plan
+from mqadmin.changes.write import StepResult, carry_out, delete_existing, plan
 from mqadmin.cli.declare import command
 from mqadmin.cluster.brokers import namesrvs
 from mqadmin.cluster.server_tables import ServerValue, values_of
@@ -74,8 +74,8 @@ async def get_kv(call: Call, *, namespace: str, key: str | None) -> Outcome:
     """
     admin = await call.admin()
     rows = []
-    for place in await namesrvs(call):
-        address = place.address
+    for node in await namesrvs(call):
+        address = node.address
         if key is None:
             found = await admin.kv_list(namespace, address=address)
         else:
@@ -104,21 +104,21 @@ async def set_namesrv_config(call: Call, *, key: str, value: str) -> Outcome:
         Usage: the value does not look like the one that is there.
     """
     admin = await call.admin()
-    places = await namesrvs(call)
+    nodes = await namesrvs(call)
     known: set[str] = set()
-    for place in places:
-        known.update(await admin.namesrv_config(place.address))
+    for node in nodes:
+        known.update(await admin.namesrv_config(node.address))
 
     def choose(old: str | None) -> str:
         if old is None:
             raise unknown_key(key, known)
-        return checked(key, old, value)
+        return check_value(key, old, value)
 
     done = await carry_out(
         call,
-        await plan([NamesrvSettingTarget(admin, place, (key,)) for place in places], choose),
+        await plan([NamesrvSettingTarget(admin, node, (key,)) for node in nodes], choose),
         title=f"namesrv config set {key}",
-        question=f"set {key} to {value!r} on {len(places)} name server(s)?",
+        question=f"set {key} to {value!r} on {len(nodes)} name server(s)?",
     )
     return _outcome(done)
 
@@ -137,7 +137,7 @@ async def set_namesrv_config(call: Call, *, key: str, value: str) -> Outcome:
 async def set_kv(call: Call, *, namespace: str, key: str, value: str) -> Outcome:
     """Return one row a name server."""
     admin = await call.admin()
-    entries = [KvEntry(admin, place, (namespace, key)) for place in await namesrvs(call)]
+    entries = [KvEntry(admin, node, (namespace, key)) for node in await namesrvs(call)]
     done = await carry_out(
         call, await plan(entries, lambda _: value), title=f"namesrv kv set {namespace} {key}"
     )
@@ -156,16 +156,16 @@ async def set_kv(call: Call, *, namespace: str, key: str, value: str) -> Outcome
 async def delete_kv(call: Call, *, namespace: str, key: str) -> Outcome:
     """Return one row a name server; exit code 3 where none has the key."""
     admin = await call.admin()
-    entries = [KvEntry(admin, place, (namespace, key)) for place in await namesrvs(call)]
+    entries = [KvEntry(admin, node, (namespace, key)) for node in await namesrvs(call)]
     done = await carry_out(
         call,
-        await plan(entries, if_there),
+        await plan(entries, delete_existing),
         title=f"namesrv kv delete {namespace} {key}",
         question=f"delete key {key} of namespace {namespace}?",
     )
     return _outcome(done)
 
 
-def _outcome(done: Sequence[Done[str]]) -> Outcome:
+def _outcome(done: Sequence[StepResult[str]]) -> Outcome:
     rows = [row_of(one) for one in done]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))

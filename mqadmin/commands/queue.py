@@ -105,7 +105,7 @@ async def _find(
     addresses = routes.masters(route)
     if broker is not None and ":" in broker:
         # Java's -b takes an address; queues go by the broker's name.
-        (place,) = await masters(admin, Where(broker=broker))
-        broker = place.broker
+        (node,) = await masters(admin, Where(broker=broker))
+        broker = node.broker
     at = choose_queue(routes.subscribe_queues(topic, route), queue, broker)
     return at, addresses[at.broker_name]

@@ -23,10 +23,10 @@ from mqadmin.cli.decorators import group_argument, read_topic_argument
 from mqadmin.cli.times import DURATION
 from mqadmin.cli.types import CLIENT, SECONDS, Choice, Integer
 from mqadmin.cluster import assignment_picture
-from mqadmin.cluster.assignment import Assignment, PlannedOwner, QueueOwner, current, topics_of
-from mqadmin.cluster.assignment_changes import Change, Changes, What
+from mqadmin.cluster.assignment import GroupAssignment, PlannedOwner, QueueOwner, current, topics_of
+from mqadmin.cluster.assignment_changes import AssignmentChange, AssignmentEvent, AssignmentTracker
 from mqadmin.cluster.bounded_gather import each
-from mqadmin.cluster.brokers import Place, masters
+from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.errors import Usage
 from mqadmin.output.printer import terminal_width
 from mqadmin.output.rows import EpochMs, Outcome, Row
@@ -85,7 +85,7 @@ async def show_rebalance(call: Call, *, group: str, topic: str | None) -> Outcom
     return Outcome(rows, notes=tuple(notes), picture=tuple(lines))
 
 
-def _picture_now(now: Assignment) -> list[str]:
+def _picture_now(now: GroupAssignment) -> list[str]:
     return assignment_picture.picture(
         f"now ({now.strategy_text})",
         now.queues,
@@ -98,15 +98,15 @@ def _picture_now(now: Assignment) -> list[str]:
 async def _where_it_pops(admin: "Admin", group: str, topics: set[str]) -> list[str]:
     """Return a line for each topic and broker where a group was set to pop."""
 
-    async def ask(place: Place) -> list[str]:
+    async def ask(node: ServerNode) -> list[str]:
         try:
-            modes = await admin.message_request_modes(place.address)
+            modes = await admin.message_request_modes(node.address)
         except BrokerRefused as error:
             if error.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
                 return []
             raise
         return [
-            f"group {group} pops topic {topic} on {place.broker}, where each queue is shared by "
+            f"group {group} pops topic {topic} on {node.broker}, where each queue is shared by "
             + (f"{mode.pop_share_queue_num} more members" if mode.pop_share_queue_num else "all")
             for (name, topic), mode in sorted(modes.items())
             if (name, mode.mode) == (group, MessageRequestMode.POP) and topic in topics
@@ -191,7 +191,7 @@ async def plan_rebalance(
 
 
 def _picture(
-    now: Assignment,
+    now: GroupAssignment,
     queues: list[MessageQueue],
     members: list[str],
     owner: dict[MessageQueue, str],
@@ -210,7 +210,7 @@ def _picture(
     )
 
 
-def _members(now: Assignment, add: tuple[str, ...], remove: tuple[str, ...]) -> list[str]:
+def _members(now: GroupAssignment, add: tuple[str, ...], remove: tuple[str, ...]) -> list[str]:
     joining = [name for text in add for name in text.split(",") if name]
     leaving = {name for text in remove for name in text.split(",") if name}
     strangers = leaving - set(now.members)
@@ -242,7 +242,7 @@ class ChangeRow(Row):
     """One change; ``broker`` and ``queue_id`` are None for a member that came or went."""
 
     at_ms: EpochMs
-    what: What
+    what: AssignmentEvent
     group: str
     topic: str
     broker: str | None
@@ -308,7 +308,7 @@ async def _changes(
     for_ms: int | None,
 ) -> AsyncIterator[Row]:
     admin = await call.admin()
-    looks = {topic: Changes() for topic in topics}
+    looks = {topic: AssignmentTracker() for topic in topics}
     started_ms = call.now_ms()
     while True:
         for topic, changes in looks.items():
@@ -318,7 +318,7 @@ async def _changes(
                 call.warn(f"{error}; trying again")
                 continue
             for change in changes.look(call.now_ms(), now.members, owners=now.owners):
-                if change.what is What.FLAPPING:
+                if change.what is AssignmentEvent.FLAPPING:
                     ending.flapping.add(str(change.queue))
                 yield _row(change, group, topic)
         if for_ms is not None and call.now_ms() - started_ms + interval_s * 1000 > for_ms:
@@ -326,7 +326,7 @@ async def _changes(
         await asyncio.sleep(interval_s)
 
 
-def _row(change: Change, group: str, topic: str) -> ChangeRow:
+def _row(change: AssignmentChange, group: str, topic: str) -> ChangeRow:
     queue = change.queue
     return ChangeRow(
         at_ms=change.at_ms,

@@ -65,20 +65,20 @@ async def list_transactions(call: Call, *, topic: str | None) -> Outcome:
     rows: list[TransactionRow] = []
     notes: list[str] = []
     unable = 0
-    for place in await masters(admin, every=True):
-        view = await admin.open_transactions(place.address)
+    for node in await masters(admin, every=True):
+        view = await admin.open_transactions(node.address)
         if view is None:
             unable += 1
-            most = await undecided_at_most(admin, place.address)
+            most = await undecided_at_most(admin, node.address)
             notes.append(
-                f"{place.broker} has no request that lists open transactions; by its half topic "
+                f"{node.broker} has no request that lists open transactions; by its half topic "
                 f"{most} half message(s) at most are undecided or were decided since its last check"
             )
             continue
         if not view.is_complete:
-            notes.append(f"{place.broker} has more open transactions than it lists at once")
+            notes.append(f"{node.broker} has more open transactions than it lists at once")
         rows += [
-            TransactionRow.of(half, broker=place.broker)
+            TransactionRow.of(half, broker=node.broker)
             for half in view.transactions
             if topic in (None, half.topic)
         ]

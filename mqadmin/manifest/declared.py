@@ -150,7 +150,7 @@ Entries = dict[str, dict[str, Settings]]
 
 
 @dataclass(slots=True)
-class State:
+class Manifest:
     """What a cluster or a file has, by section."""
 
     sections: dict[str, Entries] = field(default_factory=dict)
@@ -160,10 +160,10 @@ class State:
         return self.sections.setdefault(section, {})
 
 
-def collapse(state: State, brokers: Iterable[str]) -> State:
+def collapse(state: Manifest, brokers: Iterable[str]) -> Manifest:
     """Return the state with ``EVERY`` where all brokers have the same."""
     every = set(brokers)
-    made = State()
+    made = Manifest()
     for section, entries in state.sections.items():
         for name, held in sorted(entries.items()):
             values = list(held.values())
@@ -172,13 +172,13 @@ def collapse(state: State, brokers: Iterable[str]) -> State:
     return made
 
 
-def expand(state: State, brokers: Iterable[str]) -> State:
+def expand(state: Manifest, brokers: Iterable[str]) -> Manifest:
     """Return the state with one entry a broker instead of ``EVERY``.
 
     A broker that is named as well has its own settings over those of ``EVERY``.
     """
     every = sorted(set(brokers))
-    made = State()
+    made = Manifest()
     for section, entries in state.sections.items():
         for name, held in entries.items():
             base = held.get(EVERY)
@@ -190,7 +190,7 @@ def expand(state: State, brokers: Iterable[str]) -> State:
     return made
 
 
-def read_document(document: object, *, source: str) -> State:
+def read_document(document: object, *, source: str) -> Manifest:
     """Return the state that a parsed YAML document says.
 
     Raises:
@@ -199,7 +199,7 @@ def read_document(document: object, *, source: str) -> State:
     if not isinstance(document, Mapping):
         raise Usage(f"{source}: expected sections, found {type(document).__name__}")
     known = {section.name: section for section in SECTIONS}
-    state = State()
+    state = Manifest()
     for title, entries in document.items():
         section = known.get(title)
         if section is None:
@@ -233,7 +233,7 @@ class Difference(Row):
     right: Setting | None
 
 
-def differences(left: State, right: State) -> Iterator[Difference]:
+def differences(left: Manifest, right: Manifest) -> Iterator[Difference]:
     """Yield what differs: whole entries first by name, then setting by setting.
 
     A setting that only one side names is no difference: the other side leaves it open.

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from mqadmin.cli.types import CLUSTER, DIR_PATH
-from mqadmin.cluster.brokers import MASTER, Place, all_brokers
+from mqadmin.cluster.brokers import MASTER, ServerNode, all_brokers
 from mqadmin.cluster.groups import connection, is_system
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.topic_kinds import kind_of
@@ -51,7 +51,7 @@ directory_option = click.option("--directory", "-d", type=DIR_PATH, default=Path
 
 
 @dataclass(frozen=True, slots=True)
-class Written(Row):
+class ExportedFile(Row):
     """A file that was written, and its size in bytes; ``brokers`` is how many were asked."""
 
     path: str
@@ -59,7 +59,9 @@ class Written(Row):
     brokers: int
 
 
-def written(call: "Call", directory: Path, name: str, *, document: Json, brokers: int) -> Outcome:
+def write_document(
+    call: "Call", directory: Path, name: str, *, document: Json, brokers: int
+) -> Outcome:
     """Write a document to ``directory/name`` as Java prints JSON, and return the row.
 
     Raises:
@@ -70,26 +72,32 @@ def written(call: "Call", directory: Path, name: str, *, document: Json, brokers
     if not call.dry_run:
         directory.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    return Outcome((Written(str(path), len(text.encode()), brokers),))
+    return Outcome((ExportedFile(str(path), len(text.encode()), brokers),))
 
 
 async def metadata(
-    admin: "Admin", places: list[Place], *, topics: bool, groups: bool, special: bool, now_ms: int
+    admin: "Admin",
+    nodes: list[ServerNode],
+    *,
+    topics: bool,
+    groups: bool,
+    special: bool,
+    now_ms: int,
 ) -> Json:
     """Return topics and groups that people made.
 
     Args:
         special: retry and dead-letter topics, too.
     """
-    own = {place.broker for place in places} | {place.cluster for place in places}
+    own = {node.broker for node in nodes} | {node.cluster for node in nodes}
     wanted = {"normal", "retry", "dead_letter"} if special else {"normal"}
     found: dict[str, TopicConfig] = {}
     known: dict[str, SubscriptionGroup] = {}
-    for place in places:
-        for topic, config in (await admin.topic_configs(place.address)).topics.items():
+    for node in nodes:
+        for topic, config in (await admin.topic_configs(node.address)).topics.items():
             if kind_of(topic, brokers_and_clusters=own) in wanted:
                 found[topic] = _added(config, found.get(topic))
-        for name, group in (await admin.subscription_groups(place.address)).groups.items():
+        for name, group in (await admin.subscription_groups(node.address)).groups.items():
             if not is_system(name):
                 before = known[name].retry_queue_nums if name in known else 0
                 known[name] = replace(group, retry_queue_nums=group.retry_queue_nums + before)
@@ -111,31 +119,31 @@ def _added(config: TopicConfig, before: TopicConfig | None) -> TopicConfig:
     )
 
 
-async def configs(admin: "Admin", places: list[Place], *, namesrv_count: int) -> Json:
+async def configs(admin: "Admin", nodes: list[ServerNode], *, namesrv_count: int) -> Json:
     """Return the settings that count of each master, and how many servers there are."""
-    clusters = {place.cluster for place in places}
-    every = [place for place in await all_brokers(admin) if place.cluster in clusters]
+    clusters = {node.cluster for node in nodes}
+    every = [node for node in await all_brokers(admin) if node.cluster in clusters]
     held = {}
-    for place in places:
-        settings = await admin.broker_config(place.address)
-        held[place.broker] = {key: settings[key] for key in CONFIGS if key in settings}
+    for node in nodes:
+        settings = await admin.broker_config(node.address)
+        held[node.broker] = {key: settings[key] for key in CONFIGS if key in settings}
     return {
         "clusterScale": {
             "namesrvSize": namesrv_count,
-            "masterBrokerSize": sum(place.broker_id == MASTER for place in every),
-            "slaveBrokerSize": sum(place.broker_id != MASTER for place in every),
+            "masterBrokerSize": sum(node.broker_id == MASTER for node in every),
+            "slaveBrokerSize": sum(node.broker_id != MASTER for node in every),
         },
         "brokerConfigs": held,
     }
 
 
-async def metrics(admin: "Admin", places: list[Place]) -> Json:
+async def metrics(admin: "Admin", nodes: list[ServerNode]) -> Json:
     """Return what each master counted, and the sums over all of them."""
     report: dict[str, Json] = {}
     tps: dict[str, float] = dict.fromkeys(("InTps", "OutTps", "Trans", "Schedule"), 0.0)
     day: dict[str, int] = {}
-    for place in places:
-        report[place.broker], rates, numbers = await _evaluated(admin, place)
+    for node in nodes:
+        report[node.broker], rates, numbers = await _evaluated(admin, node)
         tps = {name: tps[name] + value for name, value in rates.items()}
         day = {name: day.get(name, 0) + value for name, value in numbers.items()}
     totals = {
@@ -147,18 +155,20 @@ async def metrics(admin: "Admin", places: list[Place]) -> Json:
     return {"evaluateReport": report, "totalData": {"totalTps": totals, "totalOneDayNum": day}}
 
 
-async def _evaluated(admin: "Admin", place: Place) -> tuple[Json, dict[str, float], dict[str, int]]:
+async def _evaluated(
+    admin: "Admin", node: ServerNode
+) -> tuple[Json, dict[str, float], dict[str, int]]:
     """Return a master's report, its rates, and its numbers of a day."""
     runtime, settings = await asyncio.gather(
-        admin.broker_runtime(place.address), admin.broker_config(place.address)
+        admin.broker_runtime(node.address), admin.broker_config(node.address)
     )
     topics, table = await asyncio.gather(
-        admin.topic_configs(place.address), admin.subscription_groups(place.address)
+        admin.topic_configs(node.address), admin.subscription_groups(node.address)
     )
-    own = {place.broker, place.cluster}
+    own = {node.broker, node.cluster}
     topic_count = sum(kind_of(name, brokers_and_clusters=own) == "normal" for name in topics.topics)
     groups = [name for name in table.groups if not is_system(name)]
-    half, delayed = [await _counted(admin, place, name) for name in (HALF_TOPIC, SCHEDULE_TOPIC)]
+    half, delayed = [await _counted(admin, node, name) for name in (HALF_TOPIC, SCHEDULE_TOPIC)]
     rates = {
         "InTps": _first(runtime, "putTps"),
         "OutTps": _first(runtime, "getTransferedTps"),
@@ -193,15 +203,15 @@ async def _evaluated(admin: "Admin", place: Place) -> tuple[Json, dict[str, floa
         },
         "runtimeVersion": {
             "rocketmqVersion": runtime.get("brokerVersionDesc"),
-            "clientInfo": await _clients(admin, place, groups),
+            "clientInfo": await _clients(admin, node, groups),
         },
     }
     return report, rates, numbers
 
 
-async def _clients(admin: "Admin", place: Place, groups: list[str]) -> list[str]:
+async def _clients(admin: "Admin", node: ServerNode, groups: list[str]) -> list[str]:
     """Return languages and versions of the members of groups, as ``JAVA%V4_9_7``."""
-    told = await asyncio.gather(*(connection(admin, place, group) for group in groups))
+    told = await asyncio.gather(*(connection(admin, node, group) for group in groups))
     return sorted(
         {
             f"{one.language.name if one.language is not None else ''}%{version_name(one.version)}"
@@ -212,10 +222,10 @@ async def _clients(admin: "Admin", place: Place, groups: list[str]) -> list[str]
     )
 
 
-async def _counted(admin: "Admin", place: Place, topic: str) -> tuple[float, int]:
+async def _counted(admin: "Admin", node: ServerNode, topic: str) -> tuple[float, int]:
     """Return a topic's rate of the last minute and its messages of a day, 0 for none."""
     try:
-        told = await admin.broker_stats(place.address, "TOPIC_PUT_NUMS", topic)
+        told = await admin.broker_stats(node.address, "TOPIC_PUT_NUMS", topic)
     except BrokerRefused:
         # Nothing was counted.
         return 0.0, 0

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any, Final
 from mqadmin.changes.targets.account import read_acl
 from mqadmin.changes.topic_order import ordered_brokers
 from mqadmin.cli.decorators import Where
-from mqadmin.cluster.brokers import Place, masters
+from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.groups import is_system
 from mqadmin.errors import NotFound, Refused, Usage
 from mqadmin.manifest.declared import (
     ACCOUNTS,
     GROUPS,
     TOPICS,
-    State,
+    Manifest,
     collapse,
     expand,
     read_document,
@@ -51,40 +51,40 @@ class Source:
     """A state and its name for people; ``brokers`` are None for a file."""
 
     name: str
-    state: State
+    state: Manifest
     brokers: tuple[str, ...] | None
 
 
-async def of_cluster(admin: "Admin", places: list[Place]) -> State:
+async def of_cluster(admin: "Admin", nodes: list[ServerNode]) -> Manifest:
     """Return every topic and group that a person made, broker by broker."""
-    own = {place.broker for place in places} | {place.cluster for place in places}
+    own = {node.broker for node in nodes} | {node.cluster for node in nodes}
     ordered = await ordered_brokers(admin)
-    state = State()
+    state = Manifest()
     topics, groups = state.of(TOPICS.name), state.of(GROUPS.name)
-    for place in places:
+    for node in nodes:
         topic_table, group_table = await asyncio.gather(
-            admin.topic_configs(place.address), admin.subscription_groups(place.address)
+            admin.topic_configs(node.address), admin.subscription_groups(node.address)
         )
         for name, topic in topic_table.topics.items():
             if kind_of(name, brokers_and_clusters=own) == "normal":
-                is_ordered = place.broker in ordered.get(name, ())
+                is_ordered = node.broker in ordered.get(name, ())
                 settings = TOPICS.describe(replace(topic, order=is_ordered))
-                topics.setdefault(name, {})[place.broker] = settings
+                topics.setdefault(name, {})[node.broker] = settings
         for name, group in group_table.groups.items():
             if not is_system(name):
-                groups.setdefault(name, {})[place.broker] = GROUPS.describe(group)
+                groups.setdefault(name, {})[node.broker] = GROUPS.describe(group)
         try:
-            accounts = (await read_acl(admin, place.address)).plain_access_configs or []
+            accounts = (await read_acl(admin, node.address)).plain_access_configs or []
         except Refused:
             # No access control there, so no section.
             continue
         for one in accounts:
             held = state.of(ACCOUNTS.name).setdefault(one.access_key or "", {})
-            held[place.broker] = ACCOUNTS.describe(one)
+            held[node.broker] = ACCOUNTS.describe(one)
     return state
 
 
-def of_file(call: Call, path: str) -> State:
+def of_file(call: Call, path: str) -> Manifest:
     """Return the state that a YAML file says.
 
     Raises:
@@ -152,18 +152,18 @@ async def source(call: Call, text: str | None, *, cluster: str | None = None) ->
         raise NotFound(f"no file {text}", hint="`export --help` says how to write one")
     there = _elsewhere(call, text) if text is not None else call
     admin = await there.admin()
-    places = await masters(admin, Where(cluster=cluster))
-    brokers = tuple(place.broker for place in places)
+    nodes = await masters(admin, Where(cluster=cluster))
+    brokers = tuple(node.broker for node in nodes)
     name = text if text is not None else there.target().namesrv
-    return Source(name, collapse(await of_cluster(admin, places), brokers), brokers)
+    return Source(name, collapse(await of_cluster(admin, nodes), brokers), brokers)
 
 
-def aligned(one: Source, other: Source) -> tuple[State, State]:
+def align(one: Source, other: Source) -> tuple[Manifest, Manifest]:
     """Return both states, a file's spelled out for the brokers of the cluster beside it."""
     return _beside(one, other), _beside(other, one)
 
 
-def _beside(one: Source, other: Source) -> State:
+def _beside(one: Source, other: Source) -> Manifest:
     if one.brokers is None and other.brokers is not None:
         return collapse(expand(one.state, other.brokers), other.brokers)
     return one.state

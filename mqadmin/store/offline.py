@@ -95,7 +95,7 @@ def stored_at(
 
 def stored_topics(call: Call) -> list[str]:
     """Return the topics that a store has settings or queues of, sorted."""
-    with opened(call) as store:
+    with open_store(call) as store:
         queues = {topic for topic, _ in store.queues()}
         return sorted(queues | set(store.topics().topics))
 
@@ -112,7 +112,7 @@ def stored_queues(call: Call, topic: str) -> list[TopicQueue]:
     Raises:
         NotFound: the store has no queue of the topic.
     """
-    with opened(call) as store:
+    with open_store(call) as store:
         numbers = sorted(number for name, number in store.queues() if name == topic)
         if not numbers:
             raise NotFound(f"no topic {topic} in {store.root}", hint="`topic list` shows them")
@@ -158,7 +158,7 @@ class StoredGroup:
 
 def stored_groups(call: Call) -> list[StoredGroup]:
     """Return every group that a store has settings or offsets of, sorted by name."""
-    with opened(call) as store:
+    with open_store(call) as store:
         settings = store.groups().groups
         topics: dict[str, set[str]] = {name: set() for name in settings}
         for topic, group in store.offsets():
@@ -175,7 +175,7 @@ def stored_positions(call: Call, group: str | None) -> list[GroupInfo]:
     Raises:
         NotFound: a group is named that the store has no offset of.
     """
-    with opened(call) as store:
+    with open_store(call) as store:
         found = [at for at in store.group_offsets() if group in (None, at.group)]
         if group is not None and not found:
             raise NotFound(f"group {group} has no offset in {store.root}")
@@ -189,7 +189,7 @@ def closing(store: StoreDir, rows: Iterator[R]) -> Iterator[R]:
 
 
 @contextmanager
-def opened(call: Call) -> Iterator[StoreDir]:
+def open_store(call: Call) -> Iterator[StoreDir]:
     """Open the store of a call, and tell what its state files are wanting."""
     with StoreDir.open(call.store_dir) as store:
         yield store

@@ -26,7 +26,7 @@ DONE: Final = "done"
 
 
 @dataclass(frozen=True, slots=True)
-class Cleaned(Row):
+class CleanResult(Row):
     """One broker that was asked."""
 
     broker: str
@@ -46,12 +46,12 @@ def _clean(what: str, ask: Callable[[Admin, str], Awaitable[None]]) -> Run:
     @to_clean
     async def clean(call: Call, *, where: Where) -> Outcome:
         admin = await call.admin()
-        places = await masters(admin, where, every=True)
-        await call.confirm(f"delete {what} on {len(places)} broker(s)?")
+        nodes = await masters(admin, where, every=True)
+        await call.confirm(f"delete {what} on {len(nodes)} broker(s)?")
         rows = []
-        for place in places:
-            result, remark = await attempt(call, partial(ask, admin, place.address), done=DONE)
-            rows.append(Cleaned(place.broker, place.address, result, remark))
+        for node in nodes:
+            result, remark = await attempt(call, partial(ask, admin, node.address), done=DONE)
+            rows.append(CleanResult(node.broker, node.address, result, remark))
         return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 
     return clean
@@ -60,20 +60,20 @@ def _clean(what: str, ask: Callable[[Admin, str], Awaitable[None]]) -> Run:
 clean_expired_log = command(
     "broker clean expired-log",
     examples=(("mqadmin broker clean expired-log -b broker-a -y", "on one broker"),),
-    rows=Cleaned,
+    rows=CleanResult,
     writes=True,
 )(_clean("commit log files past their age", Admin.delete_expired_log))
 
 clean_expired_queues = command(
     "broker clean expired-queues",
     examples=(("mqadmin broker clean expired-queues -b broker-a -y", "on one broker"),),
-    rows=Cleaned,
+    rows=CleanResult,
     writes=True,
 )(_clean("queues without messages", Admin.clean_expired_queues))
 
 clean_unused_topics = command(
     "broker clean unused-topics",
     examples=(("mqadmin broker clean unused-topics -b broker-a -y", "on one broker"),),
-    rows=Cleaned,
+    rows=CleanResult,
     writes=True,
 )(_clean("queues of topics without settings", Admin.clean_unused_topics))

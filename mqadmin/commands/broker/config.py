@@ -13,7 +13,7 @@ from typing import Final
 
 import click
 
-from mqadmin.changes.setting_change import SettingChange, checked, row_of, unknown_key
+from mqadmin.changes.setting_change import SettingChange, check_value, row_of, unknown_key
 from mqadmin.changes.targets.setting import BrokerSettingTarget
 from mqadmin.changes.write import carry_out, plan
 from mqadmin.cli.declare import command
@@ -43,9 +43,9 @@ async def get_broker_config(call: Call, *, keys: tuple[str, ...], where: Where) 
         NotFound: no broker has a setting of this name.
     """
     admin = await call.admin()
-    places = await masters(admin, where, every=True)
+    nodes = await masters(admin, where, every=True)
     answers = Answers(call)
-    tables = await answers.each(places, lambda at: admin.broker_config(at.address))
+    tables = await answers.each(nodes, lambda at: admin.broker_config(at.address))
     rows = values_of(tables, keys, missing="no broker has a setting")
     return Outcome(rows, exit_code=answers.exit_code)
 
@@ -68,9 +68,9 @@ async def broker_status(call: Call, *, keys: tuple[str, ...], where: Where) -> O
         NotFound: no broker counts such a thing.
     """
     admin = await call.admin()
-    places = await masters(admin, where, every=True)
-    told = await asyncio.gather(*(admin.broker_runtime(place.address) for place in places))
-    tables = list(zip(places, told, strict=True))
+    nodes = await masters(admin, where, every=True)
+    told = await asyncio.gather(*(admin.broker_runtime(node.address) for node in nodes))
+    tables = list(zip(nodes, told, strict=True))
     return Outcome(values_of(tables, keys, missing="no broker counts"))
 
 
@@ -111,27 +111,27 @@ async def set_broker_config(call: Call, *, key: str, value: str, where: Where) -
         Usage: the value does not look like the one that is there.
     """
     admin = await call.admin()
-    places = await masters(admin, where)
+    nodes = await masters(admin, where)
     if where.broker is None:
-        places = await with_slaves(admin, places)
+        nodes = await with_slaves(admin, nodes)
     tables = await asyncio.gather(
-        *(admin.broker_config(place.address) for place in places), return_exceptions=True
+        *(admin.broker_config(node.address) for node in nodes), return_exceptions=True
     )
     known = {name for table in tables if not isinstance(table, BaseException) for name in table}
 
     def choose(old: str | None) -> str:
         if old is None:
             raise unknown_key(key, known)
-        return checked(key, old, value)
+        return check_value(key, old, value)
 
-    steps = await plan([BrokerSettingTarget(admin, place, (key,)) for place in places], choose)
+    steps = await plan([BrokerSettingTarget(admin, node, (key,)) for node in nodes], choose)
     if "rocketmqHome" in known and any(step.is_write for step in steps) and not call.dry_run:
         call.warn(f"note: {REWRITES}")
     done = await carry_out(
         call,
         steps,
         title=f"broker config set {key}",
-        question=f"set {key} to {value!r} on {len(places)} broker(s)?",
+        question=f"set {key} to {value!r} on {len(nodes)} broker(s)?",
     )
     restart = RESTART if key in AT_START or key.endswith(AT_START_ENDS) else None
     rows = [row_of(one, restart if one.result == CHANGED else None) for one in done]

@@ -31,7 +31,5 @@ class BrokerAddress(Row):
 @click.option("--cluster", type=CLUSTER, help="only in this cluster")
 async def list_brokers(call: Call, *, cluster: str | None) -> Outcome:
     """Return one row a broker process."""
-    places = await all_brokers(await call.topics())
-    return Outcome(
-        [BrokerAddress.of(place) for place in places if cluster in (None, place.cluster)]
-    )
+    nodes = await all_brokers(await call.topics())
+    return Outcome([BrokerAddress.of(node) for node in nodes if cluster in (None, node.cluster)])

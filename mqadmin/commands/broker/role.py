@@ -14,7 +14,7 @@ import click
 from mqadmin.changes.write import attempt
 from mqadmin.cli.declare import command
 from mqadmin.cli.types import BROKER, Choice, Integer
-from mqadmin.cluster.brokers import MASTER, Place, all_brokers
+from mqadmin.cluster.brokers import MASTER, ServerNode, all_brokers
 from mqadmin.errors import CommandError, NotFound, Usage
 from mqadmin.output.rows import Outcome, Row, exit_code_of
 from mqadmin.session.call import Call
@@ -35,11 +35,11 @@ class RoleChange(Row):
 
 
 async def change_role(
-    call: Call, place: Place, ask: Callable[[], Awaitable[str | None]], *, log_end: int
+    call: Call, node: ServerNode, ask: Callable[[], Awaitable[str | None]], *, log_end: int
 ) -> Outcome:
     """Send the request and return one row."""
     result, remark = await attempt(call, ask)
-    row = RoleChange.of(place, log_end=log_end, result=result, remark=remark)
+    row = RoleChange.of(node, log_end=log_end, result=result, remark=remark)
     return Outcome([row], exit_code=exit_code_of([result]))
 
 
@@ -77,8 +77,8 @@ async def promote(call: Call, *, slave: str, role: Role | None, force: bool) -> 
         CommandError: another slave has more, or it was not confirmed.
     """
     admin = await call.admin()
-    place, others = await _choose(admin, slave)
-    end = await _log_end(admin, place)
+    node, others = await _choose(admin, slave)
+    end = await _log_end(admin, node)
     for other in others:
         try:
             theirs = await _log_end(admin, other)
@@ -87,34 +87,34 @@ async def promote(call: Call, *, slave: str, role: Role | None, force: bool) -> 
             continue
         if theirs > end and not force:
             raise CommandError(
-                f"slave {other.address} has {theirs - end} bytes more than {place.address}",
+                f"slave {other.address} has {theirs - end} bytes more than {node.address}",
                 hint=f"promote {other.address}, or insist with --force",
             )
     becomes = role or "master"
-    await call.confirm(f"make {place.address} the {becomes} of {place.broker}?")
+    await call.confirm(f"make {node.address} the {becomes} of {node.broker}?")
     return await change_role(
-        call, place, lambda: admin.promote_slave(place.address, role=role, force=force), log_end=end
+        call, node, lambda: admin.promote_slave(node.address, role=role, force=force), log_end=end
     )
 
 
-async def _choose(admin: Admin, wanted: str) -> tuple[Place, list[Place]]:
+async def _choose(admin: Admin, wanted: str) -> tuple[ServerNode, list[ServerNode]]:
     """Return the slave that is meant, and the other slaves of its name."""
-    slaves = [place for place in await all_brokers(admin) if place.broker_id != MASTER]
-    here = [place for place in slaves if wanted in (place.broker, place.address)]
+    slaves = [node for node in await all_brokers(admin) if node.broker_id != MASTER]
+    here = [node for node in slaves if wanted in (node.broker, node.address)]
     if not here and ":" in wanted:
-        return Place("", wanted, 1, wanted), []
+        return ServerNode("", wanted, 1, wanted), []
     if not here:
         raise NotFound(f"no slave {wanted!r}", hint="see `mqadmin ha status`")
     if len(here) > 1:
-        addresses = "|".join(place.address for place in here)
+        addresses = "|".join(node.address for node in here)
         raise Usage(f"{wanted} has several slaves", hint=f"name one of {addresses}")
     one = here[0]
-    same = [place for place in slaves if (place.cluster, place.broker) == (one.cluster, one.broker)]
-    return one, [place for place in same if place != one]
+    same = [node for node in slaves if (node.cluster, node.broker) == (one.cluster, one.broker)]
+    return one, [node for node in same if node != one]
 
 
-async def _log_end(admin: Admin, place: Place) -> int:
-    return int((await admin.broker_runtime(place.address))["commitLogMaxOffset"])
+async def _log_end(admin: Admin, node: ServerNode) -> int:
+    return int((await admin.broker_runtime(node.address))["commitLogMaxOffset"])
 
 
 @command(
@@ -150,14 +150,14 @@ async def demote(
     admin = await call.admin()
     numbers = await admin.broker_runtime(address)
     name = numbers.get("haBrokerName", "")
-    taken = {place.broker_id for place in await all_brokers(admin) if place.broker == name}
+    taken = {node.broker_id for node in await all_brokers(admin) if node.broker == name}
     free = next(one for one in range(1, len(taken) + 2) if one not in taken)
     number = broker_id or free
     cut = ", and cut what it alone has" if cut_tail else ""
     await call.confirm(f"make {address} slave {number} of {name or 'its name'}{cut}?")
     return await change_role(
         call,
-        Place("", name, number, address),
+        ServerNode("", name, number, address),
         lambda: admin.demote_master(address, broker_id=number, cut_tail=cut_tail, force=force),
         log_end=int(numbers["commitLogMaxOffset"]),
     )

@@ -13,7 +13,7 @@ import click
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import Where, of_masters
 from mqadmin.cli.types import BOOLEAN, INTEGER
-from mqadmin.cluster.brokers import Place, masters
+from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import NotFound, Usage, did_you_mean
 from mqadmin.output.rows import EpochMs, Outcome, Row
@@ -81,9 +81,9 @@ async def broker_stats(call: Call, *, name: str | None, key: str | None, where: 
     if key is None and not names[0].startswith("BROKER_"):
         raise Usage(f"{names[0]} of what?", hint="a topic, or TOPIC@GROUP for those of groups")
     admin = await call.admin()
-    places = await masters(admin, where, every=True)
+    nodes = await masters(admin, where, every=True)
     parts = await asyncio.gather(
-        *(_spans(admin, place, one, key) for place in places for one in names)
+        *(_spans(admin, node, one, key) for node in nodes for one in names)
     )
     rows = [row for part in parts for row in part]
     if not rows and name is not None:
@@ -94,14 +94,14 @@ async def broker_stats(call: Call, *, name: str | None, key: str | None, where: 
     return Outcome(rows)
 
 
-async def _spans(admin: "Admin", place: Place, name: str, key: str | None) -> list[StatsSpan]:
+async def _spans(admin: "Admin", node: ServerNode, name: str, key: str | None) -> list[StatsSpan]:
     if key is None:
-        cluster = place.cluster
+        cluster = node.cluster
         if not cluster:
-            cluster = (await admin.broker_config(place.address)).get("brokerClusterName", "")
+            cluster = (await admin.broker_config(node.address)).get("brokerClusterName", "")
         key = cluster
     try:
-        found = await admin.broker_stats(place.address, name, key)
+        found = await admin.broker_stats(node.address, name, key)
     except BrokerRefused as error:
         if error.code != ResponseCode.SYSTEM_ERROR:
             raise
@@ -109,7 +109,7 @@ async def _spans(admin: "Admin", place: Place, name: str, key: str | None) -> li
         return []
     spans = (("minute", found.stats_minute), ("hour", found.stats_hour), ("day", found.stats_day))
     return [
-        StatsSpan(place.broker, name, key, span, one.sum, round(one.tps, 4), round(one.avgpt, 4))
+        StatsSpan(node.broker, name, key, span, one.sum, round(one.tps, 4), round(one.avgpt, 4))
         for span, one in spans
         if one is not None
     ]
@@ -148,11 +148,9 @@ class GroupQueue(Row):
 async def broker_consume_stats(call: Call, *, where: Where, min_lag: int, order: bool) -> Outcome:
     """Return one row a group and queue, sorted."""
     admin = await call.admin()
-    places = await masters(admin, where, every=True)
+    nodes = await masters(admin, where, every=True)
     answers = Answers(call)
-    told = await answers.each(
-        places, lambda at: admin.broker_consume_stats(at.address, order=order)
-    )
+    told = await answers.each(nodes, lambda at: admin.broker_consume_stats(at.address, order=order))
     rows = [
         GroupQueue.of(
             at,

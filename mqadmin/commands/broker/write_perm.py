@@ -46,7 +46,7 @@ async def change_write_perm(call: Call, broker: str, *, writable: bool) -> Outco
 
     admin = await call.admin()
     changed: dict[str, int] = {}
-    targets = [WritePerm(admin, place, (broker,), changed) for place in await namesrvs(call)]
+    targets = [WritePerm(admin, node, (broker,), changed) for node in await namesrvs(call)]
     verb = "add" if writable else "wipe"
     done = await carry_out(
         call,

@@ -15,7 +15,7 @@ import click
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import CLUSTER, SECONDS, Integer
-from mqadmin.cluster.brokers import Place, masters
+from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.output.rows import PARTLY, WOULD_CHANGE, Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.errors import ClientError
@@ -89,16 +89,16 @@ async def cluster_rt(
     Raises:
         NotFound: there is no such cluster.
     """
-    places = await masters(await call.admin(), Where(cluster=cluster), every=True)
+    nodes = await masters(await call.admin(), Where(cluster=cluster), every=True)
     if call.dry_run:
         told = f"{count + 1} messages of {size} bytes"
-        return Outcome([RoundTrip.of(at, result=WOULD_CHANGE, remark=told) for at in places])
+        return Outcome([RoundTrip.of(at, result=WOULD_CHANGE, remark=told) for at in nodes])
     producer = Producer(await call.client(), "TOOLS_PRODUCER")
 
     async def measured() -> AsyncIterator[RoundTrip]:
         # One broker after the other: they would slow each other down here.
-        for place in places:
-            yield await _measure(producer, place, count=count, size=size)
+        for node in nodes:
+            yield await _measure(producer, node, count=count, size=size)
 
     def shown(row: RoundTrip) -> Row:
         return _log_line(row, room=room, now_ms=call.now_ms()) if log else row
@@ -124,26 +124,26 @@ def _log_line(row: RoundTrip, *, room: str, now_ms: int) -> LogLine:
     return LogLine(f"{at:%Y-%m-%d %H:%M:%S}|{room}|{row.cluster}|{row.broker}|{took}")
 
 
-async def _measure(producer: Producer, place: Place, *, count: int, size: int) -> RoundTrip:
+async def _measure(producer: Producer, node: ServerNode, *, count: int, size: int) -> RoundTrip:
     times: list[float] = []
     failed, remark = 0, None
     now = asyncio.get_running_loop().time
-    message = Message(place.broker, b"a" * size)
+    message = Message(node.broker, b"a" * size)
     for number in range(count + 1):
         try:
-            queues = await producer.queues(place.broker)
-            queue = next(one for one in queues if one.broker_name == place.broker)
+            queues = await producer.queues(node.broker)
+            queue = next(one for one in queues if one.broker_name == node.broker)
             start = now()
             await producer.send(message, queue=queue)
         except (ClientError, StopIteration) as error:
             failed += 1
-            remark = str(error) or f"no topic {place.broker} on it"
+            remark = str(error) or f"no topic {node.broker} on it"
             continue
         if number:
             # The first one opens the connection.
             times.append((now() - start) * 1000)
     return RoundTrip.of(
-        place,
+        node,
         sent=len(times),
         failed=failed,
         rt_ms=round(sum(times) / len(times), 3) if times else None,

@@ -12,7 +12,7 @@ import click
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import CLUSTER
-from mqadmin.cluster.brokers import Place, all_brokers, processes
+from mqadmin.cluster.brokers import ServerNode, all_brokers, processes
 from mqadmin.errors import NotFound
 from mqadmin.output.rows import PARTLY, EpochMs, Outcome, Row
 from mqadmin.session.call import Call
@@ -61,16 +61,16 @@ class BrokerCounts:
         }
 
 
-async def _ask(admin: "Admin", places: list[Place]) -> list[tuple[Place, BrokerCounts]]:
+async def _ask(admin: "Admin", nodes: list[ServerNode]) -> list[tuple[ServerNode, BrokerCounts]]:
     """Ask every broker what it counts; one that does not answer is told by its row."""
 
-    async def ask(place: Place) -> BrokerCounts:
+    async def ask(node: ServerNode) -> BrokerCounts:
         try:
-            return BrokerCounts(await admin.broker_runtime(place.address))
+            return BrokerCounts(await admin.broker_runtime(node.address))
         except ClientError as error:
             return BrokerCounts({}, str(error))
 
-    return list(zip(places, await asyncio.gather(*map(ask, places)), strict=True))
+    return list(zip(nodes, await asyncio.gather(*map(ask, nodes)), strict=True))
 
 
 TOTALS: Final = (
@@ -132,12 +132,12 @@ async def list_clusters(call: Call, *, cluster: str | None, totals: bool) -> Out
     """
     admin = await call.admin()
     if cluster is None:
-        places = await all_brokers(admin)
+        nodes = await all_brokers(admin)
     else:
-        places = await processes(admin, Where(cluster=cluster))
+        nodes = await processes(admin, Where(cluster=cluster))
     rows = [
         BrokerRow.of(
-            place,
+            node,
             **told.shared(),
             in_tps=told.average("putTps"),
             out_tps=told.average("getTransferedTps", "getTransferredTps"),
@@ -148,7 +148,7 @@ async def list_clusters(call: Call, *, cluster: str | None, totals: bool) -> Out
             earliest_ms=told.number("earliestMessageTimeStamp") or 0,
             now_ms=call.now_ms(),
         )
-        for place, told in await _ask(admin, places)
+        for node, told in await _ask(admin, nodes)
     ]
     silent = [row for row in rows if row.error is not None]
     return Outcome(
@@ -201,12 +201,12 @@ async def cluster_status(call: Call, *, cluster: str | None) -> Outcome:
         NotFound: there is no such cluster.
     """
     admin = await call.admin()
-    places = [at for at in await all_brokers(admin) if cluster in (None, at.cluster)]
-    if not places:
+    nodes = [at for at in await all_brokers(admin) if cluster in (None, at.cluster)]
+    if not nodes:
         raise NotFound(f"no cluster {cluster!r}", hint="`cluster list` shows them")
     rows = [
         BrokerStatus.of(
-            place,
+            node,
             **told.shared(),
             started_ms=told.number("bootTimestamp") or 0,
             behind_bytes=told.number("dispatchBehindBytes"),
@@ -214,7 +214,7 @@ async def cluster_status(call: Call, *, cluster: str | None) -> Outcome:
             send_queue_wait_ms=told.number("sendThreadPoolQueueHeadWaitTimeMills"),
             earliest_store_ms=told.number("earliestMessageTimeStamp") or 0,
         )
-        for place, told in await _ask(admin, places)
+        for node, told in await _ask(admin, nodes)
     ]
     is_whole = all(row.error is None for row in rows)
     return Outcome(rows, exit_code=0 if is_whole else PARTLY)

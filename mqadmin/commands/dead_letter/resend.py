@@ -39,7 +39,7 @@ TO_ORIGIN = "origin"
 
 
 @dataclass(slots=True)
-class Tally:
+class ResendCount:
     """How many went well."""
 
     sent: int = 0
@@ -93,7 +93,7 @@ async def resend_dead_letters(
         )
     where = into or f"group {letters.group} alone"
     await call.confirm(f"send {len(found)} dead letters of group {letters.group} to {where}?")
-    tally = Tally()
+    tally = ResendCount()
     sender = Producer(await call.client(), producer)
     targets = [(one, _target(letters.group, into, one)) for one in found]
     sent = _send(sender, letters.group, targets, tally, pace=RateLimit(rate))
@@ -124,7 +124,7 @@ async def _send(
     producer: Producer,
     group: str,
     found: list[tuple[MessageExt, str]],
-    tally: Tally,
+    tally: ResendCount,
     *,
     pace: RateLimit,
 ) -> AsyncIterator[Row]:

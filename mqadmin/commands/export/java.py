@@ -26,7 +26,7 @@ from mqadmin.session.call import Call
     "export configs",
     examples=(("mqadmin export configs --cluster DefaultCluster", "configs.json, here"),),
     details="Sixteen settings of each master, and how many servers there are.",
-    rows=export_documents.Written,
+    rows=export_documents.ExportedFile,
 )
 @export_documents.this_cluster
 @export_documents.directory_option
@@ -38,11 +38,11 @@ async def export_configs(call: Call, *, cluster: str | None, directory: Path) ->
         OSError: the file cannot be written.
     """
     admin = await call.admin()
-    places = await masters(admin, Where(cluster=cluster))
+    nodes = await masters(admin, Where(cluster=cluster))
     count = len((await call.client()).namesrv_addresses)
-    document = await export_documents.configs(admin, places, namesrv_count=count)
-    return export_documents.written(
-        call, directory, "configs.json", document=document, brokers=len(places)
+    document = await export_documents.configs(admin, nodes, namesrv_count=count)
+    return export_documents.write_document(
+        call, directory, "configs.json", document=document, brokers=len(nodes)
     )
 
 
@@ -57,7 +57,7 @@ FILES = {None: "metadata.json", "topics": "topic.json", "groups": "subscriptionG
     ),
     details="Queues of all masters are added up, as Java does; `export` keeps them apart and "
     "`apply` reads that.",
-    rows=export_documents.Written,
+    rows=export_documents.ExportedFile,
 )
 @export_documents.this_cluster
 @click.option("--broker", "-b", type=BROKER, help="this broker: a name or HOST:PORT")
@@ -80,17 +80,17 @@ async def export_metadata(
         OSError: the file cannot be written.
     """
     admin = await call.admin()
-    places = await masters(admin, Where(broker=broker, cluster=cluster))
+    nodes = await masters(admin, Where(broker=broker, cluster=cluster))
     document = await export_documents.metadata(
         admin,
-        places,
+        nodes,
         topics=only != "groups",
         groups=only != "topics",
         special=special,
         now_ms=call.now_ms(),
     )
-    return export_documents.written(
-        call, directory, FILES[only], document=document, brokers=len(places)
+    return export_documents.write_document(
+        call, directory, FILES[only], document=document, brokers=len(nodes)
     )
 
 
@@ -98,7 +98,7 @@ async def export_metadata(
     "export metrics",
     examples=(("mqadmin export metrics --cluster DefaultCluster", "metrics.json, here"),),
     details="Rates of now, numbers of yesterday, disks, and versions of brokers and clients.",
-    rows=export_documents.Written,
+    rows=export_documents.ExportedFile,
 )
 @export_documents.this_cluster
 @export_documents.directory_option
@@ -110,8 +110,8 @@ async def export_metrics(call: Call, *, cluster: str | None, directory: Path) ->
         OSError: the file cannot be written.
     """
     admin = await call.admin()
-    places = await masters(admin, Where(cluster=cluster))
-    document = await export_documents.metrics(admin, places)
-    return export_documents.written(
-        call, directory, "metrics.json", document=document, brokers=len(places)
+    nodes = await masters(admin, Where(cluster=cluster))
+    document = await export_documents.metrics(admin, nodes)
+    return export_documents.write_document(
+        call, directory, "metrics.json", document=document, brokers=len(nodes)
     )

@@ -58,19 +58,19 @@ async def get_consume_mode(
         NotFound: there is no such broker.
     """
     admin = await call.admin()
-    places = await masters(admin, where, every=True)
+    nodes = await masters(admin, where, every=True)
     answers = Answers(call)
-    tables = await answers.each(places, lambda at: admin.message_request_modes(at.address))
+    tables = await answers.each(nodes, lambda at: admin.message_request_modes(at.address))
     rows = [
         ConsumeModeRow(
             name,
             of,
-            place.broker,
-            place.address,
+            node.broker,
+            node.address,
             body.mode.name if body.mode else "PULL",
             body.pop_share_queue_num,
         )
-        for place, table in tables
+        for node, table in tables
         for (name, of), body in sorted(table.items())
         if group in (None, name) and topic in (None, of)
     ]
@@ -121,10 +121,10 @@ async def set_consume_mode(
         NotFound: there is no such cluster or broker.
     """
     admin = await call.admin()
-    places = await masters(admin, where)
+    nodes = await masters(admin, where)
     wanted = ConsumeMode(mode, share_queues)
     steps = await plan(
-        [ConsumeModeTarget(admin, place, (group, topic)) for place in places], lambda _: wanted
+        [ConsumeModeTarget(admin, node, (group, topic)) for node in nodes], lambda _: wanted
     )
     done = await carry_out(call, steps, title=f"group consume-mode set {group} {topic}")
     rows = [

@@ -18,11 +18,11 @@ import click
 from mqadmin.changes.targets.group import GroupTarget
 from mqadmin.changes.targets.offset import OffsetTarget
 from mqadmin.changes.targets.topic import RouteTarget, TopicTarget
-from mqadmin.changes.write import Step, carry_out, if_there, plan, untyped
+from mqadmin.changes.write import ChangeStep, as_object_steps, carry_out, delete_existing, plan
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import Where, group_argument
 from mqadmin.cli.types import BROKER, CLUSTER
-from mqadmin.cluster.brokers import Place, masters, namesrvs
+from mqadmin.cluster.brokers import ServerNode, masters, namesrvs
 from mqadmin.errors import NotFound
 from mqadmin.output.rows import NOT_FOUND, UNCHANGED, Outcome, Row, exit_code_of
 from mqadmin.session.call import Call
@@ -75,16 +75,16 @@ async def delete_group(
     """
     check_group_name(group)
     admin = await call.admin()
-    places = await masters(admin, Where(cluster=cluster, broker=broker))
+    nodes = await masters(admin, Where(cluster=cluster, broker=broker))
     groups = await plan(
-        [GroupTarget(admin, place, (group,), offsets) for place in places], if_there
+        [GroupTarget(admin, node, (group,), offsets) for node in nodes], delete_existing
     )
     if all(step.verdict == NOT_FOUND for step in groups):
         raise NotFound(f"no broker has group {group}", hint="`group list` shows them")
-    steps = untyped(groups)
+    steps = as_object_steps(groups)
     if topics and broker is None:
-        steps += await _topics(call, admin, group, places)
-    members = await asyncio.gather(*(admin.consumer_ids(place.address, group) for place in places))
+        steps += await _topics(call, admin, group, nodes)
+    members = await asyncio.gather(*(admin.consumer_ids(node.address, group) for node in nodes))
     online = len({member for part in members for member in part})
     if call.dry_run and online:
         call.warn(f"{online} member(s) of group {group} are online")
@@ -92,8 +92,8 @@ async def delete_group(
         call,
         steps,
         title=f"group delete {group}",
-        also=await _offsets(admin, group, places) if offsets else (),
-        question=f"delete group {group} on {len(places)} broker(s)"
+        also=await _offsets(admin, group, nodes) if offsets else (),
+        question=f"delete group {group} on {len(nodes)} broker(s)"
         + (f", while {online} member(s) are online?" if online else "?"),
         in_order=True,
     )
@@ -104,28 +104,28 @@ async def delete_group(
 
 
 async def _topics(
-    call: Call, admin: "Admin", group: str, places: list[Place]
-) -> list[Step[object]]:
+    call: Call, admin: "Admin", group: str, nodes: list[ServerNode]
+) -> list[ChangeStep[object]]:
     """Return the steps that remove the topics of a group, where they are."""
-    steps: list[Step[object]] = []
+    steps: list[ChangeStep[object]] = []
     for prefix in LEFT_BEHIND:
         topic = prefix + group
         at_brokers = await plan(
-            [TopicTarget(admin, place, (topic,)) for place in places], lambda _: None
+            [TopicTarget(admin, node, (topic,)) for node in nodes], lambda _: None
         )
         at_namesrvs = await plan(
-            [RouteTarget(admin, place, (topic,)) for place in await namesrvs(call)], lambda _: None
+            [RouteTarget(admin, node, (topic,)) for node in await namesrvs(call)], lambda _: None
         )
-        steps += [*untyped(at_brokers), *untyped(at_namesrvs)]
+        steps += [*as_object_steps(at_brokers), *as_object_steps(at_namesrvs)]
     return [step for step in steps if step.old is not None]
 
 
-async def _offsets(admin: "Admin", group: str, places: list[Place]) -> list[Saved]:
+async def _offsets(admin: "Admin", group: str, nodes: list[ServerNode]) -> list[Saved]:
     """Return every offset of the group as the journal keeps it."""
-    tables = await asyncio.gather(*(admin.all_consumer_offsets(at.address) for at in places))
+    tables = await asyncio.gather(*(admin.all_consumer_offsets(at.address) for at in nodes))
     return [
-        OffsetTarget(admin, place, (group, topic, str(queue_id))).saved(offset)
-        for place, table in zip(places, tables, strict=True)
+        OffsetTarget(admin, node, (group, topic, str(queue_id))).saved(offset)
+        for node, table in zip(nodes, tables, strict=True)
         for (topic, name), queues in table.items()
         if name == group
         for queue_id, offset in queues.items()

@@ -12,7 +12,7 @@ import click
 
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cluster.bounded_gather import each
-from mqadmin.cluster.brokers import Place, masters
+from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.groups import is_system
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.output.rows import Outcome, Row
@@ -71,22 +71,22 @@ async def list_groups(call: Call, *, all_: bool) -> Outcome:
             ]
         )
     admin = await call.admin()
-    places = await masters(admin, every=True)
+    nodes = await masters(admin, every=True)
     answers = Answers(call)
 
-    async def ask(place: Place) -> "tuple[GroupTable, Offsets]":
+    async def ask(node: ServerNode) -> "tuple[GroupTable, Offsets]":
         return await asyncio.gather(
-            admin.subscription_groups(place.address), admin.all_consumer_offsets(place.address)
+            admin.subscription_groups(node.address), admin.all_consumer_offsets(node.address)
         )
 
-    told = await answers.each(places, ask)
-    at: dict[str, set[Place]] = {}
+    told = await answers.each(nodes, ask)
+    at: dict[str, set[ServerNode]] = {}
     topics: dict[str, set[str]] = {}
-    for place, (table, known) in told:
+    for node, (table, known) in told:
         for group in table.groups:
-            at.setdefault(group, set()).add(place)
+            at.setdefault(group, set()).add(node)
         for topic, group in known:
-            at.setdefault(group, set()).add(place)
+            at.setdefault(group, set()).add(node)
             topics.setdefault(group, set()).add(topic)
     shown = sorted(group for group in at if all_ or not is_system(group))
     counts = await each(shown, lambda group: _members(admin, group, at[group]))
@@ -98,7 +98,7 @@ async def list_groups(call: Call, *, all_: bool) -> Outcome:
             kind=_kind_of(group),
             members=members,
             topics=tuple(sorted(topics.get(group, ()))),
-            brokers=tuple(sorted(place.broker for place in at[group])),
+            brokers=tuple(sorted(node.broker for node in at[group])),
             configured=group in settings,
         )
         for group, members in zip(shown, counts, strict=True)
@@ -110,9 +110,9 @@ def _kind_of(group: str) -> str:
     return "system" if is_system(group) else "normal"
 
 
-async def _members(admin: "Admin", group: str, places: set[Place]) -> int:
+async def _members(admin: "Admin", group: str, nodes: set[ServerNode]) -> int:
     """Return how many clients are in a group; each is connected to every broker."""
     found: set[str] = set()
-    for place in places:
-        found.update(await admin.consumer_ids(place.address, group))
+    for node in nodes:
+        found.update(await admin.consumer_ids(node.address, group))
     return len(found)

@@ -29,7 +29,7 @@ NOBODY: Final = "nobody of the group is online"
 
 
 @dataclass(frozen=True, slots=True)
-class HeldQueue(Row):
+class MemberQueue(Row):
     """One queue of a member; offsets in entries."""
 
     topic: str
@@ -78,7 +78,7 @@ class RunningMember(Row):
     ok_tps: float
     failed_tps: float
     subscriptions: dict[str, str]
-    queues: tuple[HeldQueue, ...]
+    queues: tuple[MemberQueue, ...]
     rates: tuple[TopicRate, ...]
     properties: dict[str, str]
     jstack: str | None
@@ -112,8 +112,8 @@ async def group_running(
     admin = await call.admin()
     at: dict[str, str] = {}
     for known in await find_group(admin, group):
-        if broker in (None, known.place.broker, known.place.address):
-            at |= dict.fromkeys(known.members, known.place.address)
+        if broker in (None, known.node.broker, known.node.address):
+            at |= dict.fromkeys(known.members, known.node.address)
     if client is not None and client not in at:
         hint = "there are " + ", ".join(sorted(at)) if at else NOBODY
         raise NotFound(f"group {group} has no member {client} online", hint=hint)
@@ -143,7 +143,7 @@ async def _member(
 
 def _row(group: str, member: str, info: ConsumerRunningInfo, error: str | None) -> RunningMember:
     queues = tuple(
-        HeldQueue(
+        MemberQueue(
             topic=queue.topic,
             broker=queue.broker_name,
             queue_id=queue.queue_id,

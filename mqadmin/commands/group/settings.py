@@ -21,7 +21,7 @@ from mqadmin.changes.group_change import (
     SETTINGS,
     GroupChange,
     GroupSettings,
-    WantedGroup,
+    GroupUpdate,
     as_java_makes,
     change_groups,
     named_settings,
@@ -51,17 +51,17 @@ async def group_config(call: Call, *, group: str) -> Outcome:
         NotFound: none has settings of it.
     """
     admin = await call.admin()
-    places = await masters(admin, every=True)
-    tables = await asyncio.gather(*(admin.subscription_groups(at.address) for at in places))
+    nodes = await masters(admin, every=True)
+    tables = await asyncio.gather(*(admin.subscription_groups(at.address) for at in nodes))
     rows = [
         GroupSettings.of(
             table.groups[group],
             group=group,
-            cluster=place.cluster,
-            broker=place.broker,
-            address=place.address,
+            cluster=node.cluster,
+            broker=node.broker,
+            address=node.address,
         )
-        for place, table in zip(places, tables, strict=True)
+        for node, table in zip(nodes, tables, strict=True)
         if group in table.groups
     ]
     if not rows:
@@ -113,7 +113,7 @@ async def create_group(
         "retry_max_times": retry_max,
         "retry_queue_nums": retry_queues,
     }
-    wanted = WantedGroup(base=SubscriptionGroup(group), named=named)
+    wanted = GroupUpdate(base=SubscriptionGroup(group), named=named)
     return await change_groups(call, [wanted], where=where, update=False, create=True)
 
 
@@ -147,7 +147,7 @@ async def update_group(
         BadCall: the name is none for a group.
         NotFound: there is no such cluster or broker.
     """
-    wanted = WantedGroup(base=as_java_makes(group), named=named, replace=replace)
+    wanted = GroupUpdate(base=as_java_makes(group), named=named, replace=replace)
     return await change_groups(call, [wanted], where=where, update=True, create=create)
 
 
@@ -175,7 +175,7 @@ async def import_groups(call: Call, *, file: Path, where: Where) -> Outcome:
     """
     groups = entries_of(call, file, SubscriptionGroup.from_json, name=lambda one: one.group_name)
     wanted = [
-        WantedGroup(base=group, named={name: getattr(group, name) for name in SETTINGS})
+        GroupUpdate(base=group, named={name: getattr(group, name) for name in SETTINGS})
         for group in groups
     ]
     return await change_groups(call, wanted, where=where, update=True, create=True)

@@ -64,7 +64,7 @@ COUNT: Final = 1000
 
 
 @dataclass(slots=True)
-class Run:
+class BenchRun:
     """One run: what it sends, and how far it is."""
 
     topic: str
@@ -137,7 +137,7 @@ async def bench(
     await producer.queues(topic)
     if count is None and duration is None:
         count = COUNT
-    run = Run(
+    run = BenchRun(
         topic=topic,
         size=size,
         tag=tag,
@@ -158,7 +158,7 @@ async def bench(
     return Outcome((_summary(run, perf_counter() - started_s),), exit_code=exit_code)
 
 
-def _exit_code(call: Call, run: Run) -> Callable[[], int]:
+def _exit_code(call: Call, run: BenchRun) -> Callable[[], int]:
     def told() -> int:
         if run.first_error:
             call.warn(f"{run.failed} sends were not answered well, the first: {run.first_error}")
@@ -169,12 +169,12 @@ def _exit_code(call: Call, run: Run) -> Callable[[], int]:
     return told
 
 
-async def _sender(producer: Producer, run: Run) -> None:
+async def _sender(producer: Producer, run: BenchRun) -> None:
     while await run.turn():
         await _send(producer, run)
 
 
-async def _send(producer: Producer, run: Run) -> tuple[SendResult | None, float]:
+async def _send(producer: Producer, run: BenchRun) -> tuple[SendResult | None, float]:
     message = Message(run.topic, b"x" * run.size, tags=run.tag)
     started_s = perf_counter()
     done = None
@@ -189,7 +189,7 @@ async def _send(producer: Producer, run: Run) -> tuple[SendResult | None, float]
     return done, took_ms
 
 
-async def _each(producer: Producer, run: Run) -> AsyncIterator[Row]:
+async def _each(producer: Producer, run: BenchRun) -> AsyncIterator[Row]:
     while await run.turn():
         done, took_ms = await _send(producer, run)
         yield SendRow.of(
@@ -202,7 +202,7 @@ async def _each(producer: Producer, run: Run) -> AsyncIterator[Row]:
         )
 
 
-def _summary(run: Run, seconds: float) -> BenchRow:
+def _summary(run: BenchRun, seconds: float) -> BenchRow:
     took = sorted(run.took_ms)
     rate = len(took) / seconds if seconds else 0.0
     return BenchRow(

@@ -21,7 +21,7 @@ SUCCESS = ("CR_SUCCESS", "CR_COMMIT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Handed(Row):
+class DirectConsumption(Row):
     """What became of it; ``spent_ms`` is how long the listener took."""
 
     msg_id: str
@@ -41,7 +41,7 @@ class Handed(Row):
         ("mqadmin message consume-direct AC11... billing --topic orders", "by its unique id"),
     ),
     details="The listener runs with all its side effects. Exit code 1 where it did not succeed.",
-    rows=Handed,
+    rows=DirectConsumption,
     writes=True,
 )
 @click.argument(
@@ -68,7 +68,7 @@ async def consume_direct(
 
 async def _hand_over(
     call: Call, message_id: str, *, topic: str | None, group: str, client_id: str | None
-) -> Handed:
+) -> DirectConsumption:
     """Run a stored message through a consumer and return what came of it.
 
     Raises:
@@ -86,11 +86,13 @@ async def _hand_over(
             )
         client_id = members[0]
     if call.dry_run:
-        return Handed(msg_id=found.msg_id, group=group, client_id=client_id, result=WOULD_CHANGE)
+        return DirectConsumption(
+            msg_id=found.msg_id, group=group, client_id=client_id, result=WOULD_CHANGE
+        )
     await call.confirm(f"let {client_id} of group {group} consume {found.msg_id} now?")
     told = await admin.consume_message_directly(address, group, client_id, found.msg_id)
     result = told.consume_result.name if told.consume_result is not None else "no answer"
-    return Handed(
+    return DirectConsumption(
         msg_id=found.msg_id,
         group=group,
         client_id=client_id,

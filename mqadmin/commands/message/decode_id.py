@@ -57,10 +57,10 @@ def decode_id(call: Call, *, message_ids: tuple[str, ...]) -> Outcome:
     Raises:
         BadCall: one of them is no id.
     """
-    return Outcome([decoded(text, now_ms=call.now_ms()) for text in message_ids])
+    return Outcome([decode_message_id(text, now_ms=call.now_ms()) for text in message_ids])
 
 
-def decoded(text: str, *, now_ms: int) -> DecodedId:
+def decode_message_id(text: str, *, now_ms: int) -> DecodedId:
     """Return what an id says in the reading that is the likely one."""
     store_host, log_offset = parse_offset_id(text)
     if 0 < port_of(store_host) <= PORT_MAX and 0 <= log_offset < LOG_MAX:

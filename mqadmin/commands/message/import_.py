@@ -32,7 +32,7 @@ NOTE_LINES: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported(Row):
+class ImportResult(Row):
     """An import; ``skipped`` lines were sent by an earlier run."""
 
     file: str
@@ -49,7 +49,7 @@ class Imported(Row):
         ("mqadmin message import orders.jsonl --resume -y", "go on where it broke"),
     ),
     details="A line needs `body` or `body_base64`, and `topic` without --to.",
-    rows=Imported,
+    rows=ImportResult,
     writes=True,
 )
 @click.argument("file", type=FILE_PATH, help="lines of JSON as `message export` writes")
@@ -81,7 +81,7 @@ async def import_messages(
     todo = list(_messages(file, to, skip=skip, limit=limit))
     topics = tuple(sorted({message.topic for message in todo}))
     if call.dry_run:
-        return one(Imported(file=str(file), sent=0, skipped=skip, topics=topics))
+        return one(ImportResult(file=str(file), sent=0, skipped=skip, topics=topics))
     await call.confirm(f"send {len(todo)} messages to {', '.join(topics) or 'nowhere'}?")
     producer = Producer(await call.client(), group)
     pace = RateLimit(rate)
@@ -99,7 +99,7 @@ async def import_messages(
         held.write_text(f"{skip + sent}\n", encoding="ascii")
         raise
     held.unlink(missing_ok=True)
-    return one(Imported(file=str(file), sent=sent, skipped=skip, topics=topics))
+    return one(ImportResult(file=str(file), sent=sent, skipped=skip, topics=topics))
 
 
 def _done_before(held: Path, *, resume: bool) -> int:

@@ -25,7 +25,7 @@ from storefmt.paths import check_topic_name
 
 
 @dataclass(frozen=True, slots=True)
-class Sent(Row):
+class SentMessage(Row):
     """Where the message was stored; ``queue_offset`` in entries."""
 
     status: str
@@ -46,7 +46,7 @@ class Sent(Row):
         ("date | mqadmin message send orders -", "standard input"),
         ("mqadmin message send orders hello --queue broker-a:3", "to one queue"),
     ),
-    rows=Sent,
+    rows=SentMessage,
     columns=("status", "msg_id", "unique_key", "topic", "broker", "queue_id", "queue_offset"),
     writes=True,
 )
@@ -100,7 +100,7 @@ async def send_message(
         to = _chosen(await producer.queues(topic), queue, broker)
     if call.dry_run:
         name, number = (to.broker_name, to.queue_id) if to else ("", None)
-        return Outcome((Sent(WOULD_CHANGE, None, None, topic, name, number, None, None),))
+        return Outcome((SentMessage(WOULD_CHANGE, None, None, topic, name, number, None, None),))
     tracer = MessageTrace(await call.client()) if trace else None
     if tracer is not None:
         producer.register_send_hook(tracer)
@@ -115,7 +115,7 @@ async def send_message(
     place = (at.topic, at.broker_name, at.queue_id, done.queue_offset)
     handle = done.recall_handle or None
     return Outcome(
-        (Sent(str(done.status), done.msg_id, done.unique_key, *place, handle),),
+        (SentMessage(str(done.status), done.msg_id, done.unique_key, *place, handle),),
         notes=(f"`message recall {handle}` takes it back before its time",) if handle else (),
     )
 

@@ -75,7 +75,7 @@ async def tail_topic(call: Call, *, topic: str, tag: str, tail: TailWish) -> Out
         ends = await asyncio.gather(*(consumer.max_offset(one) for one in queues))
     looks = Limit(tail.scan)
     followers = [
-        Follower(call, consumer, one, start, end=end, tag=tag, wanted=tail.filter(), scan=looks)
+        QueueTail(call, consumer, one, start, end=end, tag=tag, wanted=tail.filter(), scan=looks)
         for one, start, end in zip(queues, starts, ends, strict=True)
     ]
     return Outcome(_rows(call, followers, tail), follow=True)
@@ -103,7 +103,7 @@ class ScanOver(Exception):
 
 
 @dataclass(slots=True)
-class Follower:
+class QueueTail:
     """Reads one queue from ``queue_offset`` on, up to ``end`` where there is one.
 
     ``scan`` is how many messages all of them may look at together.
@@ -160,7 +160,7 @@ class Follower:
         return pulled
 
 
-async def _rows(call: Call, followers: list[Follower], tail: TailWish) -> AsyncIterator[Row]:
+async def _rows(call: Call, followers: list[QueueTail], tail: TailWish) -> AsyncIterator[Row]:
     """Yield the messages of all queues as they come."""
     out: asyncio.Queue[MessageExt | Exception | None] = asyncio.Queue(AHEAD_MAX)
     tasks = [asyncio.create_task(follower.run(out)) for follower in followers]

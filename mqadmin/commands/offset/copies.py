@@ -22,8 +22,8 @@ import click
 
 from mqadmin.changes.offset_change import (
     OFFSET_COLUMNS,
-    Move,
     OffsetChange,
+    OffsetMove,
     check_offline,
     keep,
     moves_to,
@@ -42,7 +42,7 @@ from mqadmin.session.call import Call
 from storefmt.names import RETRY_PREFIX
 from storefmt.paths import check_group_name
 
-Wanted = dict[tuple[str, str], dict[tuple[str, int], int]]
+OffsetsByGroup = dict[tuple[str, str], dict[tuple[str, int], int]]
 """(group, topic) -> (broker, queue id) -> queue offset."""
 
 
@@ -71,17 +71,17 @@ async def clone_offsets(call: Call, *, source: str, target: str, topic: tuple[st
     if source == target:
         raise Usage(f"{source} and {target} are the same group")
     admin = await call.admin()
-    places = {at.broker: at.address for at in await masters(admin, every=True)}
+    nodes = {at.broker: at.address for at in await masters(admin, every=True)}
     wanted = {
         (target, name): spots
-        for name, spots in (await offsets_of(admin, source, places, topic)).items()
+        for name, spots in (await offsets_of(admin, source, nodes, topic)).items()
         if not name.startswith(RETRY_PREFIX) or name in topic
     }
     return await _store(
         call,
         wanted,
         groups=[target],
-        addresses=places.values(),
+        addresses=nodes.values(),
         title=f"offset clone {source} {target}",
         question=lambda count: f"give group {target} {count} offsets of {source}?",
         missing="no queue any more",
@@ -156,10 +156,10 @@ async def _rows(call: Call) -> list[GroupOffset]:
         ]
     admin = await call.admin()
     rows = []
-    for place in await masters(admin, every=True):
-        table = await admin.all_consumer_offsets(place.address)
+    for node in await masters(admin, every=True):
+        table = await admin.all_consumer_offsets(node.address)
         rows += [
-            GroupOffset(group, topic, place.broker, queue_id, queue_offset)
+            GroupOffset(group, topic, node.broker, queue_id, queue_offset)
             for (topic, group), queues in table.items()
             for queue_id, queue_offset in queues.items()
         ]
@@ -195,14 +195,14 @@ async def import_offsets(
         NoRoute: a topic is not there.
         Refused: members of a group are online.
     """
-    wanted = _wanted(file, call.console.text_of(file), groups=group, broker=broker)
+    wanted = _read_file(file, call.console.text_of(file), groups=group, broker=broker)
     admin = await call.admin()
     groups = sorted({name for name, _ in wanted})
     return await _store(
         call,
         wanted,
         groups=groups,
-        addresses=[place.address for place in await masters(admin, every=True)],
+        addresses=[node.address for node in await masters(admin, every=True)],
         question=lambda count: f"store {count} offsets of {', '.join(groups)}?",
         missing="no such queue",
     )
@@ -210,7 +210,7 @@ async def import_offsets(
 
 async def _store(
     call: Call,
-    wanted: Wanted,
+    wanted: OffsetsByGroup,
     *,
     groups: Collection[str],
     addresses: Collection[str],
@@ -228,7 +228,7 @@ async def _store(
         title: for the journal; where left out, each group has an entry of its own.
     """
     admin = await call.admin()
-    planned: list[tuple[str, Move]] = []
+    planned: list[tuple[str, OffsetMove]] = []
     absent: list[str] = []
     for (group, topic), spots in sorted(wanted.items()):
         moves, gone = await moves_to(admin, group, topic, spots)
@@ -249,13 +249,15 @@ async def _store(
     return Outcome(rows, exit_code=exit_code, notes=notes)
 
 
-def _wanted(file: Path, text: str, *, groups: tuple[str, ...], broker: str | None) -> Wanted:
-    found: Wanted = {}
+def _read_file(
+    file: Path, text: str, *, groups: tuple[str, ...], broker: str | None
+) -> OffsetsByGroup:
+    found: OffsetsByGroup = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
         where = f"{file} line {number}"
-        row = _read(where, line)
+        row = _read_line(where, line)
         if groups and row.group not in groups:
             continue
         at = row.broker or broker
@@ -269,7 +271,7 @@ def _wanted(file: Path, text: str, *, groups: tuple[str, ...], broker: str | Non
     return found
 
 
-def _read(where: str, line: str) -> GroupOffset:
+def _read_line(where: str, line: str) -> GroupOffset:
     try:
         row = json.loads(line)
         if not isinstance(row["group"], str) or not isinstance(row["topic"], str):

@@ -31,7 +31,7 @@ async def show_offsets(call: Call, *, group: str, topic: str | None) -> Outcome:
     answers = Answers(call)
     known = await find_group(await call.admin(), group, answers=answers)
     rows = [
-        GroupOffset(group, name, at.place.broker, queue_id, queue_offset)
+        GroupOffset(group, name, at.node.broker, queue_id, queue_offset)
         for at in known
         for name, queues in sorted(at.offsets.items())
         for queue_id, queue_offset in sorted(queues.items())

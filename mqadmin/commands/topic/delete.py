@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from mqadmin.changes.targets.topic import RouteTarget, TopicTarget
-from mqadmin.changes.write import carry_out, plan, untyped
+from mqadmin.changes.write import as_object_steps, carry_out, plan
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import topic_argument
 from mqadmin.cli.types import CLUSTER
-from mqadmin.cluster.brokers import MASTER, Place, all_brokers, namesrvs
+from mqadmin.cluster.brokers import MASTER, ServerNode, all_brokers, namesrvs
 from mqadmin.errors import NotFound
 from mqadmin.output.rows import CHANGED, UNCHANGED, Outcome, Row, exit_code_of
 from mqadmin.session.call import Call
@@ -62,21 +62,21 @@ async def delete_topic(call: Call, *, topic: str, cluster: str | None) -> Outcom
     check_topic_name(topic, size_max=GROUP_SIZE_MAX)
     admin = await call.admin()
     known = await all_brokers(admin)
-    brokers = [place for place in known if cluster in (None, place.cluster)]
+    brokers = [node for node in known if cluster in (None, node.cluster)]
     if not brokers:
         raise NotFound(f"no cluster {cluster!r}", hint="`cluster list` shows them")
-    here = [place for place in brokers if place.broker_id == MASTER]
+    here = [node for node in brokers if node.broker_id == MASTER]
     names = (topic,) if cluster is None else (topic, cluster)
-    on_brokers = await plan([TopicTarget(admin, place, (topic,)) for place in here], _gone)
+    on_brokers = await plan([TopicTarget(admin, node, (topic,)) for node in here], _gone)
     at_namesrvs = await plan(
-        [RouteTarget(admin, place, names) for place in await namesrvs(call)], _gone
+        [RouteTarget(admin, node, names) for node in await namesrvs(call)], _gone
     )
-    having = [step for step in untyped(on_brokers) if step.is_write or step.verdict]
+    having = [step for step in as_object_steps(on_brokers) if step.is_write or step.verdict]
     # Brokers first: one that still has the topic would have it registered again.
-    known_at = [step for step in untyped(at_namesrvs) if step.is_write or step.verdict]
+    known_at = [step for step in as_object_steps(at_namesrvs) if step.is_write or step.verdict]
     if not having and not known_at:
         raise NotFound(f"topic {topic} is on no broker", hint="`topic list` shows them")
-    online = await _online(admin, [step.target.place for step in having], topic)
+    online = await _online(admin, [step.target.node for step in having], topic)
     if call.dry_run and online:
         call.warn(f"{topic} is in use: {online}")
     done = await carry_out(
@@ -88,7 +88,7 @@ async def delete_topic(call: Call, *, topic: str, cluster: str | None) -> Outcom
         in_order=True,
     )
     rows = [
-        TopicRemoval.of(one, topic=topic, server=one.broker, cluster=one.target.place.cluster)
+        TopicRemoval.of(one, topic=topic, server=one.broker, cluster=one.target.node.cluster)
         for one in done
     ]
     sent = [row.result for row in rows if row.result != UNCHANGED]
@@ -96,13 +96,13 @@ async def delete_topic(call: Call, *, topic: str, cluster: str | None) -> Outcom
     return Outcome(rows, exit_code=exit_code_of(sent), notes=notes)
 
 
-async def _online(admin: "Admin", places: list[Place], topic: str) -> str:
+async def _online(admin: "Admin", nodes: list[ServerNode], topic: str) -> str:
     """Return which groups with members online read the topic, in words; empty for none."""
     try:
         members: dict[str, set[str]] = {}
-        for place in places:
-            for group in await admin.groups_of_topic(place.address, topic):
-                found = await admin.consumer_ids(place.address, group)
+        for node in nodes:
+            for group in await admin.groups_of_topic(node.address, topic):
+                found = await admin.consumer_ids(node.address, group)
                 members.setdefault(group, set()).update(found)
     except ClientError as error:
         return f"who reads it is not known: {error}"

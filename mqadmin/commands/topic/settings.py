@@ -22,7 +22,7 @@ from mqadmin.changes.topic_change import (
     FLAG_UNIT,
     FLAG_UNIT_SUB,
     TopicChange,
-    Wanted,
+    TopicUpdate,
     change_topics,
     message_type_option,
 )
@@ -37,9 +37,9 @@ from storefmt.config.tables import TopicConfig
 
 def _named(
     *, queues: int | None, read_queues: int | None, write_queues: int | None, **others: Any
-) -> Wanted:
+) -> TopicUpdate:
     """Return the settings that a line names; ``--queues`` is both numbers that are not given."""
-    return Wanted(
+    return TopicUpdate(
         read_queues=queues if read_queues is None else read_queues,
         write_queues=queues if write_queues is None else write_queues,
         **others,
@@ -73,7 +73,7 @@ def _named(
     message_type_option,
 )
 @on_masters
-async def create_topic(call: Call, *, wanted: Wanted, where: Where) -> Outcome:
+async def create_topic(call: Call, *, wanted: TopicUpdate, where: Where) -> Outcome:
     """Return one row a broker.
 
     Raises:
@@ -112,7 +112,7 @@ async def create_topic(call: Call, *, wanted: Wanted, where: Where) -> Outcome:
 @message_type_option
 @on_masters
 async def update_topic(
-    call: Call, *, wanted: Wanted, create: bool, message_type: str | None, where: Where
+    call: Call, *, wanted: TopicUpdate, create: bool, message_type: str | None, where: Where
 ) -> Outcome:
     """Return one row a broker, with the old values of what changed.
 
@@ -147,7 +147,7 @@ async def set_topic_perm(call: Call, *, topic: str, perm: int, where: Where) -> 
     """
     done = await change_topics(
         call,
-        [Wanted(topic=topic, perm=perm)],
+        [TopicUpdate(topic=topic, perm=perm)],
         where=where,
         update=True,
         create=False,
@@ -188,8 +188,8 @@ async def import_topics(call: Call, *, file: Path, where: Where) -> Outcome:
     )
 
 
-def _wanted(topic: TopicConfig) -> Wanted:
-    return Wanted(
+def _wanted(topic: TopicConfig) -> TopicUpdate:
+    return TopicUpdate(
         topic=topic.topic_name,
         read_queues=topic.read_queue_nums,
         write_queues=topic.write_queue_nums,

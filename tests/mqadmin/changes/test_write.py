@@ -8,7 +8,7 @@ import pytest
 
 from mqadmin.changes.targets.topic import TopicTarget
 from mqadmin.changes.write import carry_out, plan, plan_each
-from mqadmin.cluster.brokers import MASTER, Place
+from mqadmin.cluster.brokers import MASTER, ServerNode
 from mqadmin.errors import Unreachable
 from mqadmin.session.call import Call
 from mqclient.admin.admin import Admin
@@ -57,7 +57,9 @@ class Calling:
 
 def targets_of(brokers: Brokers, *, count: int, addresses: tuple[str, ...]) -> list[TopicTarget]:
     return [
-        TopicTarget(cast(Admin, brokers), Place("c", address, MASTER, address), (f"T{number}",))
+        TopicTarget(
+            cast(Admin, brokers), ServerNode("c", address, MASTER, address), (f"T{number}",)
+        )
         for number in range(count)
         for address in addresses
     ]

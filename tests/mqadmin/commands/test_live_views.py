@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mqadmin.cli.run import run_line
-from mqadmin.cluster.assignment import Assignment
+from mqadmin.cluster.assignment import GroupAssignment
 from mqadmin.commands.lock import LockRow, with_assignment
 from mqadmin.session.call import Workplace
 from mqadmin.session.link import Link
@@ -137,7 +137,7 @@ def test_locks_count_down_and_show_who_waits(at: Run, members: Members) -> None:
 
 def test_the_waiting_member_of_a_held_queue_is_named() -> None:
     queues = [MessageQueue("T", "b", queue_id) for queue_id in range(3)]
-    now = Assignment(
+    now = GroupAssignment(
         queues,
         ["a", "z"],
         {queues[0]: "a"},

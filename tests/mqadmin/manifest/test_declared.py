@@ -9,7 +9,7 @@ from mqadmin.manifest.declared import (
     EVERY,
     GROUPS,
     TOPICS,
-    State,
+    Manifest,
     collapse,
     differences,
     expand,
@@ -18,8 +18,8 @@ from mqadmin.manifest.declared import (
 from storefmt.config.tables import TopicConfig
 
 
-def topics(**things: dict[str, dict[str, Any]]) -> State:
-    return State({"topics": dict(things)})
+def topics(**things: dict[str, dict[str, Any]]) -> Manifest:
+    return Manifest({"topics": dict(things)})
 
 
 def test_what_all_brokers_have_alike_is_said_once() -> None:
