@@ -14,8 +14,7 @@ from functools import partial
 from typing import Final
 
 from mqadmin.changes.write import attempt
-from mqadmin.cli.command import Run
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Command, command
 from mqadmin.cli.decorators import Where, to_clean
 from mqadmin.cluster.brokers import masters
 from mqadmin.output.rows import Outcome, Row, exit_code_of
@@ -35,14 +34,20 @@ class CleanResult(Row):
     remark: str | None
 
 
-def _clean(what: str, ask: Callable[[Admin, str], Awaitable[None]]) -> Run:
-    """Return what asks each broker, and returns a row for each.
+def _clean(verb: str, what: str, ask: Callable[[Admin, str], Awaitable[None]]) -> Command:
+    """Declare a command that asks each broker, and returns a row for each.
 
     Args:
         what: what it deletes, for the question.
         ask: sends the request to an address.
     """
 
+    @command(
+        f"broker clean {verb}",
+        examples=((f"mqadmin broker clean {verb} -b broker-a -y", "on one broker"),),
+        rows=CleanResult,
+        writes=True,
+    )
     @to_clean
     async def clean(call: Call, *, where: Where) -> Outcome:
         admin = await call.admin()
@@ -57,23 +62,12 @@ def _clean(what: str, ask: Callable[[Admin, str], Awaitable[None]]) -> Run:
     return clean
 
 
-clean_expired_log = command(
-    "broker clean expired-log",
-    examples=(("mqadmin broker clean expired-log -b broker-a -y", "on one broker"),),
-    rows=CleanResult,
-    writes=True,
-)(_clean("commit log files past their age", Admin.delete_expired_log))
-
-clean_expired_queues = command(
-    "broker clean expired-queues",
-    examples=(("mqadmin broker clean expired-queues -b broker-a -y", "on one broker"),),
-    rows=CleanResult,
-    writes=True,
-)(_clean("queues without messages", Admin.clean_expired_queues))
-
-clean_unused_topics = command(
-    "broker clean unused-topics",
-    examples=(("mqadmin broker clean unused-topics -b broker-a -y", "on one broker"),),
-    rows=CleanResult,
-    writes=True,
-)(_clean("queues of topics without settings", Admin.clean_unused_topics))
+clean_expired_log = _clean(
+    "expired-log", "commit log files past their age", Admin.delete_expired_log
+)
+clean_expired_queues = _clean(
+    "expired-queues", "queues without messages", Admin.clean_expired_queues
+)
+clean_unused_topics = _clean(
+    "unused-topics", "queues of topics without settings", Admin.clean_unused_topics
+)

@@ -11,7 +11,7 @@ import click
 
 from mqadmin.changes.targets.writeperm import WritePerm
 from mqadmin.changes.write import Declined, carry_out, plan
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Command, command
 from mqadmin.cli.types import BROKER
 from mqadmin.cluster.brokers import namesrvs
 from mqadmin.output.rows import NOT_FOUND, UNCHANGED, Outcome, Row, exit_code_of
@@ -37,7 +37,10 @@ class WritePermChange(Row):
 
 
 async def change_write_perm(call: Call, broker: str, *, writable: bool) -> Outcome:
-    """Give or take the permission everywhere and return a row a name server."""
+    """Give or take the permission everywhere and return a row for each name server.
+
+    The exit code is 3 where none of them knows the broker.
+    """
 
     def choose(old: bool | None) -> bool:
         if old is None:
@@ -73,27 +76,20 @@ async def change_write_perm(call: Call, broker: str, *, writable: bool) -> Outco
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 
 
-@command(
-    "broker write-perm add",
-    examples=(("mqadmin broker write-perm add broker-a -y", "after write-perm wipe"),),
-    details=UNTIL,
-    rows=WritePermChange,
-    writes=True,
-)
-@click.argument("broker", type=BROKER, help="name of the broker")
-async def add_write_perm(call: Call, *, broker: str) -> Outcome:
-    """Return one row a name server; exit code 3 where none knows the broker."""
-    return await change_write_perm(call, broker, writable=True)
+def _declare(verb: str, when: str, *, writable: bool) -> Command:
+    @command(
+        f"broker write-perm {verb}",
+        examples=((f"mqadmin broker write-perm {verb} broker-a -y", when),),
+        details=UNTIL,
+        rows=WritePermChange,
+        writes=True,
+    )
+    @click.argument("broker", type=BROKER, help="name of the broker")
+    async def write_perm(call: Call, *, broker: str) -> Outcome:
+        return await change_write_perm(call, broker, writable=writable)
+
+    return write_perm
 
 
-@command(
-    "broker write-perm wipe",
-    examples=(("mqadmin broker write-perm wipe broker-a -y", "before it is stopped"),),
-    details=UNTIL,
-    rows=WritePermChange,
-    writes=True,
-)
-@click.argument("broker", type=BROKER, help="name of the broker")
-async def wipe_write_perm(call: Call, *, broker: str) -> Outcome:
-    """Return one row a name server; exit code 3 where none knows the broker."""
-    return await change_write_perm(call, broker, writable=False)
+add_write_perm = _declare("add", "after write-perm wipe", writable=True)
+wipe_write_perm = _declare("wipe", "before it is stopped", writable=False)
