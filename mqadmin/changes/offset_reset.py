@@ -25,7 +25,7 @@ from mqadmin.changes.offset_change import (
 from mqadmin.cli.decorators import gathered, group_argument, only_on_broker, topic_argument
 from mqadmin.cli.positions import POSITION, Mark, Position
 from mqadmin.cli.types import QUEUE
-from mqadmin.cluster.brokers import MASTER, ServerNode, choose_queue
+from mqadmin.cluster.brokers import choose_queue, masters_of_route
 from mqadmin.cluster.partial_answers import Answers, ask_each
 from mqadmin.errors import NotFound, Refused
 from mqadmin.messages.broker_reader import message_at
@@ -78,13 +78,11 @@ async def move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
     check_group_name(reset.group)
     admin = await call.admin()
     route = await admin.topic_route(reset.topic)
-    masters = routes.masters(route)
+    nodes = masters_of_route(route)
     queues = routes.subscribe_queues(reset.topic, route)
     if reset.broker is not None:
-        masters = {
-            name: address for name, address in masters.items() if reset.broker in (name, address)
-        }
-        queues = [queue for queue in queues if queue.broker_name in masters]
+        nodes = [node for node in nodes if reset.broker in (node.broker, node.address)]
+        queues = [queue for queue in queues if queue.broker_name in {at.broker for at in nodes}]
         if not queues:
             raise NotFound(
                 f"topic {reset.topic} has no queue on broker {reset.broker}",
@@ -94,7 +92,7 @@ async def move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
         queues = [choose_queue(queues, text, None) for text in reset.queue]
     answers = Answers(call)
     told = await ask_each(
-        [ServerNode("", name, MASTER, address) for name, address in masters.items()],
+        nodes,
         lambda at: admin.consumer_ids(at.address, reset.group),
         answers=answers if call.dry_run else None,
     )

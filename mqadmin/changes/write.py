@@ -105,7 +105,11 @@ class StepResult(Generic[T]):
         return self.target.kind
 
 
-def delete_existing(old: T | None) -> None:
+def delete(old: object) -> None:
+    """Choose that a target shall be gone."""
+
+
+def delete_existing(old: object) -> None:
     """Choose that a target shall be gone; one that is not there is not found."""
     if old is None:
         raise Declined(NOT_FOUND)

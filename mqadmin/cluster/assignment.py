@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from mqadmin.cluster.brokers import MASTER, ServerNode
-from mqadmin.cluster.groups import find_group, running_infos
+from mqadmin.cluster.brokers import masters_of_route
+from mqadmin.cluster.groups import find_group, owners_of, running_infos
 from mqadmin.cluster.partial_answers import Answers, ask_each
 from mqadmin.errors import NotFound
 from mqadmin.output.rows import Row
@@ -101,10 +101,10 @@ async def current(
     """
     route = await admin.topic_route(topic)
     queues = routes.subscribe_queues(topic, route)
-    masters = routes.masters(route)
-    nodes = [ServerNode("", name, MASTER, address) for name, address in masters.items()]
     listed = await ask_each(
-        nodes, lambda at: admin.consumer_ids(at.address, group), answers=answers
+        masters_of_route(route),
+        lambda at: admin.consumer_ids(at.address, group),
+        answers=answers,
     )
     at = {member: node.address for node, ids in listed for member in ids}
     members = sorted(at)
@@ -115,12 +115,7 @@ async def current(
     told = await running_infos(admin, group, at)
     strategies = {found for info in told.values() if (found := _strategy_of(info)) is not None}
     strategy = strategies.pop() if len(strategies) == 1 else None
-    owners = {
-        queue: member
-        for member, info in told.items()
-        for queue, state in info.mq_table.items()
-        if queue.topic == topic and not state.droped
-    }
+    owners = {queue: who for queue, who in owners_of(told).items() if queue.topic == topic}
     given: dict[MessageQueue, str] = {}
     if queues and strategy not in NEED_MORE:
         parts = plan(strategy or Strategy.AVG, group, queues=queues, client_ids=members)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mqadmin.cli.decorators import Where
 from mqadmin.errors import NotFound, Usage, did_you_mean
-from remoting.bodies import MessageQueue
+from mqclient.client import routes
+from remoting.bodies import MessageQueue, TopicRouteData
 
 if TYPE_CHECKING:
     from mqadmin.session.call import Call
@@ -103,6 +104,13 @@ def _in_cluster(known: list[ServerNode], cluster: str | None) -> list[ServerNode
     if not known:
         raise NotFound("no broker is registered", hint="is the broker running, with this -n?")
     return [node for node in known if cluster in (None, node.cluster)]
+
+
+def masters_of_route(route: TopicRouteData) -> list[ServerNode]:
+    """Return the masters of a topic; their cluster is left empty."""
+    return [
+        ServerNode("", name, MASTER, address) for name, address in routes.masters(route).items()
+    ]
 
 
 def peers_of(node: ServerNode, numbers: Mapping[str, str]) -> list[ServerNode]:

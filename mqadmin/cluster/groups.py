@@ -115,7 +115,11 @@ async def owners(
 
     A member that does not answer (an old one, or one in another language) owns nothing here.
     """
-    told = await running_infos(admin, group, dict.fromkeys(members, node.address))
+    return owners_of(await running_infos(admin, group, dict.fromkeys(members, node.address)))
+
+
+def owners_of(told: Mapping[str, ConsumerRunningInfo]) -> dict[MessageQueue, str]:
+    """Return which member reads which queue, by what each member says of itself."""
     return {
         queue: member
         for member, info in told.items()

@@ -24,7 +24,15 @@ from mqadmin.changes.targets.group import GroupTarget
 from mqadmin.changes.targets.setting import KvEntry
 from mqadmin.changes.targets.topic import RouteTarget, TopicTarget
 from mqadmin.changes.topic_order import OrderUpdate, plan_order
-from mqadmin.changes.write import ChangeStep, Choose, as_object_steps, carry_out, plan, plan_each
+from mqadmin.changes.write import (
+    ChangeStep,
+    Choose,
+    as_object_steps,
+    carry_out,
+    delete,
+    plan,
+    plan_each,
+)
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import CLUSTER, FILE
@@ -135,7 +143,7 @@ async def apply(call: Call, *, file: str, prune: bool, cluster: str | None) -> O
 
 
 def _check_brokers(wanted: Manifest, nodes: Mapping[str, ServerNode]) -> None:
-    for section, entries in wanted.sections.items():
+    for section, entries in wanted.items():
         for name, held in entries.items():
             for broker in held:
                 if broker not in nodes:
@@ -155,21 +163,21 @@ async def _wanted_steps(
 
 
 async def _steps_of(
-    admin: "Admin", state: Manifest, nodes: Mapping[str, ServerNode], *, gone: bool = False
+    admin: "Admin", manifest: Manifest, nodes: Mapping[str, ServerNode], *, gone: bool = False
 ) -> tuple[list[ChangeStep[TopicConfig]], list[ChangeStep[object]]]:
-    """Return the steps for the topics of a state, and those for its groups and accounts.
+    """Return the steps for the topics of a manifest, and those for its groups and accounts.
 
     Args:
-        gone: what the state names is deleted; else it is brought to its settings.
+        gone: what the manifest names is deleted; else it is brought to its settings.
     """
 
     async def steps(
         section: Section[T], target: Callable[[ServerNode, str, Settings], ChangeTarget[T]]
     ) -> list[ChangeStep[T]]:
         wishes: list[tuple[ChangeTarget[T], Choose[T]]] = []
-        for name, broker, settings in _each(state, section.name):
+        for name, broker, settings in _each(manifest, section.name):
             over = partial(section.over, name=name, settings=settings)
-            wishes.append((target(nodes[broker], name, settings), _gone if gone else over))
+            wishes.append((target(nodes[broker], name, settings), delete if gone else over))
         return await plan_each(wishes)
 
     topics = await steps(TOPICS, lambda node, name, _: TopicTarget(admin, node, (name,)))
@@ -190,7 +198,7 @@ def _order_wishes(wanted: Manifest, topics: Sequence[ChangeStep[TopicConfig]]) -
     wishes: dict[str, OrderUpdate] = {}
     for step in topics:
         name, broker = step.target.names[0], step.target.node.broker
-        is_ordered = wanted.of(TOPICS.name)[name][broker].get("order")
+        is_ordered = wanted[TOPICS.name][name][broker].get("order")
         if is_ordered is None or step.verdict or step.new is None:
             continue
         wish = wishes.setdefault(name, OrderUpdate(name))
@@ -209,8 +217,8 @@ def _secret(settings: Settings) -> str | None:
     return str(secret) if secret is not None else None
 
 
-def _each(state: Manifest, section: str) -> Iterator[tuple[str, str, Settings]]:
-    for name, held in sorted(state.sections.get(section, {}).items()):
+def _each(manifest: Manifest, section: str) -> Iterator[tuple[str, str, Settings]]:
+    for name, held in sorted(manifest.get(section, {}).items()):
         for broker, settings in held.items():
             yield name, broker, settings
 
@@ -220,11 +228,11 @@ def _beyond(having: Manifest, wanted: Manifest) -> Manifest:
 
     A section that the document leaves out is left alone.
     """
-    made = Manifest()
-    for section, named in wanted.sections.items():
+    made: Manifest = {}
+    for section, named in wanted.items():
         for name, broker, settings in _each(having, section):
             if broker not in named.get(name, {}):
-                made.of(section).setdefault(name, {})[broker] = settings
+                made.setdefault(section, {}).setdefault(name, {})[broker] = settings
     return made
 
 
@@ -238,20 +246,16 @@ async def _prune_steps(
 ) -> list[ChangeStep[object]]:
     """Return the deletions: from the brokers first, which would register a topic again."""
     topics, others = await _steps_of(admin, _beyond(having, wanted), nodes, gone=True)
-    names = {step.target.names[0] for step in topics} - set(wanted.sections.get(TOPICS.name, {}))
+    names = {step.target.names[0] for step in topics} - set(wanted.get(TOPICS.name, {}))
     routes = await plan(
         [
             RouteTarget(admin, node, (name,))
             for name in sorted(names)
             for node in await namesrvs(call)
         ],
-        _gone,
+        delete,
     )
     return [*as_object_steps(topics), *as_object_steps(routes), *others]
-
-
-def _gone(_: object) -> None:
-    return None
 
 
 def _changes(was: Mapping[str, object] | None, now: Mapping[str, object] | None) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.changes.setting_change import SettingChange, check_value, row_of, unknown_key
+from mqadmin.changes.setting_change import SettingChange, row_of, setting_to
 from mqadmin.changes.targets.setting import KvEntry, NamesrvSettingTarget
 from mqadmin.changes.write import StepResult, carry_out, delete_existing, plan
 from mqadmin.cli.declare import command
@@ -109,14 +109,12 @@ async def set_namesrv_config(call: Call, *, key: str, value: str) -> Outcome:
     for node in nodes:
         known.update(await admin.namesrv_config(node.address))
 
-    def choose(old: str | None) -> str:
-        if old is None:
-            raise unknown_key(key, known)
-        return check_value(key, old, value)
-
     done = await carry_out(
         call,
-        await plan([NamesrvSettingTarget(admin, node, (key,)) for node in nodes], choose),
+        await plan(
+            [NamesrvSettingTarget(admin, node, (key,)) for node in nodes],
+            setting_to(value, key=key, known=known),
+        ),
         title=f"namesrv config set {key}",
         question=f"set {key} to {value!r} on {len(nodes)} name server(s)?",
     )

@@ -13,7 +13,7 @@ only brokers of RocketMQ 5 and ours answer. Nothing is changed.
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import click
@@ -251,17 +251,6 @@ class ChangeRow(Row):
     was: str | None
 
 
-@dataclass(slots=True)
-class Ending:
-    """What was seen until the end."""
-
-    flapping: set[str] = field(default_factory=set)
-
-    def exit_code(self) -> int:
-        """Return 1 where a queue flapped."""
-        return FLAPS if self.flapping else 0
-
-
 @command(
     "rebalance watch",
     examples=(
@@ -292,21 +281,24 @@ async def watch_rebalance(
     topics = await topics_of(admin, group, topic)
     for name in topics:
         await current(admin, group, name)
-    ending = Ending()
-    changes = _changes(call, ending, group, topics, interval_s=interval, for_ms=for_)
+    flapping: set[MessageQueue | None] = set()
+    changes = _changes(call, flapping, group, topics, interval_s=interval, for_ms=for_)
     columns = COLUMNS if topic else ("at_time", "what", "topic", *COLUMNS[2:])
-    return Outcome(changes, follow=True, columns=columns, exit_code=ending.exit_code)
+    return Outcome(
+        changes, follow=True, columns=columns, exit_code=lambda: FLAPS if flapping else 0
+    )
 
 
 async def _changes(
     call: Call,
-    ending: Ending,
+    flapping: set[MessageQueue | None],
     group: str,
     topics: list[str],
     *,
     interval_s: float,
     for_ms: int | None,
 ) -> AsyncIterator[Row]:
+    """Yield the changes of all topics, and add the queues that flap to ``flapping``."""
     admin = await call.admin()
     looks = {topic: AssignmentTracker() for topic in topics}
     started_ms = call.now_ms()
@@ -319,7 +311,7 @@ async def _changes(
                 continue
             for change in changes.look(call.now_ms(), now.members, owners=now.owners):
                 if change.what is AssignmentEvent.FLAPPING:
-                    ending.flapping.add(str(change.queue))
+                    flapping.add(change.queue)
                 yield _row(change, group, topic)
         if for_ms is not None and call.now_ms() - started_ms + interval_s * 1000 > for_ms:
             return
@@ -328,13 +320,10 @@ async def _changes(
 
 def _row(change: AssignmentChange, group: str, topic: str) -> ChangeRow:
     queue = change.queue
-    return ChangeRow(
-        at_ms=change.at_ms,
-        what=change.what,
+    return ChangeRow.of(
+        change,
         group=group,
         topic=topic,
         broker=queue.broker_name if queue else None,
         queue_id=queue.queue_id if queue else None,
-        client_id=change.client_id,
-        was=change.was,
     )

@@ -24,17 +24,16 @@ import click
 from mqadmin.cli.types import CLUSTER, DIR_PATH
 from mqadmin.cluster.brokers import MASTER, ServerNode, all_brokers
 from mqadmin.cluster.groups import connection, is_system
+from mqadmin.cluster.server_tables import count_of_day, statistic
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.topic_kinds import kind_of
 from mqadmin.output.versions import version_name
-from mqclient.errors import BrokerRefused
 from storefmt.config.tables import SubscriptionGroup, TopicConfig
 from storefmt.names import HALF_TOPIC, SCHEDULE_TOPIC
 
 if TYPE_CHECKING:
     from mqadmin.session.call import Call
     from mqclient.admin.admin import Admin
-    from remoting.bodies import BrokerStatsData
 
 Json = dict[str, object]
 
@@ -140,18 +139,13 @@ async def configs(admin: "Admin", nodes: list[ServerNode], *, namesrv_count: int
 async def metrics(admin: "Admin", nodes: list[ServerNode]) -> Json:
     """Return what each master counted, and the sums over all of them."""
     report: dict[str, Json] = {}
-    tps: dict[str, float] = dict.fromkeys(("InTps", "OutTps", "Trans", "Schedule"), 0.0)
+    tps: dict[str, float] = {}
     day: dict[str, int] = {}
     for node in nodes:
         report[node.broker], rates, numbers = await _evaluated(admin, node)
-        tps = {name: tps[name] + value for name, value in rates.items()}
+        tps = {name: tps.get(name, 0.0) + value for name, value in rates.items()}
         day = {name: day.get(name, 0) + value for name, value in numbers.items()}
-    totals = {
-        "totalNormalInTps": tps["InTps"],
-        "totalNormalOutTps": tps["OutTps"],
-        "totalTransInTps": tps["Trans"],
-        "totalScheduleInTps": tps["Schedule"],
-    }
+    totals = {f"total{name[0].upper()}{name[1:]}": value for name, value in tps.items()}
     return {"evaluateReport": report, "totalData": {"totalTps": totals, "totalOneDayNum": day}}
 
 
@@ -168,12 +162,14 @@ async def _evaluated(
     own = {node.broker, node.cluster}
     topic_count = sum(kind_of(name, brokers_and_clusters=own) == "normal" for name in topics.topics)
     groups = [name for name in table.groups if not is_system(name)]
-    half, delayed = [await _counted(admin, node, name) for name in (HALF_TOPIC, SCHEDULE_TOPIC)]
+    half, delayed = [
+        await _counted(admin, node.address, name) for name in (HALF_TOPIC, SCHEDULE_TOPIC)
+    ]
     rates = {
-        "InTps": _first(runtime, "putTps"),
-        "OutTps": _first(runtime, "getTransferedTps"),
-        "Trans": half[0],
-        "Schedule": delayed[0],
+        "normalInTps": _first(runtime, "putTps"),
+        "normalOutTps": _first(runtime, "getTransferedTps"),
+        "transInTps": half[0],
+        "scheduleInTps": delayed[0],
     }
     numbers = {
         "normalOneDayInNum": _between(runtime, "msgPutTotal"),
@@ -190,12 +186,7 @@ async def _evaluated(
             "diskRatio": {
                 key: runtime.get(key) for key in ("commitLogDiskRatio", "consumeQueueDiskRatio")
             },
-            "tps": {
-                "normalInTps": rates["InTps"],
-                "normalOutTps": rates["OutTps"],
-                "transInTps": rates["Trans"],
-                "scheduleInTps": rates["Schedule"],
-            },
+            "tps": rates,
             "oneDayNum": numbers,
             "messageAverageSize": runtime.get("putMessageAverageSize"),
             "topicSize": topic_count,
@@ -222,21 +213,10 @@ async def _clients(admin: "Admin", node: ServerNode, groups: list[str]) -> list[
     )
 
 
-async def _counted(admin: "Admin", node: ServerNode, topic: str) -> tuple[float, int]:
+async def _counted(admin: "Admin", address: str, topic: str) -> tuple[float, int]:
     """Return a topic's rate of the last minute and its messages of a day, 0 for none."""
-    try:
-        told = await admin.broker_stats(node.address, "TOPIC_PUT_NUMS", topic)
-    except BrokerRefused:
-        # Nothing was counted.
-        return 0.0, 0
-    return (told.stats_minute.tps if told.stats_minute else 0.0), _of_day(told)
-
-
-def _of_day(told: "BrokerStatsData") -> int:
-    for span in (told.stats_day, told.stats_hour, told.stats_minute):
-        if span is not None and span.sum:
-            return span.sum
-    return 0
+    told = await statistic(admin, address, "TOPIC_PUT_NUMS", key=topic)
+    return (told.stats_minute.tps if told.stats_minute else 0.0), count_of_day(told)
 
 
 def _first(runtime: Mapping[str, str], key: str) -> float:

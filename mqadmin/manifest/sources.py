@@ -1,4 +1,4 @@
-"""Where a state comes from: a YAML file, this call's cluster, or another one.
+"""Where a manifest comes from: a YAML file, this call's cluster, or another one.
 
     cluster.yaml  -              a file, or standard input
     10.0.0.1:9876  a-context     another cluster, by address or by the name of its context
@@ -41,17 +41,17 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 DEPTH_MAX: Final = 50
-"""Deepest nesting of a document; a state has four levels."""
+"""Deepest nesting of a document; a manifest has four levels."""
 NODES_MAX: Final = 1_000_000
 """Values of a document, those that aliases repeat counted each time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A state and its name for people; ``brokers`` are None for a file."""
+    """A manifest and its name for people; ``brokers`` are None for a file."""
 
     name: str
-    state: Manifest
+    manifest: Manifest
     brokers: tuple[str, ...] | None
 
 
@@ -59,8 +59,8 @@ async def of_cluster(admin: "Admin", nodes: list[ServerNode]) -> Manifest:
     """Return every topic and group that a person made, broker by broker."""
     own = {node.broker for node in nodes} | {node.cluster for node in nodes}
     ordered = await ordered_brokers(admin)
-    state = Manifest()
-    topics, groups = state.of(TOPICS.name), state.of(GROUPS.name)
+    manifest: Manifest = {TOPICS.name: {}, GROUPS.name: {}}
+    topics, groups = manifest[TOPICS.name], manifest[GROUPS.name]
     for node in nodes:
         topic_table, group_table = await asyncio.gather(
             admin.topic_configs(node.address), admin.subscription_groups(node.address)
@@ -79,13 +79,13 @@ async def of_cluster(admin: "Admin", nodes: list[ServerNode]) -> Manifest:
             # No access control there, so no section.
             continue
         for one in accounts:
-            held = state.of(ACCOUNTS.name).setdefault(one.access_key or "", {})
+            held = manifest.setdefault(ACCOUNTS.name, {}).setdefault(one.access_key or "", {})
             held[node.broker] = ACCOUNTS.describe(one)
-    return state
+    return manifest
 
 
 def of_file(call: Call, path: str) -> Manifest:
-    """Return the state that a YAML file says.
+    """Return the manifest that a YAML file says.
 
     Raises:
         Usage: it is no such document.
@@ -140,7 +140,7 @@ def _load(text: str) -> object:
 
 
 async def source(call: Call, text: str | None, *, cluster: str | None = None) -> Source:
-    """Return the state of a file or cluster.
+    """Return the manifest of a file or cluster.
 
     Raises:
         NotFound: it is none of the two.
@@ -159,14 +159,14 @@ async def source(call: Call, text: str | None, *, cluster: str | None = None) ->
 
 
 def align(one: Source, other: Source) -> tuple[Manifest, Manifest]:
-    """Return both states, a file's spelled out for the brokers of the cluster beside it."""
+    """Return both manifests, a file's spelled out for the brokers of the cluster beside it."""
     return _beside(one, other), _beside(other, one)
 
 
 def _beside(one: Source, other: Source) -> Manifest:
     if one.brokers is None and other.brokers is not None:
-        return collapse(expand(one.state, other.brokers), other.brokers)
-    return one.state
+        return collapse(expand(one.manifest, other.brokers), other.brokers)
+    return one.manifest
 
 
 def _elsewhere(call: Call, text: str) -> Call:

@@ -9,7 +9,6 @@ Rule: what only servers know (addresses, members, rates) is None or left out, ne
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TypeVar
 
 from mqadmin.cluster.topic_queues import TopicQueue
@@ -147,26 +146,13 @@ def _last_ms(store: StoreDir, topic: str, queue_id: int) -> int:
     return 0
 
 
-@dataclass(frozen=True, slots=True)
-class StoredGroup:
-    """One group of a store; ``settings`` are None where only its offsets are there."""
-
-    name: str
-    topics: tuple[str, ...]
-    settings: SubscriptionGroup | None
-
-
-def stored_groups(call: Call) -> list[StoredGroup]:
-    """Return every group that a store has settings or offsets of, sorted by name."""
+def stored_groups(call: Call) -> tuple[dict[str, SubscriptionGroup], dict[str, set[str]]]:
+    """Return the settings of groups, and the topics in which groups have offsets, by group."""
     with open_store(call) as store:
-        settings = store.groups().groups
-        topics: dict[str, set[str]] = {name: set() for name in settings}
+        topics: dict[str, set[str]] = {}
         for topic, group in store.offsets():
             topics.setdefault(group, set()).add(topic)
-    return [
-        StoredGroup(name, tuple(sorted(read)), settings.get(name))
-        for name, read in sorted(topics.items())
-    ]
+        return store.groups().groups, topics
 
 
 def stored_positions(call: Call, group: str | None) -> list[GroupInfo]:

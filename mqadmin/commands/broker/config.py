@@ -13,7 +13,7 @@ from typing import Final
 
 import click
 
-from mqadmin.changes.setting_change import SettingChange, check_value, row_of, unknown_key
+from mqadmin.changes.setting_change import SettingChange, row_of, setting_to
 from mqadmin.changes.targets.setting import BrokerSettingTarget
 from mqadmin.changes.write import carry_out, plan
 from mqadmin.cli.declare import command
@@ -119,12 +119,10 @@ async def set_broker_config(call: Call, *, key: str, value: str, where: Where) -
     )
     known = {name for table in tables if not isinstance(table, BaseException) for name in table}
 
-    def choose(old: str | None) -> str:
-        if old is None:
-            raise unknown_key(key, known)
-        return check_value(key, old, value)
-
-    steps = await plan([BrokerSettingTarget(admin, node, (key,)) for node in nodes], choose)
+    steps = await plan(
+        [BrokerSettingTarget(admin, node, (key,)) for node in nodes],
+        setting_to(value, key=key, known=known),
+    )
     if "rocketmqHome" in known and any(step.is_write for step in steps) and not call.dry_run:
         call.warn(f"note: {REWRITES}")
     done = await carry_out(

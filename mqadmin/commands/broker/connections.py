@@ -13,12 +13,11 @@ from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import Where, of_masters
 from mqadmin.cli.types import GROUP, TOPIC, Choice
 from mqadmin.cluster.bounded_gather import each
-from mqadmin.cluster.brokers import MASTER, ServerNode, masters
+from mqadmin.cluster.brokers import ServerNode, masters, masters_of_route
 from mqadmin.cluster.groups import connection
 from mqadmin.errors import NotFound
 from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.session.call import Call
-from mqclient.client import routes
 from mqclient.errors import BrokerRefused
 from remoting.bodies import Connection, ProducerInfo
 
@@ -70,10 +69,7 @@ async def broker_connections(
     """
     admin = await call.admin()
     if topic is not None:
-        route = await admin.topic_route(topic)
-        nodes = [
-            ServerNode("", name, MASTER, address) for name, address in routes.masters(route).items()
-        ]
+        nodes = masters_of_route(await admin.topic_route(topic))
     else:
         nodes = await masters(admin, where, every=True)
     rows: list[ClientConnection] = []

@@ -41,8 +41,6 @@ async def export(call: Call, *, cluster: str | None) -> Outcome:
     Raises:
         NotFound: there is no such cluster, or no broker.
     """
-    state = (await source(call, None, cluster=cluster)).state
-    document = Document(
-        state.of(TOPICS.name), state.of(GROUPS.name), state.sections.get(ACCOUNTS.name)
-    )
+    manifest = (await source(call, None, cluster=cluster)).manifest
+    document = Document(manifest[TOPICS.name], manifest[GROUPS.name], manifest.get(ACCOUNTS.name))
     return Outcome((document,), single=True, format="yaml")

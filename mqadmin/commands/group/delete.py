@@ -18,7 +18,14 @@ import click
 from mqadmin.changes.targets.group import GroupTarget
 from mqadmin.changes.targets.offset import OffsetTarget
 from mqadmin.changes.targets.topic import RouteTarget, TopicTarget
-from mqadmin.changes.write import ChangeStep, as_object_steps, carry_out, delete_existing, plan
+from mqadmin.changes.write import (
+    ChangeStep,
+    as_object_steps,
+    carry_out,
+    delete,
+    delete_existing,
+    plan,
+)
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import Where, group_argument
 from mqadmin.cli.types import BROKER, CLUSTER
@@ -110,11 +117,9 @@ async def _topics(
     steps: list[ChangeStep[object]] = []
     for prefix in LEFT_BEHIND:
         topic = prefix + group
-        at_brokers = await plan(
-            [TopicTarget(admin, node, (topic,)) for node in nodes], lambda _: None
-        )
+        at_brokers = await plan([TopicTarget(admin, node, (topic,)) for node in nodes], delete)
         at_namesrvs = await plan(
-            [RouteTarget(admin, node, (topic,)) for node in await namesrvs(call)], lambda _: None
+            [RouteTarget(admin, node, (topic,)) for node in await namesrvs(call)], delete
         )
         steps += [*as_object_steps(at_brokers), *as_object_steps(at_namesrvs)]
     return [step for step in steps if step.old is not None]

@@ -5,6 +5,7 @@ GET_CONSUMER_LIST_BY_GROUP for each group.
 """
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from mqadmin.session.call import Call
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
-    from storefmt.config.tables import GroupTable
+    from storefmt.config.tables import GroupTable, SubscriptionGroup
 
 Offsets = dict[tuple[str, str], dict[int, int]]
 """(topic, group) -> queue id -> next queue offset."""
@@ -57,19 +58,9 @@ async def list_groups(call: Call, *, all_: bool) -> Outcome:
         # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.store.offline import stored_groups
 
-        return Outcome(
-            [
-                GroupRow.of(
-                    one.settings,
-                    group=one.name,
-                    kind=_kind_of(one.name),
-                    topics=one.topics,
-                    configured=one.settings is not None,
-                )
-                for one in stored_groups(call)
-                if all_ or not is_system(one.name)
-            ]
-        )
+        settings, topics = stored_groups(call)
+        names = _shown({*settings, *topics}, all_=all_)
+        return Outcome([_row(name, settings.get(name), topics.get(name, ())) for name in names])
     admin = await call.admin()
     nodes = await masters(admin, every=True)
     answers = Answers(call)
@@ -80,34 +71,45 @@ async def list_groups(call: Call, *, all_: bool) -> Outcome:
         )
 
     told = await answers.each(nodes, ask)
+    settings = {name: one for _, (table, _) in told for name, one in table.groups.items()}
     at: dict[str, set[ServerNode]] = {}
-    topics: dict[str, set[str]] = {}
+    topics = {}
     for node, (table, known) in told:
         for group in table.groups:
             at.setdefault(group, set()).add(node)
         for topic, group in known:
             at.setdefault(group, set()).add(node)
             topics.setdefault(group, set()).add(topic)
-    shown = sorted(group for group in at if all_ or not is_system(group))
-    counts = await each(shown, lambda group: _members(admin, group, at[group]))
-    settings = {name: one for _, (table, _) in told for name, one in table.groups.items()}
+    names = _shown(at, all_=all_)
+    counts = await each(names, lambda name: _members(admin, name, at[name]))
     rows = [
-        GroupRow.of(
-            settings.get(group),
-            group=group,
-            kind=_kind_of(group),
+        _row(
+            name,
+            settings.get(name),
+            topics.get(name, ()),
             members=members,
-            topics=tuple(sorted(topics.get(group, ()))),
-            brokers=tuple(sorted(node.broker for node in at[group])),
-            configured=group in settings,
+            brokers=tuple(sorted(node.broker for node in at[name])),
         )
-        for group, members in zip(shown, counts, strict=True)
+        for name, members in zip(names, counts, strict=True)
     ]
     return Outcome(rows, exit_code=answers.exit_code)
 
 
-def _kind_of(group: str) -> str:
-    return "system" if is_system(group) else "normal"
+def _shown(groups: Iterable[str], *, all_: bool) -> list[str]:
+    return sorted(group for group in groups if all_ or not is_system(group))
+
+
+def _row(
+    group: str, settings: "SubscriptionGroup | None", topics: Iterable[str], **online: object
+) -> GroupRow:
+    return GroupRow.of(
+        settings,
+        group=group,
+        kind="system" if is_system(group) else "normal",
+        topics=tuple(sorted(topics)),
+        configured=settings is not None,
+        **online,
+    )
 
 
 async def _members(admin: "Admin", group: str, nodes: set[ServerNode]) -> int:

@@ -143,16 +143,15 @@ async def _member(
 
 def _row(group: str, member: str, info: ConsumerRunningInfo, error: str | None) -> RunningMember:
     queues = tuple(
-        MemberQueue(
+        MemberQueue.of(
+            held,
             topic=queue.topic,
             broker=queue.broker_name,
             queue_id=queue.queue_id,
-            commit_offset=held.commit_offset,
             cached_min_offset=held.cached_msg_min_offset,
             cached_max_offset=held.cached_msg_max_offset,
             cached_count=held.cached_msg_count,
             cached_mib=held.cached_msg_size_in_mib,
-            locked=held.locked,
             last_lock_ms=held.last_lock_timestamp,
             dropped=held.droped,
             last_pull_ms=held.last_pull_timestamp,
@@ -160,7 +159,6 @@ def _row(group: str, member: str, info: ConsumerRunningInfo, error: str | None) 
             transaction_min_offset=held.transaction_msg_min_offset,
             transaction_max_offset=held.transaction_msg_max_offset,
             transaction_count=held.transaction_msg_count,
-            try_unlock_times=held.try_unlock_times,
         )
         for queue, held in sorted(info.mq_table.items())
     )

@@ -14,10 +14,11 @@ from mqadmin.cli.decorators import group_argument
 from mqadmin.cli.types import TOPIC
 from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.groups import find_group
+from mqadmin.cluster.server_tables import count_of_day, statistic
 from mqadmin.output.rows import Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.client import routes
-from mqclient.errors import BrokerRefused, NoRoute
+from mqclient.errors import NoRoute
 from remoting.bodies import BrokerStatsData
 from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
 
@@ -88,26 +89,18 @@ async def _topic(admin: "Admin", topic: str, only: str | None) -> list[GroupRate
         groups &= {only}
         if not groups:
             return []
-    puts = [await _counted(admin, address, "TOPIC_PUT_NUMS", topic) for address in at]
+    puts = [await statistic(admin, address, "TOPIC_PUT_NUMS", key=topic) for address in at]
     in_tps, in_24h = _tps(puts), _day(puts)
     if not groups:
         return [GroupRate(topic, None, None, in_tps, None, in_24h, None)]
     rows = []
     for group in sorted(groups):
         key = f"{topic}@{group}"
-        gets = [await _counted(admin, address, "GROUP_GET_NUMS", key) for address in at]
+        gets = [await statistic(admin, address, "GROUP_GET_NUMS", key=key) for address in at]
         lags = [await admin.consume_stats(address, group, topic) for address in at]
         lag = sum(one.total_diff() for one in lags)
         rows.append(GroupRate(topic, group, lag, in_tps, _tps(gets), in_24h, _day(gets)))
     return rows
-
-
-async def _counted(admin: "Admin", address: str, name: str, key: str) -> BrokerStatsData:
-    """Return a statistic; an empty one where nothing was counted."""
-    try:
-        return await admin.broker_stats(address, name, key)
-    except BrokerRefused:
-        return BrokerStatsData()
 
 
 def _tps(found: list[BrokerStatsData]) -> float:
@@ -115,9 +108,4 @@ def _tps(found: list[BrokerStatsData]) -> float:
 
 
 def _day(found: list[BrokerStatsData]) -> int:
-    """Return what was counted in a day; a young broker has only an hour, or a minute."""
-    total = 0
-    for one in found:
-        spans = (one.stats_day, one.stats_hour, one.stats_minute)
-        total += next((span.sum for span in spans if span is not None and span.sum), 0)
-    return total
+    return sum(map(count_of_day, found))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from mqadmin.changes.targets.topic import RouteTarget, TopicTarget
-from mqadmin.changes.write import as_object_steps, carry_out, plan
+from mqadmin.changes.write import as_object_steps, carry_out, delete, plan
 from mqadmin.cli.declare import command
 from mqadmin.cli.decorators import topic_argument
 from mqadmin.cli.types import CLUSTER
@@ -67,9 +67,9 @@ async def delete_topic(call: Call, *, topic: str, cluster: str | None) -> Outcom
         raise NotFound(f"no cluster {cluster!r}", hint="`cluster list` shows them")
     here = [node for node in brokers if node.broker_id == MASTER]
     names = (topic,) if cluster is None else (topic, cluster)
-    on_brokers = await plan([TopicTarget(admin, node, (topic,)) for node in here], _gone)
+    on_brokers = await plan([TopicTarget(admin, node, (topic,)) for node in here], delete)
     at_namesrvs = await plan(
-        [RouteTarget(admin, node, names) for node in await namesrvs(call)], _gone
+        [RouteTarget(admin, node, names) for node in await namesrvs(call)], delete
     )
     having = [step for step in as_object_steps(on_brokers) if step.is_write or step.verdict]
     # Brokers first: one that still has the topic would have it registered again.
@@ -109,7 +109,3 @@ async def _online(admin: "Admin", nodes: list[ServerNode], topic: str) -> str:
     return ", ".join(
         f"group {group} has {len(ids)} member(s) online" for group, ids in members.items() if ids
     )
-
-
-def _gone(_: object) -> None:
-    return None
