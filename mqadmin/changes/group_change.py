@@ -59,25 +59,31 @@ named_settings = gathered(
     "named",
     dict,
     click.option(
-        "--consume", "consume_enable", type=BOOLEAN, help="its members may consume, or not"
+        "--consume", "consume_enable", type=BOOLEAN, help="whether its members may consume"
     ),
     click.option(
         "--from-min",
         "consume_from_min_enable",
         type=BOOLEAN,
-        help="a member that is new may read from the first message",
+        help="whether a new member may read from the first message",
     ),
     click.option(
-        "--broadcast", "consume_broadcast_enable", type=BOOLEAN, help="its members may broadcast"
+        "--broadcast",
+        "consume_broadcast_enable",
+        type=BOOLEAN,
+        help="whether its members may broadcast",
     ),
     click.option(
         "--retry-max",
         "retry_max_times",
         type=INTEGER,
-        help="deliveries before a message is a dead letter",
+        help="retries before a message becomes a dead letter",
     ),
     click.option(
-        "--retry-queues", "retry_queue_nums", type=INTEGER, help="queues of its retry topic"
+        "--retry-queues",
+        "retry_queue_nums",
+        type=INTEGER,
+        help="number of queues of its retry topic",
     ),
     click.option("--broker-id", type=INTEGER, help="id of the broker that members read from"),
     click.option(
@@ -90,7 +96,7 @@ named_settings = gathered(
         "--notify",
         "notify_consumer_ids_changed_enable",
         type=BOOLEAN,
-        help="members hear at once who comes and goes",
+        help="whether members are told at once who joins or leaves",
     ),
 )
 """The settings by the names of their fields; None for one that is not on the line."""

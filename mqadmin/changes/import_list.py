@@ -19,7 +19,9 @@ from storefmt.errors import StoreError
 T = TypeVar("T")
 
 
-list_argument = click.argument("file", type=FILE_PATH, help="a JSON array; - is standard input")
+list_argument = click.argument(
+    "file", type=FILE_PATH, help="file with a JSON array; - reads standard input"
+)
 
 
 def entries_of(

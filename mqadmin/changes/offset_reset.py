@@ -68,8 +68,10 @@ reset_options = gathered(
     ),
     click.option("--queue", type=QUEUE, multiple=True, help="only this queue"),
     only_on_broker,
-    click.option("--cpp", is_flag=True, help="members are clients in C++: tell them in their form"),
-    click.option("--only-back", is_flag=True, help="leave queues alone that would go forward"),
+    click.option(
+        "--cpp", is_flag=True, help="the members are C++ clients: use their form of the request"
+    ),
+    click.option("--only-back", is_flag=True, help="skip queues whose offset would move forward"),
 )
 
 

@@ -202,23 +202,33 @@ Perm = Literal["DENY", "PUB", "SUB", "PUB|SUB", "SUB|PUB"]
 )
 @account_argument
 @click.option("--secret", metavar="TEXT|-", help="its secret; '-' reads a line of standard input")
-@click.option("--admin", type=BOOLEAN, help="it may do everything, or not")
+@click.option("--admin", type=BOOLEAN, help="whether the account may do everything")
 @click.option(
     "--topic-perm", multiple=True, metavar="TOPIC=PUB|SUB|DENY", help="what it may do with topics"
 )
 @click.option(
     "--group-perm", multiple=True, metavar="GROUP=SUB|DENY", help="what it may do with groups"
 )
-@click.option("--default-topic-perm", type=Choice(get_args(Perm)), help="with every other topic")
-@click.option("--default-group-perm", type=Choice(get_args(Perm)), help="with every other group")
 @click.option(
-    "--white-addr", metavar="PATTERN", help="from where it needs no signature, as 10.0.0.*"
+    "--default-topic-perm",
+    type=Choice(get_args(Perm)),
+    help="what it may do with every other topic",
 )
-@click.option("--replace", "replace_", is_flag=True, help="reset what is not named")
+@click.option(
+    "--default-group-perm",
+    type=Choice(get_args(Perm)),
+    help="what it may do with every other group",
+)
+@click.option(
+    "--white-addr",
+    metavar="PATTERN",
+    help="addresses from which it needs no signature, such as 10.0.0.*",
+)
+@click.option("--replace", "replace_", is_flag=True, help="reset the settings that are not named")
 @click.option(
     "--add",
     is_flag=True,
-    help="permissions are added to those that are there, and do not replace them",
+    help="add the permissions to those that are there instead of replacing them",
 )
 @click.option(
     "--remove",
@@ -411,9 +421,12 @@ class WhiteChange(Row):
     writes=True,
 )
 @click.argument(
-    "patterns", nargs=-1, metavar="PATTERN", help="the new list, as 10.0.0.*; shown where none"
+    "patterns",
+    nargs=-1,
+    metavar="PATTERN",
+    help="the new list, such as 10.0.0.*; without one the list is shown",
 )
-@click.option("--file", help="account file on the broker; its first one where left out")
+@click.option("--file", help="account file on the broker; the first one if left out")
 @on_brokers
 async def white_addresses(
     call: Call,

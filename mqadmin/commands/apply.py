@@ -92,9 +92,9 @@ class AppliedRow(Row):
     columns=("kind", "name", "server", "changes", "result", "remark"),
     writes=True,
 )
-@click.argument("file", type=FILE, help="YAML of `export`; '-' reads standard input")
-@click.option("--prune", is_flag=True, help="delete topics and groups that it does not name")
-@click.option("--cluster", type=CLUSTER, help="on this cluster, where there are several")
+@click.argument("file", type=FILE, help="YAML file that `export` wrote; - reads standard input")
+@click.option("--prune", is_flag=True, help="delete topics and groups that the file does not name")
+@click.option("--cluster", type=CLUSTER, help="which cluster, where there are several")
 async def apply(call: Call, *, file: str, prune: bool, cluster: str | None) -> Outcome:
     """Return one row a target and server that the document is about.
 

@@ -26,7 +26,9 @@ from mqadmin.session.call import Call
     details="Topics, groups, brokers, clusters and contexts complete by their live names.",
     needs=Needs.NONE,
 )
-@click.argument("shell", type=Choice(["bash", "zsh", "fish"]), help="the shell that will read it")
+@click.argument(
+    "shell", type=Choice(["bash", "zsh", "fish"]), help="the shell that reads the script"
+)
 def completion(call: Call, *, shell: Literal["bash", "zsh", "fish"]) -> Outcome:
     """Print the script: it is the result itself, not a row of one."""
     call.console.out.write(script(shell))
@@ -50,9 +52,9 @@ class NameRow(Row):
 @click.argument(
     "kind",
     type=Choice(["topic", "group", "broker", "cluster", "context", "client"]),
-    help="names of what",
+    help="what kind of names",
 )
-@click.option("--refresh", is_flag=True, help="ask the servers whatever the age of the file")
+@click.option("--refresh", is_flag=True, help="ask the servers even if the file is new")
 def names_for_completion(
     call: Call,
     *,

@@ -94,9 +94,9 @@ assert_message_count = _assert(
         "condition",
         _message_count,
         topic_argument(),
-        click.argument("count", type=INTEGER, required=False, help="exactly so many"),
-        click.option("--min", "min_", type=INTEGER, help="so many or more"),
-        click.option("--max", "max_", type=INTEGER, help="so many or fewer"),
+        click.argument("count", type=INTEGER, required=False, help="exact number of messages"),
+        click.option("--min", "min_", type=INTEGER, help="least number of messages"),
+        click.option("--max", "max_", type=INTEGER, help="largest number of messages"),
     ),
     ("mqadmin assert message-count orders 100 --within 5s", "exactly a hundred came"),
     ("mqadmin assert message-count %DLQ%billing --max 0", "no dead letter"),
@@ -114,9 +114,12 @@ wait_broker = _wait(
         "condition",
         brokers_answer,
         click.argument(
-            "broker", type=BROKER, required=False, help="its name or HOST:PORT; any where left out"
+            "broker",
+            type=BROKER,
+            required=False,
+            help="name or HOST:PORT of the broker; any broker if left out",
         ),
-        click.option("--count", type=INTEGER, default=1, help="brokers that must answer"),
+        click.option("--count", type=INTEGER, default=1, help="number of brokers that must answer"),
     ),
     ("mqadmin wait broker broker-a --within 2m", "after a restart"),
 )

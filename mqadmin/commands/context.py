@@ -100,7 +100,9 @@ class ContextDetail(Row):
     rows=ContextDetail,
     needs=Needs.NONE,
 )
-@click.argument("name", type=CONTEXT, required=False, help="the current one where left out")
+@click.argument(
+    "name", type=CONTEXT, required=False, help="name of the context; the current one if left out"
+)
 @click.option("--show-secrets", is_flag=True, help="print the secret key instead of stars")
 def show_context(call: Call, *, name: str | None, show_secrets: bool) -> Outcome:
     """Return the context.
@@ -171,12 +173,12 @@ def parse_pair(text: str) -> tuple[str, str]:
     columns=("context", "namesrv", "result"),
     needs=Needs.NONE,
 )
-@click.argument("name", type=CONTEXT, help="the name")
+@click.argument("name", type=CONTEXT, help="name of the context")
 @click.argument(
     "address", type=ADDRESS, required=False, help="its name servers, HOST:PORT[;HOST:PORT]"
 )
 @click.option("--protected", is_flag=True, help="refuse writes unless the context is named")
-@click.option("--unprotected", is_flag=True, help="take that back")
+@click.option("--unprotected", is_flag=True, help="allow writes again without naming the context")
 @click.option(
     "--map",
     "addresses",
@@ -185,18 +187,21 @@ def parse_pair(text: str) -> tuple[str, str]:
     metavar="ADVERTISED=REAL",
     help="connect to another address than a broker advertises",
 )
-@click.option("--tls", is_flag=True, help="connect over TLS, and take any certificate")
+@click.option("--tls", is_flag=True, help="connect over TLS and accept any certificate")
 @click.option(
-    "--tls-ca", type=FILE, metavar="FILE", help="... check it against this PEM file, or `system`"
+    "--tls-ca",
+    type=FILE,
+    metavar="FILE",
+    help="connect over TLS and check certificates against this PEM file, or `system`",
 )
-@click.option("--tls-cert", type=FILE, metavar="FILE", help="our own certificate")
-@click.option("--tls-key", type=FILE, metavar="FILE", help="... its key")
+@click.option("--tls-cert", type=FILE, metavar="FILE", help="certificate of this client")
+@click.option("--tls-key", type=FILE, metavar="FILE", help="key of the client's certificate")
 @click.option("--no-tls", is_flag=True, help="connect without TLS again")
 @click.option(
-    "--default-output", type=Choice(get_args(Format)), help="the format where -o is not given"
+    "--default-output", type=Choice(get_args(Format)), help="output format when -o is not given"
 )
-@click.option("--default-timeout", type=SECONDS, help="... and --timeout")
-@click.option("--use", is_flag=True, help="make it the current one")
+@click.option("--default-timeout", type=SECONDS, help="timeout when --timeout is not given")
+@click.option("--use", is_flag=True, help="make it the current context")
 def add_context(
     call: Call,
     *,
@@ -268,7 +273,7 @@ def _tls(old: TlsFiles | None, given: TlsFiles | None, *, off: bool) -> TlsFiles
     columns=("context", "was", "result"),
     needs=Needs.NONE,
 )
-@click.argument("name", type=CONTEXT, help="the name")
+@click.argument("name", type=CONTEXT, help="name of the context")
 def use_context(call: Call, *, name: str) -> Outcome:
     """Write the choice down and return it.
 
@@ -290,7 +295,7 @@ def use_context(call: Call, *, name: str) -> Outcome:
     columns=("context", "namesrv", "result"),
     needs=Needs.NONE,
 )
-@click.argument("name", type=CONTEXT, help="the name")
+@click.argument("name", type=CONTEXT, help="name of the context")
 def remove_context(call: Call, *, name: str) -> Outcome:
     """Write the file without the context and return what it was.
 

@@ -27,9 +27,9 @@ DIFFERENT = 1
 )
 @click.argument("left", type=FILE, help="a YAML file, HOST:PORT or a context")
 @click.argument(
-    "right", type=FILE, required=False, help="another one; this call's cluster where left out"
+    "right", type=FILE, required=False, help="the other side; this call's cluster if left out"
 )
-@click.option("--cluster", type=CLUSTER, help="this cluster, where there are several")
+@click.option("--cluster", type=CLUSTER, help="which cluster, where there are several")
 async def diff(call: Call, *, left: str, right: str | None, cluster: str | None) -> Outcome:
     """Return one row a difference.
 

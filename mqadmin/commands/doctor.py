@@ -37,13 +37,16 @@ a finding is as bad as --fail-on, else 0.""",
     "-c",
     type=Choice([one.value for one in Check], Check),
     multiple=True,
-    help="only this one",
+    help="run only this check",
 )
 @click.option(
-    "--fail-on", type=Choice(get_args(FailOn)), default="error", help="exit 1 from this severity on"
+    "--fail-on",
+    type=Choice(get_args(FailOn)),
+    default="error",
+    help="exit with 1 for a finding of this severity or worse",
 )
 @click.option(
-    "--slave-lag", type=INTEGER, default=16 * 1024 * 1024, help="bytes a slave may be behind"
+    "--slave-lag", type=INTEGER, default=16 * 1024 * 1024, help="bytes that a slave may be behind"
 )
 @click.option(
     "--backlog", type=INTEGER, default=10_000, help="messages that may wait for an online group"

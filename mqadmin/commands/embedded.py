@@ -37,7 +37,7 @@ GRPC_PORT: Final = 8081
     rows=EmbeddedRow,
     needs=Needs.NONE,
 )
-@click.option("--store", type=DIR, metavar="DIR", help="keep the data here")
+@click.option("--store", type=DIR, metavar="DIR", help="directory that keeps the data")
 @click.option("--port", type=PORT, default=9876, help="port of the name server; 0 takes a free one")
 @click.option(
     "--broker-port", type=PORT, default=BROKER_PORT, help="port of the broker; 0 takes a free one"

@@ -64,10 +64,10 @@ prometheus-client: pip install 'mqadmin[exporter]'.""",
     rows=MetricRow,
 )
 @click.option(
-    "--port", "-p", type=PORT, default=PORT_DEFAULT, help="to listen on; 0 takes a free one"
+    "--port", "-p", type=PORT, default=PORT_DEFAULT, help="port to listen on; 0 takes a free one"
 )
 @click.option("--host", default="127.0.0.1", help="address to listen on")
-@click.option("--once", is_flag=True, help="print one scrape, and end")
+@click.option("--once", is_flag=True, help="print one scrape and end")
 def exporter(call: Call, *, port: int, host: str, once: bool) -> Outcome:
     """Serve until Ctrl-C.
 

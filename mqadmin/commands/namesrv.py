@@ -64,7 +64,7 @@ class KvRow(Row):
     ),
     rows=KvRow,
 )
-@click.argument("namespace", help="the namespace, as ORDER_TOPIC_CONFIG")
+@click.argument("namespace", help="the namespace, such as ORDER_TOPIC_CONFIG")
 @click.argument("key", required=False, help="only this key")
 async def get_kv(call: Call, *, namespace: str, key: str | None) -> Outcome:
     """Return one row a value and name server.
@@ -95,8 +95,8 @@ async def get_kv(call: Call, *, namespace: str, key: str | None) -> Outcome:
     columns=("address", "key", "old_value", "value", "result", "remark"),
     writes=True,
 )
-@click.argument("key", help="the setting")
-@click.argument("value", help="its new value")
+@click.argument("key", help="name of the setting")
+@click.argument("value", help="the new value")
 async def set_namesrv_config(call: Call, *, key: str, value: str) -> Outcome:
     """Return one row a name server.
 

@@ -54,9 +54,13 @@ class QueueEntry(Row):
 @topic_argument()
 @click.argument("queue", type=QUEUE, metavar="QUEUE", help="the queue")
 @click.option("--start", type=INTEGER, help="queue offset to begin at; the first if left out")
-@click.option("--count", "-c", "limit", type=Integer(min=1), default=10, help="so many at most")
-@click.option("--group", type=GROUP, help="say whether this group's filter takes them")
-@click.option("--broker", type=BROKER, help="the broker, for a bare id")
+@click.option(
+    "--count", "-c", "limit", type=Integer(min=1), default=10, help="largest number of entries"
+)
+@click.option(
+    "--group", type=GROUP, help="show whether the filter of this group takes each message"
+)
+@click.option("--broker", type=BROKER, help="broker of the queue, if QUEUE is only an id")
 async def show_queue(
     call: Call,
     *,

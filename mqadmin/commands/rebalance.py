@@ -131,16 +131,16 @@ Name = Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM", "MACHI
 )
 @group_argument()
 @read_topic_argument
-@click.option("--strategy", "-s", type=Choice(get_args(Name)), help="another strategy")
+@click.option("--strategy", "-s", type=Choice(get_args(Name)), help="use another strategy")
 @click.option(
     "--add", multiple=True, metavar="CLIENT", help="a client id that joins; A,B for several"
 )
 @click.option(
     "--remove", type=CLIENT, multiple=True, metavar="CLIENT", help="a client id that leaves"
 )
-@click.option("--queues", type=Integer(min=1), help="so many queues on each broker")
-@click.option("--no-picture", is_flag=True, help="the rows alone")
-@click.option("--room", multiple=True, help="rooms to read from, for MACHINE_ROOM")
+@click.option("--queues", type=Integer(min=1), help="number of queues on each broker")
+@click.option("--no-picture", is_flag=True, help="print only the rows")
+@click.option("--room", multiple=True, help="machine rooms to read from, for MACHINE_ROOM")
 async def plan_rebalance(
     call: Call,
     *,
@@ -266,7 +266,7 @@ minute: members that come and go, or that do not agree on who is there.""",
 )
 @group_argument()
 @read_topic_argument
-@click.option("--interval", type=SECONDS, default=2.0, help="between two looks")
+@click.option("--interval", type=SECONDS, default=2.0, help="pause between two looks")
 @click.option("--for", "for_", type=DURATION, help="end after this long")
 async def watch_rebalance(
     call: Call, *, group: str, topic: str | None, interval: float, for_: int | None

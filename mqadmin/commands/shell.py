@@ -34,10 +34,12 @@ from mqadmin.shell.server import EmbeddedServer
     "comment.",
     needs=Needs.NONE,
 )
-@click.argument("file", type=FILE_PATH, required=False, help="a script; - is standard input")
+@click.argument("file", type=FILE_PATH, required=False, help="a script; - reads standard input")
 @click.option("--command", "-c", "text", metavar="TEXT", help="run this text")
 @click.option("--embedded", is_flag=True, help="start a name server and a broker for this shell")
-@click.option("--store", type=DIR, metavar="DIR", help="where --embedded keeps its data")
+@click.option(
+    "--store", type=DIR, metavar="DIR", help="directory in which --embedded keeps its data"
+)
 @click.option("--keep-going", is_flag=True, help="go on after a line that fails")
 def shell(
     call: Call,

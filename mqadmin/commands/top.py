@@ -28,7 +28,7 @@ A broker's rates are its own over ten seconds; those of topics and groups are be
 A slave's lag is in bytes of commit log. Topics that no group reads: the first hundred.""",
     rows=TopRow,
 )
-@click.option("--interval", type=SECONDS, default=2.0, help="between two looks")
+@click.option("--interval", type=SECONDS, default=2.0, help="pause between two looks")
 @click.option("--once", is_flag=True, help="look twice, print the rows, and end")
 def top(call: Call, *, interval: float, once: bool) -> Outcome:
     """Return the rows with ``--once``, else nothing once the person has quit.

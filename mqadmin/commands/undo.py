@@ -85,7 +85,7 @@ class UndoRow(Row):
     metavar="ID",
     type=INTEGER,
     required=False,
-    help="entry of the journal; the newest where left out",
+    help="entry of the journal; the newest if left out",
 )
 @click.option("--list", "list_", is_flag=True, help="show the journal and change nothing")
 async def undo(call: Call, *, entry_id: int | None, list_: bool) -> Outcome:

@@ -45,8 +45,10 @@ CONFIGS: Final = (
 )
 
 
-this_cluster = click.option("--cluster", type=CLUSTER, help="this cluster")
-directory_option = click.option("--directory", "-d", type=DIR_PATH, default=Path(), help="where to")
+this_cluster = click.option("--cluster", type=CLUSTER, help="only this cluster")
+directory_option = click.option(
+    "--directory", "-d", type=DIR_PATH, default=Path(), help="directory to write to"
+)
 
 
 @dataclass(frozen=True, slots=True)

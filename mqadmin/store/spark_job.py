@@ -63,7 +63,7 @@ _ENGINE: Final = together(
         "--engine",
         type=Choice(["spark", "local"]),
         default="spark",
-        help="spark, or local: the same rows made in one process, without Java",
+        help="spark, or local for the same rows from one process without Java",
     ),
     click.option(
         "--master", default="local[*]", help="Spark's master, as local[2] or spark://HOST:PORT"

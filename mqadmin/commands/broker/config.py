@@ -59,7 +59,7 @@ async def get_broker_config(call: Call, *, keys: tuple[str, ...], where: Where) 
     rows=ServerValue,
     columns=("broker", "key", "value"),
 )
-@click.argument("keys", nargs=-1, metavar="KEY", help="only these")
+@click.argument("keys", nargs=-1, metavar="KEY", help="only these numbers")
 @of_masters
 async def broker_status(call: Call, *, keys: tuple[str, ...], where: Where) -> Outcome:
     """Return one row a number, sorted by name.
@@ -100,8 +100,8 @@ REWRITES: Final = (
     columns=("server", "address", "key", "old_value", "value", "result", "remark"),
     writes=True,
 )
-@click.argument("key", help="the setting")
-@click.argument("value", help="its new value")
+@click.argument("key", help="name of the setting")
+@click.argument("value", help="the new value")
 @gathered("where", Where, on_broker, of_cluster(help="on masters and slaves of a cluster"))
 async def set_broker_config(call: Call, *, key: str, value: str, where: Where) -> Outcome:
     """Return one row a broker.

@@ -48,7 +48,7 @@ class ClientConnection(Row):
     rows=ClientConnection,
 )
 @of_masters
-@click.option("--topic", type=TOPIC, help="of the brokers of this topic")
+@click.option("--topic", type=TOPIC, help="only of the brokers that have this topic")
 @click.option(
     "--kind", type=Choice(["producer", "consumer"]), help="only producers, or only consumers"
 )

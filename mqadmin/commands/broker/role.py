@@ -65,9 +65,11 @@ Role = Literal["ASYNC_MASTER", "SYNC_MASTER"]
     "slave", type=BROKER, help="the slave: HOST:PORT, or the name where it is the only one"
 )
 @click.option(
-    "--role", type=Choice(get_args(Role)), help="what it becomes; else what its master was"
+    "--role",
+    type=Choice(get_args(Role)),
+    help="its role as a master; by default the one that its master had",
 )
-@click.option("--force", is_flag=True, help="also where it is known to lack messages")
+@click.option("--force", is_flag=True, help="promote it even if it is known to lack messages")
 async def promote(call: Call, *, slave: str, role: Role | None, force: bool) -> Outcome:
     """Return one row.
 
@@ -132,12 +134,12 @@ async def _log_end(admin: Admin, node: ServerNode) -> int:
 )
 @click.argument("address", type=BROKER, help="the old master: HOST:PORT")
 @click.option(
-    "--broker-id", type=Integer(min=1), help="its id as a slave; else the smallest that is free"
+    "--broker-id", type=Integer(min=1), help="its id as a slave; by default the smallest free one"
 )
 @click.option(
-    "--cut-tail", is_flag=True, help="copy out, then cut, what the new master's log does not have"
+    "--cut-tail", is_flag=True, help="copy out and then cut what the new master's log does not have"
 )
-@click.option("--force", is_flag=True, help="also where it has not heard of a new master")
+@click.option("--force", is_flag=True, help="demote it even if it has not heard of a new master")
 async def demote(
     call: Call, *, address: str, broker_id: int | None, cut_tail: bool, force: bool
 ) -> Outcome:

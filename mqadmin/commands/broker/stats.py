@@ -62,9 +62,9 @@ class StatsSpan(Row):
     details="Statistics of 4.9: " + ", ".join(NAMES) + ".",
     rows=StatsSpan,
 )
-@click.argument("name", required=False, help="the statistic, as TOPIC_PUT_NUMS")
+@click.argument("name", required=False, help="name of the statistic, such as TOPIC_PUT_NUMS")
 @click.argument(
-    "key", required=False, help="of what: a topic, or TOPIC@GROUP for a statistic of groups"
+    "key", required=False, help="what it counts: a topic, or TOPIC@GROUP for a statistic of groups"
 )
 @of_masters
 async def broker_stats(call: Call, *, name: str | None, key: str | None, where: Where) -> Outcome:
@@ -143,8 +143,10 @@ class GroupQueue(Row):
     ),
 )
 @of_masters
-@click.option("--min-lag", type=INTEGER, default=0, help="only queues with so many messages left")
-@click.option("--order", type=BOOLEAN, default="false", help="true: only groups that read in order")
+@click.option("--min-lag", type=INTEGER, default=0, help="only queues with at least this lag")
+@click.option(
+    "--order", type=BOOLEAN, default="false", help="true shows only groups that read in order"
+)
 async def broker_consume_stats(call: Call, *, where: Where, min_lag: int, order: bool) -> Outcome:
     """Return one row a group and queue, sorted."""
     admin = await call.admin()

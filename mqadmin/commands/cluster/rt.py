@@ -68,12 +68,12 @@ class LogLine(Row):
     "--count",
     type=Integer(min=1),
     default=20,
-    help="messages to each broker; one more goes first, unmeasured",
+    help="messages to send to each broker; one more is sent first and not measured",
 )
-@click.option("--size", type=Integer(min=0), default=128, help="bytes of a body")
-@click.option("--every", type=SECONDS, help="again and again, so long apart, until Ctrl-C")
-@click.option("--log", is_flag=True, help="as lines for a log: time|room|cluster|broker|ms")
-@click.option("--room", default="noname", help="where this runs, for --log")
+@click.option("--size", type=Integer(min=0), default=128, help="bytes of each body")
+@click.option("--every", type=SECONDS, help="repeat after this pause, until Ctrl-C")
+@click.option("--log", is_flag=True, help="print lines for a log: time|room|cluster|broker|ms")
+@click.option("--room", default="noname", help="name of the machine room, for --log")
 async def cluster_rt(
     call: Call,
     *,

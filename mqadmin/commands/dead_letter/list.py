@@ -50,7 +50,7 @@ class DeadLetters(Row):
     columns=("group", "broker", "message_count", "last_time"),
 )
 @group_argument(required=False, help="only this group")
-@click.option("--all", "all_", is_flag=True, help="also groups whose dead letters are gone")
+@click.option("--all", "all_", is_flag=True, help="also show groups whose dead letters are gone")
 async def list_dead_letters(call: Call, *, group: str | None, all_: bool) -> Outcome:
     """Return one row for each group and broker."""
     if call.is_offline:

@@ -70,10 +70,10 @@ class ResendCount:
     "--into",
     type=TOPIC,
     metavar="TOPIC",
-    help="this topic, or `origin` for the first one; if left out, to the group alone",
+    help="send to this topic, or `origin` for the first one; if left out, only the group gets them",
 )
 @rate_option
-@click.option("--producer", type=GROUP, default="MQADMIN", help="as this producer group")
+@click.option("--producer", type=GROUP, default="MQADMIN", help="send as this producer group")
 async def resend_dead_letters(
     call: Call, *, letters: Letters, into: str | None, rate: float | None, producer: str
 ) -> Outcome:

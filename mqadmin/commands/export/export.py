@@ -34,7 +34,7 @@ class Document(Row):
     "accounts. It is YAML unless -o says otherwise.",
     rows=Document,
 )
-@click.option("--cluster", type=CLUSTER, help="this cluster")
+@click.option("--cluster", type=CLUSTER, help="only this cluster")
 async def export(call: Call, *, cluster: str | None) -> Outcome:
     """Return the document.
 

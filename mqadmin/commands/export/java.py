@@ -60,9 +60,11 @@ FILES = {None: "metadata.json", "topics": "topic.json", "groups": "subscriptionG
     rows=export_documents.ExportedFile,
 )
 @export_documents.this_cluster
-@click.option("--broker", "-b", type=BROKER, help="this broker: a name or HOST:PORT")
-@click.option("--only", type=Choice(["topics", "groups"]), help="one of the two")
-@click.option("--special", is_flag=True, help="retry and dead-letter topics, too")
+@click.option("--broker", "-b", type=BROKER, help="only this broker: a name or HOST:PORT")
+@click.option(
+    "--only", type=Choice(["topics", "groups"]), help="export only topics, or only groups"
+)
+@click.option("--special", is_flag=True, help="include retry and dead-letter topics")
 @export_documents.directory_option
 async def export_metadata(
     call: Call,

@@ -109,7 +109,7 @@ class ConsumeModeChange(Row):
     "--share-queues",
     type=Integer(min=0),
     default=0,
-    help="POP: how many further members read each queue; 0 for all of them",
+    help="with POP: how many more members read each queue; 0 for all",
 )
 @on_masters
 async def set_consume_mode(

@@ -67,10 +67,12 @@ class GroupRemoval(Row):
     writes=True,
 )
 @group_argument()
-@click.option("--offsets", is_flag=True, help="its offsets too: a new group begins anew")
-@click.option("--topics", is_flag=True, help="its retry and dead letter topics too")
-@click.option("--cluster", type=CLUSTER, help="on its masters")
-@click.option("--broker", type=BROKER, help="only there, and no topics: a name or HOST:PORT")
+@click.option("--offsets", is_flag=True, help="delete its offsets too")
+@click.option("--topics", is_flag=True, help="delete its retry and dead letter topics too")
+@click.option("--cluster", type=CLUSTER, help="only on the masters of this cluster")
+@click.option(
+    "--broker", type=BROKER, help="only on this broker, without topics: a name or HOST:PORT"
+)
 async def delete_group(
     call: Call, *, group: str, offsets: bool, topics: bool, cluster: str | None, broker: str | None
 ) -> Outcome:

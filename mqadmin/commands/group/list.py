@@ -51,7 +51,7 @@ class GroupRow(Row):
     needs=Needs.EITHER,
     columns=("group", "members", "topics", "consume_enable", "retry_max_times"),
 )
-@click.option("--all", "-a", "all_", is_flag=True, help="the brokers' own groups too")
+@click.option("--all", "-a", "all_", is_flag=True, help="show the brokers' own groups too")
 async def list_groups(call: Call, *, all_: bool) -> Outcome:
     """Return one row a group, sorted by name."""
     if call.is_offline:

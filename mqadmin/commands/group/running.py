@@ -99,8 +99,8 @@ class RunningMember(Row):
 )
 @group_argument()
 @click.option("--client", type=CLIENT, help="only this member")
-@click.option("--jstack", is_flag=True, help="what its threads do, too")
-@click.option("--broker", type=BROKER, help="asked through this broker: name or HOST:PORT")
+@click.option("--jstack", is_flag=True, help="show the stacks of its threads")
+@click.option("--broker", type=BROKER, help="ask through this broker: a name or HOST:PORT")
 async def group_running(
     call: Call, *, group: str, client: str | None, jstack: bool, broker: str | None
 ) -> Outcome:

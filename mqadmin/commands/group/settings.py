@@ -85,10 +85,10 @@ async def group_config(call: Call, *, group: str) -> Outcome:
 )
 @group_argument()
 @click.option(
-    "--retry-max", type=INTEGER, default=16, help="deliveries before a message is a dead letter"
+    "--retry-max", type=INTEGER, default=16, help="retries before a message becomes a dead letter"
 )
-@click.option("--retry-queues", type=INTEGER, default=1, help="queues of its retry topic")
-@click.option("--disabled", is_flag=True, help="it may not consume yet")
+@click.option("--retry-queues", type=INTEGER, default=1, help="number of queues of its retry topic")
+@click.option("--disabled", is_flag=True, help="its members may not consume yet")
 @click.option("--no-broadcast", is_flag=True, help="its members may not broadcast")
 @on_masters
 async def create_group(
@@ -129,8 +129,8 @@ async def create_group(
 )
 @group_argument()
 @named_settings
-@click.option("--replace", is_flag=True, help="reset what is not named, as Java does")
-@click.option("--create", is_flag=True, help="make it where it is not there")
+@click.option("--replace", is_flag=True, help="reset the settings that are not named, as Java does")
+@click.option("--create", is_flag=True, help="create it where it does not exist")
 @on_masters
 async def update_group(
     call: Call,

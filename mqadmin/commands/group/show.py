@@ -65,7 +65,7 @@ class GroupDetail(Row):
     rows=GroupDetail,
 )
 @group_argument()
-@click.option("--broker", type=BROKER, help="as this broker sees it: name or HOST:PORT")
+@click.option("--broker", type=BROKER, help="as this broker sees it: a name or HOST:PORT")
 async def show_group(call: Call, *, group: str, broker: str | None) -> Outcome:
     """Return the group.
 

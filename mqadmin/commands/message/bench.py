@@ -101,19 +101,22 @@ class BenchRun:
 )
 @topic_argument()
 @click.option(
-    "--count", "-c", type=Integer(min=1), help="so many messages; 1000 if neither is given"
+    "--count",
+    "-c",
+    type=Integer(min=1),
+    help="number of messages; 1000 without --count and --duration",
 )
-@click.option("--duration", type=SPAN, help="so long")
-@click.option("--size", "-s", type=Integer(min=1), default=128, help="bytes of a body")
+@click.option("--duration", type=SPAN, help="how long to send")
+@click.option("--size", "-s", type=Integer(min=1), default=128, help="bytes of each body")
 @click.option(
     "--threads",
     type=Integer(min=1),
     default=8,
-    help="sends that wait for an answer at the same time",
+    help="number of sends that wait for an answer at the same time",
 )
 @rate_option
-@click.option("--tag", "-t", help="their tag")
-@click.option("--each", is_flag=True, help="one row a message, not one for all")
+@click.option("--tag", "-t", help="tag of the messages")
+@click.option("--each", is_flag=True, help="print one row for each message")
 @producer_group
 async def bench(
     call: Call,

@@ -48,7 +48,7 @@ class DirectConsumption(Row):
     "message_id", metavar="ID", help="an offset id, or with --topic a unique id; A,B for two"
 )
 @group_argument()
-@click.option("--client", type=CLIENT, help="this member; the first one if left out")
+@click.option("--client", type=CLIENT, help="the member that gets it; the first one if left out")
 @topic_of_id
 async def consume_direct(
     call: Call, *, message_id: str, group: str, client: str | None, topic: str | None

@@ -52,11 +52,11 @@ class ImportResult(Row):
     rows=ImportResult,
     writes=True,
 )
-@click.argument("file", type=FILE_PATH, help="lines of JSON as `message export` writes")
+@click.argument("file", type=FILE_PATH, help="file of JSON lines, as `message export` writes it")
 @click.option(
-    "--to", type=TOPIC, metavar="TOPIC", help="to this topic instead of the one of each line"
+    "--to", type=TOPIC, metavar="TOPIC", help="send to this topic instead of the topic of each line"
 )
-@click.option("--resume", is_flag=True, help="go on with a broken import")
+@click.option("--resume", is_flag=True, help="continue an import that broke")
 @rate_option
 @limit_option()
 @producer_group

@@ -45,16 +45,21 @@ from mqadmin.session.call import Call
 @click.argument("queue", type=QUEUE, required=False, help="only this queue")
 @click.option("--broker", type=BROKER, help="only queues of this broker")
 @stored_between
-@click.option("--start", type=INTEGER, metavar="OFFSET", help="from this queue offset on")
+@click.option("--start", type=INTEGER, metavar="OFFSET", help="begin at this queue offset")
 @tag_expression
 @with_key
 @body_conditions
 @limit_option()
 @click.option(
-    "--bytes", "bytes_", type=Integer(min=0), help="bodies of so many bytes in all at most"
+    "--bytes",
+    "bytes_",
+    type=Integer(min=0),
+    help="stop when the bodies have this many bytes in all",
 )
-@click.option("--scan", type=Integer(min=1), help="look at so many of each queue at most")
-@click.option("--count-tags", is_flag=True, help="say at the end how many there are of each tag")
+@click.option(
+    "--scan", type=Integer(min=1), help="look at no more than this many messages of each queue"
+)
+@click.option("--count-tags", is_flag=True, help="count the messages of each tag at the end")
 @no_bodies_option
 async def print_messages(
     call: Call,

@@ -57,7 +57,7 @@ PLACE: Final = re.compile(r"(?:(?P<broker>[^:]+):)?(?P<queue>\d+):(?P<offset>\d+
     columns=MESSAGE_COLUMNS,
 )
 @click.argument("what", metavar="ID|KEY|PLACE", help="an id, a key or QUEUE:OFFSET")
-@click.option("--topic", "-t", type=TOPIC, help="its topic; for an offset id it is known")
+@click.option("--topic", "-t", type=TOPIC, help="topic of the message; not needed for an offset id")
 @no_body_option
 async def get(call: Call, *, what: str, topic: str | None, no_body: bool) -> Outcome:
     """Return the message, or every one with the key.
@@ -119,7 +119,7 @@ async def _at(call: Call, topic: str, place: re.Match[str], *, body: bool) -> Me
 @topic_argument()
 @click.argument("key", help="the key")
 @stored_at_any_time
-@click.option("--count", "-c", type=INTEGER, default=64, help="so many at most")
+@click.option("--count", "-c", type=INTEGER, default=64, help="largest number of messages")
 @no_bodies_option
 async def query_key(
     call: Call, *, topic: str, key: str, stored: TimeSpan, count: int, no_body: bool
@@ -176,7 +176,7 @@ COPIES_MAX = 64
 @topic_argument()
 @click.argument("message_id", metavar="ID", help="the id that the producer got")
 @stored_at_any_time
-@click.option("--all", "all_", is_flag=True, help="every copy of it, not only the first")
+@click.option("--all", "all_", is_flag=True, help="show every copy, not only the first")
 @no_body_option
 async def query_unique_key(
     call: Call, *, topic: str, message_id: str, stored: TimeSpan, all_: bool, no_body: bool
@@ -227,9 +227,9 @@ async def query_unique_key(
 @topic_argument()
 @click.argument("queue", type=QUEUE, metavar="QUEUE", help="the queue")
 @click.argument(
-    "queue_offset", type=Integer(min=0), metavar="OFFSET", help="its place in the queue"
+    "queue_offset", type=Integer(min=0), metavar="OFFSET", help="queue offset of the message"
 )
-@click.option("--broker", type=BROKER, help="the broker, for a bare id")
+@click.option("--broker", type=BROKER, help="broker of the queue, if QUEUE is only an id")
 @no_body_option
 async def query_offset(
     call: Call, *, topic: str, queue: str, queue_offset: int, broker: str | None, no_body: bool

@@ -31,7 +31,7 @@ from storefmt.errors import StoreError
 )
 @message_ids_argument
 @topic_of_id
-@click.option("--to", type=TOPIC, metavar="TOPIC", help="to this topic instead of its own")
+@click.option("--to", type=TOPIC, metavar="TOPIC", help="send to this topic instead of its own")
 @producer_group
 async def resend(
     call: Call, *, message_ids: tuple[str, ...], topic: str | None, to: str | None, group: str

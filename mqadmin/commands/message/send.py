@@ -53,14 +53,21 @@ class SentMessage(Row):
 @topic_argument()
 @click.argument("body", required=False, help="the body as text; - reads standard input")
 @click.option("--file", "-f", type=FILE_PATH, help="read the body from a file")
-@click.option("--tag", "-t", help="its tag")
-@click.option("--key", "-k", multiple=True, help="a key to find it by")
-@click.option("--property", "-p", "properties", type=NAME_VALUE, multiple=True, help="a property")
-@click.option("--queue", type=QUEUE, help="this queue")
-@click.option("--broker", type=BROKER, help="any queue of this broker")
+@click.option("--tag", "-t", help="tag of the message")
+@click.option("--key", "-k", multiple=True, help="a key by which it is found")
+@click.option(
+    "--property",
+    "-p",
+    "properties",
+    type=NAME_VALUE,
+    multiple=True,
+    help="a property of the message",
+)
+@click.option("--queue", type=QUEUE, help="send to this queue")
+@click.option("--broker", type=BROKER, help="send to a queue of this broker")
 @click.option("--delay-level", type=INTEGER, default=0, help="deliver later: 1 (1 s) to 18 (2 h)")
 @producer_group
-@click.option("--trace", is_flag=True, help="leave a trace of it, for `message trace`")
+@click.option("--trace", is_flag=True, help="write a trace for `message trace`")
 async def send_message(
     call: Call,
     *,

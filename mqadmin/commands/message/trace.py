@@ -48,8 +48,10 @@ if TYPE_CHECKING:
     offline="store trace",
 )
 @click.argument("which", metavar="ID|KEY", help="a unique id, a key or an offset id")
-@click.option("--topic", "-t", type=TOPIC, help="its topic; for an offset id it is known")
-@click.option("--trace-topic", type=TOPIC, default=TRACE_TOPIC, help="where clients wrote traces")
+@click.option("--topic", "-t", type=TOPIC, help="topic of the message; not needed for an offset id")
+@click.option(
+    "--trace-topic", type=TOPIC, default=TRACE_TOPIC, help="topic to which clients write traces"
+)
 async def trace_message(call: Call, *, which: str, topic: str | None, trace_topic: str) -> Outcome:
     """Return one row a step, oldest first, then where the groups stand.
 

@@ -58,7 +58,7 @@ OffsetsByGroup = dict[tuple[str, str], dict[tuple[str, int], int]]
     writes=True,
 )
 @click.argument("source", type=GROUP, metavar="FROM", help="the group to copy")
-@click.argument("target", type=GROUP, metavar="TO", help="the group that gets it")
+@click.argument("target", type=GROUP, metavar="TO", help="the group that gets the offsets")
 @click.option("--topic", type=TOPIC, multiple=True, help="only in this topic")
 async def clone_offsets(call: Call, *, source: str, target: str, topic: tuple[str, ...]) -> Outcome:
     """Return one row a queue; queues that are no more are named in a note (exit code 5).
@@ -114,7 +114,7 @@ class ExportedOffsets(Row):
     type=FILE_PATH,
     required=True,
     metavar="FILE",
-    help="file to write; - is standard output",
+    help="file to write; - writes to standard output",
 )
 @click.argument("group", nargs=-1, type=GROUP, help="these groups; all if left out")
 @click.option("--topic", type=TOPIC, help="only in this topic")
@@ -181,10 +181,12 @@ async def _rows(call: Call) -> list[GroupOffset]:
     writes=True,
 )
 @click.argument(
-    "file", type=FILE_PATH, help="lines of JSON as `offset export` writes them; - is standard input"
+    "file",
+    type=FILE_PATH,
+    help="file of JSON lines, as `offset export` writes it; - reads standard input",
 )
 @click.option("--group", type=GROUP, multiple=True, help="only of this group")
-@click.option("--broker", type=BROKER, help="for lines without a broker (of a store)")
+@click.option("--broker", type=BROKER, help="broker of the lines that name none (those of a store)")
 async def import_offsets(
     call: Call, *, file: Path, group: tuple[str, ...], broker: str | None
 ) -> Outcome:

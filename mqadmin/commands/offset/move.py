@@ -65,7 +65,7 @@ async def reset_offset(call: Call, *, reset: Reset) -> Outcome:
     "count",
     type=Integer(min=1),
     required=False,
-    help="messages of each queue; all that waits if left out",
+    help="messages to skip in each queue; all that wait if left out",
 )
 @click.option("--queue", type=QUEUE, multiple=True, help="only this queue")
 async def skip_messages(

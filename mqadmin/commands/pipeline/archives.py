@@ -62,7 +62,7 @@ class ArchivedRow(Row):
 @click.option(
     "--topic", type=TOPIC, multiple=True, help="topic to archive; may be given more than once"
 )
-@click.option("--pattern", help="instead: all topics that match this expression")
+@click.option("--pattern", help="archive all topics that match this expression instead")
 @click.option(
     "--start",
     help="where a new archive begins: earliest, or JSON topic -> broker -> queue -> offset",
@@ -71,12 +71,12 @@ class ArchivedRow(Row):
     "--format",
     "kind",
     type=Choice(["parquet", "delta", "iceberg"]),
-    help="of a new archive: parquet with manifests (the default), a Delta or an Iceberg table",
+    help="format of a new archive: parquet with manifests (the default), delta or iceberg",
 )
-@click.option("--tags", help="only these: TagA || TagB")
+@click.option("--tags", help="only messages with these tags: TagA || TagB")
 @click.option("--commit-every", type=INTEGER, help="messages between two commits")
 @click.option(
-    "--commit-bytes", type=INTEGER, help="bytes of messages between two commits, about so many"
+    "--commit-bytes", type=INTEGER, help="approximate bytes of messages between two commits"
 )
 @click.option(
     "--allow-loss",
@@ -234,7 +234,9 @@ class CleanedRow(Row):
     needs=Needs.NONE,
 )
 @of_archive
-@click.option("--before", type=TIME, required=True, help="time since when a file does not count")
+@click.option(
+    "--before", type=TIME, required=True, help="time since which a file must not have counted"
+)
 async def clean_archive(call: Call, *, archive: str, before: When) -> Outcome:
     """Return a row for each file.
 
@@ -275,11 +277,11 @@ class RestoredRow(Row):
 @of_archive
 @only_topics
 @click.option("--to", type=DIR, metavar="OUT", help="a store directory to make")
-@click.option("--broker", help="with --to: whose messages, where the archive has several brokers'")
+@click.option("--broker", help="with --to: which broker's messages, where the archive has several")
 @click.option(
     "--file-size", type=INTEGER, help="with --to: bytes of a commit log file (default 1 GiB)"
 )
-@click.option("--to-topic", type=TOPIC, help="instead: send the messages to this topic")
+@click.option("--to-topic", type=TOPIC, help="send the messages to this topic instead")
 @click.option(
     "--keep-queues", is_flag=True, help="with --to-topic: into the queues of the same numbers"
 )

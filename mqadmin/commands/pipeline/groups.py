@@ -48,7 +48,9 @@ class GroupLagRow(Row):
 )
 @of_store_job
 @click.option(
-    "--offsets", metavar="FILE[@EPOCH_MS]", help="older copies of consumerOffset.json, with commas"
+    "--offsets",
+    metavar="FILE[@EPOCH_MS]",
+    help="older copies of consumerOffset.json, separated by commas",
 )
 def show_lag(call: Call, *, where: Engine, offsets: str | None) -> Outcome:
     """Return one row a time, group and topic; of a time the largest lag first."""

@@ -92,14 +92,14 @@ class ExtractedFileRow(Row):
     "format_",
     type=Choice(["parquet", "jsonl", "files"]),
     default="parquet",
-    help="what to write; files: a body a file",
+    help="format of the files; `files` writes a file for each body",
 )
-@click.option("--topic", type=TOPIC, multiple=True, help="of one of these topics")
+@click.option("--topic", type=TOPIC, multiple=True, help="only messages of one of these topics")
 @with_tags()
-@click.option("--key", "-k", help="with this unique key")
+@click.option("--key", "-k", help="only the message with this unique key")
 @stored_from()
 @stored_until
-@click.option("--body", metavar="REGEX", help="whose body has a match of this")
+@click.option("--body", metavar="REGEX", help="only messages whose body matches this")
 def extract_messages(
     call: Call,
     *,
@@ -160,7 +160,7 @@ class HitRow(Row):
 )
 @click.argument("pattern", help="regular expression (RE2), matched anywhere in a body")
 @of_store_job
-@click.option("--mask", is_flag=True, help="show *** for what matches: tell where, not what")
+@click.option("--mask", is_flag=True, help="show *** instead of what matches")
 def find_matches(call: Call, *, where: Engine, pattern: str, mask: bool) -> Outcome:
     """Return one row a message, by store and log offset."""
     options: JobOptions = {"pattern": pattern, "mask": mask}
@@ -203,9 +203,11 @@ def _row(
     columns=("step_time", "store", "step", "topic", "queue_id", "queue_offset", "detail"),
     needs=Needs.STORE,
 )
-@click.argument("which", metavar="KEY|ID", help="keys, unique keys or offset ids, with commas")
+@click.argument(
+    "which", metavar="KEY|ID", help="keys, unique keys or offset ids, separated by commas"
+)
 @of_store_job
-@click.option("--topic", "-t", type=TOPIC, help="sent to this topic")
+@click.option("--topic", "-t", type=TOPIC, help="only messages that were sent to this topic")
 @click.option("--scan", is_flag=True, help="read whole logs, not only what the indexes name")
 def trace_messages(
     call: Call, *, where: Engine, which: str, topic: str | None, scan: bool

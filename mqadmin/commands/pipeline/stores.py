@@ -115,7 +115,7 @@ class RebuiltPartRow(Row):
     type=DIR,
     required=True,
     metavar="OUT",
-    help="new directory; with several stores one below it for each",
+    help="new directory; each of several stores gets one below it",
 )
 @click.option("--no-index", is_flag=True, help="leave the index out")
 def rebuild_stores(call: Call, *, where: Engine, to: str, no_index: bool) -> Outcome:
@@ -166,7 +166,7 @@ BY = {"queue": "queue_id", "producer": "producer", "tag": "tag", "store": "store
     needs=Needs.STORE,
 )
 @of_store_job
-@click.option("--by", "-b", type=Choice(list(BY)), help="count by this, too")
+@click.option("--by", "-b", type=Choice(list(BY)), help="count by this as well")
 def count_by_hour(
     call: Call,
     *,
@@ -247,7 +247,7 @@ def _row(*, findings: list[dict[str, Any]], **known: Any) -> StoreReportRow:
 )
 @of_store_job
 @click.option(
-    "--deep", is_flag=True, help="also decompress bodies, and hold the index against the log"
+    "--deep", is_flag=True, help="also decompress bodies and compare the index with the log"
 )
 def verify_stores(call: Call, *, where: Engine, deep: bool) -> Outcome:
     """Return one row a store.

@@ -45,10 +45,12 @@ class ReportRow(Row):
     needs=Needs.STORE,
 )
 @click.option(
-    "--deep", is_flag=True, help="also decompress bodies, and hold the index against the log"
+    "--deep", is_flag=True, help="also decompress bodies and compare the index with the log"
 )
 @click.option(
-    "--checksums", type=DIR, help="where `store seal --to` wrote; DIR/checksums is used by itself"
+    "--checksums",
+    type=DIR,
+    help="directory that `store seal --to` wrote; DIR/checksums is used if it is there",
 )
 @jobs_option
 def verify_store(call: Call, *, deep: bool, checksums: str | None, jobs: int | None) -> Outcome:
@@ -96,7 +98,9 @@ class SealRow(Row):
     rows=SealRow,
     needs=Needs.STORE,
 )
-@click.option("--to", type=DIR, metavar="OUT", help="another directory than DIR/checksums")
+@click.option(
+    "--to", type=DIR, metavar="OUT", help="write to this directory instead of DIR/checksums"
+)
 @jobs_option
 def seal_store(call: Call, *, to: str | None, jobs: int | None) -> Outcome:
     """Return a row for each log file.

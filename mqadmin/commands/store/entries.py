@@ -52,7 +52,7 @@ class EntryRow(Row):
     "queue", type=QUEUE, metavar="QUEUE", required=False, help="the queue; all if left out"
 )
 @click.option("--start", type=INTEGER, help="queue offset to begin at; the first if left out")
-@limit_option(help="so many of each queue at most")
+@limit_option(help="largest number of entries of each queue")
 def list_queue(
     call: Call, *, topic: str | None, queue: str | None, start: int | None, limit: int | None
 ) -> Outcome:
@@ -112,7 +112,7 @@ class IndexRow(Row):
     needs=Needs.STORE,
 )
 @click.argument("file", required=False, help="name of one file; all of them if left out")
-@limit_option(help="so many of each file at most")
+@limit_option(help="largest number of entries of each file")
 def list_index(call: Call, *, file: str | None, limit: int | None) -> Outcome:
     """Return one row an entry, file by file.
 

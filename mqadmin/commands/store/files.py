@@ -126,7 +126,7 @@ class ConfigRow(Row):
 @click.argument(
     "file", required=False, help="one file, such as topics.json or its .bak; all if left out"
 )
-@click.option("--name", help="of this topic, group, topic@group or level")
+@click.option("--name", help="only of this topic, group, topic@group or level")
 def show_config(call: Call, *, file: str | None, name: str | None) -> Outcome:
     """Return one row a value, in the order of the files.
 

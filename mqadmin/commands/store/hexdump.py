@@ -60,10 +60,12 @@ class ByteRow(Row):
 @click.argument(
     "offset", type=INTEGER, required=False, help="log offset of a record, or of any byte of it"
 )
-@click.option("--file", type=FILE, metavar="PATH", help="in this file of the store instead")
+@click.option("--file", type=FILE, metavar="PATH", help="look at this file of the store instead")
 @click.option("--pos", type=INTEGER, default=0, help="with --file: the byte to look at")
-@click.option("--count", "-c", type=Integer(min=1), default=1, help="with --file: so many entries")
-@click.option("--whole", is_flag=True, help="show long bodies to their end")
+@click.option(
+    "--count", "-c", type=Integer(min=1), default=1, help="with --file: number of entries"
+)
+@click.option("--whole", is_flag=True, help="show all bytes of long bodies")
 def show_bytes(
     call: Call, *, offset: int | None, file: str | None, pos: int, count: int, whole: bool
 ) -> Outcome:

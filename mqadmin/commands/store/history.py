@@ -159,11 +159,11 @@ class StatRow(Row):
     "-b",
     type=Choice(["topic", "queue", "tag", "producer", "hour"]),
     default="topic",
-    help="count by",
+    help="what to count by",
 )
 @of_topic("-t")
 @stored_between
-@limit_option(help="so many rows at most")
+@limit_option(help="largest number of rows")
 @jobs_option
 def show_stats(
     call: Call,

@@ -151,7 +151,9 @@ def get_message(call: Call, *, which: str, body: BodyForm) -> Outcome:
 @topic_argument()
 @click.argument("key", help="the key, or a unique key")
 @stored_at_any_time
-@limit_option(type=Integer(min=1), default=64, help="so many at most, the newest")
+@limit_option(
+    type=Integer(min=1), default=64, help="largest number of messages, the newest of them"
+)
 @body_options
 def query_key(
     call: Call, *, topic: str, key: str, stored: TimeSpan, limit: int, body: BodyForm

@@ -208,7 +208,7 @@ class CarvedRow(MessageRow):
     needs=Needs.STORE,
 )
 @click.option(
-    "--to", type=DIR, metavar="OUT", help="also write them as a log into this new directory"
+    "--to", type=DIR, metavar="OUT", help="also write the records as a log into this new directory"
 )
 @click.option(
     "--log-file-size", type=INTEGER, default=LOG_FILE_SIZE, help="bytes of a log file in OUT"

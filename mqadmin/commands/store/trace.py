@@ -61,7 +61,7 @@ class TraceRow(MessageRow):
     needs=Needs.STORE,
 )
 @click.argument("which", metavar="KEY|ID", help="a key, a unique key or an offset id")
-@click.option("--topic", "-t", type=TOPIC, help="sent to this topic")
+@click.option("--topic", "-t", type=TOPIC, help="only messages that were sent to this topic")
 @click.option("--scan", is_flag=True, help="read the whole log, not only what the index names")
 @body_options
 def trace_message(

@@ -52,7 +52,7 @@ class TopicRemoval(Row):
     writes=True,
 )
 @topic_argument()
-@click.option("--cluster", type=CLUSTER, help="only on its brokers")
+@click.option("--cluster", type=CLUSTER, help="only on the brokers of this cluster")
 async def delete_topic(call: Call, *, topic: str, cluster: str | None) -> Outcome:
     """Return one row a server.
 

@@ -38,7 +38,9 @@ class TopicRow(Row):
 @click.option("--kind", type=Choice(get_args(TopicKindName)), help="only topics of this kind")
 @click.option("--cluster", type=CLUSTER, help="only topics with a queue in it")
 @click.option(
-    "--groups", is_flag=True, help="clusters and groups of each topic too: two requests a topic"
+    "--groups",
+    is_flag=True,
+    help="show clusters and groups of each topic too (two requests for each topic)",
 )
 async def list_topics(
     call: Call, *, kind: TopicKindName | None, cluster: str | None, groups: bool

@@ -50,12 +50,15 @@ class OrderConf(Row):
 )
 @topic_argument()
 @click.argument(
-    "conf", required=False, metavar="BROKER:QUEUES[;BROKER:QUEUES...]", help="the new one"
+    "conf",
+    required=False,
+    metavar="BROKER:QUEUES[;BROKER:QUEUES...]",
+    help="the new order configuration",
 )
 @click.option(
     "--method",
     type=Choice(["get", "put", "delete"]),
-    help="get, put or delete; put where a new one is given, else get",
+    help="get, put or delete; by default put if a configuration is given, else get",
 )
 async def order_conf(
     call: Call, *, topic: str, conf: str | None, method: Literal["get", "put", "delete"] | None

@@ -64,12 +64,12 @@ def _named(
     _named,
     topic_argument(),
     click.option(
-        "--queues", "-q", type=INTEGER, default=8, help="queues to read and to write, a broker"
+        "--queues", "-q", type=INTEGER, default=8, help="read and write queues on each broker"
     ),
-    click.option("--read-queues", type=INTEGER, help="queues to read, where they differ"),
-    click.option("--write-queues", type=INTEGER, help="queues to write, where they differ"),
+    click.option("--read-queues", type=INTEGER, help="read queues, if the two numbers differ"),
+    click.option("--write-queues", type=INTEGER, help="write queues, if the two numbers differ"),
     click.option("--perm", type=Word(read=parse_perm), default=6, help="RW, R, W, or 6, 4, 2"),
-    click.option("--order", is_flag=True, help="an ordered topic"),
+    click.option("--order", is_flag=True, help="make it an ordered topic"),
     message_type_option,
 )
 @on_masters
@@ -99,16 +99,20 @@ async def create_topic(call: Call, *, wanted: TopicUpdate, where: Where) -> Outc
     "wanted",
     _named,
     topic_argument(),
-    click.option("--queues", "-q", type=INTEGER, help="queues to read and to write"),
-    click.option("--read-queues", type=INTEGER, help="queues to read"),
-    click.option("--write-queues", type=INTEGER, help="queues to write"),
+    click.option("--queues", "-q", type=INTEGER, help="read and write queues"),
+    click.option("--read-queues", type=INTEGER, help="read queues"),
+    click.option("--write-queues", type=INTEGER, help="write queues"),
     click.option("--perm", type=Word(read=parse_perm), help="RW, R, W, or 6, 4, 2"),
-    click.option("--order", type=BOOLEAN, help="an ordered topic or not"),
-    click.option("--unit", type=BOOLEAN, help="a topic of one unit (topicSysFlag 1)"),
-    click.option("--unit-sub", type=BOOLEAN, help="read by groups of units (topicSysFlag 2)"),
-    click.option("--replace", is_flag=True, help="reset what is not named, as Java does"),
+    click.option("--order", type=BOOLEAN, help="whether the topic is ordered"),
+    click.option("--unit", type=BOOLEAN, help="whether it is a topic of one unit (topicSysFlag 1)"),
+    click.option(
+        "--unit-sub", type=BOOLEAN, help="whether groups of units read it (topicSysFlag 2)"
+    ),
+    click.option(
+        "--replace", is_flag=True, help="reset the settings that are not named, as Java does"
+    ),
 )
-@click.option("--create", is_flag=True, help="make it where it is not there")
+@click.option("--create", is_flag=True, help="create it where it does not exist")
 @message_type_option
 @on_masters
 async def update_topic(

@@ -86,7 +86,7 @@ async def test_a_broker_that_fails_or_forgets_is_told_for_each_of_its_topics() -
     brokers.topics["a"] |= {f"T{number}": TopicConfig("T", 1, 1) for number in range(3)}
     steps = await plan(targets, lambda _: TopicConfig("T", 1, 1))
     done = await carry_out(cast(Call, Calling()), steps, title="import")
-    assert ([(one.step.target.place.broker, one.result) for one in done]) == 3 * [
+    assert ([(one.step.target.node.broker, one.result) for one in done]) == 3 * [
         *(("a", "unchanged"), ("forgets", "refused"), ("gone", "unreachable"))
     ]
     assert brokers.listed == {"a": 1, "forgets": 2, "gone": 1}
