@@ -1,4 +1,4 @@
-"""Create or change consumer groups on brokers: see ``mqadmin.changes.write`` for the steps.
+"""Create or change consumer groups on brokers; see ``mqadmin.changes.write`` for the steps.
 
 Rule: a setting that is not named stays as it is, unless ``--replace`` resets it as Java's
 updateSubGroup does; a row says what each broker has afterwards, and what it had before.
@@ -165,14 +165,14 @@ async def change_groups(
         _check(one.over(None))
     admin = await call.admin()
     nodes = await masters(admin, where)
-    wishes = [(one, node) for one in wanted for node in nodes]
+    pairs = [(one, node) for one in wanted for node in nodes]
     steps = await plan_each(
         [
             (
                 GroupTarget(admin, node, (one.base.group_name,)),
                 settings_over(one.over, SETTINGS, update=update, create=create),
             )
-            for one, node in wishes
+            for one, node in pairs
         ]
     )
     verb = "update" if update else "create"
@@ -181,12 +181,12 @@ async def change_groups(
     rows = [
         GroupChange.of(
             one,
-            group=wish.base.group_name,
+            group=asked.base.group_name,
             cluster=node.cluster,
             **{name: getattr(one.value, name, None) for name in SETTINGS},
-            was=changed_settings(one.step.old, wish.over(one.step.old), SETTINGS),
+            was=changed_settings(one.step.old, asked.over(one.step.old), SETTINGS),
         )
-        for (wish, node), one in zip(wishes, done, strict=True)
+        for (asked, node), one in zip(pairs, done, strict=True)
     ]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 

@@ -1,4 +1,4 @@
-"""What ``topic import`` and ``group import`` share: their argument, and reading the file.
+"""Read the file of ``topic import`` and ``group import``, and declare their argument.
 
 Rule: every entry is read before anything is changed; the first that is none is told by its number.
 """

@@ -1,4 +1,4 @@
-"""A group's offset in one queue, moved: the row, and how it is stored and read back.
+"""Move a group's offset in one queue: store it, read it back, and make the row.
 
     reset, skip     where to is worked out from a place
     clone, import   where to is what another group, or a file, says
@@ -107,7 +107,7 @@ def row_of(
     )
 
 
-def keep(
+def keep_offsets(
     call: Call, admin: "Admin", group: str, moves: Sequence[OffsetMove], *, title: str
 ) -> None:
     """Keep the offsets that are about to be overwritten, for ``undo``."""
@@ -124,7 +124,7 @@ def keep(
         call.keep(title, saved)
 
 
-async def store(admin: "Admin", group: str, move: OffsetMove) -> OffsetChange:
+async def store_offset(admin: "Admin", group: str, move: OffsetMove) -> OffsetChange:
     """Store an offset and read it back.
 
     Raises:
@@ -143,7 +143,7 @@ async def store(admin: "Admin", group: str, move: OffsetMove) -> OffsetChange:
 
 
 async def check_offline(admin: "Admin", group: str, addresses: Iterable[str]) -> None:
-    """See to it that nobody of a group is online.
+    """Check that no member of a group is online.
 
     Raises:
         Refused: somebody is.

@@ -1,4 +1,4 @@
-"""A group moved to a place in a topic: what ``offset reset`` and ``offset skip`` share.
+"""Move a group to a place in a topic, for ``offset reset`` and ``offset skip``.
 
     nobody online   read old, work out new, UPDATE_CONSUMER_OFFSET, read back
     members online  INVOKE_BROKER_TO_RESET_OFFSET: the broker tells every member
@@ -17,10 +17,10 @@ from mqadmin.changes.offset_change import (
     OFFSET_COLUMNS,
     OffsetChange,
     OffsetMove,
-    keep,
+    keep_offsets,
     known_offsets,
     row_of,
-    store,
+    store_offset,
 )
 from mqadmin.cli.decorators import gathered, group_argument, only_on_broker, topic_argument
 from mqadmin.cli.positions import POSITION, Mark, Position
@@ -122,11 +122,11 @@ async def move_group(call: Call, reset: Reset, *, title: str) -> Outcome:
     await call.confirm(
         f"move group {reset.group} in topic {reset.topic} to {reset.to.text} ({len(moves)} queues)?"
     )
-    keep(call, admin, reset.group, moves, title=title)
+    keep_offsets(call, admin, reset.group, moves, title=title)
     if online:
         rows = await _tell_members(call, admin, reset, list(masters.values()), list(moves))
         return Outcome(rows, notes=(NOTE_ONLINE,))
-    return Outcome([await store(admin, reset.group, move) for move in moves])
+    return Outcome([await store_offset(admin, reset.group, move) for move in moves])
 
 
 async def _preview(call: Call, reset: Reset, moves: list[OffsetMove]) -> list[OffsetChange]:

@@ -32,7 +32,7 @@ class SettingChange(Row):
 
 
 def setting_to(value: str, *, key: str, known: Collection[str]) -> Choose[str]:
-    """Return the choice of a new value; a server without the setting is told the nearest one.
+    """Return a function that chooses the new value where a server has the setting.
 
     Args:
         known: the settings that the servers have.

@@ -1,4 +1,4 @@
-"""Create or change topics on brokers, honestly: see ``mqadmin.changes.write`` for the steps.
+"""Create or change topics on brokers; see ``mqadmin.changes.write`` for the steps.
 
 Rule: a setting that is not named stays as it is, unless ``--replace`` resets it as Java's
 updateTopic does; a row says what each broker has afterwards, and what it had before.
@@ -149,14 +149,14 @@ async def change_topics(
     admin = await call.admin()
     nodes = await masters(admin, where)
 
-    wishes = [(one, node) for one in wanted for node in nodes]
+    pairs = [(one, node) for one in wanted for node in nodes]
     steps = await plan_each(
         [
             (
                 TopicTarget(admin, node, (one.topic,)),
                 settings_over(one.over, SETTINGS, update=update, create=create),
             )
-            for one, node in wishes
+            for one, node in pairs
         ]
     )
     takes = sum(bool(step.old and step.new and step.old.perm & ~step.new.perm) for step in steps)
@@ -165,33 +165,33 @@ async def change_topics(
     done = await carry_out(
         call, steps, title=f"topic update {names}", question=question if asks and takes else None
     )
-    rows = [_row(wish, one) for (wish, _), one in zip(wishes, done, strict=True)]
+    rows = [_row(asked, one) for (asked, _), one in zip(pairs, done, strict=True)]
     changed = dict.fromkeys(row.topic for row in rows if row.result == CHANGED)
     for topic in changed if admin.has_namesrv else ():
         await _wait_for_route(admin, topic)
-    rows = await _ordered(call, {one.topic: one for one in wanted}, rows)
+    rows = await _set_order(call, {one.topic: one for one in wanted}, rows)
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 
 
-async def _ordered(
+async def _set_order(
     call: Call, wanted: Mapping[str, TopicUpdate], rows: list[TopicChange]
 ) -> list[TopicChange]:
-    """Set at the name servers what rows say that went well, and tell it in them."""
+    """Change the order entries of topics whose rows went well, and return the rows with it."""
     queues: dict[str, dict[str, int]] = {}
     for row in rows:
-        wish = wanted[row.topic]
-        if wish.order is not None and _is_well(row):
-            count = row.write_queues or wish.write_queues or QUEUES_DEFAULT
+        asked = wanted[row.topic]
+        if asked.order is not None and _is_well(row):
+            count = row.write_queues or asked.write_queues or QUEUES_DEFAULT
             queues.setdefault(row.topic, {})[row.broker] = count
-    wishes = [
+    updates = [
         OrderUpdate(topic, add=held)
         if wanted[topic].order
         else OrderUpdate(topic, remove=set(held))
         for topic, held in queues.items()
     ]
-    if not wishes:
+    if not updates:
         return rows
-    steps = await plan_order(call, wishes)
+    steps = await plan_order(call, updates)
     done = await carry_out(call, steps, title=f"topic order-conf {first_of_names([*queues])}")
     entries: dict[str, list[StepResult[str]]] = {}
     for one in done:
@@ -209,7 +209,7 @@ def _is_well(row: TopicChange) -> bool:
 
 
 def _with_order(
-    row: TopicChange, wish: TopicUpdate, entries: Sequence[StepResult[str]]
+    row: TopicChange, asked: TopicUpdate, entries: Sequence[StepResult[str]]
 ) -> TopicChange:
     """Return a row that tells how its topic's entries at the name servers went, too."""
     bad = next((one for one in entries if one.result in (REFUSED, UNREACHABLE)), None)
@@ -218,8 +218,8 @@ def _with_order(
     changed = next((one for one in entries if one.result in (CHANGED, WOULD_CHANGE)), None)
     if changed is not None:
         was = row.was | {"order_conf": changed.step.old}
-        return replace(row, result=changed.result, order=wish.order, was=was)
-    return replace(row, order=wish.order)
+        return replace(row, result=changed.result, order=asked.order, was=was)
+    return replace(row, order=asked.order)
 
 
 async def _wait_for_route(admin: "TopicCalls", topic: str) -> None:

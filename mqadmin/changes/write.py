@@ -1,4 +1,4 @@
-"""A write that tells the truth: plan, ask, keep the old state, write, read back.
+"""Change servers and report what really happened: plan, ask, keep the old state, write, read back.
 
     targets --read--> steps (old, new) --confirm--> journal --> write all --> read all back
                         | nothing differs                                       |= new: changed
@@ -31,7 +31,7 @@ Choose = Callable[[T | None], T | None]
 
 
 class Declined(Exception):
-    """A plan ends at one server before anything is sent, with this result."""
+    """Nothing is sent to one server of a plan, and its row has this result."""
 
     def __init__(self, result: str, remark: str | None = None) -> None:
         super().__init__(result)
@@ -71,7 +71,7 @@ class ChangeStep(Generic[T]):
 
 
 def as_object_steps(steps: Sequence[ChangeStep[T]]) -> list[ChangeStep[object]]:
-    """Return the steps for a list with steps of other targets."""
+    """Return the steps as those of a list that has several kinds of targets."""
     return cast("list[ChangeStep[object]]", list(steps))
 
 
@@ -118,7 +118,7 @@ def delete_existing(old: object) -> None:
 def settings_over(
     over: Callable[[T | None], T], names: Sequence[str], *, update: bool, create: bool
 ) -> Choose[T]:
-    """Return the choice of settings that are worked out of those that are there.
+    """Return a function that chooses new settings from those that are there.
 
     Args:
         names: the settings that count.
@@ -149,20 +149,18 @@ async def plan(targets: Sequence[ChangeTarget[T]], choose: Choose[T]) -> list[Ch
     return await plan_each([(target, choose) for target in targets])
 
 
-async def plan_each(wishes: Sequence[tuple[ChangeTarget[T], Choose[T]]]) -> list[ChangeStep[T]]:
+async def plan_each(pairs: Sequence[tuple[ChangeTarget[T], Choose[T]]]) -> list[ChangeStep[T]]:
     """Read every target and work out what it shall be, by a function of its own.
 
     Args:
-        wishes: the function is given what is there; it returns what shall be, or raises
+        pairs: the function is given what is there; it returns what shall be, or raises
             ``Declined``.
 
     Raises:
         Unreachable: no server answered at all.
     """
-    found = await _read([target for target, _ in wishes])
-    steps = [
-        _step(target, old, choose) for (target, choose), old in zip(wishes, found, strict=True)
-    ]
+    found = await _read([target for target, _ in pairs])
+    steps = [_step(target, old, choose) for (target, choose), old in zip(pairs, found, strict=True)]
     if steps and all(step.verdict == UNREACHABLE for step in steps):
         raise Unreachable("; ".join(sorted({step.remark or "" for step in steps})))
     return steps

@@ -1,4 +1,4 @@
-"""Who reads which queue of a topic now: the ground of ``rebalance show`` and ``plan``.
+"""Find out who reads which queue of a topic now, for ``rebalance show`` and ``plan``.
 
     every member says which queues it has      -> owners
     what its strategy gives every member       -> given
@@ -86,7 +86,7 @@ class GroupAssignment:
         return str(self.strategy) + (ASSUMED if self.assumed else "")
 
 
-async def current(
+async def find_assignment(
     admin: "Admin", group: str, topic: str, *, known: bool = True, answers: Answers | None = None
 ) -> GroupAssignment:
     """Return who reads which queue now.

@@ -1,4 +1,4 @@
-"""What changes in an assignment from look to look, and which queues never rest.
+"""Compare an assignment with the one before, and find queues that change their reader too often.
 
     look at 0 s   app-1: 0 1   app-2: 2 3
     look at 2 s   app-1: 0 1   app-3: 2 3      left app-2, joined app-3, moved 2, moved 3
@@ -89,7 +89,7 @@ class AssignmentTracker:
         return [AssignmentChange(at_ms, AssignmentEvent.FLAPPING, queue, owner, None)]
 
     def _forget(self, at_ms: int) -> None:
-        """Let go of queues that have rested for a whole window."""
+        """Forget the queues that have rested for a whole window."""
         rested = [queue for queue, times in self._times.items() if at_ms - times[-1] > WINDOW_MS]
         for queue in rested:
             del self._times[queue]

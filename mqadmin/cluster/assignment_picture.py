@@ -1,4 +1,4 @@
-"""An assignment drawn for a terminal: members down, queues across.
+"""Draw an assignment for a terminal: a line for each member, a column for each queue.
 
     then (AVG): 3 members read 8 queues, 2 to 3 each; 5 move
               broker-a

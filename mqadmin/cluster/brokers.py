@@ -1,4 +1,4 @@
-"""Where a command works: brokers by name, address or cluster, and queues by name.
+"""Find the brokers and queues that a line names: by name, address or cluster.
 
     --cluster C   the masters of a cluster
     --broker B    one broker: its name, or HOST:PORT

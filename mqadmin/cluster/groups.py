@@ -1,4 +1,4 @@
-"""What several group commands share: which groups there are, and who is in them.
+"""Find a group on the brokers, and its members.
 
 Rule: a group is known where a broker has settings or offsets of it, or where a member is
 connected; a group that is none of the three is "not found".

@@ -1,4 +1,4 @@
-"""Reads of many brokers, of which one may not answer.
+"""Read from many brokers, of which one may not answer.
 
     asked      broker-a  broker-b (hangs)  broker-c
     answers    rows      a warning         rows        exit code 5

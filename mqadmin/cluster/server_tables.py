@@ -1,4 +1,4 @@
-"""What servers tell of themselves: their tables of keys and values as rows, and what they count."""
+"""What servers tell of themselves: tables of keys and values as rows, and what they count."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

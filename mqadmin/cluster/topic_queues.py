@@ -1,4 +1,4 @@
-"""The queues of a topic with their ends: what ``topic show`` and ``topic status`` print.
+"""Ask for the queues of a topic with their ends, for ``topic show`` and ``topic status``.
 
 Requests: GET_ROUTEINFO_BY_TOPIC, GET_TOPIC_STATS_INFO and GET_ALL_TOPIC_CONFIG on each master.
 """
@@ -36,7 +36,7 @@ class TopicQueue(Row):
 
 
 async def topic_queues(call: "Call", topic: str) -> Outcome:
-    """Return one row a queue.
+    """Return one row for each queue.
 
     Raises:
         NoRoute, NotFound: there is no such topic.

@@ -1,4 +1,4 @@
-"""``acl …``: the accounts of brokers with access control.
+"""``acl …``: show and change the accounts of brokers with access control.
 
     list, show    GET_BROKER_CLUSTER_ACL_CONFIG
     set           UPDATE_AND_CREATE_ACL_CONFIG: an account, or the fields that are named
@@ -119,7 +119,7 @@ def change_row(done: StepResult[PlainAccessConfig]) -> AccountChange:
 )
 @of_brokers
 async def list_accounts(call: Call, *, where: Where) -> Outcome:
-    """Return one row an account and broker.
+    """Return one row for each account and broker.
 
     Raises:
         Refused: a broker has no access control.
@@ -149,7 +149,7 @@ async def list_accounts(call: Call, *, where: Where) -> Outcome:
 @account_argument
 @of_brokers
 async def show_account(call: Call, *, account: str, where: Where) -> Outcome:
-    """Return one row a broker.
+    """Return one row for each broker.
 
     Raises:
         Refused: a broker has no access control.
@@ -253,7 +253,7 @@ async def set_account(
     remove: tuple[str, ...],
     where: Where,
 ) -> Outcome:
-    """Return one row a broker, with the old values of what changed.
+    """Return one row for each broker, with the old values of what changed.
 
     Raises:
         Usage: a key is too short, or a permission is none.
@@ -338,7 +338,7 @@ def _perms(texts: tuple[str, ...]) -> list[str]:
 @account_argument
 @on_brokers
 async def delete_account(call: Call, *, account: str, where: Where) -> Outcome:
-    """Return one row a broker; exit code 3 where none has the account."""
+    """Return one row for each broker; exit code 3 where none has the account."""
     admin = await call.admin()
     nodes = await acl_places(call, where)
     steps = await plan([AccountTarget(admin, node, (account,)) for node in nodes], delete_existing)
@@ -374,7 +374,7 @@ class AclVersion(Row):
 )
 @of_brokers
 async def acl_version(call: Call, *, where: Where) -> Outcome:
-    """Return one row a broker and file.
+    """Return one row for each broker and file.
 
     Raises:
         Refused: a broker has no access control.
@@ -435,7 +435,7 @@ async def white_addresses(
     file: str | None,
     where: Where,
 ) -> Outcome:
-    """Return one row a broker."""
+    """Return one row for each broker."""
     admin = await call.admin()
     nodes = await acl_places(call, where)
     wanted = tuple(one.strip() for text in patterns for one in text.split(",") if one.strip())

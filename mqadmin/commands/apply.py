@@ -96,7 +96,7 @@ class AppliedRow(Row):
 @click.option("--prune", is_flag=True, help="delete topics and groups that the file does not name")
 @click.option("--cluster", type=CLUSTER, help="which cluster, where there are several")
 async def apply(call: Call, *, file: str, prune: bool, cluster: str | None) -> Outcome:
-    """Return one row a target and server that the document is about.
+    """Return one row for each target and server that the document is about.
 
     Raises:
         Usage: the file is no document.
@@ -158,7 +158,7 @@ async def _wanted_steps(
 ) -> list[ChangeStep[object]]:
     """Return a step for everything that the document names."""
     topics, others = await _steps_of(await call.admin(), wanted, nodes)
-    order = await plan_order(call, _order_wishes(wanted, topics))
+    order = await plan_order(call, _order_updates(wanted, topics))
     return [*as_object_steps(topics), *as_object_steps(order), *others]
 
 
@@ -174,11 +174,11 @@ async def _steps_of(
     async def steps(
         section: Section[T], target: Callable[[ServerNode, str, Settings], ChangeTarget[T]]
     ) -> list[ChangeStep[T]]:
-        wishes: list[tuple[ChangeTarget[T], Choose[T]]] = []
+        pairs: list[tuple[ChangeTarget[T], Choose[T]]] = []
         for name, broker, settings in _each(manifest, section.name):
             over = partial(section.over, name=name, settings=settings)
-            wishes.append((target(nodes[broker], name, settings), delete if gone else over))
-        return await plan_each(wishes)
+            pairs.append((target(nodes[broker], name, settings), delete if gone else over))
+        return await plan_each(pairs)
 
     topics = await steps(TOPICS, lambda node, name, _: TopicTarget(admin, node, (name,)))
     groups = await steps(GROUPS, lambda node, name, _: GroupTarget(admin, node, (name,)))
@@ -189,27 +189,29 @@ async def _steps_of(
     return topics, [*as_object_steps(groups), *as_object_steps(accounts)]
 
 
-def _order_wishes(wanted: Manifest, topics: Sequence[ChangeStep[TopicConfig]]) -> list[OrderUpdate]:
+def _order_updates(
+    wanted: Manifest, topics: Sequence[ChangeStep[TopicConfig]]
+) -> list[OrderUpdate]:
     """Return the entries at the name servers of topics whose order the document names.
 
     A broker that an entry has keeps its number there, which a person may have set, as long as
     the topic's own number stays.
     """
-    wishes: dict[str, OrderUpdate] = {}
+    updates: dict[str, OrderUpdate] = {}
     for step in topics:
         name, broker = step.target.names[0], step.target.node.broker
         is_ordered = wanted[TOPICS.name][name][broker].get("order")
         if is_ordered is None or step.verdict or step.new is None:
             continue
-        wish = wishes.setdefault(name, OrderUpdate(name))
+        update = updates.setdefault(name, OrderUpdate(name))
         count = step.new.write_queue_nums
         if not is_ordered:
-            wish.remove.add(broker)
+            update.remove.add(broker)
         elif step.old is not None and step.old.write_queue_nums == count:
-            wish.join[broker] = count
+            update.join[broker] = count
         else:
-            wish.add[broker] = count
-    return [*wishes.values()]
+            update.add[broker] = count
+    return [*updates.values()]
 
 
 def _secret(settings: Settings) -> str | None:

@@ -1,4 +1,4 @@
-"""``completion``: the script that makes Tab work in the user's own shell, and the names it offers.
+"""``completion``: print the script that completes commands in a shell, and the names it offers.
 
 The script asks no server; of the names see ``mqadmin.completion.live``.
 """

@@ -1,4 +1,4 @@
-"""``context …``: the names of clusters that a user keeps in a file. No request is sent.
+"""``context …``: keep the names of clusters in a file of the user. No request is sent.
 
 A context that is forgotten leaves its cluster as it is; a secret is shown as stars.
 """
@@ -66,7 +66,7 @@ class ContextRow(Row):
     needs=Needs.NONE,
 )
 def list_contexts(call: Call) -> Outcome:
-    """Return one row a context, sorted by name."""
+    """Return one row for each context, sorted by name."""
     known = ContextFile.of(call.console.env).load()
     return Outcome(
         ContextRow.of(one, context=name, current=name == known.current, tls=one.tls is not None)

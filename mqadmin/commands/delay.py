@@ -1,4 +1,4 @@
-"""``delay list``: delayed messages that wait, level by level, and timer messages by their topic.
+"""``delay list``: list the delayed messages that wait, by level, and timer messages by topic.
 
     level N = queue N-1 of SCHEDULE_TOPIC_XXXX
     pending    behind the broker's place in the queue: not delivered yet
@@ -63,7 +63,7 @@ class DelayRow(Row):
 @click.option("--broker", type=BROKER, help="only on this broker")
 @click.option("--waiting", is_flag=True, help="only levels where something waits")
 async def list_delays(call: Call, *, broker: str | None, waiting: bool) -> Outcome:
-    """Return one row a level and broker.
+    """Return one row for each level and broker.
 
     Raises:
         NotFound: there is no such broker.

@@ -1,4 +1,4 @@
-"""``demo``: a guided tour on servers, producers and consumers of its own."""
+"""``demo``: show a guided tour on servers, producers and consumers of its own."""
 
 from mqadmin.cli.declare import Needs, command
 from mqadmin.output.rows import Outcome

@@ -1,4 +1,4 @@
-"""``diff``: what two clusters, or a file and a cluster, do not have alike.
+"""``diff``: compare two clusters, or a file and a cluster.
 
 Requests: see ``mqadmin.manifest.sources``; nothing is changed.
 """
@@ -31,7 +31,7 @@ DIFFERENT = 1
 )
 @click.option("--cluster", type=CLUSTER, help="which cluster, where there are several")
 async def diff(call: Call, *, left: str, right: str | None, cluster: str | None) -> Outcome:
-    """Return one row a difference.
+    """Return one row for each difference.
 
     Raises:
         NotFound: a side is neither file nor cluster.

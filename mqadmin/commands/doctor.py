@@ -1,4 +1,4 @@
-"""``doctor``: everything that can be found wrong from outside, in one go.
+"""``doctor``: run every check of a cluster that is possible from outside.
 
 Requests: see ``mqadmin.health.checkup_facts``; the checks are in ``mqadmin.health.checkup``.
 """
@@ -20,7 +20,7 @@ FailOn = Literal["error", "warning", "info", "never"]
 @command(
     "doctor",
     examples=(
-        ("mqadmin doctor", "one row a finding, the worst first"),
+        ("mqadmin doctor", "one row for each finding, the worst first"),
         ("mqadmin doctor --fail-on warning -o json", "as a health probe: exit code 0 or 1"),
         ("mqadmin doctor --check disk --check slave", "two checks alone"),
     ),
@@ -30,7 +30,6 @@ against the brokers' own settings, subscriptions that differ within a group, que
 in an online group reads, messages that wait for one, name servers that differ. Exit code 1 where
 a finding is as bad as --fail-on, else 0.""",
     rows=Finding,
-    # Java's looks once a minute, for ever.
 )
 @click.option(
     "--check",
@@ -61,7 +60,7 @@ async def doctor(
     backlog: int,
     skew: float,
 ) -> Outcome:
-    """Return one row a finding, the worst first.
+    """Return one row for each finding, the worst first.
 
     Raises:
         NotFound: no broker is registered.

@@ -1,4 +1,4 @@
-"""``embedded``: a name server and a broker in one process, until Ctrl-C."""
+"""``embedded``: run a name server and a broker in one process, until Ctrl-C."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""``exporter``: serves a cluster's metrics to Prometheus, and its health to probes, until Ctrl-C.
+"""``exporter``: serve metrics to Prometheus and the health to probes, until Ctrl-C.
 
     GET /metrics  -->  mqadmin.health.scrape   -->  text
     GET /health   -->  mqadmin.health.checkup  -->  200 or 503, and what is wrong as JSON

@@ -1,4 +1,4 @@
-"""``ha status``: masters and slaves, where each log ends, and the state of each slave.
+"""``ha status``: show masters and slaves, where each log ends, and the state of each slave.
 
 Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on each broker.
 """
@@ -48,7 +48,7 @@ class HaRow(Row):
 )
 @gathered("where", Where, of_broker, of_cluster(help="of a cluster"))
 async def ha_status(call: Call, *, where: Where) -> Outcome:
-    """Return one row a broker process, each master before its slaves.
+    """Return one row for each broker process, each master before its slaves.
 
     Raises:
         NotFound: there is no such cluster or broker.

@@ -1,4 +1,4 @@
-"""``lock list``: which client holds which queue of an orderly group, for how long, who waits.
+"""``lock list``: list which client holds which queue of an orderly group, and who waits.
 
 Requests on each master: GET_LOCK_TABLE of our own broker; a Java broker has none, so its
 consumers are asked with GET_CONSUMER_RUNNING_INFO, and the rows say what they believe.
@@ -12,7 +12,7 @@ import click
 
 from mqadmin.cli.declare import command
 from mqadmin.cli.types import GROUP, TOPIC
-from mqadmin.cluster.assignment import GroupAssignment, current
+from mqadmin.cluster.assignment import GroupAssignment, find_assignment
 from mqadmin.cluster.brokers import masters
 from mqadmin.cluster.groups import find_group
 from mqadmin.output.rows import EpochMs, Outcome, Row
@@ -74,7 +74,7 @@ told for groups that hold a lock and for groups that are named.""",
 async def list_locks(
     call: Call, *, group: tuple[str, ...], topic: str | None, no_waiting: bool
 ) -> Outcome:
-    """Return one row a queue that is held or waited for, sorted by group and queue.
+    """Return one row for each queue that is held or waited for, sorted by group and queue.
 
     Raises:
         NotFound: no broker knows a group that is named.
@@ -126,7 +126,7 @@ async def _with_waiting(
     made = rows
     for group, topic in sorted(named | {(row.group, row.topic) for row in rows}):
         try:
-            now = await current(admin, group, topic, known=False)
+            now = await find_assignment(admin, group, topic, known=False)
         except NoRoute:
             # A lock may outlive its topic; then nobody waits for it.
             continue

@@ -1,4 +1,4 @@
-"""``namesrv config`` and ``namesrv kv``: texts of every name server, shown and changed.
+"""``namesrv config``, ``namesrv kv``: show and change settings and the KV table of name servers.
 
     config get    GET_NAMESRV_CONFIG
     config set    GET_NAMESRV_CONFIG, UPDATE_NAMESRV_CONFIG, and GET_NAMESRV_CONFIG again
@@ -36,7 +36,7 @@ from mqadmin.session.call import Call
 )
 @click.argument("keys", nargs=-1, metavar="KEY", help="only these settings")
 async def get_namesrv_config(call: Call, *, keys: tuple[str, ...]) -> Outcome:
-    """Return one row a setting, sorted by name.
+    """Return one row for each setting, sorted by name.
 
     Raises:
         NotFound: no name server has a setting of this name.
@@ -67,7 +67,7 @@ class KvRow(Row):
 @click.argument("namespace", help="the namespace, such as ORDER_TOPIC_CONFIG")
 @click.argument("key", required=False, help="only this key")
 async def get_kv(call: Call, *, namespace: str, key: str | None) -> Outcome:
-    """Return one row a value and name server.
+    """Return one row for each value and name server.
 
     Raises:
         NotFound: no name server has it.
@@ -98,7 +98,7 @@ async def get_kv(call: Call, *, namespace: str, key: str | None) -> Outcome:
 @click.argument("key", help="name of the setting")
 @click.argument("value", help="the new value")
 async def set_namesrv_config(call: Call, *, key: str, value: str) -> Outcome:
-    """Return one row a name server.
+    """Return one row for each name server.
 
     Raises:
         Usage: the value does not look like the one that is there.
@@ -133,7 +133,7 @@ async def set_namesrv_config(call: Call, *, key: str, value: str) -> Outcome:
 @click.argument("key", help="the key")
 @click.argument("value", help="its value")
 async def set_kv(call: Call, *, namespace: str, key: str, value: str) -> Outcome:
-    """Return one row a name server."""
+    """Return one row for each name server."""
     admin = await call.admin()
     entries = [KvEntry(admin, node, (namespace, key)) for node in await namesrvs(call)]
     done = await carry_out(
@@ -152,7 +152,7 @@ async def set_kv(call: Call, *, namespace: str, key: str, value: str) -> Outcome
 @click.argument("namespace", help="the namespace")
 @click.argument("key", help="the key")
 async def delete_kv(call: Call, *, namespace: str, key: str) -> Outcome:
-    """Return one row a name server; exit code 3 where none has the key."""
+    """Return one row for each name server; exit code 3 where none has the key."""
     admin = await call.admin()
     entries = [KvEntry(admin, node, (namespace, key)) for node in await namesrvs(call)]
     done = await carry_out(

@@ -1,4 +1,4 @@
-"""``queue show``: the entries of a consume queue, as a broker reads them.
+"""``queue show``: show the entries of a consume queue as a broker reads them.
 
 Request: QUERY_CONSUME_QUEUE at the master of the queue.
 """
@@ -71,7 +71,7 @@ async def show_queue(
     group: str | None,
     broker: str | None,
 ) -> Outcome:
-    """Return one row an entry.
+    """Return one row for each entry.
 
     Raises:
         NoRoute: there is no such topic.

@@ -1,10 +1,10 @@
-"""``rebalance …``: which member of a group reads which queue: now, if members changed, in time.
+"""``rebalance …``: show, plan and watch which member of a group reads which queue.
 
     plan     members now + --add - --remove     queues now, or --queues N on each broker
                            \\                  /
                             mqclient.consumer.rebalance.allocate (Java's own strategies)
 
-    watch    every --interval s:  as show  -->  assignment_changes  -->  one row a change
+    watch    every --interval s:  as show  -->  assignment_changes  -->  one row for each change
 
 Requests: GET_ROUTEINFO_BY_TOPIC; on each master GET_CONSUMER_LIST_BY_GROUP and
 GET_CONSUMER_RUNNING_INFO of each member. ``show`` also asks for GET_ALL_MESSAGE_REQUEST_MODE, which
@@ -23,7 +23,13 @@ from mqadmin.cli.decorators import group_argument, read_topic_argument
 from mqadmin.cli.times import DURATION
 from mqadmin.cli.types import CLIENT, SECONDS, Choice, Integer
 from mqadmin.cluster import assignment_picture
-from mqadmin.cluster.assignment import GroupAssignment, PlannedOwner, QueueOwner, current, topics_of
+from mqadmin.cluster.assignment import (
+    GroupAssignment,
+    PlannedOwner,
+    QueueOwner,
+    find_assignment,
+    topics_of,
+)
 from mqadmin.cluster.assignment_changes import AssignmentChange, AssignmentEvent, AssignmentTracker
 from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.brokers import ServerNode, masters
@@ -54,7 +60,7 @@ if TYPE_CHECKING:
 @group_argument()
 @read_topic_argument
 async def show_rebalance(call: Call, *, group: str, topic: str | None) -> Outcome:
-    """Return one row a queue; ``client_id`` is None where nobody reads it.
+    """Return one row for each queue; ``client_id`` is None where nobody reads it.
 
     Raises:
         NoRoute: there is no such topic.
@@ -66,7 +72,7 @@ async def show_rebalance(call: Call, *, group: str, topic: str | None) -> Outcom
     online = False
     topics = await topics_of(admin, group, topic)
     for name in topics:
-        now = await current(admin, group, name)
+        now = await find_assignment(admin, group, name)
         online = online or bool(now.members)
         rows += [
             QueueOwner(
@@ -153,7 +159,7 @@ async def plan_rebalance(
     no_picture: bool,
     room: tuple[str, ...],
 ) -> Outcome:
-    """Return one row a queue, with who reads it now in ``was``.
+    """Return one row for each queue, with who reads it now in ``was``.
 
     Raises:
         NoRoute: there is no such topic.
@@ -164,7 +170,7 @@ async def plan_rebalance(
     rows: list[PlannedOwner] = []
     lines: list[str] = []
     for name in await topics_of(admin, group, topic):
-        now = await current(admin, group, name, known=False)
+        now = await find_assignment(admin, group, name, known=False)
         members = _members(now, add, remove)
         resized = now.queues if queues is None else _resized(now.queues, queues)
         chosen = now.strategy if strategy is None else Strategy[strategy]
@@ -280,7 +286,7 @@ async def watch_rebalance(
     admin = await call.admin()
     topics = await topics_of(admin, group, topic)
     for name in topics:
-        await current(admin, group, name)
+        await find_assignment(admin, group, name)
     flapping: set[MessageQueue | None] = set()
     changes = _changes(call, flapping, group, topics, interval_s=interval, for_ms=for_)
     columns = COLUMNS if topic else ("at_time", "what", "topic", *COLUMNS[2:])
@@ -305,7 +311,7 @@ async def _changes(
     while True:
         for topic, changes in looks.items():
             try:
-                now = await current(admin, group, topic, known=False)
+                now = await find_assignment(admin, group, topic, known=False)
             except (TimedOut, Unreachable) as error:
                 call.warn(f"{error}; trying again")
                 continue

@@ -1,4 +1,4 @@
-"""``report``: a cluster as one page to look at or to send on.
+"""``report``: write a page about a cluster.
 
 Requests: see ``mqadmin.top.sample`` and ``mqadmin.health.checkup_facts``.
 """

@@ -1,4 +1,4 @@
-"""``shell``: commands with completion, or many of them from a script.
+"""``shell``: run commands with completion, or many of them from a script.
 
 a terminal, no text    interactive
 -c TEXT | FILE | pipe  a script: one command a line, stops at the first that fails

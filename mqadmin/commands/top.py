@@ -1,4 +1,4 @@
-"""``top``: brokers, topics and groups, busy ones first, on the whole screen.
+"""``top``: show brokers, topics and groups on the whole screen, the busy ones first.
 
 Requests: see ``mqadmin.top.sample``.
 """

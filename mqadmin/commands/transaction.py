@@ -1,4 +1,4 @@
-"""``transaction list``: half messages that wait for a commit or rollback.
+"""``transaction list``: list the half messages that wait for a commit or a rollback.
 
 Request on each master: GET_OPEN_TRANSACTIONS of our own broker; a Java broker has no such
 list, and a note says how many there are at most, by GET_TOPIC_STATS_INFO and
@@ -60,7 +60,7 @@ class TransactionRow(Row):
 )
 @click.option("--topic", type=TOPIC, help="only for this topic")
 async def list_transactions(call: Call, *, topic: str | None) -> Outcome:
-    """Return one row an open half message, oldest first on each broker."""
+    """Return one row for each open half message, oldest first on each broker."""
     admin = await call.admin()
     rows: list[TransactionRow] = []
     notes: list[str] = []

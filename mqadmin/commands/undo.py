@@ -89,7 +89,7 @@ class UndoRow(Row):
 )
 @click.option("--list", "list_", is_flag=True, help="show the journal and change nothing")
 async def undo(call: Call, *, entry_id: int | None, list_: bool) -> Outcome:
-    """Return one row a target that was put back.
+    """Return one row for each target that was put back.
 
     Raises:
         NotFound: there is no such entry, or none that is left to be put back.

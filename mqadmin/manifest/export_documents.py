@@ -1,4 +1,4 @@
-"""The three documents that the Java tool's export commands write, of one cluster or broker.
+"""Make the three documents of the Java tool's export commands, of one cluster or broker.
 
     metadata.json   topics and groups; queues of all masters added up
     configs.json    sixteen settings of each master, and how large the cluster is

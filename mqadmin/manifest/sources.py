@@ -1,4 +1,4 @@
-"""Where a manifest comes from: a YAML file, this call's cluster, or another one.
+"""Read a manifest from a YAML file, from this call's cluster, or from another one.
 
     cluster.yaml  -              a file, or standard input
     10.0.0.1:9876  a-context     another cluster, by address or by the name of its context

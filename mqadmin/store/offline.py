@@ -1,4 +1,4 @@
-"""What read-only verbs show of a store directory, in the rows of the same verb online.
+"""Read a store directory for verbs that otherwise ask servers, and return the same rows.
 
     message query id --store DIR      the record, decompressed as a client would get it
     topic|group|offset … --store DIR  state files of config/ and the ends of the queues

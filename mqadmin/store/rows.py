@@ -1,4 +1,4 @@
-"""Rows that a command over a store directory and the pipeline's job of the same name both print."""
+"""Rows that a ``store`` command and the pipeline's job of the same name both print."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -1,4 +1,4 @@
-"""Running a pipeline job as a process: the command line never imports Spark.
+"""Run a job of the pipeline as a process, so that the command line never imports Spark.
 
     python -m pipeline JOB DIR… --> standard output: rows as JSON lines
                                 --> standard error: the page, progress, a plan, and at the

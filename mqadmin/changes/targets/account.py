@@ -1,4 +1,4 @@
-"""Accounts of a broker with access control, and who needs none.
+"""Accounts and the white list of a broker with access control, as targets of a change.
 
 Rule: a broker takes a change of an account only with its secret. A Java broker tells the
 secret when it is asked, ours hides it; then the one that is given on the line is sent, and
@@ -42,7 +42,7 @@ async def read_acl(admin: "Admin", address: str) -> GetBrokerClusterAclConfigRes
 
 @dataclass(frozen=True, slots=True)
 class AccountTarget(ListedTarget[PlainAccessConfig, Mapping[str | None, PlainAccessConfig]]):
-    """Named by the access key.
+    """An account of one broker; ``names`` has its access key.
 
     Attributes:
         secret: the account's secret as the line gave it, where the broker hides it.
@@ -95,7 +95,7 @@ class AccountTarget(ListedTarget[PlainAccessConfig, Mapping[str | None, PlainAcc
 
 @dataclass(frozen=True, slots=True)
 class WhiteList(ChangeTarget[tuple[str, ...]]):
-    """Who needs no signature at all; named by the file on the broker, or by nothing."""
+    """The addresses that need no signature; ``names`` has the account file, or nothing."""
 
     kind: ClassVar[str] = "white list"
 

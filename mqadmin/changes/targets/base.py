@@ -1,4 +1,4 @@
-"""The base of everything that a command may change.
+"""The base classes of everything that a command may change.
 
     ChangeTarget    read, write                  a topic, an offset, a setting of one server
     ListedTarget    listing --> find, find, …    its server lists it with others of its kind

@@ -25,7 +25,7 @@ DEFAULT = ConsumeMode("PULL", 0)
 
 @dataclass(frozen=True, slots=True)
 class ConsumeModeTarget(ListedTarget[ConsumeMode, Mapping[tuple[str, str], ConsumeMode]]):
-    """Named by group and topic."""
+    """The mode of a group and topic on one broker; ``names`` has both."""
 
     kind: ClassVar[str] = "consume mode"
     width: ClassVar[int] = MANY

@@ -11,7 +11,7 @@ from storefmt.config.tables import SubscriptionGroup
 
 @dataclass(frozen=True, slots=True)
 class GroupTarget(ListedTarget[SubscriptionGroup, Mapping[str, SubscriptionGroup]]):
-    """Named by the group.
+    """The settings of a group on one broker; ``names`` has the group.
 
     Attributes:
         remove_offset: a deletion takes the group's offsets too.

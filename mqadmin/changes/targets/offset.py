@@ -18,7 +18,7 @@ Offsets = Mapping[tuple[str, str], Mapping[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class OffsetTarget(ListedTarget[int, Offsets]):
-    """Named by group, topic and queue id."""
+    """An offset at one broker; ``names`` has group, topic and queue id."""
 
     kind: ClassVar[str] = "offset"
 

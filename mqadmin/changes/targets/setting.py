@@ -13,7 +13,7 @@ from mqadmin.errors import Refused
 
 @dataclass(frozen=True, slots=True)
 class BrokerSettingTarget(ChangeTarget[str]):
-    """Named by the key."""
+    """A setting of a broker; ``names`` has its key."""
 
     kind: ClassVar[str] = "broker setting"
 
@@ -30,7 +30,7 @@ class BrokerSettingTarget(ChangeTarget[str]):
 
 @dataclass(frozen=True, slots=True)
 class NamesrvSettingTarget(ChangeTarget[str]):
-    """Named by the key."""
+    """A setting of a name server; ``names`` has its key."""
 
     kind: ClassVar[str] = "namesrv setting"
 
@@ -47,7 +47,7 @@ class NamesrvSettingTarget(ChangeTarget[str]):
 
 @dataclass(frozen=True, slots=True)
 class KvEntry(ListedTarget[str, Mapping[str, str]]):
-    """Named by namespace and key."""
+    """An entry of the KV table; ``names`` has namespace and key."""
 
     kind: ClassVar[str] = "kv"
     width: ClassVar[int] = MANY

@@ -1,4 +1,4 @@
-"""A topic on one broker, and that a name server knows it.
+"""A topic on one broker, and its route at a name server, as targets of a change.
 
 Its messages go with it and do not come back. Brokers register it at the name servers, where it
 stays until it is deleted there, too.
@@ -20,7 +20,7 @@ from storefmt.config.topic_attributes import MESSAGE_TYPE
 
 @dataclass(frozen=True, slots=True)
 class TopicTarget(ListedTarget[TopicConfig, Mapping[str, TopicConfig]]):
-    """Named by the topic."""
+    """The settings of a topic on one broker; ``names`` has the topic."""
 
     kind: ClassVar[str] = "topic"
     width: ClassVar[int] = MANY
@@ -67,7 +67,10 @@ class TopicTarget(ListedTarget[TopicConfig, Mapping[str, TopicConfig]]):
 
 @dataclass(frozen=True, slots=True)
 class RouteTarget(ListedTarget[bool, Collection[str]]):
-    """Named by the topic, and a cluster where only its queues are meant."""
+    """The route of a topic at one name server.
+
+    ``names`` has the topic, and a cluster where only the queues of that cluster are meant.
+    """
 
     kind: ClassVar[str] = "route"
     is_kept: ClassVar[bool] = False

@@ -22,7 +22,7 @@ FALLBACK: Final = "SELF_TEST_TOPIC"
 
 @dataclass(frozen=True, slots=True)
 class WritePerm(ChangeTarget[bool]):
-    """Named by the broker; True where it can be written to.
+    """Whether a broker can be written to; ``names`` has the broker.
 
     Attributes:
         changed: how many topics each name server has changed, by its address.

@@ -1,4 +1,4 @@
-"""``broker clean …``: brokers delete what is past its age or belongs to nothing: one row a broker.
+"""``broker clean …``: have brokers delete what is too old or no longer used.
 
     expired-log       DELETE_EXPIRED_COMMITLOG: log files past their age now, not at the usual hour
     expired-queues    CLEAN_EXPIRED_CONSUMEQUEUE: consume queues whose messages are all gone

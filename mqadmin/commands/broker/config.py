@@ -1,4 +1,4 @@
-"""``broker config get``, ``status``: what a broker runs with and counts; ``broker config set``.
+"""``broker config``, ``broker status``: show settings and counts of brokers, change a setting.
 
     config get    GET_BROKER_CONFIG on each broker
     status        GET_BROKER_RUNTIME_INFO on each broker
@@ -37,7 +37,7 @@ from mqadmin.session.call import Call
 @click.argument("keys", nargs=-1, metavar="KEY", help="only these settings")
 @of_masters
 async def get_broker_config(call: Call, *, keys: tuple[str, ...], where: Where) -> Outcome:
-    """Return one row a setting, sorted by name.
+    """Return one row for each setting, sorted by name.
 
     Raises:
         NotFound: no broker has a setting of this name.
@@ -62,7 +62,7 @@ async def get_broker_config(call: Call, *, keys: tuple[str, ...], where: Where) 
 @click.argument("keys", nargs=-1, metavar="KEY", help="only these numbers")
 @of_masters
 async def broker_status(call: Call, *, keys: tuple[str, ...], where: Where) -> Outcome:
-    """Return one row a number, sorted by name.
+    """Return one row for each number, sorted by name.
 
     Raises:
         NotFound: no broker counts such a thing.
@@ -104,7 +104,7 @@ REWRITES: Final = (
 @click.argument("value", help="the new value")
 @gathered("where", Where, on_broker, of_cluster(help="on masters and slaves of a cluster"))
 async def set_broker_config(call: Call, *, key: str, value: str, where: Where) -> Outcome:
-    """Return one row a broker.
+    """Return one row for each broker.
 
     Raises:
         NotFound: there is no such cluster or broker.

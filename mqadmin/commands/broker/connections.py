@@ -1,4 +1,4 @@
-"""``broker connections``: the producers and consumers that are connected to a broker.
+"""``broker connections``: list the producers and consumers that are connected to a broker.
 
 Requests on each broker: GET_ALL_PRODUCER_INFO, or GET_PRODUCER_CONNECTION_LIST for one group;
 GET_ALL_SUBSCRIPTIONGROUP_CONFIG, and GET_CONSUMER_CONNECTION_LIST for each group.
@@ -61,7 +61,7 @@ async def broker_connections(
     kind: Literal["producer", "consumer"] | None,
     group: str | None,
 ) -> Outcome:
-    """Return one row a connection, sorted.
+    """Return one row for each connection, sorted.
 
     Raises:
         NotFound: a group is named and nobody of it is connected.

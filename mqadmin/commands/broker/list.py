@@ -1,4 +1,4 @@
-"""``broker list``: the brokers that the name server knows; no broker is asked.
+"""``broker list``: list the brokers that the name server knows; no broker is asked.
 
 Request: GET_BROKER_CLUSTER_INFO.
 """
@@ -30,6 +30,6 @@ class BrokerAddress(Row):
 )
 @click.option("--cluster", type=CLUSTER, help="only in this cluster")
 async def list_brokers(call: Call, *, cluster: str | None) -> Outcome:
-    """Return one row a broker process."""
+    """Return one row for each broker process."""
     nodes = await all_brokers(await call.topics())
     return Outcome([BrokerAddress.of(node) for node in nodes if cluster in (None, node.cluster)])

@@ -1,4 +1,4 @@
-"""``broker promote``, ``broker demote``: a slave becomes the master, its old master a slave.
+"""``broker promote``, ``demote``: make a slave the master, and the old master a slave.
 
 Requests: of ``promote`` GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on the slaves of its
 name, and PROMOTE_SLAVE on the one; of ``demote`` GET_BROKER_RUNTIME_INFO and DEMOTE_MASTER on

@@ -1,4 +1,4 @@
-"""``broker stats``, ``consume-stats``: what a broker has counted, and how far its groups are.
+"""``broker stats``, ``consume-stats``: show what brokers have counted, and the lag of their groups.
 
 stats            VIEW_BROKER_STATS_DATA on each master: one statistic over minute, hour and day
 consume-stats    GET_BROKER_CONSUME_STATS on each master: every group in one request a broker
@@ -68,7 +68,7 @@ class StatsSpan(Row):
 )
 @of_masters
 async def broker_stats(call: Call, *, name: str | None, key: str | None, where: Where) -> Outcome:
-    """Return one row a broker, statistic and span.
+    """Return one row for each broker, statistic and span.
 
     Raises:
         Usage: the statistic is unknown, or needs a key.
@@ -148,7 +148,7 @@ class GroupQueue(Row):
     "--order", type=BOOLEAN, default="false", help="true shows only groups that read in order"
 )
 async def broker_consume_stats(call: Call, *, where: Where, min_lag: int, order: bool) -> Outcome:
-    """Return one row a group and queue, sorted."""
+    """Return one row for each group and queue, sorted."""
     admin = await call.admin()
     nodes = await masters(admin, where, every=True)
     answers = Answers(call)

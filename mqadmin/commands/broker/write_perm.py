@@ -1,4 +1,4 @@
-"""``broker write-perm …``: name servers tell producers that they may write to a broker, or not.
+"""``broker write-perm …``: name servers tell producers whether they may write to a broker.
 
 Requests on each name server: GET_ROUTEINFO_BY_TOPIC, ADD_WRITE_PERM_OF_BROKER or
 WIPE_WRITE_PERM_OF_BROKER, and GET_ROUTEINFO_BY_TOPIC again to read it back.

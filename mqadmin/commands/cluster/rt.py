@@ -1,4 +1,4 @@
-"""``cluster rt``: how long a message takes to every broker and back.
+"""``cluster rt``: measure how long a message takes to each broker and back.
 
 Requests: GET_BROKER_CLUSTER_INFO, GET_ROUTEINFO_BY_TOPIC, SEND_MESSAGE_V2 to the topic that
 each broker has under its own name.
@@ -84,7 +84,7 @@ async def cluster_rt(
     log: bool,
     room: str,
 ) -> Outcome:
-    """Return one row a broker and round; exit code 5 where a message failed, 1 where all did.
+    """Return one row for each broker and round; the exit code is 5 where some messages failed.
 
     Raises:
         NotFound: there is no such cluster.

@@ -1,4 +1,4 @@
-"""``cluster list``, ``cluster status``: every broker with its rates, and with what it did.
+"""``cluster list``, ``status``: show the rates and the counts of every broker.
 
 Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on each broker.
 """
@@ -68,7 +68,7 @@ class BrokerRow(Row):
 @click.argument("cluster", type=CLUSTER, required=False, help="only brokers of this cluster")
 @click.option("--totals", is_flag=True, help="show messages of yesterday and today")
 async def list_clusters(call: Call, *, cluster: str | None, totals: bool) -> Outcome:
-    """Return one row a broker; exit code 5 where one does not answer.
+    """Return one row for each broker; exit code 5 where one does not answer.
 
     Raises:
         NotFound: there is no such cluster.
@@ -138,7 +138,7 @@ class BrokerStatus(Row):
 )
 @click.option("--cluster", type=CLUSTER, help="only this cluster")
 async def cluster_status(call: Call, *, cluster: str | None) -> Outcome:
-    """Return one row a broker; exit code 5 where one does not answer.
+    """Return one row for each broker; exit code 5 where one does not answer.
 
     Raises:
         NotFound: there is no such cluster, or no broker at all.

@@ -1,4 +1,4 @@
-"""``dead-letter list``: which groups have given up messages, and how many.
+"""``dead-letter list``: list the groups that have given up messages, and how many.
 
 Requests: GET_ALL_TOPIC_LIST_FROM_NAMESERVER, then per dead letter topic
 GET_ROUTEINFO_BY_TOPIC and GET_TOPIC_STATS_INFO.

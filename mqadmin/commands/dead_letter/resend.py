@@ -1,4 +1,4 @@
-"""``dead-letter resend``: give the messages that a group has given up to it again.
+"""``dead-letter resend``: send the messages that a group has given up to it again.
 
     %DLQ%group --> %RETRY%group     only this group gets them, under their first topic
                --> --to TOPIC       every group of that topic gets them
@@ -77,7 +77,7 @@ class ResendCount:
 async def resend_dead_letters(
     call: Call, *, letters: Letters, into: str | None, rate: float | None, producer: str
 ) -> Outcome:
-    """Return one row a message; exit code 5 where some could not be sent, 1 where none could.
+    """Return one row for each message; the exit code is 5 where some were not sent.
 
     Raises:
         NotFound: none of its dead letters is wanted, or it has never given up a message.

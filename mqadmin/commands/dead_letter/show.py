@@ -1,4 +1,4 @@
-"""``dead-letter show``: the messages that a group has given up.
+"""``dead-letter show``: show the messages that a group has given up.
 
 Requests: as ``message print``, in ``%DLQ%group``.
 """
@@ -39,7 +39,7 @@ from mqclient.consumer.pull_consumer import PullConsumer
 @letters_options
 @no_bodies_option
 async def show_dead_letters(call: Call, *, letters: Letters, no_body: bool) -> Outcome:
-    """Return one row a message, oldest first.
+    """Return one row for each message, oldest first.
 
     Raises:
         NotFound: the group has never given up a message.

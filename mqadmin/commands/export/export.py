@@ -1,4 +1,4 @@
-"""``export``: topics, groups and accounts as one YAML document, for `diff` and `apply`.
+"""``export``: write topics, groups and accounts as a YAML document for `diff` and `apply`.
 
 Requests: see ``mqadmin.manifest.sources``.
 """

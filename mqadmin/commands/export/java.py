@@ -1,4 +1,4 @@
-"""``export configs``, ``metadata``, ``metrics``: what masters say, as the files of the Java tool.
+"""``export configs``, ``metadata``, ``metrics``: write the files that the Java tool writes.
 
 Requests: GET_BROKER_CLUSTER_INFO; then on each master
 

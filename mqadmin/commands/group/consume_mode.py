@@ -1,4 +1,4 @@
-"""``group consume-mode get``, ``set``: whether the members of a group pull a topic, or pop from it.
+"""``group consume-mode get``, ``set``: whether the members of a group pull from a topic or pop.
 
 get    GET_ALL_MESSAGE_REQUEST_MODE on each master (RocketMQ 5)
 set    the same, SET_MESSAGE_REQUEST_MODE, and the first again to read it back
@@ -115,7 +115,7 @@ class ConsumeModeChange(Row):
 async def set_consume_mode(
     call: Call, *, group: str, topic: str, mode: str, share_queues: int, where: Where
 ) -> Outcome:
-    """Return one row a broker.
+    """Return one row for each broker.
 
     Raises:
         NotFound: there is no such cluster or broker.

@@ -1,4 +1,4 @@
-"""``group delete``: remove a consumer group, and what it left behind where that is asked for.
+"""``group delete``: remove a consumer group and, where that is asked for, what it leaves behind.
 
     settings          always
     offsets           --offsets
@@ -76,7 +76,7 @@ class GroupRemoval(Row):
 async def delete_group(
     call: Call, *, group: str, offsets: bool, topics: bool, cluster: str | None, broker: str | None
 ) -> Outcome:
-    """Return one row a server and target.
+    """Return one row for each server and target.
 
     Raises:
         BadCall: the name is none for a group.

@@ -1,4 +1,4 @@
-"""``group lag``: how far a group is behind, queue by queue, and who reads each queue.
+"""``group lag``: show how far a group is behind in each queue, and who reads each queue.
 
 Requests on each master: GET_CONSUME_STATS; GET_CONSUMER_LIST_BY_GROUP and
 GET_CONSUMER_RUNNING_INFO of each member for ``client_id``.
@@ -47,7 +47,7 @@ class GroupSummary(Row):
 
 
 async def summaries(admin: "Admin", nodes: list[ServerNode]) -> AsyncIterator[GroupSummary]:
-    """Yield a row a group."""
+    """Yield a row for each group."""
     topics = sorted(await admin.topic_list())
     groups = [name.removeprefix(RETRY_PREFIX) for name in topics if name.startswith(RETRY_PREFIX)]
     async for row in bounded_gather(groups, lambda one: _summary(admin, nodes, one)):
@@ -158,7 +158,7 @@ class Trends:
         return made
 
     def summary(self, groups: list[str]) -> tuple[str, ...]:
-        """Return a line a group: lag, rates, and when nothing will be left."""
+        """Return a line for each group: lag, rates, and when nothing will be left."""
         return tuple(_line(group, self.groups[group]) for group in groups)
 
 
@@ -202,7 +202,7 @@ def _line(group: str, trend: Trend) -> str:
 async def group_lag(
     call: Call, *, group: str | None, topic: str | None, no_clients: bool
 ) -> Outcome:
-    """Return one row a queue.
+    """Return one row for each queue.
 
     Raises:
         NotFound: no broker knows the group.

@@ -1,4 +1,4 @@
-"""``group list``: the consumer groups that the brokers know.
+"""``group list``: list the consumer groups that the brokers know.
 
 Requests on each master: GET_ALL_SUBSCRIPTIONGROUP_CONFIG, GET_ALL_CONSUMER_OFFSET, and
 GET_CONSUMER_LIST_BY_GROUP for each group.
@@ -53,7 +53,7 @@ class GroupRow(Row):
 )
 @click.option("--all", "-a", "all_", is_flag=True, help="show the brokers' own groups too")
 async def list_groups(call: Call, *, all_: bool) -> Outcome:
-    """Return one row a group, sorted by name."""
+    """Return one row for each group, sorted by name."""
     if call.is_offline:
         # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.store.offline import stored_groups

@@ -1,4 +1,4 @@
-"""``group running``: the inside of the members of a group, as they say themselves.
+"""``group running``: show the state that the members of a group tell of themselves.
 
 Requests on each master: GET_CONSUMER_LIST_BY_GROUP, GET_CONSUMER_CONNECTION_LIST; then
 GET_CONSUMER_RUNNING_INFO of each member, which the broker passes on to it.
@@ -104,7 +104,7 @@ class RunningMember(Row):
 async def group_running(
     call: Call, *, group: str, client: str | None, jstack: bool, broker: str | None
 ) -> Outcome:
-    """Return one row a member; exit code 5 where one does not answer, 1 where none does.
+    """Return one row for each member; exit code 5 where one does not answer, 1 where none does.
 
     Raises:
         NotFound: no broker knows the group, or it has no such member.

@@ -1,4 +1,4 @@
-"""``group config``, ``create``, ``update``, ``import``: the settings of consumer groups.
+"""``group config``, ``create``, ``update``, ``import``: show and change settings of groups.
 
 Requests on each master: GET_ALL_SUBSCRIPTIONGROUP_CONFIG; a change is
 UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, and GET_ALL_SUBSCRIPTIONGROUP_CONFIG again to read it back.
@@ -45,7 +45,7 @@ from storefmt.config.tables import SubscriptionGroup
 )
 @group_argument()
 async def group_config(call: Call, *, group: str) -> Outcome:
-    """Return one row a broker that has the group.
+    """Return one row for each broker that has the group.
 
     Raises:
         NotFound: none has settings of it.
@@ -101,7 +101,7 @@ async def create_group(
     no_broadcast: bool,
     where: Where,
 ) -> Outcome:
-    """Return one row a broker.
+    """Return one row for each broker.
 
     Raises:
         BadCall: the name is none for a group.
@@ -141,7 +141,7 @@ async def update_group(
     create: bool,
     where: Where,
 ) -> Outcome:
-    """Return one row a broker, with the old values of what changed.
+    """Return one row for each broker, with the old values of what changed.
 
     Raises:
         BadCall: the name is none for a group.
@@ -166,7 +166,7 @@ async def update_group(
 @list_argument
 @on_masters
 async def import_groups(call: Call, *, file: Path, where: Where) -> Outcome:
-    """Return one row a group and broker.
+    """Return one row for each group and broker.
 
     Raises:
         Usage: the file is no list of groups.

@@ -1,4 +1,4 @@
-"""``group show``: members, subscriptions and settings of one group.
+"""``group show``: show members, subscriptions and settings of one group.
 
 Requests on each master: GET_ALL_SUBSCRIPTIONGROUP_CONFIG, GET_ALL_CONSUMER_OFFSET,
 GET_CONSUMER_LIST_BY_GROUP, GET_CONSUME_STATS, GET_CONSUMER_CONNECTION_LIST where it has members.

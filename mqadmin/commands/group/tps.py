@@ -1,4 +1,4 @@
-"""``group tps``: how fast topics are written and groups read them, and what is left.
+"""``group tps``: show how fast topics are written and groups read them, and the lag.
 
 Requests on each master of a topic: QUERY_TOPIC_CONSUME_BY_WHO, VIEW_BROKER_STATS_DATA
 (TOPIC_PUT_NUMS, GROUP_GET_NUMS), GET_CONSUME_STATS.
@@ -55,7 +55,7 @@ class GroupRate(Row):
 @click.option("--topic", type=TOPIC, help="only this topic")
 @click.option("--active", is_flag=True, help="only what was written or read within a day")
 async def group_tps(call: Call, *, group: str | None, topic: str | None, active: bool) -> Outcome:
-    """Return one row a topic and group, sorted.
+    """Return one row for each topic and group, sorted.
 
     Raises:
         NoRoute: there is no such topic.

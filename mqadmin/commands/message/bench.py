@@ -1,4 +1,4 @@
-"""``message bench``: send messages as fast as they are answered, and say how long each took.
+"""``message bench``: send messages as fast as they are answered, and measure each send.
 
     N tasks: send, wait for the answer, next   -->   rate, p50, p99, slowest
 
@@ -225,7 +225,7 @@ def _summary(run: BenchRun, seconds: float) -> BenchRow:
 
 
 def percentile(took: list[float], percent: int) -> float | None:
-    """Return the smallest of sorted times that so many percent are not above."""
+    """Return a percentile of sorted times by nearest rank; None where there are none."""
     if not took:
         return None
     return round(took[max(0, -(-len(took) * percent // 100) - 1)], 3)

@@ -1,4 +1,4 @@
-"""``message consume-direct``: hand one stored message to one live consumer, and see how it went.
+"""``message consume-direct``: give a stored message to a live consumer and show its answer.
 
 Request: CONSUME_MESSAGE_DIRECTLY at the broker that has the message; the broker asks the
 client, whose listener runs as for any other message. No offset moves.
@@ -53,7 +53,7 @@ class DirectConsumption(Row):
 async def consume_direct(
     call: Call, *, message_id: str, group: str, client: str | None, topic: str | None
 ) -> Outcome:
-    """Return one row a message: what the listener said.
+    """Return one row for each message: what the listener said.
 
     Raises:
         NotFound: no such message, or nobody of the group is online.

@@ -1,4 +1,4 @@
-"""``message decode-id``: what is written in a message id, without asking anybody.
+"""``message decode-id``: show what a message id says; no server is asked.
 
     offset id   store host | log offset
     unique id   client ip | pid | class loader | ms of the month | counter
@@ -52,7 +52,7 @@ class DecodedId(Row):
 )
 @click.argument("message_ids", nargs=-1, required=True, metavar="ID", help="ids of messages")
 def decode_id(call: Call, *, message_ids: tuple[str, ...]) -> Outcome:
-    """Return one row an id.
+    """Return one row for each id.
 
     Raises:
         BadCall: one of them is no id.

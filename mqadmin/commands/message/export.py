@@ -1,4 +1,4 @@
-"""``message export``: the messages of a topic into a file, from brokers, resumable.
+"""``message export``: write the messages of a topic into a file; a broken run can be continued.
 
     queues in order -> rows -> FILE, and now and then FILE.state: which queue, how far
 

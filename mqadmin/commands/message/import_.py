@@ -1,4 +1,4 @@
-"""``message import``: send the messages of a jsonl file, resumable.
+"""``message import``: send the messages of a jsonl file; a broken run can be continued.
 
     line -> body, tag, keys, own properties -> SEND_MESSAGE_V2 -> FILE.sent: lines done
 

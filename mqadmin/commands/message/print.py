@@ -1,4 +1,4 @@
-"""``message print``: the messages of a topic, or of one of its queues, to where it ends now.
+"""``message print``: print the messages of a topic or of one queue, up to its present end.
 
 Requests: GET_ROUTEINFO_BY_TOPIC, GET_MIN_OFFSET, GET_MAX_OFFSET, SEARCH_OFFSET_BY_TIMESTAMP
 with ``--from``, then PULL_MESSAGE; nothing is committed.
@@ -80,7 +80,7 @@ async def print_messages(
     count_tags: bool,
     no_body: bool,
 ) -> Outcome:
-    """Return one row a message, queue by queue.
+    """Return one row for each message, queue by queue.
 
     Raises:
         NoRoute: there is no such topic.

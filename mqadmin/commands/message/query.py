@@ -1,4 +1,4 @@
-"""``message get``, ``message query …``: messages by what is known of them.
+"""``message get``, ``message query …``: find messages by id, key, place or time.
 
 key, unique-key    GET_ROUTEINFO_BY_TOPIC, QUERY_MESSAGE on each broker
 offset             GET_ROUTEINFO_BY_TOPIC, PULL_MESSAGE
@@ -124,7 +124,7 @@ async def _at(call: Call, topic: str, place: re.Match[str], *, body: bool) -> Me
 async def query_key(
     call: Call, *, topic: str, key: str, stored: TimeSpan, count: int, no_body: bool
 ) -> Outcome:
-    """Return one row a message, oldest first.
+    """Return one row for each message, oldest first.
 
     Raises:
         NotFound: no message has the key.
@@ -279,7 +279,7 @@ async def query_offset(
 async def query_time(
     call: Call, *, topic: str, stored: TimeSpan, limit: int | None, no_body: bool
 ) -> Outcome:
-    """Return one row a message, queue by queue; none where nothing was stored then.
+    """Return one row for each message, queue by queue; none where nothing was stored then.
 
     Raises:
         NoRoute: there is no such topic.

@@ -1,4 +1,4 @@
-"""``message query id``: the message with an offset id or a unique id.
+"""``message query id``: find the message with an offset id or a unique id.
 
 Requests: VIEW_MESSAGE_BY_ID, or QUERY_MESSAGE in ``--topic``.
 """

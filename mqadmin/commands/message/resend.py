@@ -36,7 +36,7 @@ from storefmt.errors import StoreError
 async def resend(
     call: Call, *, message_ids: tuple[str, ...], topic: str | None, to: str | None, group: str
 ) -> Outcome:
-    """Return one row a message: where it went, or why it did not.
+    """Return one row for each message: where it went, or why it did not.
 
     Raises:
         NotFound: there is no such message.

@@ -1,4 +1,4 @@
-"""``message tail``: follow a topic: each message as it is stored, until Ctrl-C.
+"""``message tail``: follow a topic and show each message as it is stored, until Ctrl-C.
 
     one task a queue:  PULL_MESSAGE (held by the broker up to 15 s) --> rows
 

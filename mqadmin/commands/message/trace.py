@@ -1,4 +1,4 @@
-"""``message trace``: the whole life of a message in one time line.
+"""``message trace``: show the whole life of a message in one time line.
 
 Requests: GET_ROUTEINFO_BY_TOPIC, QUERY_TOPIC_CONSUME_BY_WHO, QUERY_MESSAGE in the topic, the
 delay topic, retry and dead letter topics of its groups and the trace topic,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     "--trace-topic", type=TOPIC, default=TRACE_TOPIC, help="topic to which clients write traces"
 )
 async def trace_message(call: Call, *, which: str, topic: str | None, trace_topic: str) -> Outcome:
-    """Return one row a step, oldest first, then where the groups stand.
+    """Return one row for each step, oldest first, then where the groups stand.
 
     Raises:
         NotFound: no broker knows the message.

@@ -1,4 +1,4 @@
-"""``offset clone``, ``export``, ``import``: offsets of groups copied, to a group or to a file.
+"""``offset clone``, ``export``, ``import``: copy the offsets of groups to a group or a file.
 
 clone     offsets of FROM --> each within its queue --> UPDATE_CONSUMER_OFFSET for TO --> read back
 export    GET_ALL_CONSUMER_OFFSET on each master --> lines of JSON in a file
@@ -25,11 +25,11 @@ from mqadmin.changes.offset_change import (
     OffsetChange,
     OffsetMove,
     check_offline,
-    keep,
+    keep_offsets,
     moves_to,
     offsets_of,
     row_of,
-    store,
+    store_offset,
 )
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.types import BROKER, FILE_PATH, GROUP, TOPIC
@@ -61,7 +61,7 @@ OffsetsByGroup = dict[tuple[str, str], dict[tuple[str, int], int]]
 @click.argument("target", type=GROUP, metavar="TO", help="the group that gets the offsets")
 @click.option("--topic", type=TOPIC, multiple=True, help="only in this topic")
 async def clone_offsets(call: Call, *, source: str, target: str, topic: tuple[str, ...]) -> Outcome:
-    """Return one row a queue; queues that are no more are named in a note (exit code 5).
+    """Return one row for each queue; queues that are no more are named in a note (exit code 5).
 
     Raises:
         NotFound: the first group has no offset.
@@ -190,7 +190,7 @@ async def _rows(call: Call) -> list[GroupOffset]:
 async def import_offsets(
     call: Call, *, file: Path, group: tuple[str, ...], broker: str | None
 ) -> Outcome:
-    """Return one row a queue; queues that are no more are named in a note (exit code 5).
+    """Return one row for each queue; queues that are no more are named in a note (exit code 5).
 
     Raises:
         Usage: a line is no offset.
@@ -220,7 +220,7 @@ async def _store(
     missing: str,
     title: str = "",
 ) -> Outcome:
-    """Store what is wanted and return a row a queue.
+    """Store what is wanted and return a row for each queue.
 
     Args:
         groups: those that get offsets, of which no member may be online.
@@ -246,8 +246,8 @@ async def _store(
     await call.confirm(question(len(planned)))
     for group in groups:
         own = [move for moved, move in planned if moved == group]
-        keep(call, admin, group, own, title=title or f"offset import {group}")
-    rows = [await store(admin, group, move) for group, move in planned]
+        keep_offsets(call, admin, group, own, title=title or f"offset import {group}")
+    rows = [await store_offset(admin, group, move) for group, move in planned]
     return Outcome(rows, exit_code=exit_code, notes=notes)
 
 

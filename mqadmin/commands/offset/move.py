@@ -1,4 +1,4 @@
-"""``offset reset``, ``offset skip``: move a group to another place in a topic, or past what waits.
+"""``offset reset``, ``offset skip``: move a group to another place, or past what waits.
 
     nobody online   read old, work out new, UPDATE_CONSUMER_OFFSET, read back
     members online  INVOKE_BROKER_TO_RESET_OFFSET: the broker tells every member
@@ -38,7 +38,7 @@ from mqadmin.session.call import Call
 )
 @reset_options
 async def reset_offset(call: Call, *, reset: Reset) -> Outcome:
-    """Return one row a queue, with the offsets before and after.
+    """Return one row for each queue, with the offsets before and after.
 
     Raises:
         NoRoute: there is no such topic.
@@ -71,11 +71,11 @@ async def reset_offset(call: Call, *, reset: Reset) -> Outcome:
 async def skip_messages(
     call: Call, *, group: str, topic: str, count: int | None, queue: tuple[str, ...]
 ) -> Outcome:
-    """Return one row a queue, with the offsets before and after.
+    """Return one row for each queue, with the offsets before and after.
 
     Raises:
         NoRoute, NotFound, Refused: as ``offset reset``.
     """
     to = parse_position("latest" if count is None else f"+{count}")
-    wish = Reset(group=group, topic=topic, to=to, queue=queue)
-    return await move_group(call, wish, title=f"offset skip {group} {topic}")
+    reset = Reset(group=group, topic=topic, to=to, queue=queue)
+    return await move_group(call, reset, title=f"offset skip {group} {topic}")

@@ -1,4 +1,4 @@
-"""``offset show``: the offsets that a group has committed.
+"""``offset show``: show the offsets that a group has committed.
 
 Requests on each master: GET_ALL_SUBSCRIPTIONGROUP_CONFIG, GET_ALL_CONSUMER_OFFSET,
 GET_CONSUMER_LIST_BY_GROUP.
@@ -23,7 +23,7 @@ from mqadmin.session.call import Call
 @group_argument()
 @topic_argument(required=False, help="only in this topic")
 async def show_offsets(call: Call, *, group: str, topic: str | None) -> Outcome:
-    """Return one row a queue.
+    """Return one row for each queue.
 
     Raises:
         NotFound: no broker knows the group, or it has no offset in the topic.

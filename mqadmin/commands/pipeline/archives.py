@@ -1,4 +1,4 @@
-"""``pipeline archive …``, ``pipeline restore``: live topics in Parquet files, and back.
+"""``pipeline archive …``, ``pipeline restore``: archive topics in Parquet files, and restore them.
 
 archive    each message exactly once
 compact    few large files instead of many small ones

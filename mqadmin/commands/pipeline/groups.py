@@ -1,4 +1,4 @@
-"""``pipeline lag``, ``pipeline rewind plan``: how far the groups of a store are, or would be."""
+"""``pipeline lag``, ``pipeline rewind plan``: show the lag of groups, and plan a reset."""
 
 from dataclasses import dataclass
 
@@ -53,7 +53,7 @@ class GroupLagRow(Row):
     help="older copies of consumerOffset.json, separated by commas",
 )
 def show_lag(call: Call, *, where: Engine, offsets: str | None) -> Outcome:
-    """Return one row a time, group and topic; of a time the largest lag first."""
+    """Return one row for each time, group and topic; of a time the largest lag first."""
     return run_job(call, "lag", where, row=GroupLagRow, options={"offsets": offsets})
 
 
@@ -102,6 +102,6 @@ class MoveRow(Row):
 def plan_rewind(
     call: Call, *, where: Engine, to: When, group: str | None, topic: str | None
 ) -> Outcome:
-    """Return one row a queue of each group."""
+    """Return one row for each queue of each group."""
     options = {"to_ms": to.ms(call.now_ms()), "group": group, "topic": topic}
     return run_job(call, "rewind-plan", where, row=MoveRow, options=options)

@@ -1,4 +1,4 @@
-"""``pipeline duplicates``, ``extract``, ``grep``, ``trace``: messages of one store, or of many."""
+"""``pipeline duplicates``, ``extract``, ``grep``, ``trace``: find messages in stores."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -47,7 +47,7 @@ class DuplicateRow(Row):
 )
 @of_store_job
 def find_duplicates(call: Call, *, where: Engine) -> Outcome:
-    """Return one row a key that has copies, the most copies first."""
+    """Return one row for each key that has copies, the most copies first."""
     return run_job(call, "duplicates", where, row=DuplicateRow)
 
 
@@ -113,7 +113,7 @@ def extract_messages(
     until: When | None,
     body: str | None,
 ) -> Outcome:
-    """Return one row a file.
+    """Return one row for each file.
 
     Raises:
         BadCall: the new directory is not empty, or lies in a store.
@@ -162,7 +162,7 @@ class HitRow(Row):
 @of_store_job
 @click.option("--mask", is_flag=True, help="show *** instead of what matches")
 def find_matches(call: Call, *, where: Engine, pattern: str, mask: bool) -> Outcome:
-    """Return one row a message, by store and log offset."""
+    """Return one row for each message, by store and log offset."""
     options: JobOptions = {"pattern": pattern, "mask": mask}
     return run_job(call, "grep", where, row=HitRow, options=options)
 
@@ -212,6 +212,6 @@ def _row(
 def trace_messages(
     call: Call, *, where: Engine, which: str, topic: str | None, scan: bool
 ) -> Outcome:
-    """Return one row a step, oldest first."""
+    """Return one row for each step, oldest first."""
     options = {"key": which, "topic": topic, "scan": scan}
     return run_job(call, "trace", where, row=_row, options=options)

@@ -1,4 +1,4 @@
-"""``pipeline diff``, ``events``, ``rebuild``, ``stats``, ``timeline``, ``verify``: whole stores.
+"""``pipeline diff``, ``events``, ``rebuild``, ``stats``, ``timeline``, ``verify``: read stores.
 
 ``diff``, ``events``, ``timeline`` and ``verify`` have the rows of the ``store`` command of the
 same name, with the store where there are several.
@@ -75,7 +75,7 @@ class FleetEventRow(EventRow):
 @of_store_job
 @pause_option
 def show_events(call: Call, *, where: Engine, pause: int | None) -> Outcome:
-    """Return one row an event, oldest first."""
+    """Return one row for each event, oldest first."""
     return run_job(call, "events", where, row=FleetEventRow, options={"pause_ms": pause})
 
 
@@ -173,7 +173,7 @@ def count_by_hour(
     where: Engine,
     by: Literal["queue", "producer", "tag", "store"] | None,
 ) -> Outcome:
-    """Return one row a topic and hour, or queue, producer, tag or store of it, in that order."""
+    """Return one row for each topic and hour, and each value of ``--by``, in that order."""
     outcome = run_job(call, "stats", where, row=TopicHourRow, options={"by": by})
     return outcome if by is None else replace(outcome, columns=_columns(by))
 
@@ -200,7 +200,7 @@ def _columns(by: str) -> tuple[str, ...]:
 def show_timeline(
     call: Call, *, where: Engine, every: int | None, topic: str | None, stored: OpenTimeSpan
 ) -> Outcome:
-    """Return one row a span, oldest first."""
+    """Return one row for each span, oldest first."""
     begin_ms, end_ms = stored.ms(call.now_ms())
     options = {"every_ms": every, "topic": topic, "begin_ms": begin_ms, "end_ms": end_ms}
     return run_job(call, "timeline", where, row=SpanRow, options=options)
@@ -250,7 +250,7 @@ def _row(*, findings: list[dict[str, Any]], **known: Any) -> StoreReportRow:
     "--deep", is_flag=True, help="also decompress bodies and compare the index with the log"
 )
 def verify_stores(call: Call, *, where: Engine, deep: bool) -> Outcome:
-    """Return one row a store.
+    """Return one row for each store.
 
     Raises:
         NotAStore: a directory is no store.

@@ -1,4 +1,4 @@
-"""``store verify``, ``seal``, ``diff``: damage, checksums of records, and where stores part."""
+"""``store verify``, ``seal``, ``diff``: find damage, write checksums, and compare two stores."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""``store queue``, ``store index``: entries as they lie in their files."""
+"""``store queue``, ``store index``: show the entries of consume queues and index files."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ class EntryRow(Row):
 def list_queue(
     call: Call, *, topic: str | None, queue: str | None, start: int | None, limit: int | None
 ) -> Outcome:
-    """Return one row an entry, queue by queue.
+    """Return one row for each entry, queue by queue.
 
     Raises:
         NotFound: there is no such queue.
@@ -114,7 +114,7 @@ class IndexRow(Row):
 @click.argument("file", required=False, help="name of one file; all of them if left out")
 @limit_option(help="largest number of entries of each file")
 def list_index(call: Call, *, file: str | None, limit: int | None) -> Outcome:
-    """Return one row an entry, file by file.
+    """Return one row for each entry, file by file.
 
     Raises:
         NotFound: there is no such file.

@@ -1,4 +1,4 @@
-"""``store export``: messages of a store directory into a file."""
+"""``store export``: write messages of a store directory into a file."""
 
 from mqadmin.cli.declare import Needs, command
 from mqadmin.cli.decorators import stored_until

@@ -1,4 +1,4 @@
-"""``store ls``, ``checkpoint``, ``config``: files of a store directory, and what small ones say.
+"""``store ls``, ``checkpoint``, ``config``: list the files of a store, and show the small ones.
 
 ls            what each file covers
 checkpoint    how far the store was flushed, and whether it was stopped cleanly
@@ -49,7 +49,7 @@ class FileRow(Row):
     needs=Needs.STORE,
 )
 def list_files(call: Call) -> Outcome:
-    """Return one row a file.
+    """Return one row for each file.
 
     Raises:
         NotAStore: the directory is no store.
@@ -128,7 +128,7 @@ class ConfigRow(Row):
 )
 @click.option("--name", help="only of this topic, group, topic@group or level")
 def show_config(call: Call, *, file: str | None, name: str | None) -> Outcome:
-    """Return one row a value, in the order of the files.
+    """Return one row for each value, in the order of the files.
 
     Raises:
         NotFound: the file is not there, and no ``.bak`` of it.

@@ -1,4 +1,4 @@
-"""``store hexdump``: bytes of a store directory, every one of them named."""
+"""``store hexdump``: show bytes of a store directory with the name of each field."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

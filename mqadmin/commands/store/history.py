@@ -1,4 +1,4 @@
-"""``store events``, ``timeline``, ``stats``: what happened, when messages came, and how many."""
+"""``store events``, ``timeline``, ``stats``: show what happened to a store, and count messages."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ from storefmt.offline.views.storedir import StoreDir
 )
 @pause_option
 def show_events(call: Call, *, pause: int | None) -> Outcome:
-    """Return one row an event, oldest first.
+    """Return one row for each event, oldest first.
 
     Raises:
         NotAStore: the directory is no store.
@@ -76,7 +76,7 @@ SPANS_MAX: Final = 10_000
 def show_timeline(
     call: Call, *, every: int | None, topic: str | None, stored: OpenTimeSpan, jobs: int | None
 ) -> Outcome:
-    """Return one row a span, oldest first.
+    """Return one row for each span, oldest first.
 
     Raises:
         Usage: the span is so short that there are too many.
@@ -174,7 +174,7 @@ def show_stats(
     limit: int | None,
     jobs: int | None,
 ) -> Outcome:
-    """Return one row a topic, queue, tag, producer host or hour.
+    """Return one row for each topic, queue, tag, producer host or hour.
 
     Raises:
         NotAStore: the directory is no store.

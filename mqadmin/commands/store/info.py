@@ -1,4 +1,4 @@
-"""``store info``: what a store directory holds, at a glance."""
+"""``store info``: summarise what a store directory holds."""
 
 from collections import Counter
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""``store log``, ``tail``, ``get``, ``query``: messages of a store directory.
+"""``store log``, ``tail``, ``get``, ``query``: show messages of a store directory.
 
 log      all of them, in the order they were stored
 tail     those that a broker stores while one looks
@@ -55,7 +55,7 @@ from storefmt.offline.views.storedir import StoreDir
 @selection_options
 @stored_to()
 def list_log(call: Call, *, selection: Selection, to: When | None) -> Outcome:
-    """Return one row a record, in log order.
+    """Return one row for each record, in log order.
 
     Raises:
         NotAStore: the directory is no store.
@@ -158,7 +158,7 @@ def get_message(call: Call, *, which: str, body: BodyForm) -> Outcome:
 def query_key(
     call: Call, *, topic: str, key: str, stored: TimeSpan, limit: int, body: BodyForm
 ) -> Outcome:
-    """Return one row a message, oldest first.
+    """Return one row for each message, oldest first.
 
     Raises:
         NotFound: no message has the key.

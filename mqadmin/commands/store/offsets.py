@@ -1,4 +1,4 @@
-"""``store offsets``: where consumer groups stand, out of a store directory."""
+"""``store offsets``: show the offsets of consumer groups in a store directory."""
 
 from dataclasses import dataclass
 

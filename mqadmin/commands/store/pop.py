@@ -1,4 +1,4 @@
-"""``store pop``: what POP gave out and what was acknowledged, from the revive log of a store."""
+"""``store pop``: show what POP gave out and what was acknowledged, from the revive log."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -64,7 +64,7 @@ class PopRow(Row):
 def list_pops(
     call: Call, *, group: str | None, topic: str | None, stored: OpenTimeSpan, limit: int | None
 ) -> Outcome:
-    """Return one row a record, in log order.
+    """Return one row for each record, in log order.
 
     Raises:
         NotAStore: the directory is no store.

@@ -1,4 +1,4 @@
-"""``store report``: a store directory as one page to look at or to send on."""
+"""``store report``: write a page about a store directory."""
 
 from pathlib import Path
 

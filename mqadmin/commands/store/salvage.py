@@ -1,4 +1,4 @@
-"""``store rebuild``, ``repair``, ``carve``: what can still be had of a store that is damaged.
+"""``store rebuild``, ``repair``, ``carve``: save what can be saved of a damaged store.
 
 rebuild    queues and index made again from the log
 repair     a copy that a broker opens, with everything that can be saved
@@ -219,7 +219,7 @@ class CarvedRow(MessageRow):
 def carve_files(
     call: Call, *, to: str | None, log_file_size: int, no_crc: bool, copies: bool, body: BodyForm
 ) -> Outcome:
-    """Return one row a record, in the order of files and positions.
+    """Return one row for each record, in the order of files and positions.
 
     Raises:
         Usage: ``--dry-run`` was given.

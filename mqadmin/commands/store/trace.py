@@ -1,4 +1,4 @@
-"""``store trace``: the whole life of a message, out of a store directory."""
+"""``store trace``: show the whole life of a message from a store directory."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -67,7 +67,7 @@ class TraceRow(MessageRow):
 def trace_message(
     call: Call, *, which: str, topic: str | None, scan: bool, body: BodyForm
 ) -> Outcome:
-    """Return one row a step, oldest first, then where the consumer groups stand.
+    """Return one row for each step, oldest first, then where the consumer groups stand.
 
     Raises:
         NotInStore: no message has the id or key.

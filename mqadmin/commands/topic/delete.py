@@ -54,7 +54,7 @@ class TopicRemoval(Row):
 @topic_argument()
 @click.option("--cluster", type=CLUSTER, help="only on the brokers of this cluster")
 async def delete_topic(call: Call, *, topic: str, cluster: str | None) -> Outcome:
-    """Return one row a server.
+    """Return one row for each server.
 
     Raises:
         NotFound: no broker has the topic, or there is no such cluster.

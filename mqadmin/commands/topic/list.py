@@ -1,4 +1,4 @@
-"""``topic list``: all topics that the name server knows.
+"""``topic list``: list all topics that the name server knows.
 
 Requests: GET_ALL_TOPIC_LIST_FROM_NAMESERVER, GET_BROKER_CLUSTER_INFO; with --groups
 GET_ROUTEINFO_BY_TOPIC and QUERY_TOPIC_CONSUME_BY_WHO for each topic.
@@ -45,7 +45,7 @@ class TopicRow(Row):
 async def list_topics(
     call: Call, *, kind: TopicKindName | None, cluster: str | None, groups: bool
 ) -> Outcome:
-    """Return one row a topic, sorted by name.
+    """Return one row for each topic, sorted by name.
 
     Raises:
         NotFound: there is no such cluster.

@@ -1,4 +1,4 @@
-"""``topic order-conf``: how many queues of an ordered topic each broker has for good.
+"""``topic order-conf``: show and set how many queues of an ordered topic each broker keeps.
 
 An ordered topic keeps its queues on their brokers, also while one of them is down; the name
 servers hold that as BROKER:QUEUES;BROKER:QUEUES in their key-value table.
@@ -63,7 +63,7 @@ class OrderConf(Row):
 async def order_conf(
     call: Call, *, topic: str, conf: str | None, method: Literal["get", "put", "delete"] | None
 ) -> Outcome:
-    """Return one row a name server.
+    """Return one row for each name server.
 
     Raises:
         Usage: the configuration is missing or is none.

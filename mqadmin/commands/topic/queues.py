@@ -1,4 +1,4 @@
-"""``topic show``, ``topic status``: every queue of a topic with its ends; status as Java's tool.
+"""``topic show``, ``topic status``: show every queue of a topic with its ends.
 
 Requests: GET_ROUTEINFO_BY_TOPIC, GET_TOPIC_STATS_INFO and GET_ALL_TOPIC_CONFIG on each master.
 """

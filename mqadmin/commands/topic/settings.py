@@ -1,4 +1,4 @@
-"""``topic create``, ``update``, ``perm``, ``import``: settings on masters, or on one broker.
+"""``topic create``, ``update``, ``perm``, ``import``: set topics on masters, or on one broker.
 
 Requests: GET_BROKER_CLUSTER_INFO, then on each master GET_ALL_TOPIC_CONFIG,
 UPDATE_AND_CREATE_TOPIC, and GET_ALL_TOPIC_CONFIG again to read it back.
@@ -74,7 +74,7 @@ def _named(
 )
 @on_masters
 async def create_topic(call: Call, *, wanted: TopicUpdate, where: Where) -> Outcome:
-    """Return one row a broker.
+    """Return one row for each broker.
 
     Raises:
         BadCall: the name is none for a topic.
@@ -118,7 +118,7 @@ async def create_topic(call: Call, *, wanted: TopicUpdate, where: Where) -> Outc
 async def update_topic(
     call: Call, *, wanted: TopicUpdate, create: bool, message_type: str | None, where: Where
 ) -> Outcome:
-    """Return one row a broker, with the old values of what changed.
+    """Return one row for each broker, with the old values of what changed.
 
     Raises:
         BadCall: the name is none for a topic.
@@ -143,7 +143,7 @@ async def update_topic(
 @click.argument("perm", type=Word(read=parse_perm), help="RW, R, W, or 6, 4, 2")
 @on_masters
 async def set_topic_perm(call: Call, *, topic: str, perm: int, where: Where) -> Outcome:
-    """Return one row a broker, with the old permission where it changed.
+    """Return one row for each broker, with the old permission where it changed.
 
     Raises:
         BadCall: the name is none for a topic.
@@ -175,7 +175,7 @@ async def set_topic_perm(call: Call, *, topic: str, perm: int, where: Where) -> 
 @list_argument
 @on_masters
 async def import_topics(call: Call, *, file: Path, where: Where) -> Outcome:
-    """Return one row a topic and broker.
+    """Return one row for each topic and broker.
 
     Raises:
         Usage: the file is no list of topics.
