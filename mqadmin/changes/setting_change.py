@@ -61,7 +61,7 @@ def _check_value(key: str, old: str, value: str) -> None:
     elif old.removeprefix("-").isdecimal() and not value.removeprefix("-").isdecimal():
         expected = f"a whole number, as {old}"
     if expected:
-        raise Usage(f"{key}: {value!r} is no value for it", hint=f"expected {expected}")
+        raise Usage(f"{key}: {value!r} is not a value for it", hint=f"expected {expected}")
 
 
 def row_of(done: StepResult[str], remark: str | None = None) -> SettingChange:

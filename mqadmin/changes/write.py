@@ -315,7 +315,7 @@ async def _read(targets: Sequence[ChangeTarget[T]]) -> list[T | ServerFailure | 
 async def attempt(
     call: Call, ask: Callable[[], Awaitable[str | None]], *, done: str = CHANGED
 ) -> tuple[str, str | None]:
-    """Send a request that is no plan, and return result and remark of it."""
+    """Send a request that has no plan, and return its result and remark."""
     if call.dry_run:
         return WOULD_CHANGE, None
     try:

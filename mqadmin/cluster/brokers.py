@@ -163,7 +163,7 @@ def queue_number(text: str) -> int:
     """
     number = text.rpartition(":")[2]
     if not number.isdecimal():
-        raise Usage(f"{text!r} is no queue", hint="as 3 or broker-a:3")
+        raise Usage(f"{text!r} is not a queue", hint="such as 3 or broker-a:3")
     return int(number)
 
 

@@ -323,7 +323,7 @@ def _perms(texts: tuple[str, ...]) -> list[str]:
     for one in perms:
         name, equals, perm = one.partition("=")
         if not (name and equals) or perm.strip() not in Perm.__args__:  # type: ignore[attr-defined]
-            raise Usage(f"{one!r} is no permission", hint="as orders=PUB, orders=PUB|SUB")
+            raise Usage(f"{one!r} is not a permission", hint="such as orders=PUB|SUB")
     return perms
 
 

@@ -129,7 +129,7 @@ def show_context(call: Call, *, name: str | None, show_secrets: bool) -> Outcome
 
 
 def _hidden(secret: str | None) -> str | None:
-    """Return a secret as it may be seen: where it is kept is no secret."""
+    """Return a secret as it may be shown: the place where it is kept is not secret."""
     if secret is None or secret.startswith(("env:", "file:")):
         return secret
     return MASK
@@ -143,7 +143,7 @@ def parse_pair(text: str) -> tuple[str, str]:
     """
     advertised, equals, real = text.partition("=")
     if not equals or ":" not in advertised or ":" not in real:
-        raise ValueError(f"{text!r} is no pair, as in 172.17.0.2:10911=127.0.0.1:10911")
+        raise ValueError(f"{text!r} is not a pair, such as 172.17.0.2:10911=127.0.0.1:10911")
     return advertised, real
 
 

@@ -149,7 +149,6 @@ async def _entry(
 
 
 def _offline(call: Call) -> list[DelayRow]:
-    # A store is read by numpy, which nobody should wait for who asks a broker.
     from mqadmin.store.offline import open_store
 
     now_ms = call.now_ms()

@@ -99,7 +99,7 @@ def of_file(call: Call, path: str) -> Manifest:
     try:
         document = _load(text)
     except (yaml.YAMLError, RecursionError) as error:
-        raise Usage(f"{source} is no YAML that is read: {error}") from None
+        raise Usage(f"{source}: the YAML cannot be read: {error}") from None
     return read_document(document if document is not None else {}, source=source)
 
 
@@ -176,7 +176,7 @@ def _elsewhere(call: Call, text: str) -> Call:
         return replace(call, settings=replace(call.settings, context=text, namesrv=None))
     if ":" not in text:
         raise NotFound(
-            f"{text!r} is no file, no context and no address",
-            hint="as in cluster.yaml, HOST:PORT, or a name of `context list`",
+            f"{text!r} is not a file, a context or an address",
+            hint="such as cluster.yaml, HOST:PORT, or a name of `context list`",
         )
     return replace(call, settings=replace(call.settings, namesrv=text))

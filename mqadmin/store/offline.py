@@ -5,6 +5,9 @@
 
 Rule: what only servers know (addresses, members, rates) is None or left out, never guessed;
 ``broker`` is None, for a store does not say which broker it belongs to.
+
+Rule: commands import this module only where a line names a store. It takes some 60 ms, for which
+a question to a broker need not wait.
 """
 
 from collections.abc import Iterator, Sequence

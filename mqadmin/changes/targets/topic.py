@@ -77,7 +77,7 @@ class RouteTarget(ListedTarget[bool, Collection[str]]):
 
     @property
     def shelf(self) -> Hashable:
-        """Return what names the listing; with a cluster it is no matter of a listing alone."""
+        """Return what names the listing; a target with a cluster has one of its own."""
         _, *clusters = self.names
         return type(self), self.node.address, self.names if clusters else ()
 

@@ -68,7 +68,6 @@ async def list_dead_letters(call: Call, *, group: str | None, all_: bool) -> Out
 
 
 def _stored(call: Call, only: str | None) -> Iterator[DeadLetters]:
-    # A store is read by numpy, which nobody should wait for who asks a broker.
     from mqadmin.store.offline import queue_topics, stored_queues
 
     for topic in queue_topics(call):

@@ -236,7 +236,6 @@ async def group_lag(
 
 
 def _stored(call: Call, group: str | None, topic: str | None) -> list[QueueLag]:
-    # A store is read by numpy, which nobody should wait for who asks a broker.
     from mqadmin.store.offline import stored_positions
 
     return [

@@ -55,7 +55,6 @@ class GroupRow(Row):
 async def list_groups(call: Call, *, all_: bool) -> Outcome:
     """Return one row for each group, sorted by name."""
     if call.is_offline:
-        # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.store.offline import stored_groups
 
         settings, topics = stored_groups(call)

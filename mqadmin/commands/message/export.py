@@ -126,7 +126,8 @@ def _left(spans: list[Span], state: ExportState) -> list[Span]:
     names = [queue_of(span.queue.broker_name, span.queue.queue_id) for span in spans]
     if state.queue not in names:
         raise Usage(
-            f"queue {state.queue}, where the export broke, is no more", hint="begin a new file"
+            f"queue {state.queue}, where the export broke, no longer exists",
+            hint="begin a new file",
         )
     at = names.index(state.queue)
     first = spans[at]

@@ -149,5 +149,5 @@ def _message(to: str | None, where: str, line: str) -> Message:
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Usage(
-            f"{where} is no message: {error!r}", hint="`message export` writes such a file"
+            f"{where} is not a message: {error!r}", hint="`message export` writes such a file"
         ) from None

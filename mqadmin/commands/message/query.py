@@ -72,7 +72,7 @@ async def get(call: Call, *, what: str, topic: str | None, no_body: bool) -> Out
         message = await find_message(call, what, topic=None)
         return one(row_of(message, warn=call.warn, body=body))
     if topic is None:
-        raise Usage(f"{what} is no offset id", hint="add --topic TOPIC to look for it there")
+        raise Usage(f"{what} is not an offset id", hint="add --topic TOPIC to look for it there")
     place = PLACE.fullmatch(what)
     if place is not None:
         return one(await _at(call, topic, place, body=body))
@@ -132,7 +132,6 @@ async def query_key(
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
     if call.is_offline:
-        # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.store.offline import stored_by_key
 
         return stored_by_key(
@@ -189,7 +188,6 @@ async def query_unique_key(
     """
     begin_ms, end_ms = stored.ms(call.now_ms())
     if call.is_offline:
-        # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.store.offline import stored_by_key
 
         return stored_by_key(
@@ -241,7 +239,6 @@ async def query_offset(
         NoRoute: there is no such topic.
     """
     if call.is_offline:
-        # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.store.offline import stored_at
 
         return stored_at(call, topic, queue_number(queue), queue_offset, no_body=no_body)

@@ -40,7 +40,6 @@ async def query_id(
     """
     wanted = split_ids(message_ids)
     if call.is_offline:
-        # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.store.offline import stored_messages
 
         return stored_messages(call, wanted, no_body=no_body)

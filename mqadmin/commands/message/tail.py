@@ -59,7 +59,6 @@ async def tail_topic(call: Call, *, topic: str, tag: str, tail: TailWish) -> Out
         NotFound: there is no such queue.
     """
     if call.is_offline:
-        # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.store.follow import follow
 
         wanted = tail.filter(topic=topic, tags=_tags(tag))

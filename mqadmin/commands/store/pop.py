@@ -81,7 +81,7 @@ def list_pops(
                 continue
             found = read_pop_record(record.tags, record.body)
             if found is None:
-                call.warn(f"{file}: the record at log offset {pos} is none of POP's")
+                call.warn(f"{file}: the record at log offset {pos} is not a record of POP")
             elif group in (None, found.group) and topic in (None, found.topic):
                 count += 1
                 yield PopRow.of(

@@ -117,7 +117,7 @@ def rebuild_store(call: Call, *, to: str, shape: StoreShape, no_index: bool) -> 
         )
     notes = tuple(done.notes)
     if done.lost_size:
-        notes += (f"{done.lost_size} bytes of the log are no record; `store verify` says where",)
+        notes += (f"{done.lost_size} bytes of the log are not records; `store verify` says where",)
     return Outcome(rows, exit_code=Damaged.exit_code if done.lost_size else 0, notes=notes)
 
 
@@ -144,7 +144,7 @@ class RepairRow(Row):
 @command(
     "store repair",
     details="Damage in the log is overwritten in the copy with records of the same size, since "
-    "the recovery of a broker stops at the first bytes that are no record; everything behind "
+    "the recovery of a broker stops at the first bytes that are not a record; everything behind "
     "it keeps its place. A message that is lost leaves an empty one with the tag "
     "MQADMIN_DAMAGED in its queue. Queues and index are made from the log, state files come "
     "from their .bak where they must. The rows say what is lost; no row means that nothing "
@@ -267,7 +267,7 @@ def _rows(call: Call, body: BodyForm, carver: Carver, log: CarvedLog | None) -> 
 def _told(count: CarveCount, log: CarvedLog | None) -> str:
     text = (
         f"{count.records} records in {count.files} files, {count.copies} copies passed over, "
-        f"{count.torn} places with a magic that are no whole record"
+        f"{count.torn} places with a magic that are not whole records"
     )
     if count.not_remembered:
         text += f"; {count.not_remembered} records were not compared with others"

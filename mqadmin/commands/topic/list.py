@@ -51,7 +51,6 @@ async def list_topics(
         NotFound: there is no such cluster.
     """
     if call.is_offline:
-        # A store is read by numpy, which nobody should wait for who asks a broker.
         from mqadmin.store.offline import stored_topics
 
         stored = (TopicRow(name, kind_of(name)) for name in stored_topics(call))

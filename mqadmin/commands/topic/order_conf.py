@@ -72,7 +72,7 @@ async def order_conf(
     check_topic_name(topic)
     method = method or ("get" if conf is None else "put")
     if method == "put" and (conf is None or not CONF.fullmatch(conf)):
-        raise Usage(f"{conf!r} is no order configuration", hint="as broker-a:4;broker-b:4")
+        raise Usage(f"{conf!r} is not an order configuration", hint="such as broker-a:4;broker-b:4")
     if method != "put" and conf is not None:
         raise Usage(f"a configuration {conf!r} and --method {method}", hint="give one")
 

@@ -20,7 +20,6 @@ def _declare(name: str, *examples: tuple[str, str], columns: tuple[str, ...]) ->
             NoRoute, NotFound: there is no such topic.
         """
         if call.is_offline:
-            # A store is read by numpy, which nobody should wait for who asks a broker.
             from mqadmin.store.offline import stored_queues
 
             return Outcome(stored_queues(call, topic))
