@@ -113,7 +113,7 @@ def change_row(done: StepResult[PlainAccessConfig]) -> AccountChange:
 @command(
     "acl list",
     examples=(("mqadmin acl list", "who may do what, broker by broker"),),
-    details="Secrets are never shown. Who needs no account: `acl white-addr`.",
+    details="Secrets are never shown. `acl white-addr` shows who needs no account.",
     rows=AccountRow,
     columns=("broker", "access_key", "admin", "topic_perms", "group_perms", "default_topic_perm"),
 )
@@ -142,7 +142,7 @@ async def list_accounts(call: Call, *, where: Where) -> Outcome:
 @command(
     "acl show",
     examples=(("mqadmin acl show billing -o yaml", "what it may do, broker by broker"),),
-    details="Its secret is not shown.",
+    details="The secret of the account is not shown.",
     rows=AccountRow,
     columns=("broker", "access_key", "admin", "topic_perms", "group_perms", "default_topic_perm"),
 )
@@ -185,8 +185,9 @@ Perm = Literal["DENY", "PUB", "SUB", "PUB|SUB", "SUB|PUB"]
         ("mqadmin acl set billing --add --topic-perm bills=PUB", "one permission more"),
         ("mqadmin acl set billing --remove orders", "one permission less"),
     ),
-    details="A broker takes a change only with the account's secret. One that tells it when asked\n"
-    "(4.9.7) needs no --secret for an account that is there; one that hides it does.",
+    details="A broker takes a change only with the account's secret. A broker that tells the "
+    "secret when it is asked (4.9.7) needs no --secret for an account that is there; one "
+    "that hides it does.",
     rows=AccountChange,
     columns=(
         "broker",
@@ -330,7 +331,8 @@ def _perms(texts: tuple[str, ...]) -> list[str]:
 @command(
     "acl delete",
     examples=(("mqadmin acl delete billing -y", "from every broker"),),
-    details="`undo` brings it back where the broker told its secret (4.9.7 does, ours does not).",
+    details="`undo` brings the account back if the broker told its secret (4.9.7 does, ours does "
+    "not).",
     rows=AccountChange,
     columns=("broker", "access_key", "result", "remark"),
     writes=True,

@@ -86,8 +86,8 @@ class AppliedRow(Row):
         ("mqadmin apply cluster.yaml", "create and change, delete nothing"),
         ("mqadmin apply cluster.yaml --prune", "delete the rest too, after a question"),
     ),
-    details="Topics and groups that brokers make themselves are never pruned. `undo` puts\n"
-    "settings back, but no messages.",
+    details="Topics and groups that brokers make themselves are never pruned. `undo` restores "
+    "settings, but no messages.",
     rows=AppliedRow,
     columns=("kind", "name", "server", "changes", "result", "remark"),
     writes=True,

@@ -45,7 +45,8 @@ class NameRow(Row):
 @command(
     "completion names",
     examples=(("mqadmin completion names topic -o name", "what Tab offers for a topic"),),
-    details="Names up to 30 s old; older ones are fetched for the next time. Never an error.",
+    details="Names may be up to 30 s old; older ones are fetched for the next time. The command "
+    "never fails.",
     rows=NameRow,
     needs=Needs.NONE,
 )

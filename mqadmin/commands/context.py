@@ -149,9 +149,9 @@ def parse_pair(text: str) -> tuple[str, str]:
 
 @command(
     "context add",
-    details="What is not given stays as it is. --access-key and --secret-key are kept too; a "
-    "secret may be\nnamed instead: env:NAME, file:PATH, or command:LINE for what a key ring or "
-    "password manager\nprints. The file is the user's alone (mode 600).",
+    details="What is not given stays as it is. --access-key and --secret-key are kept too. A "
+    "secret may also be named: env:NAME, file:PATH, or command:LINE for what a key ring "
+    "or password manager prints. Only the user can read the file (mode 600).",
     examples=(
         ("mqadmin context add dev 127.0.0.1:9876 --use", "name a cluster and use it"),
         ("mqadmin context add prod mq1:9876;mq2:9876 --protected", "no write there by mistake"),

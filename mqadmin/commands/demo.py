@@ -11,9 +11,10 @@ from mqadmin.session.call import Call
         ("mqadmin demo", "step by step; Enter goes on"),
         ("mqadmin demo </dev/null", "from beginning to end, without a pause"),
     ),
-    details="Starts a name server, a broker, a producer and three members of a group, one of them "
-    "slow and one that dies, and shows them with `top`, `group lag`, `lock list` and `rebalance "
-    "watch`. Then it damages a store and mends it. All of it is gone afterwards.",
+    details="The tour starts a name server, a broker, a producer and three members of a group, "
+    "one of them slow and one that dies, and shows them with `top`, `group lag`, `lock "
+    "list` and `rebalance watch`. Then it damages a store and mends it. Everything is "
+    "removed afterwards.",
     needs=Needs.NONE,
 )
 def demo(call: Call) -> Outcome:

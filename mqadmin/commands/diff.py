@@ -22,7 +22,8 @@ DIFFERENT = 1
         ("mqadmin diff staging production", "two contexts"),
         ("mqadmin diff 10.0.0.1:9876 10.0.1.1:9876", "two addresses"),
     ),
-    details="Exit code 0 where they are alike, 1 where they differ. Broker `*` is every master.",
+    details="The exit code is 0 where both are alike, and 1 where they differ. Broker `*` means "
+    "every master.",
     rows=Difference,
 )
 @click.argument("left", type=FILE, help="a YAML file, HOST:PORT or a context")

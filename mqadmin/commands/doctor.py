@@ -24,11 +24,11 @@ FailOn = Literal["error", "warning", "info", "never"]
         ("mqadmin doctor --fail-on warning -o json", "as a health probe: exit code 0 or 1"),
         ("mqadmin doctor --check disk --check slave", "two checks alone"),
     ),
-    details="""\
-Checks: addresses that do not answer, masters that are missing, disks, clocks, slaves, routes
-against the brokers' own settings, subscriptions that differ within a group, queues that nobody
-in an online group reads, messages that wait for one, name servers that differ. Exit code 1 where
-a finding is as bad as --fail-on, else 0.""",
+    details="The checks look at addresses that do not answer, missing masters, disks, clocks, "
+    "slaves, routes against the brokers' own settings, subscriptions that differ within a "
+    "group, queues that nobody in an online group reads, messages that wait for an online "
+    "group, and name servers that differ. The exit code is 1 where a finding is as bad as "
+    "--fail-on, else 0.",
     rows=Finding,
 )
 @click.option(

@@ -55,12 +55,12 @@ class MetricRow(Row):
         ("mqadmin exporter --host 0.0.0.0 -p 9100", "for everybody"),
         ("mqadmin exporter --once -o json", "the same numbers as rows"),
     ),
-    details="""\
-Names and labels are those of rocketmq-exporter, so its dashboards and alerts work;
-examples/grafana-dashboard.json of our sources is a dashboard for Grafana. /health is for
-probes: 200, or 503 where a broker does not answer, a master is missing, a disk is full or a slave
-has another log than its master; the body has the findings of `doctor` on brokers. Needs
-prometheus-client: pip install 'mqadmin[exporter]'.""",
+    details="Names and labels are those of rocketmq-exporter, so its dashboards and alerts work; "
+    "examples/grafana-dashboard.json of our sources is a dashboard for Grafana. /health "
+    "is for probes: it answers 200, or 503 where a broker does not answer, a master is "
+    "missing, a disk is full or a slave has another log than its master. The body has the "
+    "findings of `doctor` on brokers. The command needs prometheus-client: pip install "
+    "'mqadmin[exporter]'.",
     rows=MetricRow,
 )
 @click.option(

@@ -42,7 +42,7 @@ class HaRow(Row):
         ("mqadmin ha status", "every master with its slaves"),
         ("watch 1 mqadmin ha status -b broker-a", "one of them, again and again"),
     ),
-    details="A Java broker says where its log ends and nothing of its connections. The exit code "
+    details="A Java broker says where its log ends, and nothing of its connections. The exit code "
     "is 4 where a broker did not answer.",
     rows=HaRow,
 )

@@ -53,9 +53,8 @@ class LockRow(Row):
         ("mqadmin lock list --group billing", "the queues that billing holds"),
         ("mqadmin lock list --watch 1", "counting down"),
     ),
-    details="""\
-Only consumers that listen in order lock queues; a lock ends 60 s after its renewal. Who waits is
-told for groups that hold a lock and for groups that are named.""",
+    details="Only consumers that listen in order lock queues; a lock ends 60 s after its renewal. "
+    "Waiting members are shown for groups that hold a lock and for groups that are named.",
     rows=LockRow,
     columns=(
         "group",

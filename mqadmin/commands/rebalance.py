@@ -53,8 +53,9 @@ if TYPE_CHECKING:
         ("mqadmin rebalance show billing orders", "the queues of every member"),
         ("mqadmin rebalance show billing", "in every topic that billing reads"),
     ),
-    details="``strategy`` ends in (assumed) where the members do not say which one they use.\n"
-    "Members that pop share queues, and no row is theirs: a line below says where a group pops.",
+    details="``strategy`` ends in (assumed) where the members do not say which one they use. "
+    "Members that pop share the queues and have no rows; a line below the table says "
+    "where a group pops.",
     rows=QueueOwner,
 )
 @group_argument()
@@ -264,9 +265,8 @@ class ChangeRow(Row):
         ("mqadmin rebalance watch billing", "in every topic that billing reads"),
         ("mqadmin rebalance watch billing orders --for 2m -o jsonl", "exit code 1 where it flaps"),
     ),
-    details="""\
-The first rows say how it is. A queue is flapping where its reader changed three times within a
-minute: members that come and go, or that do not agree on who is there.""",
+    details="The first rows show the present state. A queue is flapping where its reader changed "
+    "three times within a minute: members come and go, or do not agree on who is there.",
     rows=ChangeRow,
     columns=COLUMNS,
 )

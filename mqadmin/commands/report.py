@@ -25,9 +25,10 @@ BETWEEN_S: Final = 2.0
 
 @command(
     "report",
-    details="One HTML file that needs nothing else: every finding of `doctor`, the brokers, how "
-    "many messages wait for each group, and how fast each topic is written, measured over two "
-    "seconds. The exit code is that of `doctor`: 1 where something is an error.",
+    details="The page is one HTML file that needs nothing else. It has every finding of `doctor`, "
+    "the brokers, how many messages wait for each group, and how fast each topic is "
+    "written, measured over two seconds. The exit code is that of `doctor`: 1 where "
+    "something is an error.",
     examples=(("mqadmin report --html cluster.html", "and open it in a browser"),),
     rows=PageRow,
 )

@@ -23,9 +23,9 @@ from mqadmin.top.view import View, chosen
         ("mqadmin top", "q quits, s sorts, / filters, tab shows one kind alone"),
         ("mqadmin top --once --interval 1 -o json", "the rates of one second, for a script"),
     ),
-    details="""\
-A broker's rates are its own over ten seconds; those of topics and groups are between two looks.
-A slave's lag is in bytes of commit log. Topics that no group reads: the first hundred.""",
+    details="A broker's rates are its own over ten seconds; those of topics and groups are "
+    "measured between two looks. A slave's lag is in bytes of commit log. Of the topics "
+    "that no group reads, the first hundred are shown.",
     rows=TopRow,
 )
 @click.option("--interval", type=SECONDS, default=2.0, help="pause between two looks")

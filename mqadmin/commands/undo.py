@@ -73,9 +73,9 @@ class UndoRow(Row):
         ("mqadmin undo 12 --dry-run", "what putting entry 12 back would change"),
         ("mqadmin undo -y", "put the newest one back"),
     ),
-    details="Settings, offsets and accounts come back; messages of a deleted topic do not.\n"
-    "The journal is in $XDG_STATE_HOME/mqadmin (~/.local/state/mqadmin), for its user alone. An\n"
-    "undo is an entry too, so that it can be undone by its number.",
+    details="Settings, offsets and accounts come back; messages of a deleted topic do not. The "
+    "journal is in $XDG_STATE_HOME/mqadmin (~/.local/state/mqadmin), and only its user "
+    "can read it. An undo is an entry too, so that it can be undone by its number.",
     rows=UndoRow,
     columns=("id", "at_time", "command", "things", "kind", "broker", "name", "result", "remark"),
     writes=True,

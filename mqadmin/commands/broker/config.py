@@ -94,8 +94,9 @@ REWRITES: Final = (
         ("mqadmin broker config set brokerPermission 4 -b broker-a -y", "make one read-only"),
         ("mqadmin broker config set slaveReadEnable true --dry-run", "what would change"),
     ),
-    details="A key that the broker does not have is not found, and a value that looks unlike the\n"
-    "one that is there is refused: a Java broker would take both and say nothing.",
+    details="A key that the broker does not have is reported as not found, and a value that does "
+    "not look like the one that is there is refused. A Java broker would take both and "
+    "say nothing.",
     rows=SettingChange,
     columns=("server", "address", "key", "old_value", "value", "result", "remark"),
     writes=True,

@@ -52,12 +52,13 @@ Role = Literal["ASYNC_MASTER", "SYNC_MASTER"]
         ("mqadmin broker promote 10.0.0.2:10911 -y", "the log of this one goes on"),
         ("mqadmin broker promote broker-a --force", "although it lacks messages"),
     ),
-    details="It is refused while the slave still hears its master, when it is behind what the "
-    "master last said, when its log is not its master's, and when another slave has more; "
-    "--force insists, and what the slave lacks is lost then. A promotion raises the epoch of the "
-    "broker name: an old master of ours that hears of it takes no messages any more, and `broker "
-    "demote` makes it a slave. Stop a Java master first, and start it as a slave. An old master "
-    "whose log is to be kept leads again with --force.",
+    details="The promotion is refused while the slave still hears its master, when it is behind "
+    "what the master last said, when its log is not its master's, and when another slave "
+    "has more. With --force it is promoted anyway, and what the slave lacks is lost. A "
+    "promotion raises the epoch of the broker name: an old master of ours that hears of "
+    "it takes no more messages, and `broker demote` makes it a slave. Stop a Java master "
+    "first, and start it as a slave. With --force an old master whose log is to be kept "
+    "leads again.",
     rows=RoleChange,
     writes=True,
 )
@@ -125,10 +126,11 @@ async def _log_end(admin: Admin, node: ServerNode) -> int:
         ("mqadmin broker demote 10.0.0.1:10911 -y", "it starts anew, as a slave"),
         ("mqadmin broker demote 10.0.0.1:10911 --cut-tail", "what it alone has is set aside"),
     ),
-    details="It is refused while the broker leads and has heard of no promotion; --force insists. "
-    "A slave whose log parts from the new master's takes nothing and says so in `ha status`; "
-    "--cut-tail, now or then, copies the end of its log into tails/ of its store directory, where "
-    "`store log` reads it, and cuts it. Only brokers of ours can do this.",
+    details="The demotion is refused while the broker leads and has not heard of a promotion; "
+    "with --force it is demoted anyway. A slave whose log parts from the new master's "
+    "takes nothing and says so in `ha status`. With --cut-tail, now or then, it copies "
+    "the end of its log into tails/ of its store directory, where `store log` reads it, "
+    "and cuts it. Only brokers of ours can do this.",
     rows=RoleChange,
     writes=True,
 )

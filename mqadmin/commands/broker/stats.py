@@ -135,7 +135,7 @@ class GroupQueue(Row):
         ("mqadmin broker consume-stats -b broker-a", "every group, queue by queue"),
         ("mqadmin broker consume-stats --min-lag 1000 --sort -lag", "where much is left"),
     ),
-    details="A queue whose next message was never consumed, or is gone, has no time.",
+    details="A queue has no time if its next message was never consumed, or is gone.",
     rows=GroupQueue,
     columns=(
         *("topic", "group", "broker", "queue_id", "broker_offset", "consumer_offset", "lag"),

@@ -59,8 +59,9 @@ class ResendCount:
         ("mqadmin dead-letter resend billing --topic orders --rate 50 -y", "50 a second"),
         ("mqadmin dead-letter resend billing --into origin -y", "to every group of the topic"),
     ),
-    details="Without --into they go through the retry topic of the group, which consumers read "
-    "under the first topic; without a subscription to it they wait there.",
+    details="Without --into the messages go through the retry topic of the group, which its "
+    "consumers read under the first topic. Without a subscription to that topic they wait "
+    "there.",
     rows=ResentRow,
     columns=("status", "msg_id", "keys", "to", "queue_id", "new_offset", "new_msg_id", "error"),
     writes=True,

@@ -30,8 +30,8 @@ class Document(Row):
         ("mqadmin export > cluster.yaml", "what `diff` and `apply` read"),
         ("mqadmin export -o json", "the same for a program"),
     ),
-    details="Topics and groups that brokers make themselves are left out, and secrets of\n"
-    "accounts. It is YAML unless -o says otherwise.",
+    details="Topics and groups that brokers make themselves are left out, and so are the secrets "
+    "of accounts. The format is YAML unless -o names another one.",
     rows=Document,
 )
 @click.option("--cluster", type=CLUSTER, help="only this cluster")

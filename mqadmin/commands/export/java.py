@@ -25,7 +25,7 @@ from mqadmin.session.call import Call
 @command(
     "export configs",
     examples=(("mqadmin export configs --cluster DefaultCluster", "configs.json, here"),),
-    details="Sixteen settings of each master, and how many servers there are.",
+    details="The file has sixteen settings of each master, and the number of servers.",
     rows=export_documents.ExportedFile,
 )
 @export_documents.this_cluster
@@ -55,8 +55,8 @@ FILES = {None: "metadata.json", "topics": "topic.json", "groups": "subscriptionG
         ("mqadmin export metadata --cluster DefaultCluster", "metadata.json, here"),
         ("mqadmin export metadata --only topics -d /backup", "topic.json, there"),
     ),
-    details="Queues of all masters are added up, as Java does; `export` keeps them apart and "
-    "`apply` reads that.",
+    details="The queues of all masters are added up, as Java does. `export` keeps them apart, and "
+    "`apply` reads its document.",
     rows=export_documents.ExportedFile,
 )
 @export_documents.this_cluster
@@ -99,7 +99,8 @@ async def export_metadata(
 @command(
     "export metrics",
     examples=(("mqadmin export metrics --cluster DefaultCluster", "metrics.json, here"),),
-    details="Rates of now, numbers of yesterday, disks, and versions of brokers and clients.",
+    details="The file has the present rates, the numbers of yesterday, disks, and versions of "
+    "brokers and clients.",
     rows=export_documents.ExportedFile,
 )
 @export_documents.this_cluster

@@ -41,8 +41,9 @@ class ConsumeModeRow(Row):
 @command(
     "group consume-mode get",
     examples=(("mqadmin group consume-mode get billing", "of one group, topic by topic"),),
-    details="Only what was set is listed: a group pulls from its other topics. Simple consumers\n"
-    "pop whatever the mode is; it is for push consumers that let the broker assign queues.",
+    details="Only modes that were set are listed; a group pulls from its other topics. The mode "
+    "counts for push consumers that let the broker assign queues. Simple consumers always "
+    "pop.",
     rows=ConsumeModeRow,
     columns=("group", "topic", "broker", "mode", "share_queues"),
 )

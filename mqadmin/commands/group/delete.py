@@ -61,7 +61,7 @@ class GroupRemoval(Row):
         ("mqadmin group delete billing --dry-run", "where it would be deleted"),
         ("mqadmin group delete billing --offsets --topics -y", "leave nothing behind"),
     ),
-    details="Brokers make a group again when a member connects (autoCreateSubscriptionGroup).\n"
+    details="Brokers make a group again when a member connects (autoCreateSubscriptionGroup). "
     "Settings and offsets come back with `undo`; messages of its topics do not.",
     rows=GroupRemoval,
     writes=True,

@@ -77,8 +77,8 @@ async def group_config(call: Call, *, group: str) -> Outcome:
         ("mqadmin group create billing", "on every master, with the settings of a broker"),
         ("mqadmin group create billing --retry-max 3", "a dead letter after three retries"),
     ),
-    details="A group that is there with the same settings is left unchanged; one with others is\n"
-    "refused: `group update` changes it.",
+    details="A group that exists with the same settings is left unchanged. One with other "
+    "settings is refused; `group update` changes it.",
     rows=GroupChange,
     columns=COLUMNS,
     writes=True,
@@ -157,8 +157,8 @@ async def update_group(
         ("mqadmin group import groups.json --dry-run", "what would change"),
         ("mqadmin group import groups.json --broker broker-a", "on one broker"),
     ),
-    details='Entries are as {"groupName": "billing", "retryMaxTimes": 3, "consumeEnable": true}.\n'
-    "What is left out is as a broker makes a group.",
+    details='Entries are as {"groupName": "billing", "retryMaxTimes": 3, "consumeEnable": true}. '
+    "A setting that is left out has the default of a broker.",
     rows=GroupChange,
     columns=COLUMNS,
     writes=True,

@@ -47,7 +47,7 @@ class GroupRate(Row):
         ("mqadmin group tps billing", "one group, topic by topic"),
         ("mqadmin group tps --active --sort -in_tps", "everything, the busiest topic first"),
     ),
-    details="A topic that nobody reads has a row without a group. Rates are those of the last\n"
+    details="A topic that nobody reads has a row without a group. Rates are those of the last "
     "minute, as the brokers count them.",
     rows=GroupRate,
 )

@@ -95,7 +95,7 @@ class BenchRun:
         ("mqadmin message bench orders-test --duration 30s --rate 500", "500 a second"),
         ("mqadmin message bench orders-test -c 10 --threads 1 --each", "each on its own"),
     ),
-    details="The messages stay in the topic, and its consumers get them.",
+    details="The messages stay in the topic, and its consumers receive them.",
     rows=BenchRow,
     writes=True,
 )

@@ -40,7 +40,8 @@ class DirectConsumption(Row):
         ("mqadmin message consume-direct 7F0000010000... billing", "to a member of billing"),
         ("mqadmin message consume-direct AC11... billing --topic orders", "by its unique id"),
     ),
-    details="The listener runs with all its side effects. Exit code 1 where it did not succeed.",
+    details="The listener runs with all its side effects. The exit code is 1 where it did not "
+    "succeed.",
     rows=DirectConsumption,
     writes=True,
 )

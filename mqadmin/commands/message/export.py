@@ -41,9 +41,10 @@ from mqadmin.session.call import Call
 
 @command(
     "message export",
-    details="jsonl and csv hold what `message print` prints, Parquet (needs pyarrow) bodies as "
-    "bytes. A state file beside the output lets a broken run go on; what comes in after the "
-    "start is left out. `message import` reads jsonl.",
+    details="jsonl and csv files have what `message print` prints; Parquet files (they need "
+    "pyarrow) have bodies as bytes. A state file beside the output lets a broken run go "
+    "on. Messages that come in after the start are left out. `message import` reads "
+    "jsonl.",
     examples=(
         ("mqadmin message export orders --to orders.jsonl", "all of a topic"),
         ("mqadmin message export orders --to orders.jsonl --resume", "go on where it broke"),

@@ -48,7 +48,7 @@ class ImportResult(Row):
         ("mqadmin message import orders.jsonl --rate 200 -y", "200 a second"),
         ("mqadmin message import orders.jsonl --resume -y", "go on where it broke"),
     ),
-    details="A line needs `body` or `body_base64`, and `topic` without --to.",
+    details="Each line needs `body` or `body_base64`, and `topic` if --to is not given.",
     rows=ImportResult,
     writes=True,
 )

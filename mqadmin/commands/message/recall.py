@@ -30,7 +30,7 @@ class RecallRow(Row):
 @command(
     "message recall",
     examples=(("mqadmin message recall djEgb3JkZXJzIG...", "the handle is of `message send`"),),
-    details="The handle says topic, broker, time and id of the message. A broker answers when it\n"
+    details="The handle names topic, broker, time and id of the message. A broker answers when it "
     "has stored the recall; it does not say whether the message was still there.",
     rows=RecallRow,
     columns=("topic", "broker", "deliver_time", "unique_key", "result"),

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 @command(
     "message trace",
-    details="Steps: store, delay, retry, dead_letter (where it is stored), sent, delivered, "
-    "consumed, decided (what clients traced), and group: where each group stands now. Without "
-    "--topic only the traces of clients are read.",
+    details="The steps are store, delay, retry and dead_letter (where it is stored), sent, "
+    "delivered, consumed and decided (what clients traced), and group (where each group "
+    "stands now). Without --topic only the traces of clients are read.",
     examples=(
         ("mqadmin message trace AC1100020B6B18B4AAC2064ED6A30000 --topic orders", "by unique id"),
         ("mqadmin message trace o-17 --topic orders", "every message with this key"),

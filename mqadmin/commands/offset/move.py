@@ -31,7 +31,7 @@ from mqadmin.session.call import Call
         ("mqadmin offset reset billing orders --to -5 --queue broker-a:0", "5 back, one queue"),
         ("mqadmin offset reset billing orders --to -1h --broker broker-a", "on one broker"),
     ),
-    details="While members are online only earliest, latest and a time can be asked for.",
+    details="While members are online, only earliest, latest or a time can be asked for.",
     rows=OffsetChange,
     columns=OFFSET_COLUMNS,
     writes=True,

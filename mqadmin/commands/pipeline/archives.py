@@ -220,13 +220,11 @@ class CleanedRow(Row):
 
 @command(
     "pipeline archive clean",
-    details=(
-        "Files do not count that a killed run has left, or that compaction and expiry have "
-        "replaced or taken out. They go if they were written, or last counted, before the time. "
-        "Choose one before the start of every run that still writes, since on object storage "
-        "nothing else tells its files from those of a killed run, and of everything that still "
-        "reads."
-    ),
+    details="A killed run, a compaction and an expiry leave files that do not count. Such a file "
+    "is deleted if it was written, or last counted, before the time. Choose a time before "
+    "the start of every run that still writes, since on object storage nothing else tells "
+    "its files from those of a killed run, and before the start of everything that still "
+    "reads.",
     examples=(
         ("mqadmin pipeline archive clean s3://backup/orders --before -1d", "older than a day"),
     ),
@@ -261,11 +259,11 @@ class RestoredRow(Row):
 
 @command(
     "pipeline restore",
-    details="With --to it makes a store directory that a broker opens: every record as it was, "
-    "with its queue offset and times; only ids by log offset change. The broker builds queues "
-    "and index when it starts. With --to-topic messages are sent once more; each says in "
-    "property RMQ_SPARK_ID where it was (topic@broker@queue@offset), because a restore that "
-    "is run twice sends twice.",
+    details="With --to the job makes a store directory that a broker opens: every record is as it "
+    "was, with its queue offset and times; only ids by log offset change. The broker "
+    "builds queues and index when it starts. With --to-topic the messages are sent once "
+    "more. The property RMQ_SPARK_ID of each says where it was "
+    "(topic@broker@queue@offset), because a restore that is run twice sends twice.",
     examples=(
         ("mqadmin pipeline restore /data/archive --to /data/new --engine local", "a new store"),
         ("mqadmin pipeline restore s3://backup/orders --to-topic orders_again", "send again"),

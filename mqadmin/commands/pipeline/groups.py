@@ -31,9 +31,9 @@ class GroupLagRow(Row):
 @command(
     "pipeline lag",
     details="Positions are those of consumerOffset.json when the store was copied; the stores of "
-    "several brokers are added up. With older copies of one store's file there are rows for "
-    "their times, too. The other time is the store time of the last message read, of the "
-    "queue that is furthest behind.",
+    "several brokers are added up. With older copies of one store's file there are rows "
+    "for their times, too. The time of the last consumption is the store time of the last "
+    "message read, of the queue that is furthest behind.",
     examples=(
         ("mqadmin pipeline lag /data/store", "on this machine's cores"),
         ("mqadmin pipeline lag /mnt/a/store /mnt/b/store --engine local", "of two brokers"),
@@ -76,8 +76,9 @@ class MoveRow(Row):
 
 @command(
     "pipeline rewind plan",
-    details="Out of copied stores, by the rules of a broker's reset; nothing is changed. COMMAND "
-    "is what would do it on the running cluster, where offsets have moved on since.",
+    details="The plan is made from copied stores by the rules of a broker's reset; nothing is "
+    "changed. COMMAND is the line that would do it on the running cluster, where offsets "
+    "have moved on since.",
     examples=(
         ("mqadmin pipeline rewind plan /data/store --to 2026-11-21T10:00:00Z", "every group"),
         ("mqadmin pipeline rewind plan /mnt/a /mnt/b --to -2h --group billing", "one, two stores"),

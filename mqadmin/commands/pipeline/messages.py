@@ -67,9 +67,9 @@ class ExtractedFileRow(Row):
 
 @command(
     "pipeline extract",
-    details="Parquet and jsonl come in one file for each topic of each part of a log, below "
-    "topic=NAME; bodies are as they are stored. manifest.jsonl in the new directory says "
-    "what is where.",
+    details="Parquet and jsonl have one file for each topic of each part of a log, below "
+    "topic=NAME; bodies are written as they are stored. manifest.jsonl in the new "
+    "directory lists what is where.",
     examples=(
         (
             "mqadmin pipeline extract /data/store --to /data/orders --topic orders",
@@ -148,8 +148,8 @@ class HitRow(Row):
 
 @command(
     "pipeline grep",
-    details="Bodies are looked at where they are read, compressed ones decompressed, so only hits "
-    "travel. `store get DIR LOG_OFFSET` shows a hit whole.",
+    details="Bodies are searched where they are read, compressed ones after decompression, so "
+    "only hits travel. `store get DIR LOG_OFFSET` shows the whole message of a hit.",
     examples=(
         ("mqadmin pipeline grep /data/store 'card [0-9]{16}' --mask", "where, without the numbers"),
         ("mqadmin pipeline grep /data/store o-17 --engine local -o csv", "without Spark"),

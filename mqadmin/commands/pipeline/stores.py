@@ -34,10 +34,8 @@ class FleetDiffRow(DiffRow):
 
 @command(
     "pipeline diff",
-    details=(
-        "For a master and its slave, or a store before and after; rows are those of "
-        "`store diff`. The exit code is 1 where anything is different."
-    ),
+    details="The job compares a master and its slave, or a store before and after; the rows are "
+    "those of `store diff`. The exit code is 1 where anything is different.",
     examples=(
         ("mqadmin pipeline diff /mnt/master /mnt/slave", "the log, then each queue"),
         ("mqadmin pipeline diff /mnt/master /mnt/s1 /mnt/s2", "two slaves"),
@@ -152,7 +150,7 @@ BY = {"queue": "queue_id", "producer": "producer", "tag": "tag", "store": "store
 
 @command(
     "pipeline stats",
-    details="The hour is that of the store time, in UTC. Spark takes about ten seconds before its "
+    details="Hours are hours of the store time, in UTC. Spark takes about ten seconds before its "
     "first row; below some 20 GiB on one machine --engine local is done before that.",
     examples=(
         ("mqadmin pipeline stats /data/store", "on this machine's cores"),
@@ -184,7 +182,8 @@ def _columns(by: str) -> tuple[str, ...]:
 
 @command(
     "pipeline timeline",
-    details="By store time, as `store timeline`. Spans without messages between others are rows.",
+    details="Messages are counted by store time, as `store timeline` does. Spans without messages "
+    "between others are rows, too.",
     examples=(
         ("mqadmin pipeline timeline /data/store", "the whole store in some sixty spans"),
         ("mqadmin pipeline timeline /data/store --every 1m --topic orders", "minute by minute"),
@@ -231,9 +230,10 @@ def _row(*, findings: list[dict[str, Any]], **known: Any) -> StoreReportRow:
 
 @command(
     "pipeline verify",
-    details="The report of each store is that of `store verify`. One store is cut into pieces that "
-    "workers judge; of many stores each is one task, so that a cluster verifies a fleet. "
-    "-o json has the findings. The exit code is 6 with any error or warning.",
+    details="The report of each store is that of `store verify`. One store is cut into pieces "
+    "that workers check; of many stores each is one task, so that a cluster verifies a "
+    "fleet. The output of -o json has the findings. The exit code is 6 with any error or "
+    "warning.",
     examples=(
         ("mqadmin pipeline verify /data/store", "one store, on this machine's cores"),
         (

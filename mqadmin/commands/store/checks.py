@@ -34,9 +34,10 @@ class ReportRow(Row):
 
 @command(
     "store verify",
-    details="error: a message is lost or wrong, or a broker would not start. warning: not as a "
-    "broker leaves it, but every message can be read. info: normal, and worth knowing. "
-    "The exit code is 6 with any error or warning.",
+    details="An error means that a message is lost or wrong, or that a broker would not start. A "
+    "warning means that the store is not as a broker leaves it, but every message can be "
+    "read. An info is normal, and worth knowing. The exit code is 6 with any error or "
+    "warning.",
     examples=(
         ("mqadmin store verify DIR", "check every record, entry and file"),
         ("mqadmin store verify DIR --deep -o json", "and every key of the index"),
@@ -86,11 +87,11 @@ class SealRow(Row):
 
 @command(
     "store seal",
-    details="This is the one command that writes into a store directory: files in "
-    "DIR/checksums, which no broker looks at. `store verify` then finds every flipped bit of "
-    "the log, also those that no CRC of RocketMQ covers. Run it again to cover what was "
-    "written since; bytes that changed are never sealed again: the row says differs, and the "
-    "exit code is 6.",
+    details="This is the one command that writes into a store directory: it writes files into "
+    "DIR/checksums, which no broker looks at. `store verify` then finds every flipped bit "
+    "of the log, also those that no CRC of RocketMQ covers. Run it again to cover what "
+    "was written since; bytes that changed are never sealed again: the row says differs, "
+    "and the exit code is 6.",
     examples=(
         ("mqadmin store seal DIR", "into DIR/checksums"),
         ("mqadmin store seal DIR --to OUT", "elsewhere; `store verify --checksums OUT` reads it"),
@@ -126,10 +127,10 @@ def _rows(call: Call, to: str | None, jobs: int | None) -> Iterator[SealRow]:
 
 @command(
     "store diff",
-    details="For a master and its slave, or a store before and after. One log that starts "
-    "later or ends earlier is no divergence, but its queues lack messages. CHANGED counts the "
-    "messages that both have and that differ; of the log, the bytes from the first difference "
-    "to the end. The exit code is 1 where anything is different.",
+    details="The command compares a master and its slave, or a store before and after. A log that "
+    "starts later or ends earlier does not diverge, but its queues lack messages. CHANGED "
+    "counts the messages that both have and that differ; of the log, the bytes from the "
+    "first difference to the end. The exit code is 1 where anything is different.",
     examples=(("mqadmin store diff A B", "the log first, then each queue that differs"),),
     rows=DiffRow,
     needs=Needs.STORE,

@@ -38,7 +38,7 @@ class EntryRow(Row):
 
 @command(
     "store queue",
-    details="A size of 2147483647 is a filler: the queue started late.",
+    details="A size of 2147483647 marks a filler: the queue started late.",
     examples=(
         ("mqadmin store queue DIR orders 0", "all entries of queue 0"),
         ("mqadmin store queue DIR orders --start 100 --limit 10", "ten of each queue"),

@@ -15,8 +15,9 @@ from storefmt.offline.views.storedir import StoreDir
 
 @command(
     "store export",
-    details="jsonl and csv hold what `store log` prints; Parquet (needs pyarrow) has bodies as "
-    "bytes and times as timestamps. A state file beside the output lets a broken run go on.",
+    details="jsonl and csv files have what `store log` prints; Parquet files (they need pyarrow) "
+    "have bodies as bytes and times as timestamps. A state file beside the output lets a "
+    "broken run go on.",
     examples=(
         ("mqadmin store export DIR --to orders.parquet --topic orders", "one topic"),
         ("mqadmin store export DIR --to all.jsonl --resume", "go on where it broke"),

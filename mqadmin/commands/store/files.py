@@ -119,7 +119,8 @@ class ConfigRow(Row):
         ("mqadmin store config DIR topics.json --name orders", "the settings of one topic"),
         ("mqadmin store config DIR consumerOffset.json.bak", "where groups stood a save earlier"),
     ),
-    details="A file that cannot be read is replaced by its .bak, as a broker does, and told.",
+    details="Where a file cannot be read, its .bak is read instead, as a broker does, and a note "
+    "says so.",
     rows=ConfigRow,
     needs=Needs.STORE,
 )

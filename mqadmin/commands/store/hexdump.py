@@ -46,8 +46,9 @@ class ByteRow(Row):
 
 @command(
     "store hexdump",
-    details="OFFSET may be any byte of a record: a finding of `store verify` leads here. "
-    "With --file it is an entry of a consume queue, an index, a checkpoint or any other file.",
+    details="OFFSET may be any byte of a record: a finding of `store verify` leads here. With "
+    "--file the dump shows an entry of a consume queue, an index, a checkpoint or any "
+    "other file.",
     examples=(
         ("mqadmin store hexdump DIR 297161", "the record that holds this byte of the log"),
         ("mqadmin store hexdump DIR --file consumequeue/T/0/00000000000000000000 --pos 40 -c 3",

@@ -60,7 +60,8 @@ SPANS_MAX: Final = 10_000
 
 @command(
     "store timeline",
-    details="By store time. Spans without messages between others are rows, too.",
+    details="Messages are counted by store time. Spans without messages between others are rows, "
+    "too.",
     examples=(
         ("mqadmin store timeline DIR", "the whole store in some sixty spans"),
         ("mqadmin store timeline DIR --every 1m --topic orders --from -1h", "minute by minute"),
@@ -143,8 +144,8 @@ class StatRow(Row):
 
 @command(
     "store stats",
-    details="Every record of the log is counted, the broker's own topics included; the largest "
-    "come first, hours in their order.",
+    details="Every record of the log is counted, also those of the broker's own topics. The "
+    "largest come first; hours come in their order.",
     examples=(
         ("mqadmin store stats DIR", "what the topics take"),
         ("mqadmin store stats DIR --by tag --topic orders -o csv", "the tags of one topic"),

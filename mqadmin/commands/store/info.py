@@ -83,7 +83,7 @@ class InfoRow(Row):
 
 @command(
     "store info",
-    details="Nothing but the ends of the files is read, so it is quick on any store.",
+    details="Only the ends of the files are read, so the command is quick on any store.",
     examples=(("mqadmin store info DIR", "sizes, time span, topics, groups with their lag"),),
     rows=InfoRow,
     needs=Needs.STORE,

@@ -76,8 +76,9 @@ def list_log(call: Call, *, selection: Selection, to: When | None) -> Outcome:
 
 @command(
     "store tail",
-    details="Works beside a running broker: nothing is locked, and a message is shown once all "
-    "of it is written. What retention deletes before it was read is told on standard error.",
+    details="The command works beside a running broker: nothing is locked, and a message is shown "
+    "once all of it is written. A warning names what retention deletes before it was "
+    "read.",
     examples=(
         ("mqadmin store tail DIR", "what comes from now on; Ctrl-C ends it"),
         ("mqadmin store tail DIR --topic orders --from -5m -o jsonl", "and the last 5 minutes"),
@@ -107,7 +108,7 @@ LOG_OFFSET_DIGITS_MAX = 20
 
 @command(
     "store get",
-    details="A unique key is looked up in the index, and in the whole log where it is not there.",
+    details="A unique key is looked up in the index, and in the whole log if it is not there.",
     examples=(
         ("mqadmin store get DIR 297161", "the record at this byte of the log"),
         ("mqadmin store get DIR 7F0000010000559700000000000488C9", "by its offset id"),

@@ -27,7 +27,7 @@ class OffsetRow(GroupOffset):
 
 @command(
     "store offsets",
-    details="A negative lag is an offset behind the end of its queue: somebody set it there.",
+    details="A negative lag means that somebody set the offset beyond the end of its queue.",
     examples=(("mqadmin store offsets DIR --group billing", "each queue of one group"),),
     rows=OffsetRow,
     columns=("group", "topic", "queue_id", "offset", "max_offset", "lag"),

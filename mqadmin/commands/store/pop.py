@@ -48,7 +48,7 @@ class PopRow(Row):
         ("mqadmin store pop DIR --group billing", "what billing got, and what it acknowledged"),
         ("mqadmin store pop DIR --topic orders --from -1h -o jsonl", "of one topic, for a program"),
     ),
-    details="A broker of 5.4.0 keeps these records in rmq_sys_wheel_timer until they are due, and\n"
+    details="A broker of 5.4.0 keeps these records in rmq_sys_wheel_timer until they are due, and "
     "writes them into the revive log then; ours writes them there at once.",
     rows=PopRow,
     columns=(

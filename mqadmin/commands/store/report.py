@@ -17,9 +17,9 @@ from storefmt.offline.views.storedir import StoreDir
 
 @command(
     "store report",
-    details="One HTML file that needs nothing else: messages over time, topics by bytes, queues, "
-    "lag, a map of the files with what is damaged, and every finding of `store verify`. The "
-    "exit code is that of `store verify`: 6 where damage was found.",
+    details="The page is one HTML file that needs nothing else. It has messages over time, topics "
+    "by bytes, queues, lag, a map of the files with what is damaged, and every finding of "
+    "`store verify`. The exit code is that of `store verify`: 6 where damage was found.",
     examples=(("mqadmin store report DIR --html store.html", "and open it in a browser"),),
     rows=PageRow,
     needs=Needs.STORE,

@@ -144,11 +144,11 @@ class RepairRow(Row):
 @command(
     "store repair",
     details="Damage in the log is overwritten in the copy with records of the same size, since "
-    "the recovery of a broker stops at the first bytes that are not a record; everything behind "
-    "it keeps its place. A message that is lost leaves an empty one with the tag "
-    "MQADMIN_DAMAGED in its queue. Queues and index are made from the log, state files come "
-    "from their .bak where they must. The rows say what is lost; no row means that nothing "
-    "is. DIR is only read.",
+    "the recovery of a broker stops at the first bytes that are not a record; everything "
+    "behind it keeps its place. A message that is lost leaves an empty one with the tag "
+    "MQADMIN_DAMAGED in its queue. Queues and index are made from the log; state files "
+    "come from their .bak where they must. The rows say what is lost; without rows "
+    "nothing is. DIR is only read.",
     examples=(
         ("mqadmin store repair DIR --to OUT", "what was lost, and the copy in OUT"),
         ("mqadmin store repair DIR --to OUT -o json > lost.json", "the report as a file"),
@@ -194,11 +194,11 @@ class CarvedRow(MessageRow):
 
 @command(
     "store carve",
-    details="DIR may be a file, too: any file, whatever its name. A record counts when its "
-    "lengths add up and its CRC fits, wherever it lies; the same one found again counts once. "
-    "With --to they become a commit log again, each at its own log offset, or packed where they "
-    "come from a DLedger log; `store repair` then makes a store of it. The exit code is 3 where "
-    "nothing was found.",
+    details="DIR may also be a file of any name. A record counts when its lengths add up and its "
+    "CRC fits, wherever it lies; the same one found again counts once. With --to the "
+    "records become a commit log again, each at its own log offset, or packed where they "
+    "come from a DLedger log; `store repair` then makes a store of it. The exit code is 3 "
+    "where nothing was found.",
     examples=(
         ("mqadmin store carve FILE -o jsonl > found.jsonl", "every record in a file"),
         ("mqadmin store carve DIR --to OUT --no-body", "all files below DIR, into a new log"),

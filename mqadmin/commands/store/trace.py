@@ -48,10 +48,11 @@ class TraceRow(MessageRow):
 
 @command(
     "store trace",
-    details="Steps: store, delay, deliver, recall; half, half_check, commit, op, rollback, "
-    "given_up; retry_delay, retry, dead_letter; copy (an entry in one more queue), trace (what "
-    "clients traced), and for each place where consumers find it, group. The index is asked "
-    "first; what it does not cover is read from the log, and a note says so.",
+    details="The steps are store, delay, deliver, recall; half, half_check, commit, op, rollback, "
+    "given_up; retry_delay, retry, dead_letter; copy (an entry in one more queue), trace "
+    "(what clients traced), and group for each place where consumers find the message. "
+    "The index is asked first; what it does not cover is read from the log, and a note "
+    "says so.",
     examples=(
         ("mqadmin store trace DIR FD0000000000000000000000000000020AC04E0E2F2A", "by unique key"),
         ("mqadmin store trace DIR o-17 --topic orders", "every message with this key"),

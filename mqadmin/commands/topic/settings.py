@@ -53,8 +53,8 @@ def _named(
         ("mqadmin topic create orders -q 2 --broker broker-a", "2 queues on one broker"),
         ("mqadmin topic create payments --message-type FIFO", "for messages in order (5.x)"),
     ),
-    details="A topic that is there with the same settings is left unchanged; one with others is\n"
-    "refused: `topic update` changes it.",
+    details="A topic that exists with the same settings is left unchanged. One with other "
+    "settings is refused; `topic update` changes it.",
     rows=TopicChange,
     columns=("topic", "broker", "read_queues", "write_queues", "perm", "result", "remark"),
     writes=True,
@@ -134,7 +134,7 @@ async def update_topic(
         ("mqadmin topic perm orders R -y", "nobody writes to it any more"),
         ("mqadmin topic perm orders RW --broker broker-a", "everybody, on one broker"),
     ),
-    details="Taking a permission away is asked for first; giving one is not.",
+    details="A question is asked before a permission is taken away, and none before one is given.",
     rows=TopicChange,
     columns=("topic", "broker", "perm", "was", "result", "remark"),
     writes=True,
@@ -167,7 +167,7 @@ async def set_topic_perm(call: Call, *, topic: str, perm: int, where: Where) -> 
         ("mqadmin topic import topics.json --broker broker-a", "on one broker"),
     ),
     details='Entries are as {"topicName": "orders", "readQueueNums": 8, "writeQueueNums": 8, '
-    '"perm": 6, "order": false}.\nWhat is left out is 16 queues, perm 6.',
+    '"perm": 6, "order": false}. A topic without these settings has 16 queues and perm 6.',
     rows=TopicChange,
     columns=("topic", "broker", "read_queues", "write_queues", "perm", "was", "result", "remark"),
     writes=True,
