@@ -16,9 +16,9 @@ from mqadmin.changes.targets.group import GroupTarget
 from mqadmin.changes.write import (
     carry_out,
     changed_settings,
+    choose_settings,
     first_of_names,
     plan_each,
-    settings_over,
 )
 from mqadmin.cli.decorators import Where, gathered
 from mqadmin.cli.types import BOOLEAN, INTEGER
@@ -48,7 +48,7 @@ class GroupUpdate:
     named: Mapping[str, Any]
     replace: bool = False
 
-    def over(self, old: SubscriptionGroup | None) -> SubscriptionGroup:
+    def apply_to(self, old: SubscriptionGroup | None) -> SubscriptionGroup:
         """Return the settings that a group with ``old`` ones should have."""
         start = self.base if old is None or self.replace else old
         said = {name: value for name, value in self.named.items() if value is not None}
@@ -162,7 +162,7 @@ async def change_groups(
     """
     for one in wanted:
         check_group_name(one.base.group_name)
-        _check(one.over(None))
+        _check(one.apply_to(None))
     admin = await call.admin()
     nodes = await masters(admin, where)
     pairs = [(one, node) for one in wanted for node in nodes]
@@ -170,7 +170,7 @@ async def change_groups(
         [
             (
                 GroupTarget(admin, node, (one.base.group_name,)),
-                settings_over(one.over, SETTINGS, update=update, create=create),
+                choose_settings(one.apply_to, SETTINGS, update=update, create=create),
             )
             for one, node in pairs
         ]
@@ -184,7 +184,7 @@ async def change_groups(
             group=asked.base.group_name,
             cluster=node.cluster,
             **{name: getattr(one.value, name, None) for name in SETTINGS},
-            was=changed_settings(one.step.old, asked.over(one.step.old), SETTINGS),
+            was=changed_settings(one.step.old, asked.apply_to(one.step.old), SETTINGS),
         )
         for (asked, node), one in zip(pairs, done, strict=True)
     ]

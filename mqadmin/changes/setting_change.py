@@ -31,7 +31,7 @@ class SettingChange(Row):
     remark: str | None
 
 
-def setting_to(value: str, *, key: str, known: Collection[str]) -> Choose[str]:
+def choose_value(value: str, *, key: str, known: Collection[str]) -> Choose[str]:
     """Return a function that chooses the new value where a server has the setting.
 
     Args:

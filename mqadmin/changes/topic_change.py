@@ -17,9 +17,9 @@ from mqadmin.changes.write import (
     StepResult,
     carry_out,
     changed_settings,
+    choose_settings,
     first_of_names,
     plan_each,
-    settings_over,
 )
 from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import Choice
@@ -82,7 +82,7 @@ class TopicUpdate:
     message_type: str | None = None
     replace: bool = False
 
-    def over(self, old: TopicConfig | None) -> TopicConfig:
+    def apply_to(self, old: TopicConfig | None) -> TopicConfig:
         """Return the settings that a topic with ``old`` ones should have."""
         base = old
         if base is None or self.replace:
@@ -154,7 +154,7 @@ async def change_topics(
         [
             (
                 TopicTarget(admin, node, (one.topic,)),
-                settings_over(one.over, SETTINGS, update=update, create=create),
+                choose_settings(one.apply_to, SETTINGS, update=update, create=create),
             )
             for one, node in pairs
         ]
@@ -245,7 +245,7 @@ def _row(wanted: TopicUpdate, done: StepResult[TopicConfig]) -> TopicChange:
         order=config.order if config else None,
         sys_flag=config.topic_sys_flag if config else None,
         message_type=config.message_type if config else None,
-        was=changed_settings(done.step.old, wanted.over(done.step.old), SETTINGS),
+        was=changed_settings(done.step.old, wanted.apply_to(done.step.old), SETTINGS),
     )
 
 

@@ -39,7 +39,7 @@ class OrderUpdate:
     join: dict[str, int] = field(default_factory=dict)
     remove: set[str] = field(default_factory=set)
 
-    def over(self, old: str | None) -> str | None:
+    def apply_to(self, old: str | None) -> str | None:
         """Return the entry after ``old``."""
         entry = dict(parse_entry(old))
         had = {broker: count for broker, count in entry.items() if broker not in self.remove}
@@ -79,7 +79,7 @@ async def plan_order(call: Call, updates: Sequence[OrderUpdate]) -> list[ChangeS
     """
     return await plan_each(
         [
-            (entry, update.over)
+            (entry, update.apply_to)
             for update in updates
             for entry in await order_entries(call, update.topic)
         ]

@@ -61,12 +61,12 @@ class ChangeStep(Generic[T]):
     new: T | None
     verdict: str = ""
     remark: str | None = None
-    is_blind: bool = False
+    is_forced: bool = False
 
     @property
     def is_write(self) -> bool:
         """Return whether something has to be written."""
-        differs = self.is_blind or not self.target.same(self.old, self.new)
+        differs = self.is_forced or not self.target.same(self.old, self.new)
         return differs and not self.verdict
 
 
@@ -115,8 +115,8 @@ def delete_existing(old: object) -> None:
         raise Declined(NOT_FOUND)
 
 
-def settings_over(
-    over: Callable[[T | None], T], names: Sequence[str], *, update: bool, create: bool
+def choose_settings(
+    apply_to: Callable[[T | None], T], names: Sequence[str], *, update: bool, create: bool
 ) -> Choose[T]:
     """Return a function that chooses new settings from those that are there.
 
@@ -127,7 +127,7 @@ def settings_over(
     """
 
     def choose(old: T | None) -> T:
-        new = over(old)
+        new = apply_to(old)
         if old is None and not create:
             raise Declined(NOT_FOUND)
         if not update and changed_settings(old, new, names):
@@ -285,19 +285,19 @@ def _failed(step: ChangeStep[T], failure: ServerFailure) -> StepResult[T]:
 
 async def _read(targets: Sequence[ChangeTarget[T]]) -> list[T | ServerFailure | None]:
     """Return what each target is, or why that is unknown; a listing is read once for all of it."""
-    shelves: dict[Hashable, list[int]] = {}
+    by_listing: dict[Hashable, list[int]] = {}
     for index, target in enumerate(targets):
-        shelf = target.shelf if isinstance(target, ListedTarget) else index
-        shelves.setdefault(shelf, []).append(index)
+        key = target.listing_key if isinstance(target, ListedTarget) else index
+        by_listing.setdefault(key, []).append(index)
     found: list[T | ServerFailure | None] = [None] * len(targets)
 
-    async def read_shelf(indexes: list[int]) -> None:
+    async def read_together(indexes: list[int]) -> None:
         one = targets[indexes[0]]
         try:
             if isinstance(one, ListedTarget) and len(indexes) > 1:
                 listing = await one.listing()
                 for index in indexes:
-                    # Targets of one shelf are of one class.
+                    # Targets of one listing are of one class.
                     found[index] = cast("ListedTarget[T, object]", targets[index]).find(listing)
             else:
                 found[indexes[0]] = await one.read()
@@ -308,7 +308,7 @@ async def _read(targets: Sequence[ChangeTarget[T]]) -> list[T | ServerFailure | 
             for index in indexes:
                 found[index] = ServerFailure(result, text)
 
-    await asyncio.gather(*(read_shelf(indexes) for indexes in shelves.values()))
+    await asyncio.gather(*(read_together(indexes) for indexes in by_listing.values()))
     return found
 
 

@@ -286,7 +286,7 @@ async def set_account(
     steps = await plan([AccountTarget(client, node, (account,), secret) for node in nodes], choose)
     # Whether a hidden secret is the one that is given, nobody can tell: it is set.
     steps = [
-        replace(step, is_blind=True)
+        replace(step, is_forced=True)
         if secret and step.old is not None and step.old.secret_key in (None, HIDDEN)
         else step
         for step in steps

@@ -176,8 +176,8 @@ async def _steps_of(
     ) -> list[ChangeStep[T]]:
         pairs: list[tuple[ChangeTarget[T], Choose[T]]] = []
         for name, broker, settings in _each(manifest, section.name):
-            over = partial(section.over, name=name, settings=settings)
-            pairs.append((target(nodes[broker], name, settings), delete if gone else over))
+            apply_to = partial(section.apply_to, name=name, settings=settings)
+            pairs.append((target(nodes[broker], name, settings), delete if gone else apply_to))
         return await plan_each(pairs)
 
     topics = await steps(TOPICS, lambda node, name, _: TopicTarget(admin, node, (name,)))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.changes.setting_change import SettingChange, row_of, setting_to
+from mqadmin.changes.setting_change import SettingChange, choose_value, row_of
 from mqadmin.changes.targets.setting import KvEntry, NamesrvSettingTarget
 from mqadmin.changes.write import StepResult, carry_out, delete_existing, plan
 from mqadmin.cli.declare import command
@@ -113,7 +113,7 @@ async def set_namesrv_config(call: Call, *, key: str, value: str) -> Outcome:
         call,
         await plan(
             [NamesrvSettingTarget(admin, node, (key,)) for node in nodes],
-            setting_to(value, key=key, known=known),
+            choose_value(value, key=key, known=known),
         ),
         title=f"namesrv config set {key}",
         question=f"set {key} to {value!r} on {len(nodes)} name server(s)?",

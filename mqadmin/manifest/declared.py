@@ -82,7 +82,7 @@ class Section(Generic[T]):
             shown[name] = sorted(found) if isinstance(found, list) else found
         return shown
 
-    def over(self, old: T | None, name: str, settings: Settings) -> T:
+    def apply_to(self, old: T | None, name: str, settings: Settings) -> T:
         """Return the entry with the named settings changed; a fresh one where there is none."""
         base = self.fresh(name) if old is None else old
         changed = {

@@ -3,7 +3,7 @@
     ChangeTarget    read, write                  a topic, an offset, a setting of one server
     ListedTarget    listing --> find, find, …    its server lists it with others of its kind
 
-Rule: targets of equal shelves are read by one request, however many they are.
+Rule: targets with the same ``listing_key`` are read by one request, however many they are.
 """
 
 from abc import ABC, abstractmethod
@@ -84,7 +84,7 @@ class ListedTarget(ChangeTarget[T], Generic[T, L]):
     """A target that is read from a listing of the server."""
 
     @property
-    def shelf(self) -> Hashable:
+    def listing_key(self) -> Hashable:
         """Return what names the listing."""
         return type(self), self.node.address
 

@@ -53,7 +53,7 @@ class KvEntry(ListedTarget[str, Mapping[str, str]]):
     width: ClassVar[int] = MANY
 
     @property
-    def shelf(self) -> Hashable:
+    def listing_key(self) -> Hashable:
         """Return what names the namespace."""
         return type(self), self.node.address, self.names[0]
 

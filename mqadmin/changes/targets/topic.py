@@ -76,7 +76,7 @@ class RouteTarget(ListedTarget[bool, Collection[str]]):
     is_kept: ClassVar[bool] = False
 
     @property
-    def shelf(self) -> Hashable:
+    def listing_key(self) -> Hashable:
         """Return what names the listing; a target with a cluster has one of its own."""
         _, *clusters = self.names
         return type(self), self.node.address, self.names if clusters else ()

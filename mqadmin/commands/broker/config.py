@@ -13,7 +13,7 @@ from typing import Final
 
 import click
 
-from mqadmin.changes.setting_change import SettingChange, row_of, setting_to
+from mqadmin.changes.setting_change import SettingChange, choose_value, row_of
 from mqadmin.changes.targets.setting import BrokerSettingTarget
 from mqadmin.changes.write import carry_out, plan
 from mqadmin.cli.declare import command
@@ -122,7 +122,7 @@ async def set_broker_config(call: Call, *, key: str, value: str, where: Where) -
 
     steps = await plan(
         [BrokerSettingTarget(admin, node, (key,)) for node in nodes],
-        setting_to(value, key=key, known=known),
+        choose_value(value, key=key, known=known),
     )
     if "rocketmqHome" in known and any(step.is_write for step in steps) and not call.dry_run:
         call.warn(f"note: {REWRITES}")

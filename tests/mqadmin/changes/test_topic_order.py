@@ -21,4 +21,4 @@ from mqadmin.changes.topic_order import OrderUpdate
     ],
 )
 def test_a_wish_leaves_what_it_does_not_name(old: str | None, wish: OrderUpdate, new: str) -> None:
-    assert wish.over(old) == new
+    assert wish.apply_to(old) == new

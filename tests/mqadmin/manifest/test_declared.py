@@ -55,12 +55,12 @@ def test_differences_name_the_setting() -> None:
 def test_only_named_settings_change() -> None:
     old = TopicConfig("T", 4, 5, perm=6)
 
-    new = TOPICS.over(old, "T", {"read_queues": 9, "perm": "R--"})
+    new = TOPICS.apply_to(old, "T", {"read_queues": 9, "perm": "R--"})
 
     assert (new.read_queue_nums, new.write_queue_nums, new.perm) == (9, 5, 4)
-    assert TOPICS.over(None, "U", {}).topic_name == "U"
+    assert TOPICS.apply_to(None, "U", {}).topic_name == "U"
     assert TOPICS.describe(new)["perm"] == "R--"
-    assert GROUPS.over(None, "g", {"retry_max_times": 3}).retry_max_times == 3
+    assert GROUPS.apply_to(None, "g", {"retry_max_times": 3}).retry_max_times == 3
 
 
 @pytest.mark.parametrize(
