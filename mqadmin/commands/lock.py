@@ -18,7 +18,6 @@ from mqadmin.cluster.groups import find_group
 from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.session.call import Call
 from mqclient.errors import NoRoute
-from remoting.bodies import MessageQueue
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin
@@ -137,20 +136,16 @@ def with_assignment(
     rows: list[LockRow], group: str, *, now: GroupAssignment, exact: bool
 ) -> list[LockRow]:
     """Return the rows with what one assignment of a group says."""
-    held = {MessageQueue(r.topic, r.broker, r.queue_id): r for r in rows if r.group == group}
-    made = {(r.group, r.topic, r.broker, r.queue_id): r for r in rows}
-    if not held and not now.orderly:
+    made = {(row.group, row.topic, row.broker, row.queue_id): row for row in rows}
+    if not now.orderly and all(row.group != group for row in rows):
         return rows
     for queue in now.queues:
-        row = held.get(queue)
-        holder = row.client_id if row is not None else None
-        wants = {who for who in (now.owners.get(queue), now.given.get(queue)) if who is not None}
-        waiting = tuple(sorted(wants - {holder}))
         spot = (group, queue.topic, queue.broker_name, queue.queue_id)
-        if row is not None:
+        row = made.get(spot) or LockRow(*spot, None, 0, 0, None, (), exact)
+        readers = {now.owners.get(queue), now.given.get(queue)} - {row.client_id}
+        waiting = tuple(sorted(who for who in readers if who is not None))
+        if spot in made or waiting:
             made[spot] = replace(row, waiting=waiting)
-        elif waiting:
-            made[spot] = LockRow(*spot, None, 0, 0, None, waiting, exact)
     return list(made.values())
 
 
