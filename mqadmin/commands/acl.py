@@ -19,13 +19,11 @@ import click
 
 from mqadmin.changes.targets.account import HIDDEN, AccountTarget, WhiteList, check_acl, read_acl
 from mqadmin.changes.write import StepResult, carry_out, delete_existing, plan
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import Where, account_argument, of_brokers, on_brokers
 from mqadmin.cli.types import BOOLEAN, Choice
 from mqadmin.cluster.brokers import ServerNode, masters, with_slaves
 from mqadmin.errors import NotFound, Usage
-from mqadmin.output.rows import EpochMs, Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
 from remoting.bodies import PlainAccessConfig
 from storefmt.config import fastjson
 from storefmt.config.tables import DataVersion

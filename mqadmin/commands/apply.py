@@ -33,7 +33,7 @@ from mqadmin.changes.write import (
     plan,
     plan_each,
 )
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import CLUSTER, FILE
 from mqadmin.cluster.brokers import ServerNode, masters, namesrvs
@@ -49,8 +49,7 @@ from mqadmin.manifest.declared import (
     expand,
 )
 from mqadmin.manifest.sources import of_cluster, of_file
-from mqadmin.output.rows import UNCHANGED, Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
+from mqadmin.output.rows import UNCHANGED
 from storefmt.config.tables import TopicConfig
 
 if TYPE_CHECKING:

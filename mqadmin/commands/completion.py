@@ -8,12 +8,10 @@ from typing import Literal
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.types import Choice, Kind
 from mqadmin.completion.live import live_names
 from mqadmin.completion.tab import script
-from mqadmin.output.rows import Outcome, Row
-from mqadmin.session.call import Call
 
 
 @command(

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import click
 
 from mqadmin.cli.command import Run
-from mqadmin.cli.declare import Command, command
+from mqadmin.cli.declare import Call, Command, Outcome, command
 from mqadmin.cli.decorators import gathered, topic_argument
 from mqadmin.cli.types import BROKER, INTEGER
 from mqadmin.errors import Usage
@@ -31,8 +31,6 @@ from mqadmin.health.conditions import (
     topic_condition,
     wait_within,
 )
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
 
 Parameters = Callable[[Run], Run]
 """Declare what is looked at; the command gets it as ``condition``."""

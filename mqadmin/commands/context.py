@@ -9,11 +9,10 @@ from typing import get_args
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command, one
 from mqadmin.cli.types import ADDRESS, CONTEXT, FILE, SECONDS, Choice, Word
 from mqadmin.errors import NotFound, Usage
-from mqadmin.output.rows import CHANGED, UNCHANGED, WOULD_CHANGE, Outcome, Row, one
-from mqadmin.session.call import Call
+from mqadmin.output.rows import CHANGED, UNCHANGED, WOULD_CHANGE
 from mqadmin.session.contexts import Context, ContextFile, Contexts
 from mqadmin.session.settings import Format
 from mqadmin.session.tls_files import TlsFiles

@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import BROKER
 from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.partial_answers import Answers
-from mqadmin.output.rows import EpochMs, Outcome, Row
-from mqadmin.session.call import Call
 from mqclient.errors import BrokerRefused, NotFound
 from remoting.codes import ResponseCode
 from storefmt.names import DELAY_LEVELS, SCHEDULE_TOPIC, parse_delay_levels

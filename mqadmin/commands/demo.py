@@ -1,8 +1,6 @@
 """``demo``: show a guided tour on servers, producers and consumers of its own."""
 
-from mqadmin.cli.declare import Needs, command
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
+from mqadmin.cli.declare import Call, Needs, Outcome, command
 
 
 @command(

@@ -5,12 +5,10 @@ Requests: see ``mqadmin.manifest.sources``; nothing is changed.
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, command
 from mqadmin.cli.types import CLUSTER, FILE
 from mqadmin.manifest.declared import Difference, differences
 from mqadmin.manifest.sources import align, source
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
 
 DIFFERENT = 1
 

@@ -7,12 +7,10 @@ from typing import Literal, get_args
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, command
 from mqadmin.cli.types import INTEGER, NUMBER, Choice
 from mqadmin.health.checkup import SEVERITIES, Check, Finding, Limits, Severity
 from mqadmin.health.examination import examine
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
 
 FailOn = Literal["error", "warning", "info", "never"]
 

@@ -6,11 +6,9 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.types import DIR, PORT
 from mqadmin.errors import CommandError
-from mqadmin.output.rows import Outcome, Row
-from mqadmin.session.call import Call
 from mqadmin.shell.server import EmbeddedServer
 
 

@@ -18,15 +18,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.types import PORT
 from mqadmin.errors import CommandError, Interrupted, Usage, describe
 from mqadmin.health.checkup import BROKER_CHECKS, Limits, Severity
 from mqadmin.health.examination import examine
 from mqadmin.health.metrics import Families
 from mqadmin.health.scrape import Scrape
-from mqadmin.output.rows import Outcome, Row
-from mqadmin.session.call import Call
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment

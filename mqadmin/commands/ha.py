@@ -5,12 +5,11 @@ Requests: GET_BROKER_CLUSTER_INFO, GET_BROKER_RUNTIME_INFO on each broker.
 
 from dataclasses import dataclass
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import Where, gathered, of_broker, of_cluster
 from mqadmin.cluster.brokers import MASTER, ServerNode, peers_of, processes
 from mqadmin.cluster.server_tables import BrokerCounts, ask_counts
-from mqadmin.output.rows import UNREACHABLE, Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
+from mqadmin.output.rows import UNREACHABLE
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
 from mqadmin.cli.types import GROUP, TOPIC
 from mqadmin.cluster.assignment import GroupAssignment, find_assignment
 from mqadmin.cluster.brokers import masters
 from mqadmin.cluster.groups import find_group
-from mqadmin.output.rows import EpochMs, Outcome, Row
-from mqadmin.session.call import Call
 from mqclient.errors import NoRoute
 
 if TYPE_CHECKING:

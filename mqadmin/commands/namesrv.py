@@ -17,12 +17,10 @@ import click
 from mqadmin.changes.setting_change import SettingChange, choose_value, row_of
 from mqadmin.changes.targets.setting import KvEntry, NamesrvSettingTarget
 from mqadmin.changes.write import StepResult, carry_out, delete_existing, plan
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cluster.brokers import namesrvs
 from mqadmin.cluster.server_tables import ServerValue, values_of
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
 
 
 @command(

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import Where, topic_argument
 from mqadmin.cli.types import BROKER, GROUP, INTEGER, QUEUE, Integer
 from mqadmin.cluster.brokers import choose_queue, masters
-from mqadmin.output.rows import Outcome, Row
-from mqadmin.session.call import Call
 from mqclient.client import routes
 from remoting.bodies import MessageQueue
 

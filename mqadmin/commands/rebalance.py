@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
 from mqadmin.cli.decorators import group_argument, read_topic_argument
 from mqadmin.cli.times import DURATION
 from mqadmin.cli.types import CLIENT, SECONDS, Choice, Integer
@@ -35,8 +35,6 @@ from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.errors import Usage
 from mqadmin.output.printer import terminal_width
-from mqadmin.output.rows import EpochMs, Outcome, Row
-from mqadmin.session.call import Call
 from mqclient.consumer.rebalance.allocate import plan
 from mqclient.consumer.settings import Strategy
 from mqclient.errors import BrokerRefused, TimedOut, Unreachable

@@ -9,13 +9,11 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, command, one
 from mqadmin.cli.types import FILE_PATH
 from mqadmin.health.checkup import Check, Limits, Severity
 from mqadmin.health.examination import examine
 from mqadmin.output.pages.html_page import PageRow, check_page_path, save_page
-from mqadmin.output.rows import Outcome, one
-from mqadmin.session.call import Call
 from mqadmin.top.page import cluster_page
 from mqadmin.top.sample import look, rows_between
 

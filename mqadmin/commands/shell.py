@@ -12,11 +12,9 @@ from pathlib import Path
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.types import DIR, FILE_PATH
 from mqadmin.errors import Usage
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
 from mqadmin.session.console import Console
 from mqadmin.shell.engine import Shell, run_script
 from mqadmin.shell.server import EmbeddedServer

@@ -8,11 +8,9 @@ from functools import partial
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, command
 from mqadmin.cli.types import SECONDS
 from mqadmin.errors import Usage
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
 from mqadmin.top.sample import Snapshot, TopRow, look, rows_between
 from mqadmin.top.view import View, chosen
 

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
 from mqadmin.cli.types import TOPIC
 from mqadmin.cluster.brokers import masters
-from mqadmin.output.rows import PARTLY, EpochMs, Outcome, Row
-from mqadmin.session.call import Call
+from mqadmin.output.rows import PARTLY
 from mqclient.errors import BrokerRefused
 from remoting.codes import ResponseCode
 from storefmt.names import HALF_TOPIC

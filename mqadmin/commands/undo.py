@@ -18,12 +18,10 @@ from mqadmin.changes.targets.setting import BrokerSettingTarget, KvEntry, Namesr
 from mqadmin.changes.targets.topic import TopicTarget
 from mqadmin.changes.targets.writeperm import WritePerm
 from mqadmin.changes.write import ChangeStep, StepResult, carry_out, first_of_names, plan
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command, exit_code_of
 from mqadmin.cli.types import INTEGER
 from mqadmin.cluster.brokers import ServerNode
 from mqadmin.errors import CommandError, Usage
-from mqadmin.output.rows import EpochMs, Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
 from mqadmin.session.contexts import ContextFile
 from mqadmin.session.journal import Entry, Journal, Saved
 

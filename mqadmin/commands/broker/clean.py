@@ -14,11 +14,9 @@ from functools import partial
 from typing import Final
 
 from mqadmin.changes.write import attempt
-from mqadmin.cli.declare import Command, command
+from mqadmin.cli.declare import Call, Command, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import Where, to_clean
 from mqadmin.cluster.brokers import masters
-from mqadmin.output.rows import Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
 from mqclient.admin.admin import Admin
 
 DONE: Final = "done"

@@ -16,13 +16,12 @@ import click
 from mqadmin.changes.setting_change import SettingChange, choose_value, row_of
 from mqadmin.changes.targets.setting import BrokerSettingTarget
 from mqadmin.changes.write import carry_out, plan
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, command, exit_code_of
 from mqadmin.cli.decorators import Where, gathered, of_cluster, of_masters, on_broker
 from mqadmin.cluster.brokers import masters, with_slaves
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.cluster.server_tables import ServerValue, values_of
-from mqadmin.output.rows import CHANGED, Outcome, exit_code_of
-from mqadmin.session.call import Call
+from mqadmin.output.rows import CHANGED
 
 
 @command(

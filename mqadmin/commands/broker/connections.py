@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
 from mqadmin.cli.decorators import Where, of_masters
 from mqadmin.cli.types import GROUP, TOPIC, Choice
 from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.brokers import ServerNode, masters, masters_of_route
 from mqadmin.cluster.groups import connection
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import EpochMs, Outcome, Row
-from mqadmin.session.call import Call
 from mqclient.errors import BrokerRefused
 from remoting.bodies import Connection, ProducerInfo
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.types import CLUSTER
 from mqadmin.cluster.brokers import all_brokers
-from mqadmin.output.rows import Outcome, Row
-from mqadmin.session.call import Call
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,10 @@ from typing import Literal, get_args
 import click
 
 from mqadmin.changes.write import attempt
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.types import BROKER, Choice, Integer
 from mqadmin.cluster.brokers import MASTER, ServerNode, all_brokers
 from mqadmin.errors import CommandError, NotFound, Usage
-from mqadmin.output.rows import Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
 from mqclient.admin.admin import Admin
 from mqclient.errors import ClientError
 

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
 from mqadmin.cli.decorators import Where, of_masters
 from mqadmin.cli.types import BOOLEAN, INTEGER
 from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import NotFound, Usage, did_you_mean
-from mqadmin.output.rows import EpochMs, Outcome, Row
-from mqadmin.session.call import Call
 from mqclient.errors import BrokerRefused
 from remoting.codes import ResponseCode
 

@@ -11,11 +11,10 @@ import click
 
 from mqadmin.changes.targets.writeperm import WritePerm
 from mqadmin.changes.write import Declined, carry_out, plan
-from mqadmin.cli.declare import Command, command
+from mqadmin.cli.declare import Call, Command, Outcome, Row, command, exit_code_of
 from mqadmin.cli.types import BROKER
 from mqadmin.cluster.brokers import namesrvs
-from mqadmin.output.rows import NOT_FOUND, UNCHANGED, Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
+from mqadmin.output.rows import NOT_FOUND, UNCHANGED
 
 UNTIL: Final = "It holds until the broker registers with other topic settings, or starts again."
 

@@ -12,12 +12,11 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import CLUSTER, SECONDS, Integer
 from mqadmin.cluster.brokers import ServerNode, masters
-from mqadmin.output.rows import PARTLY, WOULD_CHANGE, Outcome, Row
-from mqadmin.session.call import Call
+from mqadmin.output.rows import PARTLY, WOULD_CHANGE
 from mqclient.errors import ClientError
 from mqclient.message import Message
 from mqclient.producer.producer import Producer

@@ -8,13 +8,12 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
 from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import CLUSTER
 from mqadmin.cluster.brokers import all_brokers, processes
 from mqadmin.cluster.server_tables import BrokerCounts, ask_counts
-from mqadmin.output.rows import PARTLY, EpochMs, Outcome, Row
-from mqadmin.session.call import Call
+from mqadmin.output.rows import PARTLY
 
 TOTALS: Final = (
     *("cluster", "broker", "broker_id", "in_yesterday", "out_yesterday"),

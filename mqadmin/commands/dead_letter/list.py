@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import group_argument
 from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.cluster.topic_queues import TopicQueue
-from mqadmin.output.rows import EpochMs, Outcome, Row
-from mqadmin.session.call import Call
 from mqclient.errors import NoRoute
 from remoting.bodies import TopicOffset
 from storefmt.names import DLQ_PREFIX

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.decorators import rate_option
 from mqadmin.cli.types import GROUP, TOPIC
 from mqadmin.errors import NotFound
@@ -27,8 +27,7 @@ from mqadmin.messages.dead_letters import (
 )
 from mqadmin.messages.limits import RateLimit
 from mqadmin.messages.resend import ResentRow, not_sent, send_again
-from mqadmin.output.rows import PARTLY, WOULD_CHANGE, Outcome, Row
-from mqadmin.session.call import Call
+from mqadmin.output.rows import PARTLY, WOULD_CHANGE
 from mqclient.errors import ClientError
 from mqclient.message import MessageExt
 from mqclient.producer.producer import Producer

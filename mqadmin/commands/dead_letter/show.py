@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from itertools import islice
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import no_bodies_option
 from mqadmin.messages.broker_reader import Span, read
 from mqadmin.messages.browse import Wish, stored
@@ -20,8 +20,6 @@ from mqadmin.messages.dead_letters import (
     letters_options,
     topic_of,
 )
-from mqadmin.output.rows import Outcome, Row
-from mqadmin.session.call import Call
 from mqclient.consumer.pull_consumer import PullConsumer
 
 

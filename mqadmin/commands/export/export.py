@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.types import CLUSTER
 from mqadmin.manifest.declared import ACCOUNTS, GROUPS, TOPICS, Settings
 from mqadmin.manifest.sources import source
-from mqadmin.output.rows import OMIT, Outcome, Row
-from mqadmin.session.call import Call
+from mqadmin.output.rows import OMIT
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,11 @@ from typing import Literal
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, command
 from mqadmin.cli.decorators import Where
 from mqadmin.cli.types import BROKER, Choice
 from mqadmin.cluster.brokers import masters
 from mqadmin.manifest import export_documents
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
 
 
 @command(

@@ -10,7 +10,7 @@ import click
 
 from mqadmin.changes.targets.consume_mode import ConsumeMode, ConsumeModeTarget
 from mqadmin.changes.write import carry_out, plan
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import (
     Where,
     group_argument,
@@ -22,8 +22,6 @@ from mqadmin.cli.decorators import (
 from mqadmin.cli.types import GROUP, Choice, Integer
 from mqadmin.cluster.brokers import masters
 from mqadmin.cluster.partial_answers import Answers
-from mqadmin.output.rows import Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
 
 
 @dataclass(frozen=True, slots=True)

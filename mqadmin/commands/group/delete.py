@@ -26,13 +26,12 @@ from mqadmin.changes.write import (
     delete_existing,
     plan,
 )
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import Where, group_argument
 from mqadmin.cli.types import BROKER, CLUSTER
 from mqadmin.cluster.brokers import ServerNode, masters, namesrvs
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import NOT_FOUND, UNCHANGED, Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
+from mqadmin.output.rows import NOT_FOUND, UNCHANGED
 from mqadmin.session.journal import Saved
 from storefmt.names import DLQ_PREFIX, RETRY_PREFIX
 from storefmt.paths import check_group_name

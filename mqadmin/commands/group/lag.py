@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import group_argument, topic_argument
 from mqadmin.cluster.bounded_gather import bounded_gather
 from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.groups import connection, find_group, is_system, owners
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import Course, EpochMs, Outcome, Row
+from mqadmin.output.rows import Course
 from mqadmin.output.trend import Trend
-from mqadmin.session.call import Call
 from storefmt.names import RETRY_PREFIX
 
 if TYPE_CHECKING:

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.brokers import ServerNode, masters
 from mqadmin.cluster.groups import is_system
 from mqadmin.cluster.partial_answers import Answers
-from mqadmin.output.rows import Outcome, Row
-from mqadmin.session.call import Call
 
 if TYPE_CHECKING:
     from mqclient.admin.admin import Admin

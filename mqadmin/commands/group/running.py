@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command, one
 from mqadmin.cli.decorators import group_argument
 from mqadmin.cli.types import BROKER, CLIENT
 from mqadmin.cluster.groups import find_group
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import PARTLY, EpochMs, Outcome, Row, one
-from mqadmin.session.call import Call
+from mqadmin.output.rows import PARTLY
 from mqclient.errors import ClientError
 from remoting.bodies import ConsumerRunningInfo
 

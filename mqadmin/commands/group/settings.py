@@ -27,13 +27,11 @@ from mqadmin.changes.group_change import (
     named_settings,
 )
 from mqadmin.changes.import_list import entries_of, list_argument
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, command
 from mqadmin.cli.decorators import Where, group_argument, on_masters
 from mqadmin.cli.types import INTEGER
 from mqadmin.cluster.brokers import masters
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
 from storefmt.config.tables import SubscriptionGroup
 
 

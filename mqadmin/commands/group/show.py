@@ -9,13 +9,11 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command, one
 from mqadmin.cli.decorators import group_argument
 from mqadmin.cli.types import BROKER
 from mqadmin.cluster.groups import GroupAt, connection, find_group
 from mqadmin.cluster.partial_answers import Answers
-from mqadmin.output.rows import Outcome, Row, one
-from mqadmin.session.call import Call
 from remoting.bodies import ConsumerConnection, ConsumeStats
 
 

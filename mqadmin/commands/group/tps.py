@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.decorators import group_argument
 from mqadmin.cli.types import TOPIC
 from mqadmin.cluster.bounded_gather import each
 from mqadmin.cluster.groups import find_group
 from mqadmin.cluster.server_tables import count_of_day, statistic
-from mqadmin.output.rows import Outcome, Row
-from mqadmin.session.call import Call
 from mqclient.client import routes
 from mqclient.errors import NoRoute
 from remoting.bodies import BrokerStatsData

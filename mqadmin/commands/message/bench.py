@@ -14,13 +14,12 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.decorators import producer_group, rate_option, topic_argument
 from mqadmin.cli.times import SPAN
 from mqadmin.cli.types import Integer
 from mqadmin.messages.limits import RateLimit
-from mqadmin.output.rows import PARTLY, Outcome, Row
-from mqadmin.session.call import Call
+from mqadmin.output.rows import PARTLY
 from mqclient.errors import ClientError
 from mqclient.message import Message
 from mqclient.producer.producer import Producer

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.decorators import group_argument, topic_of_id
 from mqadmin.cli.types import CLIENT
 from mqadmin.errors import NotFound
 from mqadmin.messages.find import find_message, split_ids
-from mqadmin.output.rows import PARTLY, WOULD_CHANGE, Outcome, Row
-from mqadmin.session.call import Call
+from mqadmin.output.rows import PARTLY, WOULD_CHANGE
 
 SUCCESS = ("CR_SUCCESS", "CR_COMMIT")
 """How a listener says that all is well: one that reads in parallel, and one that keeps order."""

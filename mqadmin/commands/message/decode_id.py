@@ -13,9 +13,7 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import Needs, command
-from mqadmin.output.rows import EpochMs, Outcome, Row
-from mqadmin.session.call import Call
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from storefmt.formats.hosts import host_text, port_of
 from storefmt.formats.msgid import decode_unique_id, parse_offset_id
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import (
     limit_option,
     no_bodies_option,
@@ -33,10 +33,8 @@ from mqadmin.messages.export_file import (
 )
 from mqadmin.messages.filter import Filter
 from mqadmin.messages.message_rows import row_of
-from mqadmin.output.rows import Outcome
 from mqadmin.output.terminal.progress import Progress
 from mqadmin.output.times import When
-from mqadmin.session.call import Call
 
 
 @command(

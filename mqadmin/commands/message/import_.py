@@ -16,14 +16,12 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command, one
 from mqadmin.cli.decorators import limit_option, producer_group, rate_option
 from mqadmin.cli.types import FILE_PATH, TOPIC
 from mqadmin.errors import CommandError, Usage
 from mqadmin.messages.limits import RateLimit
-from mqadmin.output.rows import Outcome, Row, one
 from mqadmin.output.terminal.progress import Progress
-from mqadmin.session.call import Call
 from mqclient.message import Message
 from mqclient.producer.producer import Producer
 from storefmt.formats.properties import SYSTEM_NAMES

@@ -8,7 +8,7 @@ import re
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import (
     limit_option,
     no_bodies_option,
@@ -24,8 +24,6 @@ from mqadmin.messages.filter import Filter, body_conditions
 from mqadmin.messages.json_condition import JsonCondition
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow
 from mqadmin.messages.pulls import pulls
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
 
 
 @command(

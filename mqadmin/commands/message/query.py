@@ -15,7 +15,7 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, command, one
 from mqadmin.cli.decorators import (
     gathered,
     limit_option,
@@ -37,9 +37,7 @@ from mqadmin.messages.filter import Filter
 from mqadmin.messages.find import find_message, is_offset_id
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.messages.track import with_tracks
-from mqadmin.output.rows import Outcome, one
 from mqadmin.output.times import When
-from mqadmin.session.call import Call
 from mqclient.consumer.pull_consumer import PullConsumer
 from storefmt.names import TOOLS_GROUP
 

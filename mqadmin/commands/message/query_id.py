@@ -5,12 +5,10 @@ Requests: VIEW_MESSAGE_BY_ID, or QUERY_MESSAGE in ``--topic``.
 
 from collections.abc import AsyncIterator
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command, one
 from mqadmin.cli.decorators import message_ids_argument, no_body_option, topic_of_id
 from mqadmin.messages.find import find_message, split_ids
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
-from mqadmin.output.rows import Outcome, Row, one
-from mqadmin.session.call import Call
 
 
 @command(

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, EpochMs, Outcome, Row, command
 from mqadmin.cli.decorators import producer_group
 from mqadmin.errors import Usage
-from mqadmin.output.rows import CHANGED, WOULD_CHANGE, EpochMs, Outcome, Row
-from mqadmin.session.call import Call
+from mqadmin.output.rows import CHANGED, WOULD_CHANGE
 from remoting.errors import BadHeader
 from remoting.recall import decode_recall
 

@@ -5,13 +5,12 @@ Requests: those that find it, then SEND_MESSAGE_V2.
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, command
 from mqadmin.cli.decorators import message_ids_argument, producer_group, topic_of_id
 from mqadmin.cli.types import TOPIC
 from mqadmin.messages.find import find_message, split_ids
 from mqadmin.messages.resend import ResentRow, not_sent, send_again
-from mqadmin.output.rows import PARTLY, WOULD_CHANGE, Outcome
-from mqadmin.session.call import Call
+from mqadmin.output.rows import PARTLY, WOULD_CHANGE
 from mqclient.errors import ClientError
 from mqclient.message import MessageExt
 from mqclient.producer.producer import Producer

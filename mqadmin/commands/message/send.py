@@ -8,14 +8,13 @@ from pathlib import Path
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.decorators import producer_group, topic_argument
 from mqadmin.cli.types import BROKER, FILE_PATH, INTEGER, NAME_VALUE, QUEUE
 from mqadmin.cluster.brokers import choose_queue
 from mqadmin.errors import Refused, Usage
-from mqadmin.output.rows import WOULD_CHANGE, Outcome, Row
+from mqadmin.output.rows import WOULD_CHANGE
 from mqadmin.output.topic_kinds import WRITE, perm_text
-from mqadmin.session.call import Call
 from mqclient.errors import NoRoute
 from mqclient.message import Message
 from mqclient.producer.producer import Producer

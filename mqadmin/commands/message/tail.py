@@ -11,16 +11,14 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Final
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import tag_expression, topic_argument
 from mqadmin.cluster.brokers import choose_queue
 from mqadmin.messages.filter import Filter
 from mqadmin.messages.limits import Limit
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, MessageRow, row_of
 from mqadmin.messages.tail import TailWish, tail_options
-from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.times import parse_time
-from mqadmin.session.call import Call
 from mqclient.consumer.pull.pull_request import PullResult, PullStatus
 from mqclient.consumer.pull_consumer import PullConsumer
 from mqclient.errors import TimedOut, Unreachable

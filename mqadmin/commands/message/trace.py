@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.types import TOPIC
 from mqadmin.errors import NotFound
 from mqadmin.messages.find import find_message, is_offset_id
 from mqadmin.messages.trace import LifeRow, group_steps, groups_of, stored_steps, traced_steps
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
 from storefmt.names import TRACE_TOPIC
 
 if TYPE_CHECKING:

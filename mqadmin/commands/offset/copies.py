@@ -31,14 +31,13 @@ from mqadmin.changes.offset_change import (
     row_of,
     store_offset,
 )
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command, one
 from mqadmin.cli.types import BROKER, FILE_PATH, GROUP, TOPIC
 from mqadmin.cluster.brokers import masters
 from mqadmin.cluster.groups import GroupOffset
 from mqadmin.errors import NotFound, Usage
-from mqadmin.output.rows import PARTLY, WOULD_CHANGE, Outcome, Row, one
+from mqadmin.output.rows import PARTLY, WOULD_CHANGE
 from mqadmin.output.structured import json_text
-from mqadmin.session.call import Call
 from storefmt.names import RETRY_PREFIX
 from storefmt.paths import check_group_name
 

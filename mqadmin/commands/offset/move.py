@@ -15,12 +15,10 @@ import click
 
 from mqadmin.changes.offset_change import OFFSET_COLUMNS, OffsetChange
 from mqadmin.changes.offset_reset import Reset, move_group, reset_options
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, command
 from mqadmin.cli.decorators import group_argument, topic_argument
 from mqadmin.cli.positions import parse_position
 from mqadmin.cli.types import QUEUE, Integer
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
 
 
 @command(

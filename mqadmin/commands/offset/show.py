@@ -4,13 +4,11 @@ Requests on each master: GET_ALL_SUBSCRIPTIONGROUP_CONFIG, GET_ALL_CONSUMER_OFFS
 GET_CONSUMER_LIST_BY_GROUP.
 """
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import group_argument, topic_argument
 from mqadmin.cluster.groups import GroupOffset, find_group
 from mqadmin.cluster.partial_answers import Answers
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
 
 
 @command(

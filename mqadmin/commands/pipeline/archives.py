@@ -12,13 +12,11 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.times import TIME
 from mqadmin.cli.types import DIR, GROUP, INTEGER, TOPIC, Choice
 from mqadmin.errors import Usage
-from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.times import When
-from mqadmin.session.call import Call
 from mqadmin.store.spark_job import LOCAL, Engine, JobOptions, of_job, run_live_job
 
 of_archive = click.argument("archive", help="directory, or URI as s3://bucket/name")

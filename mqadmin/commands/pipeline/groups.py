@@ -4,12 +4,10 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.times import TIME
 from mqadmin.cli.types import GROUP, TOPIC
-from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.output.times import When
-from mqadmin.session.call import Call
 from mqadmin.store.spark_job import Engine, of_store_job, run_job
 
 

@@ -5,13 +5,11 @@ from typing import Any, Literal
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import stored_from, stored_until, with_tags
 from mqadmin.cli.times import bound_ms
 from mqadmin.cli.types import DIR, TOPIC, Choice
-from mqadmin.output.rows import EpochMs, Outcome, Row
 from mqadmin.output.times import When
-from mqadmin.session.call import Call
 from mqadmin.store.spark_job import Engine, JobOptions, of_store_job, run_job
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import (
     every_span,
     of_topic,
@@ -19,8 +19,6 @@ from mqadmin.cli.decorators import (
 )
 from mqadmin.cli.times import OpenTimeSpan
 from mqadmin.cli.types import DIR, Choice
-from mqadmin.output.rows import EpochMs, Outcome, Row
-from mqadmin.session.call import Call
 from mqadmin.store.rows import EVENTS_DETAILS, DiffRow, EventRow, FindingRow, SpanRow
 from mqadmin.store.spark_job import Engine, of_job, of_store_job, run_job
 

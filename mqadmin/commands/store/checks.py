@@ -6,13 +6,11 @@ from pathlib import Path
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command, one
 from mqadmin.cli.decorators import jobs_option
 from mqadmin.cli.types import DIR
 from mqadmin.errors import CheckFailed, Damaged, NotFound, Usage
-from mqadmin.output.rows import Outcome, Row, one
 from mqadmin.output.terminal.progress import Progress
-from mqadmin.session.call import Call
 from mqadmin.store.rows import DiffRow, FindingRow
 from storefmt.offline.analyse.compare import compare_logs, compare_queues
 from storefmt.offline.verify.seal import CHECKSUMS, seal

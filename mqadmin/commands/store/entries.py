@@ -5,13 +5,11 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import limit_option, topic_argument
 from mqadmin.cli.types import INTEGER, QUEUE
 from mqadmin.cluster.brokers import queue_number
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import Outcome, Row
-from mqadmin.session.call import Call
 from storefmt.errors import StoreError
 from storefmt.offline.views.indexes import IndexView
 from storefmt.offline.views.storedir import StoreDir

@@ -1,15 +1,13 @@
 """``store export``: write messages of a store directory into a file."""
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import stored_until
 from mqadmin.cli.times import bound_ms
 from mqadmin.errors import Usage
 from mqadmin.messages.export_file import Exported, ExportState, ExportTarget, begin, export_options
 from mqadmin.messages.record_rows import OffsetRange, Selection, message_rows, selection_options
-from mqadmin.output.rows import Outcome
 from mqadmin.output.terminal.progress import Progress
 from mqadmin.output.times import When
-from mqadmin.session.call import Call
 from storefmt.offline.views.storedir import StoreDir
 
 

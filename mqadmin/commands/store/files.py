@@ -12,10 +12,8 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command, one
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import EpochMs, Outcome, Row, one
-from mqadmin.session.call import Call
 from storefmt.config.fastjson import Json, Key, dumps, loads
 from storefmt.config.tables import MEANINGS
 from storefmt.errors import ConfigDamaged, StoreError

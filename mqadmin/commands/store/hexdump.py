@@ -6,12 +6,10 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.types import FILE, INTEGER, Integer
 from mqadmin.errors import Usage
-from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.times import iso_utc
-from mqadmin.session.call import Call
 from storefmt.offline.analyse.hexdump import Dump, Named, dump_file, dump_log
 from storefmt.offline.views.storedir import StoreDir
 

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import (
     every_span,
     jobs_option,
@@ -18,10 +18,9 @@ from mqadmin.cli.decorators import (
 from mqadmin.cli.times import OpenTimeSpan
 from mqadmin.cli.types import Choice
 from mqadmin.errors import Usage
-from mqadmin.output.rows import EpochMs, Outcome, Row, Share
+from mqadmin.output.rows import Share
 from mqadmin.output.terminal.progress import Progress
 from mqadmin.output.times import iso_utc
-from mqadmin.session.call import Call
 from mqadmin.store.rows import EVENTS_DETAILS, EventRow, SpanRow
 from storefmt.offline.analyse.events import PAUSE_MS, store_events
 from storefmt.offline.analyse.stats import count_records

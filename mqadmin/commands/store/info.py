@@ -6,9 +6,7 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import Needs, command
-from mqadmin.output.rows import EpochMs, Outcome, Row, one
-from mqadmin.session.call import Call
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command, one
 from storefmt.offline.views.info import StoreInfo
 from storefmt.offline.views.storedir import StoreDir
 

@@ -10,7 +10,7 @@ query    those with a key
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, command, one
 from mqadmin.cli.decorators import (
     gathered,
     inflate_option,
@@ -33,9 +33,7 @@ from mqadmin.messages.record_rows import (
     selection_options,
 )
 from mqadmin.messages.tail import TailWish, tail_options
-from mqadmin.output.rows import Outcome, one
 from mqadmin.output.times import When
-from mqadmin.session.call import Call
 from mqadmin.store.follow import follow
 from mqadmin.store.offline import closing, stored_by_key, stored_row
 from storefmt.offline.views.storedir import StoreDir

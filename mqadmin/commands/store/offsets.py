@@ -4,12 +4,10 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, command
 from mqadmin.cli.decorators import of_topic
 from mqadmin.cli.types import GROUP
 from mqadmin.cluster.groups import GroupOffset
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
 from mqadmin.store.offline import stored_positions
 
 

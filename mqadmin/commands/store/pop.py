@@ -5,12 +5,10 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import limit_option, of_topic, stored_between
 from mqadmin.cli.times import OpenTimeSpan
 from mqadmin.cli.types import GROUP
-from mqadmin.output.rows import EpochMs, Outcome, Row
-from mqadmin.session.call import Call
 from mqadmin.store.offline import closing
 from storefmt.formats.message import Record
 from storefmt.formats.pop_records import read_pop_record

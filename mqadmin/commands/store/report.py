@@ -4,14 +4,12 @@ from pathlib import Path
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, command, one
 from mqadmin.cli.types import FILE_PATH
 from mqadmin.errors import Damaged, Usage
 from mqadmin.output.pages.html_page import PageRow, check_page_path, save_page
 from mqadmin.output.pages.store_page import html_report
-from mqadmin.output.rows import Outcome, one
 from mqadmin.output.terminal.progress import Progress
-from mqadmin.session.call import Call
 from storefmt.offline.views.storedir import StoreDir
 
 

@@ -10,15 +10,13 @@ from dataclasses import dataclass
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.decorators import gathered, together
 from mqadmin.cli.types import DIR, INTEGER
 from mqadmin.errors import Damaged, NotFound, Usage
 from mqadmin.messages.message_rows import MESSAGE_COLUMNS, BodyForm, MessageRow
 from mqadmin.messages.record_rows import body_options, row_at
-from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.terminal.progress import Progress
-from mqadmin.session.call import Call
 from storefmt.names import DELAY_LEVELS
 from storefmt.offline.output_dir import OutputDirectory
 from storefmt.offline.repair.carve import (

@@ -6,13 +6,11 @@ from typing import Final
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, EpochMs, Needs, Outcome, command
 from mqadmin.cli.types import TOPIC
 from mqadmin.messages.message_rows import BodyForm, MessageRow
 from mqadmin.messages.record_rows import body_options
 from mqadmin.messages.trace import position_text
-from mqadmin.output.rows import EpochMs, Outcome
-from mqadmin.session.call import Call
 from mqadmin.store.offline import stored_row
 from storefmt.offline.analyse.message_history import Step
 from storefmt.offline.analyse.trace import LifeStep, trace

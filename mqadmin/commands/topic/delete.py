@@ -13,13 +13,12 @@ import click
 
 from mqadmin.changes.targets.topic import RouteTarget, TopicTarget
 from mqadmin.changes.write import as_object_steps, carry_out, delete, plan
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import topic_argument
 from mqadmin.cli.types import CLUSTER
 from mqadmin.cluster.brokers import MASTER, ServerNode, all_brokers, namesrvs
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import CHANGED, UNCHANGED, Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
+from mqadmin.output.rows import CHANGED, UNCHANGED
 from mqclient.errors import ClientError
 from storefmt.paths import GROUP_SIZE_MAX, check_topic_name
 

@@ -9,12 +9,10 @@ from typing import get_args
 
 import click
 
-from mqadmin.cli.declare import Needs, command
+from mqadmin.cli.declare import Call, Needs, Outcome, Row, command
 from mqadmin.cli.types import CLUSTER, Choice
 from mqadmin.errors import NotFound
-from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.topic_kinds import TopicKindName, kind_of
-from mqadmin.session.call import Call
 
 
 @dataclass(frozen=True, slots=True)

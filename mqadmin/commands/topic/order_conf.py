@@ -14,12 +14,11 @@ import click
 
 from mqadmin.changes.topic_order import order_entries
 from mqadmin.changes.write import Declined, carry_out, plan
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command, exit_code_of
 from mqadmin.cli.decorators import topic_argument
 from mqadmin.cli.types import Choice
 from mqadmin.errors import NotFound, Usage
-from mqadmin.output.rows import NOT_FOUND, UNCHANGED, Outcome, Row, exit_code_of
-from mqadmin.session.call import Call
+from mqadmin.output.rows import NOT_FOUND, UNCHANGED
 from storefmt.paths import check_topic_name
 
 CONF: Final = re.compile(r"[^:;\s]+:[1-9][0-9]*(;[^:;\s]+:[1-9][0-9]*)*")

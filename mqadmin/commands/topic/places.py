@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, Row, command
 from mqadmin.cli.decorators import topic_argument
 from mqadmin.cluster.bounded_gather import each
-from mqadmin.output.rows import Outcome, Row
 from mqadmin.output.topic_kinds import perm_text
-from mqadmin.session.call import Call
 from mqclient.client import routes
 
 if TYPE_CHECKING:

@@ -3,11 +3,9 @@
 Requests: GET_ROUTEINFO_BY_TOPIC, GET_TOPIC_STATS_INFO and GET_ALL_TOPIC_CONFIG on each master.
 """
 
-from mqadmin.cli.declare import Command, Needs, command
+from mqadmin.cli.declare import Call, Command, Needs, Outcome, command
 from mqadmin.cli.decorators import topic_argument
 from mqadmin.cluster.topic_queues import TopicQueue, topic_queues
-from mqadmin.output.rows import Outcome
-from mqadmin.session.call import Call
 
 
 def _declare(name: str, *examples: tuple[str, str], columns: tuple[str, ...]) -> Command:

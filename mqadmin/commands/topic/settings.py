@@ -26,12 +26,10 @@ from mqadmin.changes.topic_change import (
     change_topics,
     message_type_option,
 )
-from mqadmin.cli.declare import command
+from mqadmin.cli.declare import Call, Outcome, command
 from mqadmin.cli.decorators import Where, gathered, on_masters, topic_argument
 from mqadmin.cli.types import BOOLEAN, INTEGER, Word
-from mqadmin.output.rows import Outcome
 from mqadmin.output.topic_kinds import parse_perm
-from mqadmin.session.call import Call
 from storefmt.config.tables import TopicConfig
 
 
