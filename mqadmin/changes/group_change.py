@@ -142,51 +142,54 @@ def as_java_makes(group: str) -> SubscriptionGroup:
 
 async def change_groups(
     call: Call,
-    wanted: Sequence[GroupUpdate],
+    updates: Sequence[GroupUpdate],
     *,
     where: Where,
     update: bool,
     create: bool,
 ) -> Outcome:
-    """Bring groups to the wanted settings on each broker and return a row for each of both.
+    """Change groups on each broker and return a row for each group and broker.
 
     Args:
-        wanted: groups that differ; all of them are one change for `undo`.
+        updates: one for each group; all of them are one change for `undo`.
         update: change a group that is there with other settings; else that is refused.
         create: make a group that is not there; else it is not found.
 
     Raises:
-        BadCall: a name is none for a group.
-        Usage: a number is below zero, or none of 32 bits.
+        BadCall: a name is not allowed for a group.
+        Usage: a number is below zero, or does not fit 32 bits.
         NotFound: there is no such cluster or broker.
     """
-    for one in wanted:
+    for one in updates:
         check_group_name(one.base.group_name)
         _check(one.apply_to(None))
+    by_group = {one.base.group_name: one for one in updates}
     admin = await call.admin()
     nodes = await masters(admin, where)
-    pairs = [(one, node) for one in wanted for node in nodes]
     steps = await plan_each(
         [
             (
                 GroupTarget(admin, node, (one.base.group_name,)),
                 choose_settings(one.apply_to, SETTINGS, update=update, create=create),
             )
-            for one, node in pairs
+            for one in updates
+            for node in nodes
         ]
     )
     verb = "update" if update else "create"
-    names = first_of_names([one.base.group_name for one in wanted])
+    names = first_of_names([*by_group])
     done = await carry_out(call, steps, title=f"group {verb} {names}")
     rows = [
         GroupChange.of(
             one,
-            group=asked.base.group_name,
-            cluster=node.cluster,
+            group=one.target.names[0],
+            cluster=one.target.node.cluster,
             **{name: getattr(one.value, name, None) for name in SETTINGS},
-            was=changed_settings(one.step.old, asked.apply_to(one.step.old), SETTINGS),
+            was=changed_settings(
+                one.step.old, by_group[one.target.names[0]].apply_to(one.step.old), SETTINGS
+            ),
         )
-        for (asked, node), one in zip(pairs, done, strict=True)
+        for one in done
     ]
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 

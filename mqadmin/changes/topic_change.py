@@ -121,83 +121,83 @@ class TopicChange(Row):
 
 async def change_topics(
     call: Call,
-    wanted: Sequence[TopicUpdate],
+    updates: Sequence[TopicUpdate],
     *,
     where: Where,
     update: bool,
     create: bool,
     asks: bool = False,
 ) -> Outcome:
-    """Bring topics to the wanted settings on each broker and return a row for each of both.
+    """Change topics on each broker and return a row for each topic and broker.
 
     Args:
-        wanted: topics that differ; all of them are one change for `undo`.
+        updates: one for each topic; all of them are one change for `undo`.
         update: change a topic that is there with other settings; else that is refused.
         create: make a topic that is not there; else it is not found.
-        asks: taking a permission away is asked for first.
+        asks: ask before a permission is taken away.
 
     Raises:
-        BadCall: a name is none for a topic.
+        BadCall: a name is not allowed for a topic.
         Usage: a number of queues is out of range.
         NotFound: there is no such cluster or broker.
     """
-    for one in wanted:
+    for one in updates:
         check_topic_name(one.topic)
         for count in (one.read_queues, one.write_queues):
             if count is not None and not 1 <= count <= QUEUES_MAX:
                 raise Usage(f"{count} queues: expected 1 to {QUEUES_MAX}")
     admin = await call.admin()
     nodes = await masters(admin, where)
-
-    pairs = [(one, node) for one in wanted for node in nodes]
     steps = await plan_each(
         [
             (
                 TopicTarget(admin, node, (one.topic,)),
                 choose_settings(one.apply_to, SETTINGS, update=update, create=create),
             )
-            for one, node in pairs
+            for one in updates
+            for node in nodes
         ]
     )
     takes = sum(bool(step.old and step.new and step.old.perm & ~step.new.perm) for step in steps)
-    names = first_of_names([one.topic for one in wanted])
+    names = first_of_names([one.topic for one in updates])
     question = f"take a permission of topic {names} away on {takes} broker(s)?"
     done = await carry_out(
         call, steps, title=f"topic update {names}", question=question if asks and takes else None
     )
-    rows = [_row(asked, one) for (asked, _), one in zip(pairs, done, strict=True)]
+    by_topic = {one.topic: one for one in updates}
+    rows = [_row(by_topic[one.target.names[0]], one) for one in done]
     changed = dict.fromkeys(row.topic for row in rows if row.result == CHANGED)
     for topic in changed if admin.has_namesrv else ():
         await _wait_for_route(admin, topic)
-    rows = await _set_order(call, {one.topic: one for one in wanted}, rows)
+    rows = await _set_order(call, by_topic, rows)
     return Outcome(rows, exit_code=exit_code_of(row.result for row in rows))
 
 
 async def _set_order(
-    call: Call, wanted: Mapping[str, TopicUpdate], rows: list[TopicChange]
+    call: Call, updates: Mapping[str, TopicUpdate], rows: list[TopicChange]
 ) -> list[TopicChange]:
     """Change the order entries of topics whose rows went well, and return the rows with it."""
     queues: dict[str, dict[str, int]] = {}
     for row in rows:
-        asked = wanted[row.topic]
+        asked = updates[row.topic]
         if asked.order is not None and _is_well(row):
             count = row.write_queues or asked.write_queues or QUEUES_DEFAULT
             queues.setdefault(row.topic, {})[row.broker] = count
-    updates = [
+    orders = [
         OrderUpdate(topic, add=held)
-        if wanted[topic].order
+        if updates[topic].order
         else OrderUpdate(topic, remove=set(held))
         for topic, held in queues.items()
     ]
-    if not updates:
+    if not orders:
         return rows
-    steps = await plan_order(call, updates)
+    steps = await plan_order(call, orders)
     done = await carry_out(call, steps, title=f"topic order-conf {first_of_names([*queues])}")
     entries: dict[str, list[StepResult[str]]] = {}
     for one in done:
         entries.setdefault(one.step.target.names[-1], []).append(one)
     return [
-        _with_order(row, wanted[row.topic], entries[row.topic])
+        _with_order(row, updates[row.topic], entries[row.topic])
         if row.topic in entries and _is_well(row)
         else row
         for row in rows
