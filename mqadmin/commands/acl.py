@@ -68,7 +68,7 @@ FIELDS: Final = (
 )
 
 
-async def acl_places(call: Call, where: Where) -> list[ServerNode]:
+async def acl_nodes(call: Call, where: Where) -> list[ServerNode]:
     """Return the brokers that are meant: each process has accounts of its own."""
     admin = await call.admin()
     nodes = await masters(admin, where, every=True)
@@ -124,7 +124,7 @@ async def list_accounts(call: Call, *, where: Where) -> Outcome:
     """
     admin = await call.admin()
     rows: list[Row] = []
-    nodes = await acl_places(call, where)
+    nodes = await acl_nodes(call, where)
     for node in sorted(nodes, key=lambda at: (at.broker, at.address)):
         found = await read_acl(admin, node.address)
         accounts = found.plain_access_configs or []
@@ -154,14 +154,12 @@ async def show_account(call: Call, *, account: str, where: Where) -> Outcome:
         NotFound: no broker has the account.
     """
     admin = await call.admin()
-    rows = []
-    for node in await acl_places(call, where):
-        found = await read_acl(admin, node.address)
-        rows += [
-            account_row(node, one)
-            for one in found.plain_access_configs or ()
-            if one.access_key == account
-        ]
+    rows = [
+        account_row(node, one)
+        for node in await acl_nodes(call, where)
+        for one in (await read_acl(admin, node.address)).plain_access_configs or ()
+        if one.access_key == account
+    ]
     if not rows:
         raise NotFound(f"no broker has account {account}", hint="`acl list` shows them")
     return Outcome(rows)
@@ -263,7 +261,7 @@ async def set_account(
     _check_keys(account, secret)
     topics, groups = _perms(topic_perm), _perms(group_perm)
     client = await call.admin()
-    nodes = await acl_places(call, where)
+    nodes = await acl_nodes(call, where)
 
     def choose(old: PlainAccessConfig | None) -> PlainAccessConfig:
         base = PlainAccessConfig(access_key=account)
@@ -340,7 +338,7 @@ def _perms(texts: tuple[str, ...]) -> list[str]:
 async def delete_account(call: Call, *, account: str, where: Where) -> Outcome:
     """Return one row for each broker; exit code 3 where none has the account."""
     admin = await call.admin()
-    nodes = await acl_places(call, where)
+    nodes = await acl_nodes(call, where)
     steps = await plan([AccountTarget(admin, node, (account,)) for node in nodes], delete_existing)
     hidden = any(step.old is not None and step.old.secret_key == HIDDEN for step in steps)
     done = await carry_out(
@@ -381,7 +379,7 @@ async def acl_version(call: Call, *, where: Where) -> Outcome:
     """
     admin = await call.admin()
     rows = []
-    for node in await acl_places(call, where):
+    for node in await acl_nodes(call, where):
         await check_acl(admin, node.address)
         told = await admin.acl_version(node.address)
         files = fastjson.loads(told.all_acl_file_version or "{}")
@@ -437,7 +435,7 @@ async def white_addresses(
 ) -> Outcome:
     """Return one row for each broker."""
     admin = await call.admin()
-    nodes = await acl_places(call, where)
+    nodes = await acl_nodes(call, where)
     wanted = tuple(one.strip() for text in patterns for one in text.split(",") if one.strip())
     names = () if file is None else (file,)
     done = await carry_out(
