@@ -258,7 +258,7 @@ async def _write(steps: Sequence[ChangeStep[T]]) -> list[ServerFailure | None]:
 
 
 async def _write_named(steps: Sequence[ChangeStep[T]]) -> list[ServerFailure | None]:
-    # One after the other: when the first server refuses, a person may still stop the rest.
+    # Servers are written one by one: if the first refuses, a person may still stop the rest.
     failures: list[ServerFailure | None] = []
     for step in steps:
         try:
@@ -303,7 +303,7 @@ async def _read(targets: Sequence[ChangeTarget[T]]) -> list[T | ServerFailure | 
                 found[indexes[0]] = await one.read()
         except (ClientError, CommandError) as error:
             result, text = result_of(error)
-            # Nothing was written that may have been done.
+            # A read leaves no doubt whether it was done, so the hint for writes is dropped.
             text = str(error) if isinstance(error, TimedOut) else text
             for index in indexes:
                 found[index] = ServerFailure(result, text)

@@ -44,5 +44,5 @@ async def bounded_gather(
     finally:
         for future in waiting:
             future.cancel()
-        # Cancelled ones are waited for, so that none outlives the command.
+        # Wait for the cancelled ones, so that none outlives the command.
         await asyncio.gather(*waiting, return_exceptions=True)

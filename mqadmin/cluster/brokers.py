@@ -144,7 +144,7 @@ def _broker(known: list[ServerNode], wanted: str) -> ServerNode:
     if here:
         return min(here, key=lambda node: node.broker_id)
     if ":" in wanted:
-        # An address that is not advertised may still be one: a port forward, a container.
+        # An address that is not advertised may still reach a broker, by a forwarded port.
         return ServerNode("", wanted, MASTER, wanted)
     names = sorted({node.broker for node in known})
     raise NotFound(f"no broker {wanted!r}", hint=_nearest(wanted, names))

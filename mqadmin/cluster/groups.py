@@ -104,7 +104,7 @@ async def connection(admin: "Admin", node: ServerNode, group: str) -> ConsumerCo
     try:
         return await admin.consumer_connection(node.address, group)
     except BrokerRefused:
-        # Code 206 of a 4.9 broker; others say "system error" for the same.
+        # A 4.9 broker answers with code 206; others say "system error" for the same.
         return None
 
 

@@ -39,7 +39,7 @@ class Answers:
         Raises:
             ClientError: nobody has answered, now or before.
         """
-        # A command that asks one thing at a time has no event loop, and needs none of it.
+        # A command that asks one thing at a time has no event loop and need not import it.
         import asyncio
 
         asked = [node for node in nodes if node.address not in self._silent]
@@ -86,7 +86,7 @@ async def ask_each(
     answers: Answers | None,
 ) -> "list[tuple[ServerNode, R]]":
     """Ask every server at once, as ``Answers.each`` does; without ``answers`` all must answer."""
-    # As above: not every command has an event loop.
+    # As above, not every command has an event loop.
     import asyncio
 
     if answers is not None:

@@ -79,7 +79,7 @@ async def _message_types(admin: "TopicCalls", topic: str, at: Mapping[str, str])
         at: the address of each broker, by name.
     """
     found: dict[str, str] = {}
-    # One after the other: a command that only asks has no event loop (``MQClient`` ``direct``).
+    # Asked one by one: a direct command has no event loop (``MQClient`` ``direct``).
     for name, address in at.items():
         try:
             config = (await admin.topic_configs(address)).topics.get(topic)

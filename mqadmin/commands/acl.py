@@ -280,7 +280,7 @@ async def set_account(
         )
 
     steps = await plan([AccountTarget(client, node, (account,), secret) for node in nodes], choose)
-    # Whether a hidden secret is the one that is given, nobody can tell: it is set.
+    # Nobody can tell whether a hidden secret is the one that is given, so it is set.
     steps = [
         replace(step, is_forced=True)
         if secret and step.old is not None and step.old.secret_key in (None, HIDDEN)
@@ -306,7 +306,7 @@ def _merged(
         return new or old
     held = {one.partition("=")[0]: one for one in (old or ()) if add or not new}
     held |= {one.partition("=")[0]: one for one in new}
-    # An empty list is no permission that a broker reads.
+    # A broker does not read an empty list as permissions.
     return [one for name, one in held.items() if name not in remove] or None
 
 
@@ -314,7 +314,7 @@ def _perms(texts: tuple[str, ...]) -> list[str]:
     """Return ``name=PERM`` texts, also those that Java's tool takes with commas between.
 
     Raises:
-        Usage: one of them is none.
+        Usage: one of them is not a permission.
     """
     perms = [one.strip() for text in texts for one in text.split(",") if one.strip()]
     for one in perms:

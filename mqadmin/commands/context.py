@@ -107,7 +107,7 @@ def show_context(call: Call, *, name: str | None, show_secrets: bool) -> Outcome
     """Return the context.
 
     Raises:
-        NotFound: there is none of this name, or no current one.
+        NotFound: there is no context of this name, or no current one.
     """
     file = ContextFile.of(call.console.env)
     known = file.load()

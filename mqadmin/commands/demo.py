@@ -17,7 +17,7 @@ from mqadmin.cli.declare import Call, Needs, Outcome, command
 )
 def demo(call: Call) -> Outcome:
     """Run the steps."""
-    # The shell and the client are imported by nobody else who only lists commands.
+    # Lists of commands need neither the shell nor the client.
     from mqadmin.demo.tour import run
 
     run(call)

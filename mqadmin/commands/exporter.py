@@ -76,7 +76,7 @@ def exporter(call: Call, *, port: int, host: str, once: bool) -> Outcome:
         return Outcome(list(_rows(call.workplace.link.run(partial(_scrape, call)))))
     if call.is_watched:
         raise Usage("exporter goes on by itself", hint="leave --watch out")
-    # A first scrape tells at once where no server answers.
+    # The first scrape shows at once that no server answers.
     call.workplace.link.run(partial(_scrape, call))
     stop = _serve(call, host, port)
     try:
@@ -91,7 +91,7 @@ def exporter(call: Call, *, port: int, host: str, once: bool) -> Outcome:
 def _serve(call: Call, host: str, port: int) -> Callable[[], None]:
     """Start the HTTP server and return what stops it."""
     try:
-        # An extra that only this command needs.
+        # Only this command needs the extra.
         from prometheus_client import CollectorRegistry, make_wsgi_app
         from prometheus_client.exposition import ThreadingWSGIServer
     except ImportError:

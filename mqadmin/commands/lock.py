@@ -108,7 +108,7 @@ async def list_locks(
         named = {(one, topic) for one in group} if topic is not None else set()
         rows = await _with_waiting(admin, rows, named, exact=exact)
     if not call.is_watched:
-        # A view that goes on may be there before the group is.
+        # A watched list may start before the group exists.
         for one in set(group) - {row.group for row in rows}:
             await find_group(admin, one)
     rows.sort(key=lambda row: (row.group, row.topic, row.broker, row.queue_id))

@@ -86,7 +86,7 @@ class Section(Generic[T]):
         """Return the entry with the named settings changed; a fresh one where there is none."""
         base = self.fresh(name) if old is None else old
         changed = {
-            # What is as if not said is not said: an empty list is no permission for a broker.
+            # A default is left out: a broker does not take an empty list for permissions.
             self.fields.get(key, key): None
             if key in self.defaults and value == self.defaults[key]
             else (parse_perm(str(value)) if key == "perm" else value)

@@ -76,7 +76,7 @@ async def of_cluster(admin: "Admin", nodes: list[ServerNode]) -> Manifest:
         try:
             accounts = (await read_acl(admin, node.address)).plain_access_configs or []
         except Refused:
-            # No access control there, so no section.
+            # A broker without access control has no accounts.
             continue
         for one in accounts:
             held = manifest.setdefault(ACCOUNTS.name, {}).setdefault(one.access_key or "", {})
@@ -91,7 +91,7 @@ def of_file(call: Call, path: str) -> Manifest:
         Usage: it is no such document.
         OSError: it cannot be read.
     """
-    # Only a document needs the library, which is no quick one to load.
+    # Only a document needs the library, which is slow to load.
     import yaml
 
     text = call.console.text_of(Path(path))
@@ -143,7 +143,7 @@ async def source(call: Call, text: str | None, *, cluster: str | None = None) ->
     """Return the manifest of a file or cluster.
 
     Raises:
-        NotFound: it is none of the two.
+        NotFound: it is neither a file nor a cluster.
         Usage: a file is no document.
     """
     if text is not None and (text == STDIN or Path(text).exists()):

@@ -144,7 +144,7 @@ def _last_ms(store: StoreDir, topic: str, queue_id: int) -> int:
         try:
             return store.record_at(entry.log_offset).store_ms
         except StoreError:
-            # The log ends before the queue does; `store verify` tells it.
+            # The log ends before the queue does; `store verify` reports that.
             return 0
     return 0
 

@@ -42,7 +42,7 @@ class TopicTarget(ListedTarget[TopicConfig, Mapping[str, TopicConfig]]):
         """Return what the request says of the topic's message type; None where nothing changes."""
         if MESSAGE_TYPE in value.attributes:
             return f"+{MESSAGE_TYPE}={value.message_type}"
-        # A topic that had no type, and gets its old settings back, may have one now.
+        # A topic that gets its old settings back may have a type now that it did not have then.
         now = await self.admin.topic_message_type(self.node.address, self.names[0])
         if now is None or now == value.message_type:
             return None

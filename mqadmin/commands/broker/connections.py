@@ -87,7 +87,7 @@ async def _producers(admin: "Admin", node: ServerNode, group: str | None) -> lis
         try:
             found = await admin.producer_connection(node.address, group)
         except BrokerRefused:
-            # That is how a broker says that it has none of this group.
+            # A broker says so when it has no producer of this group.
             return []
         return [_row(node, "producer", group, one) for one in found.connection_set]
     return [

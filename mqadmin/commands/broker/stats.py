@@ -103,7 +103,7 @@ async def _spans(admin: "Admin", node: ServerNode, name: str, key: str | None) -
     except BrokerRefused as error:
         if error.code != ResponseCode.SYSTEM_ERROR:
             raise
-        # That is how a broker says that nothing was counted.
+        # A broker says so when nothing was counted.
         return []
     spans = (("minute", found.stats_minute), ("hour", found.stats_hour), ("day", found.stats_day))
     return [

@@ -95,7 +95,7 @@ async def cluster_rt(
     producer = Producer(await call.client(), "TOOLS_PRODUCER")
 
     async def measured() -> AsyncIterator[RoundTrip]:
-        # One broker after the other: they would slow each other down here.
+        # Brokers are measured one after the other, since they would slow each other down here.
         for node in nodes:
             yield await _measure(producer, node, count=count, size=size)
 
@@ -139,7 +139,7 @@ async def _measure(producer: Producer, node: ServerNode, *, count: int, size: in
             remark = str(error) or f"no topic {node.broker} on it"
             continue
         if number:
-            # The first one opens the connection.
+            # The first message opens the connection and is not measured.
             times.append((now() - start) * 1000)
     return RoundTrip.of(
         node,

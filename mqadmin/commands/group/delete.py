@@ -78,7 +78,7 @@ async def delete_group(
     """Return one row for each server and target.
 
     Raises:
-        BadCall: the name is none for a group.
+        BadCall: the name is not allowed for a group.
         NotFound: no broker has the group, or there is no such cluster or broker.
     """
     check_group_name(group)
@@ -106,7 +106,7 @@ async def delete_group(
         in_order=True,
     )
     rows = [GroupRemoval.of(one, name=one.target.names[0], server=one.broker) for one in done]
-    # What is not sent after a refusal is no part that went well.
+    # What was not sent after a refusal does not count as done.
     sent = [row.result for row in rows if row.result != UNCHANGED]
     return Outcome(rows, exit_code=exit_code_of(sent))
 

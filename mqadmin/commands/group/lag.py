@@ -215,7 +215,7 @@ async def group_lag(
     if group is not None:
         groups = [group]
     elif call.settings.compat:
-        # Java's tool has a line a group where we have one a queue.
+        # Java's tool prints a line for each group, not for each queue.
         return Outcome(summaries(admin, nodes))
     else:
         tables = await answers.each(nodes, lambda at: admin.subscription_groups(at.address))

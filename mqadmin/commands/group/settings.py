@@ -102,7 +102,7 @@ async def create_group(
     """Return one row for each broker.
 
     Raises:
-        BadCall: the name is none for a group.
+        BadCall: the name is not allowed for a group.
         NotFound: there is no such cluster or broker.
     """
     named = {
@@ -142,7 +142,7 @@ async def update_group(
     """Return one row for each broker, with the old values of what changed.
 
     Raises:
-        BadCall: the name is none for a group.
+        BadCall: the name is not allowed for a group.
         NotFound: there is no such cluster or broker.
     """
     wanted = GroupUpdate(base=as_java_makes(group), named=named, replace=replace)
@@ -168,7 +168,7 @@ async def import_groups(call: Call, *, file: Path, where: Where) -> Outcome:
 
     Raises:
         Usage: the file is no list of groups.
-        BadCall: a name is none for a group.
+        BadCall: a name is not allowed for a group.
         NotFound: there is no such cluster or broker.
     """
     groups = entries_of(call, file, SubscriptionGroup.from_json, name=lambda one: one.group_name)

@@ -78,7 +78,7 @@ async def export_messages(
         NoRoute: there is no such topic.
     """
     if target.resume and call.is_offline:
-        # There is no state of a store to go on with.
+        # An export from a store keeps no state to go on with.
         raise Usage("--resume with --store", hint="`store export --resume` goes on")
     asked = {
         "topic": topic,
@@ -93,7 +93,7 @@ async def export_messages(
     fresh = ExportState(
         asked={name: str(value) for name, value in asked.items()},
         begin_ms=bound_ms(from_, now_ms),
-        # The same end when it goes on: queues that are done must stay done.
+        # A resumed export keeps the end, so that finished queues stay finished.
         end_ms=until.ms(now_ms) if until else now_ms,
     )
     state = begin(target, fresh)

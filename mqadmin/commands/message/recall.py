@@ -48,7 +48,7 @@ async def recall(call: Call, *, handle: str, group: str) -> Outcome:
         named = decode_recall(handle)
     except BadHeader as error:
         raise Usage(str(error), hint="give `recall_handle` of `message send`") from error
-    # A broker refuses what is no time.
+    # A broker refuses a handle without a time.
     deliver_ms = int(named.timestamp) if named.timestamp.isdecimal() else 0
     row = RecallRow(
         named.topic, named.broker_name, EpochMs(deliver_ms), named.unique_key, WOULD_CHANGE

@@ -98,7 +98,7 @@ def show_info(call: Call, *, whole: bool) -> Outcome:
     with StoreDir.open(call.store_dir) as store:
         info = store.info()
     topics, groups = _topics(info), _groups(info)
-    # A screen for a person; every other format is complete.
+    # Only the table is cut, to fit a screen; every other format is complete.
     is_table = (call.settings.output or call.workplace.output or "table") == "table"
     shown = SCREEN_ROWS if is_table and not whole else None
     longest = max(len(topics), len(groups))

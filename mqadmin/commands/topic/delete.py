@@ -71,7 +71,7 @@ async def delete_topic(call: Call, *, topic: str, cluster: str | None) -> Outcom
         [RouteTarget(admin, node, names) for node in await namesrvs(call)], delete
     )
     having = [step for step in as_object_steps(on_brokers) if step.is_write or step.verdict]
-    # Brokers first: one that still has the topic would have it registered again.
+    # Brokers come first: one that still has the topic would register it again.
     known_at = [step for step in as_object_steps(at_namesrvs) if step.is_write or step.verdict]
     if not having and not known_at:
         raise NotFound(f"topic {topic} is on no broker", hint="`topic list` shows them")

@@ -66,7 +66,7 @@ async def list_topics(
     shown = ((name, its) for name, its in kinds if kind in (None, its))
     if not groups:
         return Outcome(TopicRow(name, its) for name, its in shown)
-    # Many requests at a time need a loop, which nobody should wait for who asks for names.
+    # Only this needs an event loop: a list of names alone need not wait for its import.
     from mqadmin.cluster.topic_readers import readers_of
 
     return Outcome(readers_of(call, shown))

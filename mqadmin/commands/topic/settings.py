@@ -75,10 +75,10 @@ async def create_topic(call: Call, *, wanted: TopicUpdate, where: Where) -> Outc
     """Return one row for each broker.
 
     Raises:
-        BadCall: the name is none for a topic.
+        BadCall: the name is not allowed for a topic.
         NotFound: there is no such cluster or broker.
     """
-    # A topic that is there with an order keeps it.
+    # A topic that exists and is ordered stays so.
     wanted = replace(wanted, order=wanted.order or None)
     return await change_topics(call, [wanted], where=where, update=False, create=True)
 
@@ -119,7 +119,7 @@ async def update_topic(
     """Return one row for each broker, with the old values of what changed.
 
     Raises:
-        BadCall: the name is none for a topic.
+        BadCall: the name is not allowed for a topic.
         NotFound: there is no such cluster or broker.
     """
     wanted = replace(wanted, message_type=message_type)
@@ -144,7 +144,7 @@ async def set_topic_perm(call: Call, *, topic: str, perm: int, where: Where) -> 
     """Return one row for each broker, with the old permission where it changed.
 
     Raises:
-        BadCall: the name is none for a topic.
+        BadCall: the name is not allowed for a topic.
         NotFound: there is no such cluster or broker.
     """
     done = await change_topics(
@@ -177,7 +177,7 @@ async def import_topics(call: Call, *, file: Path, where: Where) -> Outcome:
 
     Raises:
         Usage: the file is no list of topics.
-        BadCall: a name is none for a topic.
+        BadCall: a name is not allowed for a topic.
         NotFound: there is no such cluster or broker.
     """
     topics = entries_of(call, file, TopicConfig.from_json, name=lambda one: one.topic_name)
