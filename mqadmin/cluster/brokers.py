@@ -25,7 +25,10 @@ EVERYWHERE: Final = Where()
 
 
 class ServerNode(NamedTuple):
-    """One broker process; ``broker_id`` 0 is the master."""
+    """One server: a broker process, or a name server as broker ``namesrv``.
+
+    ``broker_id`` 0 is the master.
+    """
 
     cluster: str
     broker: str
@@ -58,7 +61,7 @@ async def all_brokers(admin: "TopicCalls", *, namesrv: str | None = None) -> lis
 async def masters(
     admin: "TopicCalls", where: Where = EVERYWHERE, *, every: bool = False
 ) -> list[ServerNode]:
-    """Return the masters that are meant.
+    """Return the masters that a line names.
 
     Args:
         every: all clusters where neither is given (for commands that only read).
